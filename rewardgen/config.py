@@ -1,0 +1,55 @@
+"""The configuration of a run: what `rewardgen run` takes and `run.toml` keeps. Nothing else configures a run."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from rewardgen.schema import Frozen
+
+BUILTIN = "builtin"
+"""The model name of the designer that needs no language model."""
+
+
+class RunConfig(Frozen):
+    """One run of the search."""
+
+    task: str
+    """Name of a shipped task, or the path of a task file."""
+    goal: str = ""
+    """What the robot should do, in plain words, beyond the task's own description."""
+    model: str = BUILTIN
+    """`builtin`, a LiteLLM model string, `mailbox:DIR`, or `replay:RUN`."""
+    api_base: str | None = None
+    """Address of an OpenAI-compatible server."""
+    generations: int = Field(default=3, ge=1)
+    candidates: int = Field(default=6, ge=1)
+    """Candidates per generation."""
+    seeds: int = Field(default=2, ge=1)
+    """Training seeds per candidate in the search."""
+    finalists: int = Field(default=2, ge=1)
+    """Candidates that are retrained at the end."""
+    final_seeds: int = Field(default=5, ge=1)
+    """Fresh seeds for the finalists and the baselines; only these numbers are reported."""
+    env_steps: int | None = Field(default=None, ge=1000)
+    """Control steps per slice; the task's own setting if not given."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of the whole run."""
+    patience: int = Field(default=2, ge=1)
+    """Generations without a gain beyond noise before the search stops."""
+    target_fitness: float | None = None
+    """The search stops once a candidate reaches it."""
+    max_minutes: float | None = Field(default=None, gt=0)
+    """No new generation starts after this wall-clock time."""
+    max_cost: float | None = Field(default=None, ge=0)
+    """Limit on the price of language model calls [USD]."""
+    max_tokens: int | None = Field(default=None, ge=0)
+    """Limit on the tokens of language model calls."""
+    temperature: float = Field(default=1.0, ge=0, le=2)
+    concurrency: int = Field(default=8, ge=1)
+    """Language model calls in flight at once."""
+    call_timeout_s: float = Field(default=180.0, gt=0)
+    """Time limit of one language model call [s]."""
+    workers: int | None = Field(default=None, ge=1)
+    """Training processes; the number of CPU cores if not given."""
+    job_timeout_s: float = Field(default=7200.0, gt=0)
+    """Time limit of one training process [s]."""

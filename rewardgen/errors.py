@@ -1,0 +1,93 @@
+"""Errors that are shown to the user: what happened, and a hint that mends it. No traceback is printed for them.
+
+RewardgenError
+├── UsageError            exit 2   unknown task, option, file; a value out of range
+│   └── TaskError         exit 2   a task file that does not load or breaks its contract
+├── CredentialsError      exit 4   a missing or refused API key
+├── ModelError            exit 2   a language model that does not exist or refuses the request
+├── RunFolderError        exit 2   a run folder that cannot be read or written
+├── WorkerError           exit 1   a worker process that crashed, hung or answered out of contract
+└── BudgetExhausted       exit 1   the limit on cost or tokens does not allow the next call
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RewardgenError(Exception):
+    """An error with a remedy.
+
+    Args:
+        message: What is wrong, in one sentence without a full stop.
+        hint: The command or edit that mends it.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(RewardgenError):
+    """A wrong argument, option or configuration value."""
+
+    exit_code = 2
+
+
+class TaskError(UsageError):
+    """A task file that cannot be loaded or breaks the task contract."""
+
+
+class CredentialsError(RewardgenError):
+    """An API key that is missing or was refused."""
+
+    exit_code = 4
+
+
+class ModelError(RewardgenError):
+    """A language model that is unknown, or a request that it will never accept."""
+
+    exit_code = 2
+
+
+class RunFolderError(RewardgenError):
+    """A run folder that is missing, locked, damaged, or cannot be written."""
+
+    exit_code = 2
+
+
+class WorkerError(RewardgenError):
+    """A worker process that crashed, exceeded a limit, or answered out of contract."""
+
+
+class BudgetExhausted(RewardgenError):
+    """The limit on cost or tokens leaves no room for the next call."""
+
+
+def nearest(name: str, valid: Iterable[str]) -> str | None:
+    """The valid name closest to a wrong one, or None if nothing is close.
+
+    Args:
+        name: The name that was given.
+        valid: The names that exist.
+    """
+    names = list(valid)
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if found:
+        return found[0]
+    parts = set(name.lower().split("_"))
+    overlap = {candidate: len(parts & set(candidate.lower().split("_"))) for candidate in names}
+    best = max(overlap, key=overlap.__getitem__, default=None)
+    return best if best is not None and overlap[best] else None
+
+
+def did_you_mean(name: str, valid: Iterable[str]) -> str:
+    """A hint for an unknown name: the nearest valid one, then the whole list."""
+    names = sorted(valid)
+    close = nearest(name, names)
+    listed = ", ".join(names)
+    return f"did you mean `{close}`? valid names: {listed}" if close else f"valid names: {listed}"

@@ -1,0 +1,409 @@
+"""The records that the parts exchange: plain data, JSON in and out, no behaviour beyond small derived properties."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from rewardgen.schema import Frozen
+
+Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
+"""What the designer is asked to do: `draft` from nothing, `explore` a different approach, the others on a parent."""
+
+Severity = Literal["reject", "warn"]
+
+FailureKind = Literal["exception", "non-finite", "shape", "diverged", "timeout", "crash", "memory", "cut"]
+
+
+# Tasks.
+
+
+class VariableCard(Frozen):
+    """One variable of a task as the designer sees it.
+
+    `shape` is without the world axis: () for a scalar per world, (k,) for k parts, named in `parts`. `minimum`,
+    `median` and `maximum` were measured on a short random and zero-action rollout and have one entry per part.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    shape: tuple[int, ...] = ()
+    parts: tuple[str, ...] = ()
+    minimum: tuple[float, ...] = ()
+    median: tuple[float, ...] = ()
+    maximum: tuple[float, ...] = ()
+
+
+class PolicyProbe(Frozen):
+    """What a trivial policy reaches on a task: means over episodes."""
+
+    policy: Literal["zero", "random"]
+    fitness: float
+    success_rate: float
+    episode_steps: float
+    terminations: dict[str, float]
+    """Share of the episodes that ended by each cause; `time limit` for the rest."""
+
+
+class TaskCard(Frozen):
+    """Everything the designer is told of a task. Never the fitness code."""
+
+    reference: str
+    name: str
+    fingerprint: str
+    """Changes whenever the task file or its model file changes."""
+    description: str
+    variables: tuple[VariableCard, ...]
+    action_size: int
+    action_parts: tuple[str, ...]
+    action_low: tuple[float, ...]
+    action_high: tuple[float, ...]
+    observation_size: int
+    observation: str
+    reset: str
+    termination: str
+    termination_causes: tuple[str, ...]
+    success_terminates: bool
+    success: str
+    fitness: str
+    control_step_s: float
+    episode_steps: int
+    discount: float
+    probes: tuple[PolicyProbe, ...] = ()
+
+    @property
+    def episode_seconds(self) -> float:
+        """Length of a full episode [s]."""
+        return self.control_step_s * self.episode_steps
+
+    def input_names(self) -> tuple[str, ...]:
+        """Every name that a reward may take as a positional parameter: variables, `action`, and `prev_` of each."""
+        names = [*(variable.name for variable in self.variables), "action"]
+        return (*names, *(f"prev_{name}" for name in names))
+
+
+# Training.
+
+
+class TrainSettings(Frozen):
+    """Settings of the batched PPO. One slice is one candidate with one seed."""
+
+    env_steps: int = 300_000
+    """Control steps that each slice collects for training, over all its worlds."""
+    num_worlds: int = 64
+    """Training worlds per slice."""
+    rollout_steps: int = 32
+    """Control steps per world between two updates."""
+    epochs: int = 5
+    minibatches: int = 4
+    discount: float = 0.99
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    learning_rate: float = 1e-3
+    """Initial value; then adapted to keep the KL divergence of an update near `target_kl`."""
+    target_kl: float = 0.01
+    entropy_coefficient: float = 0.0
+    value_coefficient: float = 1.0
+    max_grad_norm: float = 1.0
+    initial_std: float = 1.0
+    """Standard deviation of the untrained policy, in units of half the action range."""
+    hidden: tuple[int, ...] = (64, 64)
+    normalise_reward: bool = True
+    evaluation_phases: int = 8
+    """Evaluations spread evenly over training, the last one at its end."""
+    evaluation_worlds: int = 8
+    """Episodes per slice and evaluation, on worlds of their own."""
+
+
+class RewardSpec(Frozen):
+    """A reward program as a worker receives it."""
+
+    candidate_id: str
+    source: str
+    tunables: dict[str, float] = {}
+    """Values for keyword-only parameters; the defaults in the source serve the rest."""
+
+
+class SliceSpec(Frozen):
+    """One candidate with one seed."""
+
+    candidate_id: str
+    seed: int
+
+
+class TrainJob(Frozen):
+    """What one training worker does: all its slices in one batch."""
+
+    task: str
+    rewards: tuple[RewardSpec, ...]
+    slices: tuple[SliceSpec, ...]
+    settings: TrainSettings
+    folder: str
+    """Where the policies are written, one `<candidate>-s<seed>.npz` per slice."""
+
+
+class EvaluationPoint(Frozen):
+    """One evaluation phase of one slice: deterministic policy, worlds of its own, means over episodes."""
+
+    env_steps: int
+    fitness: float
+    success_rate: float
+    episode_steps: float
+    episode_return: float
+    """Sum of the generated reward over an episode."""
+
+
+class ComponentPoint(Frozen):
+    """One component of the reward in one evaluation phase, over all control steps of its episodes."""
+
+    env_steps: int
+    mean: float
+    std: float
+    share: float
+    """Its part of the summed absolute components, 0 to 1."""
+    activation: float
+    """Share of the steps at which it is not (nearly) zero."""
+    fitness_correlation: float | None = None
+    """Pearson correlation of its episode mean with the episode's fitness; None where either is constant."""
+
+
+class EpisodeDigest(Frozen):
+    """One evaluation episode in a few numbers, read at fixed times."""
+
+    rank: Literal["best", "median", "worst"]
+    fitness: float
+    success: bool
+    steps: int
+    ending: str
+    """The termination cause, or `time limit`."""
+    times_s: tuple[float, ...]
+    variables: dict[str, tuple[float, ...]]
+    """Scalar variables, and vectors by their norm, at those times."""
+    components: dict[str, tuple[float, ...]]
+
+
+class SliceFailure(Frozen):
+    """Why a slice was disabled."""
+
+    kind: FailureKind
+    message: str
+    env_steps: int = 0
+
+
+class SliceResult(Frozen):
+    """What became of one slice."""
+
+    candidate_id: str
+    seed: int
+    failure: SliceFailure | None = None
+    env_steps: int = 0
+    wall_s: float = 0.0
+    """Its part of the wall clock of the batch it trained in."""
+    curve: tuple[EvaluationPoint, ...] = ()
+    components: dict[str, tuple[ComponentPoint, ...]] = {}
+    terminations: dict[str, float] = {}
+    """Share of the last evaluation's episodes that ended by each cause; `time limit` for the rest."""
+    episodes: tuple[EpisodeDigest, ...] = ()
+    """Best, median and worst of the last evaluation."""
+    policy: str | None = None
+    """Name of the policy file in the job's folder."""
+    final_fitness: float | None = None
+    """From a clean process that never loaded generated code, on held-out evaluation seeds."""
+    final_success_rate: float | None = None
+
+
+class CandidateResult(Frozen):
+    """The slices of one candidate, put together. A failed candidate has no fitness."""
+
+    candidate_id: str
+    slices: tuple[SliceResult, ...]
+
+    @property
+    def failure(self) -> SliceFailure | None:
+        """The failure of the first slice that failed; one failed seed fails the candidate."""
+        return next((each.failure for each in self.slices if each.failure), None)
+
+    @property
+    def fitness(self) -> float | None:
+        """Mean over seeds of the fitness measured in the clean process."""
+        return _mean([each.final_fitness for each in self.slices])
+
+    @property
+    def success_rate(self) -> float | None:
+        """Mean over seeds of the success rate measured in the clean process."""
+        return _mean([each.final_success_rate for each in self.slices])
+
+    @property
+    def fitness_spread(self) -> float:
+        """Standard error of the fitness over seeds; 0 with one seed."""
+        values = [each.final_fitness for each in self.slices if each.final_fitness is not None]
+        if len(values) < 2:
+            return 0.0
+        mean = sum(values) / len(values)
+        return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(values) if values and len(known) == len(values) else None
+
+
+# Design.
+
+
+class Candidate(Frozen):
+    """One reward program with its origin."""
+
+    id: str
+    generation: int
+    operator: Operator
+    parents: tuple[str, ...] = ()
+    source: str = ""
+    """The reward's Python; empty when the designer's reply held none."""
+    diagnosis: str = ""
+    """What the designer says is wrong with the parent, or the idea of a draft."""
+    prediction: str = ""
+    """What the designer expects training to show."""
+    failure: str = ""
+    """Why there is no source: no reply, or a reply without code."""
+    repairs: int = 0
+    """Repair round trips that this version took."""
+
+
+class Finding(Frozen):
+    """What one detector of the critic saw."""
+
+    gate: Literal["parse", "language", "signature", "probe", "duplicate"]
+    detector: str
+    """Stable name, such as `unknown-input` or `dead-component`."""
+    severity: Severity
+    message: str
+    hint: str = ""
+    line: int | None = None
+    component: str | None = None
+
+
+class Verdict(Frozen):
+    """The critic's findings on one candidate."""
+
+    candidate_id: str
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def rejections(self) -> tuple[Finding, ...]:
+        """The findings that keep the candidate from being trained."""
+        return tuple(finding for finding in self.findings if finding.severity == "reject")
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the candidate may be trained."""
+        return not self.rejections
+
+
+class Analysis(Frozen):
+    """The analyzer's view of one trained candidate."""
+
+    candidate_id: str
+    table: str
+    """Component table, episode digests and terminations as text for a prompt or a terminal."""
+    flags: tuple[str, ...] = ()
+    """What the numbers say by themselves, one sentence each."""
+    diagnosis: str = ""
+    """Written by a language model from the table; empty without one."""
+    fitness_delta: float | None = None
+    """Fitness minus the best parent's."""
+
+
+class Study(Frozen):
+    """A candidate with all that is known of it."""
+
+    candidate: Candidate
+    verdict: Verdict
+    result: CandidateResult | None = None
+    analysis: Analysis | None = None
+
+    @property
+    def fitness(self) -> float | None:
+        """Its fitness, or None if it was not trained or failed."""
+        return self.result.fitness if self.result else None
+
+    @property
+    def outcome(self) -> str:
+        """Why it has no fitness, in one line; empty if it has one."""
+        if self.candidate.failure:
+            return self.candidate.failure
+        if not self.verdict.accepted:
+            return self.verdict.rejections[0].message
+        failure = self.result.failure if self.result else None
+        return f"{failure.kind} at step {failure.env_steps}: {failure.message}" if failure else ""
+
+
+class Brief(Frozen):
+    """All that a designer is given for one candidate."""
+
+    candidate_id: str
+    generation: int
+    operator: Operator
+    card: TaskCard
+    goal: str = ""
+    """The user's own words for what the robot should do, beyond the task's description."""
+    lens: str = ""
+    """A hint that makes candidates of one generation differ."""
+    parents: tuple[Study, ...] = ()
+    failed_ideas: tuple[str, ...] = ()
+    """One line each: what was tried, why it failed."""
+    seed: int = 0
+
+
+# Language models.
+
+
+class Message(Frozen):
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class LLMRequest(Frozen):
+    """One call of a language model."""
+
+    label: str
+    """Who asks, and for what: `g02-k7/designer/edit`. Unique within a run, so it keys the archive."""
+    messages: tuple[Message, ...]
+    temperature: float = 1.0
+    max_tokens: int = 8192
+
+
+class Usage(Frozen):
+    """Tokens and price of calls; adds up."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    """None where the price of a model is unknown."""
+    calls: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        known = self.cost_usd is not None and other.cost_usd is not None
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            calls=self.calls + other.calls,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class Reply(Frozen):
+    """A language model's answer."""
+
+    text: str
+    model: str
+    usage: Usage = Usage()
+    latency_s: float = 0.0
