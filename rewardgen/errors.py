@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Literal
 
 
 class RewardgenError(Exception):
@@ -61,7 +62,17 @@ class RunFolderError(RewardgenError):
 
 
 class WorkerError(RewardgenError):
-    """A worker process that crashed, exceeded a limit, or answered out of contract."""
+    """A worker process that crashed, exceeded a limit, or answered out of contract.
+
+    Args:
+        message: What is wrong.
+        hint: What mends it.
+        kind: `timeout`, `memory`, or `crash`.
+    """
+
+    def __init__(self, message: str, hint: str = "", kind: Literal["timeout", "memory", "crash"] = "crash") -> None:
+        super().__init__(message, hint)
+        self.kind: Literal["timeout", "memory", "crash"] = kind
 
 
 class BudgetExhausted(RewardgenError):
