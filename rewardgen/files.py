@@ -46,7 +46,11 @@ def _replace(path: Path, data: bytes) -> None:
 def explain_os_error(path: Path, error: OSError) -> RunFolderError:
     """Turn an operating-system error on a path into one that says how to mend it."""
     if error.errno == errno.ENOSPC:
-        return RunFolderError(f"the disk is full: cannot write {path}", "free some space, then run `rewardgen resume latest`")
+        return RunFolderError(
+            f"the disk is full: cannot write {path}", "free some space, then run `rewardgen resume latest`"
+        )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return RunFolderError(f"cannot write {path}: {error.strerror}", "choose a folder you may write with `--runs-dir`")
+        return RunFolderError(
+            f"cannot write {path}: {error.strerror}", "choose a folder you may write with `--runs-dir`"
+        )
     return RunFolderError(f"cannot write {path}: {error.strerror or error}", "check the path given with `--runs-dir`")

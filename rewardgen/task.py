@@ -207,7 +207,9 @@ def resolve_task(reference: str) -> Path:
     if path.suffix == ".py" or "/" in reference:
         if path.is_file():
             return path.resolve()
-        raise TaskError(f"there is no task file {reference}", "give the path of an existing .py file, or see `rewardgen tasks list`")
+        raise TaskError(
+            f"there is no task file {reference}", "give the path of an existing .py file, or see `rewardgen tasks list`"
+        )
     raise TaskError(f"unknown task `{reference}`", did_you_mean(reference, tasks))
 
 
