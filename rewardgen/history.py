@@ -76,6 +76,8 @@ class History:
         self.config: RunConfig | None = None
         self.card: TaskCard | None = None
         self.training: TrainSettings | None = None
+        self.baselines: dict[str, str] = {}
+        """Source of the task's own rewards: `human` and `sparse`, where it has them."""
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
         self.started_at = ""
@@ -149,6 +151,7 @@ class History:
         self.config = RunConfig.model_validate(data["config"])
         self.card = TaskCard.model_validate(data["card"])
         self.training = TrainSettings.model_validate(data["training"])
+        self.baselines = dict(data["baselines"])
         self.search_seeds = tuple(data["search_seeds"])
         self.final_seeds = tuple(data["final_seeds"])
 

@@ -1,0 +1,83 @@
+"""The closing table: what the finalists, the human and the sparse reward reached on the fresh seeds, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewardgen.history import FinalRow, History, Summary
+from rewardgen.records import CandidateResult
+from rewardgen.stats import Interval, Standing, bootstrap_interval, human_normalised, standing
+
+BASELINES = ("human", "sparse")
+
+
+def summarise(reason: str, ids: Sequence[str], history: History) -> Summary:
+    """Sum up a run.
+
+    Args:
+        reason: Why the search stopped.
+        ids: What was trained on the fresh seeds: finalists and baselines.
+        history: The run's history, with the results of the final phase.
+
+    Returns:
+        The summary. The chosen reward is the finalist with the highest interquartile mean on the fresh seeds.
+    """
+    results = {id: result for id in ids if (result := history.result("final", id))}
+    values = {id: _fitness_values(result) for id, result in results.items()}
+    estimates = {id: bootstrap_interval(each) for id, each in values.items() if each}
+    chosen = max((id for id in estimates if id not in BASELINES), key=lambda id: estimates[id].value, default=None)
+    against = {id: standing(values[chosen], values[id]) for id in BASELINES if chosen and id in estimates}
+    return Summary(
+        reason=reason,
+        chosen=chosen,
+        rows=tuple(_row(id, result, estimates) for id, result in results.items()),
+        against_human=against.get("human"),
+        against_sparse=against.get("sparse"),
+        conclusion=_conclusion(chosen, estimates, against, results),
+    )
+
+
+def _fitness_values(result: CandidateResult) -> list[float]:
+    """Fitness per seed; empty if any seed failed, because the rest would be a selection."""
+    values = [each.final_fitness for each in result.slices if each.failure is None and each.final_fitness is not None]
+    return values if len(values) == len(result.slices) else []
+
+
+def _row(id: str, result: CandidateResult, estimates: dict[str, Interval]) -> FinalRow:
+    own, human, sparse = estimates.get(id), estimates.get("human"), estimates.get("sparse")
+    normalised = human_normalised(own.value, human.value, sparse.value) if own and human and sparse else None
+    return FinalRow(
+        candidate_id=id,
+        fitness=own,
+        success_rate=result.success_rate if own else None,
+        human_normalised=normalised,
+        seeds=len(result.slices),
+        failure=f"{result.failure.kind}: {result.failure.message}" if result.failure else "",
+    )
+
+
+def _conclusion(
+    chosen: str | None,
+    estimates: dict[str, Interval],
+    against: dict[str, Standing],
+    results: dict[str, CandidateResult],
+) -> str:
+    if chosen is None:
+        return "No candidate could be trained to the end, so there is no reward to recommend."
+    own = estimates[chosen]
+    rate = results[chosen].success_rate or 0.0
+    words = [
+        f"{chosen} reaches a fitness of {own.value:.3g} [{own.low:.3g}, {own.high:.3g}] and a success rate of {rate:.0%} "
+        f"over {len(results[chosen].slices)} fresh seeds."
+    ]
+    words += [_comparison(id, against[id], estimates[id]) for id in BASELINES if id in against]
+    return " ".join(words)
+
+
+def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:
+    text = {
+        "above": f"It beats the {baseline} reward",
+        "on par": f"It does not beat the {baseline} reward: the two are within noise",
+        "below": f"It does not beat the {baseline} reward, which is better",
+    }[found]
+    return f"{text} ({estimate.value:.3g})."

@@ -1,0 +1,345 @@
+"""The search: the loop that designs, reviews, trains and studies generations of rewards, then the finals.
+
+Every step asks the history first and records what it did, so that a resumed run walks the same road and repeats nothing
+that was finished.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from rewardgen import evolution, finals
+from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.config import RunConfig
+from rewardgen.critic.gates import Critic
+from rewardgen.designer.protocol import Designer
+from rewardgen.errors import BudgetExhausted
+from rewardgen.evolution import Slot
+from rewardgen.history import History, Phase, Summary
+from rewardgen.journal import Journal
+from rewardgen.records import (
+    Brief,
+    Candidate,
+    Finding,
+    RewardSpec,
+    SliceResult,
+    SliceSpec,
+    Study,
+    TaskCard,
+    Usage,
+    Verdict,
+)
+from rewardgen.reward.identity import source_fingerprint
+
+Result = TypeVar("Result")
+
+
+class Trainer(Protocol):
+    """Trains slices; each is handed over as soon as its fitness is known. A failed slice is a result too."""
+
+    def train(
+        self,
+        rewards: Sequence[RewardSpec],
+        slices: Sequence[SliceSpec],
+        *,
+        folder: Path,
+        on_progress: Callable[[dict[str, Any]], None],
+        on_slice: Callable[[SliceResult], None],
+    ) -> None:
+        """Train all slices; returns when every one was handed to `on_slice`."""
+
+
+class Parts(NamedTuple):
+    """What the search is made of."""
+
+    designer: Designer
+    critic: Critic
+    analyzer: Analyzer
+    trainer: Trainer
+    usage: Callable[[], Usage]
+    """What the language model calls of the run took so far."""
+    policies: Path
+    """Folder for trained policies."""
+    on_study: Callable[[Study], None]
+    """Called whenever more is known of a candidate, to keep its folder up to date."""
+
+
+class Search:
+    """One run of the search.
+
+    Args:
+        config: The run's configuration.
+        card: The task as the designer sees it.
+        parts: The roles and the trainer.
+        journal: The run's memory.
+    """
+
+    def __init__(self, config: RunConfig, card: TaskCard, parts: Parts, journal: Journal) -> None:
+        self._config = config
+        self._card = card
+        self._parts = parts
+        self._journal = journal
+        self._exhausted = ""
+
+    @property
+    def _history(self) -> History:
+        return self._journal.history
+
+    def run(self) -> Summary:
+        """Search until a reason to stop, then train the finalists on fresh seeds."""
+        generation = 0
+        while not (reason := self._stop_reason(generation)):
+            slots = self._plan(generation)
+            drafts = self._design(slots)
+            sound = self._review(slots, drafts)
+            self._train("search", {each.id: each.source for each in sound})
+            self._study(slots)
+            self._finish(generation)
+            generation += 1
+        return self._finals(reason)
+
+    def _stop_reason(self, generation: int) -> str:
+        """Why no further generation starts; empty to go on. One that was started before is always taken up again."""
+        if generation < len(self._history.generations):
+            return ""
+        best = self._history.best()
+        target, minutes = self._config.target_fitness, self._config.max_minutes
+        if self._exhausted:
+            return self._exhausted
+        if best is not None and target is not None and (best.fitness or 0.0) >= target:
+            return f"target fitness {target:g} reached"
+        if generation >= self._config.generations:
+            return f"all {generation} generations done"
+        if minutes is not None and self._journal.elapsed_s >= 60 * minutes:
+            return f"time limit of {minutes:g} min reached"
+        stalled = evolution.stalled_generations(self._studies())
+        return f"no gain beyond noise for {stalled} generations" if stalled >= self._config.patience else ""
+
+    def _studies(self, before: int | None = None) -> list[Study]:
+        """All candidates so far, in order; only those of generations before an index, if one is given."""
+        rounds = self._history.generations[:before]
+        return [study for each in rounds for id in each.ids if (study := self._history.study(id))]
+
+    # Design.
+
+    def _plan(self, generation: int) -> tuple[Slot, ...]:
+        earlier = self._studies(before=generation)
+        slots = evolution.plan(earlier, generation, self._config.candidates, self._config.seed)
+        if generation == len(self._history.generations):
+            ids = [slot.candidate_id for slot in slots]
+            self._journal.record("generation-started", generation=generation, ids=ids)
+        return slots
+
+    def _brief(self, slot: Slot, generation: int) -> Brief:
+        parents = [study for each in slot.parents if (study := self._history.study(each))]
+        return Brief(
+            candidate_id=slot.candidate_id,
+            generation=generation,
+            operator=slot.operator,
+            card=self._card,
+            goal=self._config.goal,
+            lens=slot.lens,
+            parents=tuple(parents),
+            failed_ideas=evolution.failed_ideas(self._studies(before=generation)),
+            seed=slot.seed,
+        )
+
+    def _design(self, slots: Sequence[Slot]) -> list[Candidate]:
+        """The first version of each candidate; those that the budget no longer allowed are recorded as failures."""
+        generation = _generation(slots)
+
+        async def design(slot: Slot) -> None:
+            brief = self._brief(slot, generation)
+            self._record_candidate(await self._within_budget(self._parts.designer.design(brief), _undesigned(brief)))
+
+        self._gather([design(slot) for slot in slots if (slot.candidate_id, 0) not in self._history.designed])
+        return [self._history.designed[slot.candidate_id, 0] for slot in slots]
+
+    def _repair(self, slots: Sequence[Slot], verdicts: dict[str, Verdict]) -> list[Candidate]:
+        """One repair round trip for each rejected candidate that has a source; those that could be repaired."""
+
+        async def repair(slot: Slot) -> None:
+            candidate = self._history.designed[slot.candidate_id, 0]
+            brief = self._brief(slot, candidate.generation)
+            findings = verdicts[slot.candidate_id].rejections
+            repaired = await self._within_budget(self._parts.designer.repair(brief, candidate, findings), None)
+            if repaired is not None:
+                self._record_candidate(repaired.model_copy(update={"repairs": 1}))
+
+        reviewed_again = [id for id, repairs in self._history.reviewed if repairs == 1]
+        wanting = [
+            slot
+            for slot in slots
+            if _repairable(verdicts[slot.candidate_id]) and slot.candidate_id not in reviewed_again
+        ]
+        missing = [slot for slot in wanting if (slot.candidate_id, 1) not in self._history.designed]
+        self._gather([repair(slot) for slot in missing])
+        versions = [self._history.designed.get((slot.candidate_id, 1)) for slot in slots]
+        return [version for version in versions if version is not None]
+
+    def _record_candidate(self, candidate: Candidate) -> None:
+        self._journal.record("designed", candidate=candidate.model_dump(mode="json"))
+
+    async def _within_budget(self, call: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
+        """The result of a designer's call; `otherwise` if the budget refused it, which also ends the search."""
+        try:
+            return await call
+        except BudgetExhausted as error:
+            self._exhausted = error.message
+            return otherwise
+
+    def _gather(self, calls: Sequence[Coroutine[Any, Any, None]]) -> None:
+        """Run calls concurrently. All of them end, and are recorded, before the first error is raised."""
+
+        async def all_of_them() -> list[BaseException | None]:
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+        if calls:
+            errors = [each for each in asyncio.run(all_of_them()) if each is not None]
+            self._record_usage()
+            if errors:
+                raise errors[0]
+
+    def _record_usage(self) -> None:
+        usage = self._parts.usage()
+        if usage != self._history.usage:
+            self._journal.record("usage", usage=usage.model_dump(mode="json"))
+
+    # Review.
+
+    def _review(self, slots: Sequence[Slot], drafts: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates worth training, each in its last version."""
+        verdicts = self._verdicts(drafts, repairs=0)
+        repaired = self._repair(slots, verdicts)
+        self._verdicts(repaired, repairs=1)
+        studies = [self._history.study(slot.candidate_id) for slot in slots]
+        for study in studies:
+            if study:
+                self._parts.on_study(study)
+        return [study.candidate for study in studies if study and study.verdict.accepted]
+
+    def _verdicts(self, candidates: Sequence[Candidate], repairs: int) -> dict[str, Verdict]:
+        pending = [each for each in candidates if (each.id, repairs) not in self._history.reviewed]
+        for verdict in self._parts.critic.review(pending, self._card).values() if pending else ():
+            checked = self._refuse_duplicate(verdict, repairs)
+            self._journal.record("reviewed", verdict=checked.model_dump(mode="json"), repairs=repairs)
+        return {each.id: self._history.reviewed[each.id, repairs] for each in candidates}
+
+    def _refuse_duplicate(self, verdict: Verdict, repairs: int) -> Verdict:
+        """Add a rejection if an accepted candidate is the same program but for names, comments and layout."""
+        if not verdict.accepted:
+            return verdict
+        own = source_fingerprint(self._history.designed[verdict.candidate_id, repairs].source)
+        for study in self._studies():
+            other = study.candidate
+            if (
+                other.id != verdict.candidate_id
+                and self._is_accepted(other)
+                and source_fingerprint(other.source) == own
+            ):
+                return verdict.model_copy(update={"findings": (*verdict.findings, _duplicate_of(other.id))})
+        return verdict
+
+    def _is_accepted(self, candidate: Candidate) -> bool:
+        verdict = self._history.reviewed.get((candidate.id, candidate.repairs))
+        return verdict is not None and verdict.accepted
+
+    # Training and study.
+
+    def _train(self, phase: Phase, sources: dict[str, str]) -> None:
+        """Train what is not yet trained in this phase, on the seeds reserved for it."""
+        history = self._history
+        seeds = history.search_seeds if phase == "search" else history.final_seeds
+        slices = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds]
+        missing = [each for each in slices if (phase, each.candidate_id, each.seed) not in history.trained]
+        wanted = {each.candidate_id for each in missing}
+
+        def keep(result: SliceResult) -> None:
+            self._journal.record("trained", phase=phase, slice=result.model_dump(mode="json"))
+
+        def progress(message: dict[str, Any]) -> None:
+            self._journal.listener.progress({**message, "phase": phase})
+
+        if missing:
+            self._parts.trainer.train(
+                [RewardSpec(candidate_id=id, source=source) for id, source in sources.items() if id in wanted],
+                missing,
+                folder=self._parts.policies / phase,
+                on_progress=progress,
+                on_slice=keep,
+            )
+
+    def _study(self, slots: Sequence[Slot]) -> None:
+        async def study(slot: Slot) -> None:
+            found = self._history.study(slot.candidate_id)
+            if found is None or found.result is None:
+                return
+            parents = [each for id in slot.parents if (each := self._history.study(id))]
+            table = self._parts.analyzer.study(found, parents, self._card)
+            analysis = await self._within_budget(self._parts.analyzer.diagnose(table, found, self._card), table)
+            self._journal.record("studied", analysis=analysis.model_dump(mode="json"))
+
+        self._gather([study(slot) for slot in slots if slot.candidate_id not in self._history.studied])
+        for slot in slots:
+            if found := self._history.study(slot.candidate_id):
+                self._parts.on_study(found)
+
+    def _finish(self, generation: int) -> None:
+        if not self._history.generations[generation].finished:
+            best = next(iter(evolution.ranked(self._studies())), None)
+            self._journal.record(
+                "generation-finished",
+                generation=generation,
+                best=best.candidate.id if best else None,
+                fitness=best.fitness if best else None,
+            )
+
+    # Finals.
+
+    def _finals(self, reason: str) -> Summary:
+        """Train the finalists and the task's own rewards on the fresh seeds, and sum up."""
+        finalists = evolution.ranked(self._studies())[: self._config.finalists]
+        sources = {study.candidate.id: study.candidate.source for study in finalists}
+        if sources:
+            sources |= self._history.baselines
+            if not self._history.finalists:
+                self._journal.record("finals-started", ids=list(sources), reason=reason)
+            self._train("final", sources)
+        summary = finals.summarise(reason, list(sources), self._history)
+        if self._history.summary is None:
+            self._journal.record("finished", summary=summary.model_dump(mode="json"))
+        return summary
+
+
+def _generation(slots: Sequence[Slot]) -> int:
+    return int(slots[0].candidate_id[1:].split("-")[0])
+
+
+def _undesigned(brief: Brief) -> Candidate:
+    return Candidate(
+        id=brief.candidate_id,
+        generation=brief.generation,
+        operator=brief.operator,
+        parents=tuple(study.candidate.id for study in brief.parents),
+        failure="not designed: the budget was spent",
+    )
+
+
+def _repairable(verdict: Verdict) -> bool:
+    """Rejected for what its source says; a missing source or a duplicate is not a matter of repair."""
+    return not verdict.accepted and all(
+        each.gate != "duplicate" and each.detector != "no-code" for each in verdict.rejections
+    )
+
+
+def _duplicate_of(other: str) -> Finding:
+    return Finding(
+        gate="duplicate",
+        detector="duplicate-program",
+        severity="reject",
+        message=f"the same program as {other}, but for names, comments and layout",
+        hint=f"see {other} for its result",
+    )
