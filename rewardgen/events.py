@@ -34,11 +34,11 @@ EventKind = Literal[
 class Event(Frozen):
     """One line of `events.jsonl`.
 
-    What `data` holds, by kind: `run-started` {run_id, config, card, training,
-    baselines, search_seeds, final_seeds};
-    `generation-started` {generation, ids}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase,
-    slice}; `studied` {analysis}; `generation-finished` {generation, best, fitness}; `finals-started` {ids, reason};
-    `usage` {usage} (so far); `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
+    What `data` holds, by kind: `run-started` {run_id, config, card, training, baselines, task_hash,
+    search_seeds, final_seeds}; `generation-started` {generation, ids}; `designed` {candidate}; `reviewed` {verdict,
+    repairs}; `trained` {phase, slice}; `studied` {analysis}; `generation-finished` {generation, best, fitness};
+    `finals-started` {ids, reason}; `usage` {usage} (so far); `interrupted` {}; `failed` {message, hint}; `finished`
+    {summary}.
     """
 
     kind: EventKind

@@ -67,8 +67,8 @@ def _conclusion(
     own = estimates[chosen]
     rate = results[chosen].success_rate or 0.0
     words = [
-        f"{chosen} reaches a fitness of {own.value:.3g} [{own.low:.3g}, {own.high:.3g}] and a success rate of {rate:.0%} "
-        f"over {len(results[chosen].slices)} fresh seeds."
+        f"{chosen} reaches a fitness of {own.value:.3g} [{own.low:.3g}, {own.high:.3g}] "
+        f"and a success rate of {rate:.0%} over {len(results[chosen].slices)} fresh seeds."
     ]
     words += [_comparison(id, against[id], estimates[id]) for id in BASELINES if id in against]
     return " ".join(words)

@@ -78,6 +78,8 @@ class History:
         self.training: TrainSettings | None = None
         self.baselines: dict[str, str] = {}
         """Source of the task's own rewards: `human` and `sparse`, where it has them."""
+        self.task_hash = ""
+        """Of the task file when the run began."""
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
         self.started_at = ""
@@ -92,6 +94,8 @@ class History:
         self.studied: dict[str, Analysis] = {}
         self.finalists: tuple[str, ...] = ()
         """Ids that train on the fresh seeds, baselines included; empty before the finals."""
+        self.stop_reason = ""
+        """Why the search stopped; empty before the finals."""
         self.usage = Usage()
         self.summary: Summary | None = None
         for event in events:
@@ -152,6 +156,7 @@ class History:
         self.card = TaskCard.model_validate(data["card"])
         self.training = TrainSettings.model_validate(data["training"])
         self.baselines = dict(data["baselines"])
+        self.task_hash = data["task_hash"]
         self.search_seeds = tuple(data["search_seeds"])
         self.final_seeds = tuple(data["final_seeds"])
 
@@ -188,6 +193,7 @@ class History:
 
     def _on_finals_started(self, event: Event) -> None:
         self.finalists = tuple(event.data["ids"])
+        self.stop_reason = event.data["reason"]
 
     def _on_usage(self, event: Event) -> None:
         self.usage = Usage.model_validate(event.data["usage"])

@@ -105,6 +105,8 @@ class Search:
         """Why no further generation starts; empty to go on. One that was started before is always taken up again."""
         if generation < len(self._history.generations):
             return ""
+        if self._history.stop_reason:
+            return self._history.stop_reason
         best = self._history.best()
         target, minutes = self._config.target_fitness, self._config.max_minutes
         if self._exhausted:
@@ -169,13 +171,8 @@ class Search:
             if repaired is not None:
                 self._record_candidate(repaired.model_copy(update={"repairs": 1}))
 
-        reviewed_again = [id for id, repairs in self._history.reviewed if repairs == 1]
-        wanting = [
-            slot
-            for slot in slots
-            if _repairable(verdicts[slot.candidate_id]) and slot.candidate_id not in reviewed_again
-        ]
-        missing = [slot for slot in wanting if (slot.candidate_id, 1) not in self._history.designed]
+        repairable = [slot for slot in slots if _repairable(verdicts[slot.candidate_id])]
+        missing = [slot for slot in repairable if (slot.candidate_id, 1) not in self._history.designed]
         self._gather([repair(slot) for slot in missing])
         versions = [self._history.designed.get((slot.candidate_id, 1)) for slot in slots]
         return [version for version in versions if version is not None]

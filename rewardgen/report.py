@@ -1,0 +1,154 @@
+"""The readable files of a run folder: a folder per candidate, `best/`, and the run's `README.md`.
+
+All of it is derived from the event log and can be written again at any time.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+from rewardgen.files import write_atomic
+from rewardgen.finals import BASELINES
+from rewardgen.history import FinalRow, History
+from rewardgen.records import Study, TaskCard
+from rewardgen.rundir import RunFolder
+
+
+def write_candidate(folder: RunFolder, study: Study) -> None:
+    """Write what is known of a candidate: `reward.py`, `record.json`, `verdict.md`, `analysis.md`.
+
+    Args:
+        folder: The run's folder.
+        study: The candidate.
+    """
+    place = folder.candidate(study.candidate.id)
+    write_atomic(place / "record.json", study.model_dump_json(indent=1))
+    if study.candidate.source:
+        write_atomic(place / "reward.py", study.candidate.source)
+    write_atomic(place / "verdict.md", _verdict_text(study))
+    if study.analysis:
+        write_atomic(place / "analysis.md", _analysis_text(study))
+
+
+def _verdict_text(study: Study) -> str:
+    state = "accepted" if study.verdict.accepted else "rejected"
+    lines = [f"# {study.candidate.id}: {state}", ""]
+    for finding in study.verdict.findings:
+        where = f" (line {finding.line})" if finding.line else ""
+        lines.append(f"- **{finding.severity}** `{finding.detector}`{where}: {finding.message}")
+        lines += [f"  hint: {finding.hint}"] if finding.hint else []
+    return "\n".join(lines) + "\n"
+
+
+def _analysis_text(study: Study) -> str:
+    analysis = study.analysis
+    assert analysis is not None
+    parts = [f"# {study.candidate.id}", "```text", analysis.table, "```"]
+    parts += [f"- {flag}" for flag in analysis.flags]
+    parts += ["", analysis.diagnosis] if analysis.diagnosis else []
+    return "\n".join(parts) + "\n"
+
+
+def write_best(folder: RunFolder, history: History) -> None:
+    """Write `best/`: the chosen reward, the policy of its best final seed, and a card that says what they reached."""
+    summary = history.summary
+    study = history.study(summary.chosen) if summary and summary.chosen else None
+    if summary is None or study is None:
+        return
+    write_atomic(folder.best / "reward.py", study.candidate.source)
+    result = history.result("final", study.candidate.id)
+    slices = [each for each in (result.slices if result else ()) if each.policy and each.final_fitness is not None]
+    if slices:
+        best = max(slices, key=lambda each: each.final_fitness or 0.0)
+        source = folder.policies / "final" / str(best.policy)
+        write_atomic(folder.best / "policy.npz", source.read_bytes())
+    write_atomic(folder.best / "card.md", _best_card(history, study, [each.seed for each in slices]))
+
+
+def _best_card(history: History, study: Study, seeds: Sequence[int]) -> str:
+    summary, card = history.summary, history.card
+    assert summary is not None and card is not None
+    return "\n".join(
+        [
+            f"# A reward for {card.name}",
+            "",
+            card.description,
+            "",
+            f"**Result.** {summary.conclusion}",
+            "",
+            *_table(summary.rows, summary.chosen),
+            "",
+            f"- Run `{history.run_id}`, candidate `{study.candidate.id}`, operator `{study.candidate.operator}`"
+            + (f", from {', '.join(study.candidate.parents)}" if study.candidate.parents else ""),
+            f"- Trained on the fresh seeds {', '.join(map(str, seeds))}; `policy.npz` is the best of these policies.",
+            "- `reward.py` is the reward: a pure function of the task's variables that returns weighted components.",
+            "",
+        ]
+    )
+
+
+def write_readme(folder: RunFolder, history: History) -> None:
+    """Write the run's `README.md` for a human reader."""
+    card, config = history.card, history.config
+    assert card is not None and config is not None
+    lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
+    lines += [f"Goal: {config.goal}", ""] if config.goal else []
+    lines += [*_outcome(history), "", "## Generations", "", *_generations(history), "", *_contents(card)]
+    write_atomic(folder.readme, "\n".join(lines) + "\n")
+
+
+def _outcome(history: History) -> list[str]:
+    summary = history.summary
+    if summary is None:
+        return [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` goes on."]
+    return [summary.conclusion, "", *_table(summary.rows, summary.chosen), "", f"The search stopped: {summary.reason}."]
+
+
+def _table(rows: Sequence[FinalRow], chosen: str | None) -> list[str]:
+    head = "| reward | fitness (IQM) [95 % interval] | success rate | human-normalised | seeds |"
+    return [head, "|---|---|---|---|---|", *(_table_row(row, chosen) for row in rows)]
+
+
+def _table_row(row: FinalRow, chosen: str | None) -> str:
+    name = f"**{row.candidate_id}** (chosen)" if row.candidate_id == chosen else row.candidate_id
+    if row.fitness is None:
+        return f"| {name} | failed: {row.failure} | | | {row.seeds} |"
+    fitness = f"{row.fitness.value:.3g} [{row.fitness.low:.3g}, {row.fitness.high:.3g}]"
+    shown = row.human_normalised is not None and row.candidate_id not in BASELINES
+    normalised = f"{row.human_normalised:.2f}" if shown else ""
+    return f"| {name} | {fitness} | {row.success_rate or 0.0:.0%} | {normalised} | {row.seeds} |"
+
+
+def _generations(history: History) -> list[str]:
+    lines = ["| candidate | operator | parents | fitness | what became of it |", "|---|---|---|---|---|"]
+    for id in history.ids():
+        study = history.study(id)
+        if study:
+            fitness = "" if study.fitness is None else f"{study.fitness:.3g}"
+            parents = ", ".join(study.candidate.parents)
+            lines.append(f"| {id} | {study.candidate.operator} | {parents} | {fitness} | {_cell(study)} |")
+    return lines
+
+
+def _cell(study: Study) -> str:
+    text = study.outcome or study.candidate.diagnosis.split("\n")[0]
+    return text.replace("|", "/")[:160]
+
+
+def _contents(card: TaskCard) -> list[str]:
+    return [
+        "## What lies here",
+        "",
+        "- `best/`: the chosen reward, its policy, and a card",
+        "- `candidates/<id>/`: each candidate's reward, verdict, analysis, prompts and replies",
+        "- `events.jsonl`: everything that happened, the source of all other files",
+        "- `run.toml`, `provenance.json`, `card.json`: configuration, versions, the task as the designer saw it",
+        f"- fitness of {card.name}: {card.fitness}",
+        f"- success: {card.success}",
+    ]
+
+
+def clear_scratch(folder: RunFolder) -> None:
+    """Remove the working folders that workers left."""
+    shutil.rmtree(folder.scratch, ignore_errors=True)

@@ -1,0 +1,282 @@
+"""Starting and resuming a run: puts the parts together, keeps the run folder, and turns a Ctrl-C into a saved run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomli_w
+
+from rewardgen import report
+from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.config import BUILTIN, RunConfig
+from rewardgen.critic.gates import Critic
+from rewardgen.designer.builtin.designer import BuiltinDesigner
+from rewardgen.designer.llm_designer import LLMDesigner
+from rewardgen.errors import RewardgenError, RunFolderError, UsageError
+from rewardgen.events import Event, EventLog
+from rewardgen.files import write_atomic
+from rewardgen.history import History
+from rewardgen.journal import Journal, Listener
+from rewardgen.llm.factory import make_llm
+from rewardgen.provenance import provenance, usable_cores
+from rewardgen.records import Candidate, TaskCard, TrainSettings, Usage, Verdict
+from rewardgen.rundir import RunFolder, create_run
+from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.sandbox.prober import SandboxedProber
+from rewardgen.search import Parts, Search
+from rewardgen.task import resolve_task, shipped_tasks
+from rewardgen.training.trainer import ProcessTrainer
+
+SEEDS_PER_RUN = 10_000
+"""Each run seed owns this many training seeds: the first half for the search, the second for the finals."""
+
+MEASURING = Limits(wall_s=300.0)
+"""Limits of the workers that measure a task or probe rewards."""
+
+
+class Outcome(NamedTuple):
+    """How a run ended."""
+
+    folder: RunFolder
+    history: History
+    exit_code: int
+    """0: a reward was chosen; 1: the search ran, but no candidate could be trained."""
+
+
+def start(config: RunConfig, runs_dir: Path, listener: Listener) -> Outcome:
+    """Start a run and see it to its end.
+
+    Args:
+        config: What to do.
+        runs_dir: Folder in which the run's own folder is made.
+        listener: Watches the run.
+
+    Raises:
+        RewardgenError: The task, model or folder cannot be used, or a call failed for good.
+        KeyboardInterrupt: The run was interrupted; it is saved and can be resumed.
+    """
+    config = config.model_copy(update={"task": _lasting_reference(config.task)})
+    folder = create_run(runs_dir, config.task)
+    try:
+        with folder.locked(), _termination_as_interrupt():
+            journal = _begin(folder, config, listener)
+            return _work(folder, journal)
+    except BaseException:
+        if not folder.events.exists() or not folder.events.stat().st_size:
+            shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+
+
+def resume(folder: RunFolder, listener: Listener) -> Outcome:
+    """Take up a run where it was left. Nothing that was finished is done again; a finished run is only read.
+
+    Raises:
+        RunFolderError: The run is damaged, held by another process, or its task file has changed.
+        KeyboardInterrupt: The run was interrupted again.
+    """
+    with folder.locked(), _termination_as_interrupt():
+        history = History.load(folder)
+        if history.config is None:
+            raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
+        if history.summary is not None:
+            return _outcome(folder, history)
+        if _file_hash(history.config.task) != history.task_hash:
+            raise RunFolderError(
+                f"the task file {history.config.task} has changed since the run began",
+                "restore the file, or start a new run",
+            )
+        journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
+        journal.record("run-resumed")
+        return _work(folder, journal)
+
+
+def describe_task(reference: str) -> TaskCard:
+    """Measure a task's card in a worker.
+
+    Raises:
+        TaskError: The task cannot be loaded or simulated.
+    """
+    return TaskCard.model_validate(_measure("card", {"task": _lasting_reference(reference)})["card"])
+
+
+def check_task(reference: str) -> dict[str, Any]:
+    """Check a task file: `problems` is a list of {what, hint}, `measured` what was seen on the way."""
+    return _measure("check", {"task": _lasting_reference(reference)})
+
+
+def check_rewards(task: str, files: Sequence[Path]) -> dict[str, Verdict]:
+    """Put reward files through the critic's gates, without a run.
+
+    Args:
+        task: Task reference.
+        files: Python files with a `compute_reward`.
+
+    Returns:
+        Verdict by the file's path as given.
+    """
+    candidates = [Candidate(id=str(each), generation=0, operator="draft", source=_read(each)) for each in files]
+    card = describe_task(task)
+    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
+        bank = Path(name) / "bank.npz"
+        _record_bank(_lasting_reference(task), bank)
+        return Critic(SandboxedProber(bank, MEASURING, Path(name))).review(candidates, card)
+
+
+# The beginning of a run.
+
+
+def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
+    _make_designer(folder, config)  # a wrong model or a missing key must show before anything is measured
+    listener.note(f"measuring the task {Path(config.task).stem}")
+    card = describe_task(config.task)
+    found = _measure("baselines", {"task": config.task})
+    settings = TrainSettings.model_validate(found["training"])
+    if config.env_steps is not None:
+        settings = settings.model_copy(update={"env_steps": config.env_steps})
+    write_atomic(folder.config, tomli_w.dumps(config.model_dump(mode="json", exclude_none=True)))
+    write_atomic(folder.provenance, json.dumps(provenance(), indent=1))
+    write_atomic(folder.card, card.model_dump_json(indent=1))
+    first = config.seed * SEEDS_PER_RUN
+    journal = Journal(EventLog(folder.events), History(), _Reporter(listener, folder))
+    journal.record(
+        "run-started",
+        run_id=folder.id,
+        config=config.model_dump(mode="json"),
+        card=card.model_dump(mode="json"),
+        training=settings.model_dump(mode="json"),
+        baselines={name: found[name] for name in ("human", "sparse") if found[name]},
+        task_hash=_file_hash(config.task),
+        search_seeds=[first + number for number in range(config.seeds)],
+        final_seeds=[first + SEEDS_PER_RUN // 2 + number for number in range(config.final_seeds)],
+    )
+    return journal
+
+
+def _lasting_reference(reference: str) -> str:
+    """A shipped task by name, any other by absolute path, so that a run can be resumed from elsewhere."""
+    return reference if reference in shipped_tasks() else str(resolve_task(reference))
+
+
+def _file_hash(reference: str) -> str:
+    return hashlib.sha256(resolve_task(reference).read_bytes()).hexdigest()
+
+
+def _measure(job: str, payload: dict[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
+        return run_worker(job, payload, limits=MEASURING, scratch=Path(scratch))
+
+
+def _record_bank(task: str, path: Path) -> None:
+    _measure("bank", {"task": task, "path": str(path)})
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {path}: {error.strerror}", "give the path of a Python file with a reward"
+        ) from error
+
+
+# The work.
+
+
+def _work(folder: RunFolder, journal: Journal) -> Outcome:
+    config, card, settings = journal.history.config, journal.history.card, journal.history.training
+    assert config is not None and card is not None and settings is not None
+    try:
+        Search(config, card, _parts(folder, config, settings), journal).run()
+    except KeyboardInterrupt:
+        journal.record("interrupted")
+        raise
+    except RewardgenError as error:
+        _record_failure(journal, error)
+        raise
+    report.clear_scratch(folder)
+    return _outcome(folder, journal.history)
+
+
+def _record_failure(journal: Journal, error: RewardgenError) -> None:
+    try:
+        journal.record("failed", message=error.message, hint=error.hint)
+    except RunFolderError:
+        pass  # a full disk cannot be recorded; the log still ends with the last finished step
+
+
+def _outcome(folder: RunFolder, history: History) -> Outcome:
+    return Outcome(folder, history, 0 if history.summary and history.summary.chosen else 1)
+
+
+def _parts(folder: RunFolder, config: RunConfig, settings: TrainSettings) -> Parts:
+    designer, analyzer, usage = _make_designer(folder, config)
+    if not folder.bank.exists():
+        _record_bank(config.task, folder.bank)
+    limits = Limits(wall_s=config.job_timeout_s)
+    return Parts(
+        designer=designer,
+        critic=Critic(SandboxedProber(folder.bank, MEASURING, folder.scratch)),
+        analyzer=analyzer,
+        trainer=ProcessTrainer(config.task, settings, config.workers or usable_cores(), folder.scratch, limits),
+        usage=usage,
+        policies=folder.policies,
+        on_study=lambda study: report.write_candidate(folder, study),
+    )
+
+
+def _make_designer(folder: RunFolder, config: RunConfig) -> tuple[Any, Analyzer, Any]:
+    """Designer, analyzer, and a function that tells the usage so far."""
+    if config.model == BUILTIN:
+        return BuiltinDesigner(), Analyzer(None), Usage
+    llm = make_llm(config, folder)
+    return LLMDesigner(llm, config), Analyzer(llm), llm.usage
+
+
+class _Reporter:
+    """Passes everything on, and keeps the run's README and `best/` up to date.
+
+    Args:
+        listener: The one that watches the run.
+        folder: The run's folder.
+    """
+
+    def __init__(self, listener: Listener, folder: RunFolder) -> None:
+        self._listener = listener
+        self._folder = folder
+        self.progress = listener.progress
+        self.note = listener.note
+
+    def event(self, event: Event, history: History) -> None:
+        if event.kind in ("generation-finished", "interrupted", "failed", "finished"):
+            report.write_readme(self._folder, history)
+        if event.kind == "finished":
+            report.write_best(self._folder, history)
+        self._listener.event(event, history)
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Handle SIGTERM like Ctrl-C, so that a run is also saved when a scheduler ends it."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not in the main thread: signals are the embedding program's business
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
