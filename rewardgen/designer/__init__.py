@@ -1,0 +1,1 @@
+"""Designers: what proposes and repairs reward programs."""

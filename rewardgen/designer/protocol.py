@@ -1,0 +1,42 @@
+"""What the search asks of a designer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rewardgen.records import Brief, Candidate, Finding
+
+
+class Designer(Protocol):
+    """Proposes reward programs, and mends those that the critic rejected."""
+
+    async def design(self, brief: Brief) -> Candidate:
+        """One candidate for a brief.
+
+        A reply without code, or no reply at all, is a candidate too: its `failure` says why and its `source` is empty.
+
+        Args:
+            brief: The task card, the operator, the parents and what failed before.
+
+        Raises:
+            CredentialsError: The API key is missing or was refused.
+            ModelError: The model does not exist or refuses every request.
+            BudgetExhausted: The limit on cost or tokens leaves no room for the call.
+        """
+        ...
+
+    async def repair(self, brief: Brief, candidate: Candidate, findings: Sequence[Finding]) -> Candidate | None:
+        """The candidate with the findings mended, or None if this designer cannot repair.
+
+        Args:
+            brief: What the candidate was designed from.
+            candidate: The rejected version.
+            findings: Why it was rejected.
+
+        Raises:
+            CredentialsError: The API key is missing or was refused.
+            ModelError: The model does not exist or refuses every request.
+            BudgetExhausted: The limit on cost or tokens leaves no room for the call.
+        """
+        ...
