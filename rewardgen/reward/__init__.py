@@ -1,0 +1,1 @@
+"""The reward contract: extraction, language, signature, identity, and the compiled program."""
