@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,8 +29,8 @@ from rewardgen.llm.factory import make_llm
 from rewardgen.provenance import provenance, usable_cores
 from rewardgen.records import Candidate, TaskCard, TrainSettings, Usage, Verdict
 from rewardgen.rundir import RunFolder, create_run
-from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.sandbox.prober import SandboxedProber
+from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.search import Parts, Search
 from rewardgen.task import resolve_task, shipped_tasks
 from rewardgen.training.trainer import ProcessTrainer
@@ -208,10 +208,8 @@ def _work(folder: RunFolder, journal: Journal) -> Outcome:
 
 
 def _record_failure(journal: Journal, error: RewardgenError) -> None:
-    try:
+    with suppress(RunFolderError):  # a full disk cannot be recorded; the log still ends with the last finished step
         journal.record("failed", message=error.message, hint=error.hint)
-    except RunFolderError:
-        pass  # a full disk cannot be recorded; the log still ends with the last finished step
 
 
 def _outcome(folder: RunFolder, history: History) -> Outcome:

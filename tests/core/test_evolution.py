@@ -1,0 +1,99 @@
+from rewardgen.evolution import failed_ideas, plan, ranked, stalled_generations
+from rewardgen.records import Analysis, CandidateResult, Finding, Study, Verdict
+from tests.builders import failed_slice, slice_result, study
+
+
+def test_first_generation_is_drafts_with_different_lenses():
+    slots = plan([], 0, 6, seed=0)
+    assert [slot.operator for slot in slots] == ["draft"] * 6
+    assert len({slot.lens for slot in slots}) == 6
+    assert [slot.candidate_id for slot in slots] == [f"g00-k{k}" for k in range(6)]
+
+
+def test_plan_is_the_same_for_the_same_history_and_differs_by_seed():
+    studies = [study("g00-k0", 1.0), study("g00-k1", 2.0)]
+    assert plan(studies, 1, 6, seed=4) == plan(studies, 1, 6, seed=4)
+    assert plan(studies, 1, 6, seed=4) != plan(studies, 1, 6, seed=5)
+
+
+def test_best_of_the_whole_archive_is_a_parent_even_when_the_last_generation_was_worse():
+    studies = [study("g00-k0", 9.0, 9.0), study("g01-k0", 1.0, 1.0)]
+    assert plan(studies, 2, 6, seed=0)[0].parents == ("g00-k0",)
+
+
+def test_without_any_trained_candidate_the_next_generation_is_drafts_again():
+    assert {slot.operator for slot in plan([study("g00-k0")], 1, 4, seed=0)} == {"draft"}
+
+
+def test_crossover_has_two_different_parents():
+    studies = [study(f"g00-k{k}", float(k)) for k in range(4)]
+    crossed = [slot for seed in range(20) for slot in plan(studies, 1, 6, seed) if slot.operator == "crossover"]
+    assert crossed and all(len(set(slot.parents)) == 2 for slot in crossed)
+
+
+def test_no_crossover_with_a_single_trained_candidate():
+    assert "crossover" not in {slot.operator for slot in plan([study("g00-k0", 1.0)], 1, 6, seed=0)}
+
+
+def test_stalled_search_explores_more():
+    gaining = [study("g00-k0", 1.0, 1.0), study("g01-k0", 5.0, 5.0)]
+    stalled = [study("g00-k0", 5.0, 5.0), study("g01-k0", 1.0, 1.0)]
+    new = ("explore", "rewrite")
+    count = [sum(slot.operator in new for slot in plan(each, 2, 6, seed=0)) for each in (gaining, stalled)]
+    assert count[1] > count[0]
+
+
+def test_negative_fitness_is_ranked_and_failure_is_not_zero():
+    failed = study("g00-k2").model_copy(
+        update={
+            "result": CandidateResult(
+                candidate_id="g00-k2", slices=(slice_result("g00-k2", 0, 5.0), failed_slice("g00-k2", 1))
+            )
+        }
+    )
+    order = ranked([study("g00-k0", -3.0), failed, study("g00-k1", -1.0)])
+    assert [each.candidate.id for each in order] == ["g00-k1", "g00-k0"]
+
+
+def test_equal_fitness_falls_back_to_longer_episodes():
+    def lasting(id: str, steps: float) -> Study:
+        point = {"env_steps": 1, "fitness": 0.0, "success_rate": 0.0, "episode_steps": steps, "episode_return": 0.0}
+        result = CandidateResult(candidate_id=id, slices=(slice_result(id, 0, 0.0, curve=(point,)),))
+        return study(id).model_copy(update={"result": result})
+
+    assert [each.candidate.id for each in ranked([lasting("g00-k0", 10), lasting("g00-k1", 90)])] == [
+        "g00-k1",
+        "g00-k0",
+    ]
+
+
+def test_gain_within_noise_counts_as_stalled():
+    noisy = [study("g00-k0", 0.0, 10.0), study("g01-k0", 1.0, 11.0)]
+    clear = [study("g00-k0", 5.0, 5.1), study("g01-k0", 6.0, 6.1)]
+    assert stalled_generations(noisy) == 1
+    assert stalled_generations(clear) == 0
+
+
+def test_generations_without_any_fitness_are_stalled():
+    assert stalled_generations([study("g00-k0"), study("g01-k0")]) == 2
+
+
+def test_small_gains_that_add_up_to_more_than_noise_are_not_lost():
+    # Each step is below the noise of its neighbours, but the third is clearly above the first.
+    studies = [study("g00-k0", 1.0, 3.0), study("g01-k0", 2.0, 4.0), study("g02-k0", 20.0, 21.0)]
+    assert stalled_generations(studies) == 0
+
+
+def test_failed_ideas_tell_what_was_tried_and_why_it_failed():
+    finding = Finding(gate="probe", detector="dead-component", severity="reject", message="`bonus` is always 0")
+    rejected = study("g00-k0").model_copy(update={"verdict": Verdict(candidate_id="g00-k0", findings=(finding,))})
+    worse = study("g01-k0", 1.0).model_copy(
+        update={"analysis": Analysis(candidate_id="g01-k0", table="", fitness_delta=-2.0)}
+    )
+    better = study("g01-k1", 4.0).model_copy(
+        update={"analysis": Analysis(candidate_id="g01-k1", table="", fitness_delta=2.0)}
+    )
+    lines = failed_ideas([rejected, worse, better])
+    assert len(lines) == 2
+    assert "idea of g01-k0" in lines[0] and "-2" in lines[0]
+    assert "`bonus` is always 0" in lines[1]

@@ -1,0 +1,69 @@
+import subprocess
+import sys
+
+import pytest
+
+from rewardgen.errors import RunFolderError
+from rewardgen.events import EventLog
+from rewardgen.rundir import RunFolder, create_run, find_run, list_runs
+
+
+def a_run(runs_dir, name):
+    EventLog(runs_dir / name / "events.jsonl").append("interrupted", 0.0, {})
+    return RunFolder(runs_dir / name)
+
+
+def test_new_run_is_named_after_its_task_file(tmp_path):
+    assert "-my-task-" in create_run(tmp_path, "/somewhere/my task.py").id
+
+
+def test_latest_is_the_newest_run(tmp_path):
+    a_run(tmp_path, "20260101-000000-hopper-aaaa")
+    a_run(tmp_path, "20260102-000000-ant-bbbb")
+    assert find_run("latest", tmp_path).id == "20260102-000000-ant-bbbb"
+
+
+def test_unique_part_of_an_id_finds_the_run(tmp_path):
+    a_run(tmp_path, "20260101-000000-hopper-aaaa")
+    a_run(tmp_path, "20260102-000000-ant-bbbb")
+    assert find_run("hopper", tmp_path).id == "20260101-000000-hopper-aaaa"
+
+
+def test_part_that_fits_two_runs_lists_them(tmp_path):
+    a_run(tmp_path, "20260101-000000-hopper-aaaa")
+    a_run(tmp_path, "20260102-000000-hopper-bbbb")
+    with pytest.raises(RunFolderError) as caught:
+        find_run("hopper", tmp_path)
+    assert "aaaa" in caught.value.hint and "bbbb" in caught.value.hint
+
+
+def test_unknown_run_suggests_the_nearest(tmp_path):
+    a_run(tmp_path, "20260101-000000-hopper-aaaa")
+    with pytest.raises(RunFolderError) as caught:
+        find_run("20260101-000000-hopper-aaab", tmp_path)
+    assert "did you mean `20260101-000000-hopper-aaaa`" in caught.value.hint
+
+
+def test_folders_without_a_log_are_no_runs(tmp_path):
+    (tmp_path / "notes").mkdir()
+    assert list_runs(tmp_path) == []
+
+
+def test_second_process_is_kept_out_and_the_lock_goes_with_its_holder(tmp_path):
+    run = a_run(tmp_path, "20260101-000000-hopper-aaaa")
+    code = (
+        "import sys, pathlib; from rewardgen.rundir import RunFolder\n"
+        "with RunFolder(pathlib.Path(sys.argv[1])).locked(): print('held', flush=True); sys.stdin.read()"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(run.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout and holder.stdout.readline() == b"held\n"
+    with pytest.raises(RunFolderError, match="another process"), run.locked():
+        pass
+    assert run.is_locked()
+    holder.kill()
+    holder.wait()
+    with run.locked():
+        assert True
+    assert not run.is_locked()
