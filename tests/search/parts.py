@@ -1,0 +1,124 @@
+"""Parts for tests of the loop: a designer, critic, analyzer and trainer that answer at once and count what they did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rewardgen.config import RunConfig
+from rewardgen.errors import BudgetExhausted
+from rewardgen.events import EventLog
+from rewardgen.history import History
+from rewardgen.journal import Journal
+from rewardgen.records import Analysis, Candidate, Finding, Usage, Verdict
+from rewardgen.rundir import RunFolder
+from rewardgen.search import Parts, Search
+from tests.builders import card, failed_slice, slice_result
+
+
+class Listener:
+    """Stops the run, as a crash would, right after the nth event."""
+
+    def __init__(self, stop_after=None):
+        self.left = stop_after
+
+    def event(self, event, history):
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+    def progress(self, message): ...
+
+    def note(self, text): ...
+
+
+class Crew:
+    """Fitness of a candidate is a number in its source: `# fitness 0.3`. It rises with the generation."""
+
+    def __init__(self, rejected=(), repairable=(), failing=(), same=(), budget=None, fitness=None):
+        self.calls: list[tuple[str, str]] = []
+        self.rejected, self.repairable, self.failing, self.same = rejected, repairable, failing, same
+        self.budget = budget
+        self.fitness = fitness or (lambda id: int(id[1:3]) + int(id.split("k")[1]) / 10)
+
+    # designer
+
+    async def design(self, brief):
+        if self.budget is not None and sum(kind == "design" for kind, _ in self.calls) >= self.budget:
+            raise BudgetExhausted("the limit of 1 USD is reached", "raise `--max-cost`")
+        self.calls.append(("design", brief.candidate_id))
+        marker = "same" if brief.candidate_id in self.same else brief.candidate_id
+        return Candidate(
+            id=brief.candidate_id,
+            generation=brief.generation,
+            operator=brief.operator,
+            parents=tuple(each.candidate.id for each in brief.parents),
+            source=f"def compute_reward(speed):\n    return {{'{marker}': speed}}\n",
+            diagnosis=f"idea of {brief.candidate_id}",
+        )
+
+    async def repair(self, brief, candidate, findings):
+        self.calls.append(("repair", candidate.id))
+        mended = candidate.source.replace("speed}", "2 * speed}")
+        return candidate.model_copy(update={"source": mended}) if candidate.id in self.repairable else None
+
+    # critic
+
+    def review(self, candidates, card):
+        return {each.id: self._verdict(each) for each in candidates}
+
+    def _verdict(self, candidate):
+        self.calls.append(("review", f"{candidate.id}/{candidate.repairs}"))
+        bad = candidate.id in (*self.rejected, *self.repairable) and "2 *" not in candidate.source
+        finding = Finding(gate="probe", detector="dead-component", severity="reject", message="`x` is always 0")
+        if candidate.failure:
+            finding = Finding(gate="parse", detector="no-code", severity="reject", message=candidate.failure)
+        return Verdict(candidate_id=candidate.id, findings=(finding,) if bad or candidate.failure else ())
+
+    # analyzer
+
+    def study(self, study, parents, card):
+        return Analysis(candidate_id=study.candidate.id, table="table")
+
+    async def diagnose(self, analysis, study, card):
+        self.calls.append(("diagnose", study.candidate.id))
+        return analysis.model_copy(update={"diagnosis": "fine"})
+
+    # trainer
+
+    def train(self, rewards, slices, *, folder, on_progress, on_slice):
+        assert {each.candidate_id for each in rewards} == {each.candidate_id for each in slices}
+        for each in slices:
+            self.calls.append((f"train {folder.name}", f"{each.candidate_id}/{each.seed}"))
+            on_slice(self._slice(each.candidate_id, each.seed))
+
+    def _slice(self, id, seed):
+        if id in self.failing:
+            return failed_slice(id, seed)
+        value = {"human": 5.0, "sparse": 0.5}.get(id)
+        return slice_result(id, seed, (self.fitness(id) if value is None else value) + 0.001 * (seed % 10))
+
+
+def a_search(path: Path, crew: Crew, listener: Listener | None = None, **config):
+    """A search in a folder; taken up again if the folder holds one."""
+    folder = RunFolder(path)
+    settings = RunConfig.model_validate(
+        {"task": "point", "candidates": 4, "generations": 3, "final_seeds": 3, "patience": 9} | config
+    )
+    log = EventLog(folder.events)
+    history = History.load(folder) if folder.events.exists() else History()
+    journal = Journal(log, history, listener or Listener())
+    if history.config is None:
+        journal.record(
+            "run-started",
+            run_id=folder.id,
+            config=settings.model_dump(mode="json"),
+            card=card().model_dump(mode="json"),
+            training={},
+            baselines={"human": "human source", "sparse": "sparse source"},
+            task_hash="",
+            search_seeds=list(range(settings.seeds)),
+            final_seeds=[5000 + number for number in range(settings.final_seeds)],
+        )
+    parts = Parts(crew, crew, crew, crew, Usage, path / "policies", lambda study: None)  # type: ignore[arg-type]
+    return Search(settings, card(), parts, journal), history

@@ -1,0 +1,145 @@
+from collections import Counter
+
+import pytest
+
+from rewardgen.errors import CredentialsError
+from rewardgen.events import read_events
+from tests.search.parts import Crew, Listener, a_search
+
+
+def trained(crew, phase="search"):
+    return [what.split("/")[0] for kind, what in crew.calls if kind == f"train {phase}"]
+
+
+def test_finalists_and_baselines_train_on_seeds_that_the_search_never_used(tmp_path):
+    crew = Crew()
+    search, history = a_search(tmp_path / "run", crew)
+    summary = search.run()
+    assert summary.chosen == "g02-k3"
+    assert set(trained(crew, "final")) == {"g02-k3", "g02-k2", "human", "sparse"}
+    assert not set(history.search_seeds) & set(history.final_seeds)
+    assert Counter(trained(crew, "final"))["human"] == 3
+
+
+def test_rejected_candidate_is_repaired_once_and_then_trained(tmp_path):
+    crew = Crew(repairable=["g00-k1"])
+    search, history = a_search(tmp_path / "run", crew, generations=1)
+    search.run()
+    assert crew.calls.count(("repair", "g00-k1")) == 1
+    assert "g00-k1" in trained(crew)
+    assert history.study("g00-k1").candidate.repairs == 1
+
+
+def test_candidate_rejected_for_good_is_not_trained_and_says_why(tmp_path):
+    crew = Crew(rejected=["g00-k1"])
+    search, history = a_search(tmp_path / "run", crew, generations=1)
+    search.run()
+    assert "g00-k1" not in trained(crew)
+    assert history.study("g00-k1").outcome == "`x` is always 0"
+
+
+def test_failed_training_has_no_fitness_and_the_others_go_on(tmp_path):
+    crew = Crew(failing=["g00-k3"])
+    search, history = a_search(tmp_path / "run", crew, generations=1)
+    summary = search.run()
+    assert history.study("g00-k3").fitness is None
+    assert "non-finite at step 640" in history.study("g00-k3").outcome
+    assert summary.chosen == "g00-k2"
+
+
+def test_same_program_is_trained_once(tmp_path):
+    crew = Crew(same=["g00-k1", "g00-k2"])
+    search, history = a_search(tmp_path / "run", crew, generations=1)
+    search.run()
+    assert "g00-k1" in trained(crew) and "g00-k2" not in trained(crew)
+    assert "the same program as g00-k1" in history.study("g00-k2").outcome
+
+
+def test_when_nothing_can_be_trained_the_run_ends_with_no_reward(tmp_path):
+    crew = Crew(rejected=[f"g0{g}-k{k}" for g in range(9) for k in range(4)])
+    search, _ = a_search(tmp_path / "run", crew, patience=2, generations=9)
+    summary = search.run()
+    assert summary.chosen is None
+    assert "2 generations" in summary.reason
+    assert not trained(crew, "final")
+
+
+def test_search_stops_at_the_target_fitness(tmp_path):
+    search, history = a_search(tmp_path / "run", Crew(), target_fitness=1.2)
+    assert "target fitness 1.2 reached" in search.run().reason
+    assert len(history.generations) == 2
+
+
+def test_search_stops_without_gains(tmp_path):
+    search, history = a_search(tmp_path / "run", Crew(fitness=lambda id: 1.0), patience=2, generations=9)
+    assert "no gain beyond noise for 2 generations" in search.run().reason
+    assert len(history.generations) == 3
+
+
+def test_spent_budget_ends_the_search_but_trains_what_was_designed(tmp_path):
+    crew = Crew(budget=6)
+    search, history = a_search(tmp_path / "run", crew)
+    summary = search.run()
+    assert summary.reason == "the limit of 1 USD is reached"
+    assert len(history.generations) == 2
+    assert summary.chosen == "g01-k1"
+    assert history.study("g01-k3").outcome == "not designed: the budget was spent"
+
+
+def test_refused_key_stops_the_run_after_the_other_calls_were_recorded(tmp_path):
+    class Refused(Crew):
+        async def design(self, brief):
+            if brief.candidate_id == "g00-k0":
+                raise CredentialsError("the key was refused", "set OPENAI_API_KEY")
+            return await super().design(brief)
+
+    search, history = a_search(tmp_path / "run", Refused())
+    with pytest.raises(CredentialsError):
+        search.run()
+    assert len(history.designed) == 3
+
+
+def outcome(path, crew, listener=None):
+    search, history = a_search(path, crew, listener, generations=2)
+    return search.run(), history
+
+
+def test_run_stopped_after_any_event_resumes_to_the_same_table_and_repeats_nothing_finished(tmp_path):
+    troubles = {"repairable": ["g00-k1"], "rejected": ["g01-k2"], "failing": ["g00-k0"], "same": ["g00-k2", "g01-k0"]}
+    whole, expected = outcome(tmp_path / "whole", Crew(**troubles))
+    total = len(read_events(tmp_path / "whole" / "events.jsonl"))
+    assert total > 40
+    for cut in range(2, total):
+        path = tmp_path / f"cut{cut}"
+        with pytest.raises(KeyboardInterrupt):
+            outcome(path, Crew(**troubles), Listener(stop_after=cut))
+        finished = {(each.kind, _subject(each)) for each in read_events(path / "events.jsonl")}
+        again = Crew(**troubles)
+        summary, history = outcome(path, again)
+        assert summary == whole
+        assert history.studied == expected.studied
+        repeated = [call for call in again.calls if _event_of(call) in finished]
+        assert not repeated, f"after event {cut}"
+
+
+def _subject(event):
+    data = event.data
+    if event.kind == "designed":
+        return f"{data['candidate']['id']}/{data['candidate']['repairs']}"
+    if event.kind == "reviewed":
+        return f"{data['verdict']['candidate_id']}/{data['repairs']}"
+    if event.kind == "trained":
+        return f"{data['phase']}/{data['slice']['candidate_id']}/{data['slice']['seed']}"
+    return data["analysis"]["candidate_id"] if event.kind == "studied" else ""
+
+
+def _event_of(call):
+    kind, what = call
+    if kind.startswith("train "):
+        return "trained", f"{kind.split()[1]}/{what}"
+    return {
+        "design": ("designed", f"{what}/0"),
+        "repair": ("designed", f"{what}/1"),
+        "review": ("reviewed", what),
+        "diagnose": ("studied", what),
+    }[kind]
