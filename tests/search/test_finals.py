@@ -1,0 +1,55 @@
+from rewardgen.finals import summarise
+from rewardgen.history import History
+from tests.builders import failed_slice, slice_result
+
+
+def a_history(**fitness):
+    """Fitness per fresh seed of each reward; None is a failed seed."""
+    history = History()
+    history.final_seeds = (10, 11, 12, 13, 14)
+    for id, values in fitness.items():
+        for seed, value in zip(history.final_seeds, values, strict=True):
+            result = failed_slice(id, seed) if value is None else slice_result(id, seed, value)
+            history.trained["final", id, seed] = result
+    return history
+
+
+HUMAN = [5.0, 5.1, 4.9, 5.0, 5.05]
+SPARSE = [1.0, 1.1, 0.9, 1.0, 1.0]
+
+
+def test_reward_that_beats_both_baselines_says_so():
+    summary = summarise(
+        "done", ["best", "human", "sparse"], a_history(best=[9, 9, 9.1, 9, 9], human=HUMAN, sparse=SPARSE)
+    )
+    assert (summary.against_human, summary.against_sparse) == ("above", "above")
+    assert "beats the human reward" in summary.conclusion
+    row = summary.rows[0]
+    assert row.human_normalised is not None and 1.9 < row.human_normalised < 2.1
+
+
+def test_reward_below_the_human_one_is_said_plainly():
+    summary = summarise(
+        "done", ["best", "human", "sparse"], a_history(best=[3, 3, 3.1, 3, 3], human=HUMAN, sparse=SPARSE)
+    )
+    assert "does not beat the human reward, which is better" in summary.conclusion
+    assert "beats the sparse reward" in summary.conclusion
+
+
+def test_reward_within_noise_of_the_sparse_one_is_said_plainly():
+    summary = summarise("done", ["best", "sparse"], a_history(best=[1.0, 1.2, 0.8, 1.0, 1.1], sparse=SPARSE))
+    assert "does not beat the sparse reward: the two are within noise" in summary.conclusion
+
+
+def test_finalist_with_a_failed_seed_is_not_chosen_and_shows_its_failure():
+    history = a_history(lucky=[99, 99, 99, 99, None], steady=[2, 2, 2, 2, 2])
+    summary = summarise("done", ["lucky", "steady"], history)
+    assert summary.chosen == "steady"
+    assert summary.rows[0].fitness is None
+    assert "non-finite" in summary.rows[0].failure
+
+
+def test_baseline_is_never_chosen():
+    summary = summarise("done", ["human", "sparse"], a_history(human=HUMAN, sparse=SPARSE))
+    assert summary.chosen is None
+    assert "no reward to recommend" in summary.conclusion

@@ -1,0 +1,61 @@
+from rewardgen import report
+from rewardgen.history import History
+from rewardgen.rundir import RunFolder
+from tests.search.parts import Crew, a_search
+
+
+def a_finished_run(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    search, history = a_search(folder.path, Crew(rejected=["g00-k0"]), generations=1)
+    search.run()
+    for seed in history.final_seeds:
+        for id in history.finalists:
+            place = folder.policies / "final"
+            place.mkdir(parents=True, exist_ok=True)
+            (place / f"{id}-s{seed}.npz").write_bytes(f"{id} {seed}".encode())
+            key = ("final", id, seed)
+            history.trained[key] = history.trained[key].model_copy(update={"policy": f"{id}-s{seed}.npz"})
+    return folder, history
+
+
+def test_best_holds_the_chosen_reward_with_the_policy_of_its_best_seed(tmp_path):
+    folder, history = a_finished_run(tmp_path)
+    report.write_best(folder, history)
+    assert (folder.best / "reward.py").read_text() == history.designed["g00-k3", 0].source
+    assert (folder.best / "policy.npz").read_text() == "g00-k3 5002"
+    assert "beats the sparse reward" not in (folder.best / "card.md").read_text()
+    assert "g00-k3" in (folder.best / "card.md").read_text()
+
+
+def test_readme_shows_the_table_and_why_candidates_failed(tmp_path):
+    folder, history = a_finished_run(tmp_path)
+    report.write_readme(folder, history)
+    text = folder.readme.read_text()
+    assert "**g00-k3** (chosen)" in text
+    assert "| g00-k0 | draft |  |  | `x` is always 0 |" in text
+
+
+def test_readme_of_an_unfinished_run_tells_how_to_resume(tmp_path):
+    folder, history = a_finished_run(tmp_path)
+    history.summary = None
+    report.write_readme(folder, history)
+    assert f"rewardgen resume {history.run_id}" in folder.readme.read_text()
+
+
+def test_candidate_folder_holds_reward_verdict_and_analysis(tmp_path):
+    folder, history = a_finished_run(tmp_path)
+    for id in ("g00-k0", "g00-k3"):
+        report.write_candidate(folder, history.study(id))
+    assert "dead-component" in (folder.candidate("g00-k0") / "verdict.md").read_text()
+    assert not (folder.candidate("g00-k0") / "analysis.md").exists()
+    assert "fine" in (folder.candidate("g00-k3") / "analysis.md").read_text()
+
+
+def test_history_read_from_the_log_is_the_history_that_was_lived(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    search, lived = a_search(folder.path, Crew(repairable=["g00-k1"], failing=["g00-k2"]))
+    search.run()
+    read = History.load(folder)
+    assert [read.study(id) for id in read.ids()] == [lived.study(id) for id in lived.ids()]
+    assert read.summary == lived.summary
+    assert read.generations == lived.generations
