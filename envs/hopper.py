@@ -1,0 +1,93 @@
+"""Gymnasium's Hopper-v5."""
+
+import torch
+
+from rewardgen.records import TrainSettings
+from rewardgen.task import MujocoTask, Var
+
+JOINTS = ("thigh", "leg", "foot")
+
+
+class Hopper(MujocoTask):
+    """A one-legged planar robot. Hop forward (+x) as fast as it can without falling over.
+
+    It moves in the x-z plane only: a torso on top, then thigh, leg and a foot that points forward, 1.45 m tall in all.
+    Three motors turn the thigh joint (hip), leg joint (knee) and foot joint (ankle).
+    """
+
+    model = "gymnasium:hopper.xml"
+    frame_skip = 4
+    episode_steps = 1000
+    training = TrainSettings(env_steps=300_000)
+
+    x_position = Var("m", "how far the torso has come along +x since x = 0, where episodes begin")
+    x_velocity = Var("m/s", "forward velocity of the torso along +x, mean over the control step")
+    height = Var("m", "height of the torso's centre above the ground; 1.25 standing straight")
+    z_velocity = Var("m/s", "vertical velocity of the torso, positive upwards")
+    pitch = Var("rad", "pitch of the torso from vertical, positive leaning forward (towards +x)")
+    pitch_velocity = Var("rad/s", "angular velocity of the pitch, positive when tipping forward")
+    joint_position = Var("rad", "joint angles; 0 is the straight pose, thigh and leg bend to negative angles", JOINTS)
+    joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
+    foot_clearance = Var("m", "height of the foot's lowest point above the ground; about 0 in contact")
+    healthy = Var("1", "1 while no termination condition holds, else 0")
+
+    def reset(self, sim, draw):
+        """Standing straight and still at x = 0, with uniform noise of 0.005 on every position and velocity."""
+        return sim.qpos0 + draw.uniform(-5e-3, 5e-3, sim.model.nq), draw.uniform(-5e-3, 5e-3, sim.model.nv)
+
+    def variables(self, sim):
+        qpos, qvel = sim.qpos, sim.qvel
+        height, pitch = qpos[:, 1], qpos[:, 2]
+        bounded = (qpos[:, 2:].abs() < 100.0).all(1) & (qvel.abs() < 100.0).all(1)
+        return {
+            "x_position": qpos[:, 0],
+            "x_velocity": (qpos[:, 0] - sim.before("qpos")[:, 0]) / sim.control_step_s,
+            "height": height,
+            "z_velocity": qvel[:, 1],
+            "pitch": pitch,
+            "pitch_velocity": qvel[:, 2],
+            "joint_position": qpos[:, 3:],
+            "joint_velocity": qvel[:, 3:],
+            "foot_clearance": _clearance(sim, "foot_geom"),
+            "healthy": ((height > 0.7) & (pitch.abs() < 0.2) & bounded).double(),
+        }
+
+    def observe(self, sim, variables):
+        """All positions except x, and all velocities clipped to [-10, 10]: 11 numbers."""
+        return torch.cat((sim.qpos[:, 1:], sim.qvel.clamp(-10.0, 10.0)), 1)
+
+    def terminated(self, sim, variables):
+        """The episode ends when the torso's height is 0.7 m or less, or its pitch reaches 0.2 rad either way.
+
+        Also when a velocity or joint angle leaves [-100, 100].
+        """
+        low = variables["height"] <= 0.7
+        tipped = variables["pitch"].abs() >= 0.2
+        wild = (variables["healthy"] == 0.0) & ~low & ~tipped
+        return {"torso too low": low, "torso tipped over": tipped, "state out of bounds": wild}
+
+    def fitness(self, episode):
+        """Forward distance of the torso per second of a full episode [m/s]; time after a fall counts as standing still."""
+        return episode.total(episode["x_velocity"]) / episode.max_steps
+
+    def success(self, episode):
+        """The robot does not fall for the whole episode and moves forward at 1 m/s or more on average."""
+        lived = (episode.lengths == episode.max_steps) & ~episode.terminated
+        return lived & (self.fitness(episode) >= 1.0)
+
+    @staticmethod
+    def human_reward(x_velocity, healthy, action):
+        """The reward of Gymnasium's Hopper-v5: forward speed, 1 per step alive, a small cost of control."""
+        return {"forward": x_velocity, "survive": healthy, "control": -1e-3 * action.square().sum(-1)}
+
+    @staticmethod
+    def sparse_reward(x_velocity):
+        """1 while it moves forward at 1 m/s or more."""
+        return {"moving": (x_velocity >= 1.0).float()}
+
+
+def _clearance(sim, geom):
+    """Height of the lowest point of a capsule above the ground, (N,) [m]."""
+    index = sim.geom(geom)
+    radius, half_length = sim.model.geom_size[index, :2]
+    return sim.field("geom_xpos")[:, index, 2] - half_length * sim.field("geom_xmat")[:, index, 8].abs() - radius

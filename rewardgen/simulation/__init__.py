@@ -1,0 +1,1 @@
+"""Batched simulation of tasks: models, worlds, task cards, transition banks, task checks."""

@@ -1,0 +1,167 @@
+"""The environment loop over N worlds of a task: episodes, automatic reset, time limit, inputs of rewards.
+
+Computes no reward and no fitness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rewardgen.simulation.contract import (
+    require,
+    state_problems,
+    tensor_problems,
+    termination_problems,
+    variable_problems,
+)
+from rewardgen.simulation.faults import task_faults
+from rewardgen.simulation.model import action_range, load_model
+from rewardgen.simulation.mujoco_cpu import CpuSimulator
+from rewardgen.simulation.view import Draws, SimView, stream_keys
+from rewardgen.task import Task
+
+DIVERGED = "physics diverged"
+"""The termination cause of a world whose state stopped being finite."""
+
+
+@dataclass(slots=True)
+class Step:
+    """What one control step of N worlds gives.
+
+    Attributes:
+        observation: What the policy acts on next, after automatic reset, (N, O) float32.
+        final_observation: The same before any reset, (N, O) float32: to bootstrap truncated episodes.
+        inputs: What rewards read: each variable, `action`, and `prev_` of each, float32, (N,) or (N, k), after the
+            control step and before any reset. `prev_` equals the current value on an episode's first step.
+        terminated: Whether a termination condition ended the episode, (N,) bool.
+        truncated: Whether the time limit ended it, (N,) bool; never together with `terminated`.
+        causes: Termination cause to (N,) bool; `physics diverged` is always among them.
+        episode_step: Control steps since the episode began, (N,) int64; 1 on its first step.
+    """
+
+    observation: Tensor
+    final_observation: Tensor
+    inputs: dict[str, Tensor]
+    terminated: Tensor
+    truncated: Tensor
+    causes: dict[str, Tensor]
+    episode_step: Tensor
+
+
+class Worlds:
+    """N = len(seeds) * worlds_per_seed worlds of a task; world i belongs to seeds[i // worlds_per_seed].
+
+    What happens in a world depends only on its seed, its index among the worlds of that seed, its episode number and
+    its actions: it is the same alone and among others.
+
+    Args:
+        task: The task.
+        seeds: One seed per slice.
+        worlds_per_seed: Worlds of each slice.
+        threads: Physics threads.
+
+    Raises:
+        TaskError: The task breaks its contract.
+    """
+
+    def __init__(self, task: Task, seeds: Sequence[int], worlds_per_seed: int, *, threads: int = 1) -> None:
+        self.task = task
+        self.num_worlds = len(seeds) * worlds_per_seed
+        model = load_model(task)
+        self.action_size = int(model.nu)
+        self.action_low, self.action_high = action_range(model)
+        self._simulator = CpuSimulator(
+            model, self.num_worlds, task.frame_skip, threads=threads, contact_forces=task.needs_contact_forces
+        )
+        self.view = SimView(self._simulator)
+        self._seeds = np.repeat(np.array([seed % 2**64 for seed in seeds], np.uint64), worlds_per_seed)
+        self._index = np.tile(np.arange(worlds_per_seed, dtype=np.uint64), len(seeds))
+        self._episode = np.zeros(self.num_worlds, np.uint64)
+        self._episode_step = torch.zeros(self.num_worlds, dtype=torch.int64)
+        self._names = tuple(task.declared())
+        self._previous: dict[str, Tensor] = {}
+        self._some_first = True
+        self.observation_size = self._rehearse()
+
+    def reset(self) -> Tensor:
+        """Begin a new episode in every world.
+
+        Returns:
+            The observation, (N, O) float32.
+        """
+        with task_faults(self.task):
+            return self._begin(np.arange(self.num_worlds))
+
+    def step(self, action: Tensor) -> Step:
+        """Apply an action for one control step; worlds whose episode ends begin the next one.
+
+        Args:
+            action: (N, A) in actuator units; clipped to their range.
+        """
+        action = action.float().clamp(self.action_low, self.action_high)
+        self._simulator.step(action)
+        self._episode_step += 1
+        diverged = self._simulator.restore_diverged()
+        with task_faults(self.task):
+            return self._conclude(action, diverged)
+
+    def _conclude(self, action: Tensor, diverged: Tensor) -> Step:
+        variables = self.task.variables(self.view)
+        final_observation = self.task.observe(self.view, variables).float()
+        causes = {**self.task.terminated(self.view, variables), DIVERGED: diverged}
+        terminated = torch.stack(tuple(causes.values())).any(0)
+        truncated = (self._episode_step >= self.task.episode_steps) & ~terminated
+        inputs = self._inputs(variables, action)
+        episode_step = self._episode_step.clone()
+        ended = terminated | truncated
+        observation = final_observation
+        if bool(ended.any()):
+            observation = torch.where(ended[:, None], self._begin(ended.nonzero()[:, 0].numpy()), final_observation)
+        return Step(observation, final_observation, inputs, terminated, truncated, causes, episode_step)
+
+    def _inputs(self, variables: dict[str, Tensor], action: Tensor) -> dict[str, Tensor]:
+        current = {name: variables[name].float() for name in self._names}
+        current["action"] = action
+        previous = self._previous or current
+        if self._some_first:
+            first = self._episode_step == 1
+            previous = {
+                name: torch.where(_along(first, value), value, previous[name]) for name, value in current.items()
+            }
+        self._previous = current
+        self._some_first = False
+        return {**current, **{f"prev_{name}": previous[name] for name in current}}
+
+    def _begin(self, ids: NDArray[np.int64]) -> Tensor:
+        """Start the next episode of some worlds; the observation of all, (N, O)."""
+        draw = Draws(stream_keys(self._seeds[ids], self._index[ids], self._episode[ids]))
+        state = self.task.reset(self.view, draw)
+        require(state_problems(state, len(ids), self.view.model.nq, self.view.model.nv))
+        self._simulator.reset(ids, *state)
+        self._episode[ids] += np.uint64(1)
+        self._episode_step[torch.from_numpy(ids)] = 0
+        self._some_first = True
+        return self.task.observe(self.view, self.task.variables(self.view)).float()
+
+    def _rehearse(self) -> int:
+        """Go through a reset once, check what the task returns, and forget it; the size of the observation."""
+        with task_faults(self.task):
+            self.reset()
+            variables = self.task.variables(self.view)
+            require(variable_problems(self.task.declared(), variables, self.num_worlds))
+            observation = self.task.observe(self.view, variables)
+            require(tensor_problems("the observation", observation, (self.num_worlds, -1)))
+            require(termination_problems(self.task.terminated(self.view, variables), self.num_worlds))
+        self._episode[:] = 0
+        return int(observation.shape[1])
+
+
+def _along(mask: Tensor, values: Tensor) -> Tensor:
+    """A mask (N,) shaped to broadcast over (N, ...)."""
+    return mask.view(-1, *[1] * (values.dim() - 1))
