@@ -67,7 +67,7 @@ class Hopper(MujocoTask):
         return {"torso too low": low, "torso tipped over": tipped, "state out of bounds": wild}
 
     def fitness(self, episode):
-        """Forward distance of the torso per second of a full episode [m/s]; time after a fall counts as standing still."""
+        """Forward distance per second of a full episode [m/s]: time lost by falling counts as standing still."""
         return episode.total(episode["x_velocity"]) / episode.max_steps
 
     def success(self, episode):

@@ -1,5 +1,8 @@
 """The MuJoCo model of a task: finding and compiling it, and what its actuators are called and accept."""
 
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from importlib.util import find_spec

@@ -1,5 +1,8 @@
 """MuJoCo on CPU threads: N worlds of one model, stepped together. Knows of no task, episode or reward."""
 
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import warnings

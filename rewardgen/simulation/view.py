@@ -1,5 +1,8 @@
 """What task code is given: a batched view of the simulator, and random numbers with one stream per world."""
 
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -141,15 +144,15 @@ class Draws:
 
     def normal(self, std: Bound, size: int) -> Tensor:
         """Normal numbers with mean zero, (n, size) float64 (Box and Muller, 1958)."""
-        radius = np.sqrt(-2.0 * np.log1p(-self._unit(size)))
-        values = radius * np.cos(2.0 * np.pi * self._unit(size))
-        return torch.as_tensor(std, dtype=torch.float64) * torch.from_numpy(values)
+        radius = torch.from_numpy(np.sqrt(-2.0 * np.log1p(-self._unit(size))))
+        angle = torch.from_numpy(2.0 * np.pi * self._unit(size))
+        return torch.as_tensor(std, dtype=torch.float64) * radius * angle.cos()
 
     def _unit(self, size: int) -> NDArray[np.float64]:
         positions = np.arange(self._position, self._position + size, dtype=np.uint64)
         self._position += size
         bits = _mix(self._streams[:, None] + positions * _GOLDEN)
-        return (bits >> np.uint64(11)) * 2.0**-53
+        return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def stream_keys(seeds: NDArray[np.uint64], *labels: NDArray[np.uint64]) -> NDArray[np.uint64]:

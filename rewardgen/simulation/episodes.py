@@ -1,0 +1,92 @@
+"""Recording whole episodes of a task under a policy, and measuring them with the task's fitness and success."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rewardgen.simulation.contract import require, tensor_problems
+from rewardgen.simulation.faults import task_faults
+from rewardgen.simulation.worlds import Step, Worlds
+from rewardgen.task import Episode, Task
+
+TIME_LIMIT = "time limit"
+"""How an episode ended that no termination condition ended."""
+
+Policy = Callable[[Tensor], Tensor]
+"""Observation (N, O) to action (N, A)."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One episode of each of N worlds.
+
+    Attributes:
+        episode: The episodes, as `fitness` and `success` get them.
+        endings: How each world's episode ended: a termination cause, or `time limit`.
+    """
+
+    episode: Episode
+    endings: tuple[str, ...]
+
+
+def record_episodes(worlds: Worlds, policy: Policy, watch: Callable[[Step, Tensor], None] | None = None) -> Recording:
+    """Run one whole episode in every world, from a reset.
+
+    Args:
+        worlds: N worlds; they are reset first.
+        policy: Acts at every step, also in worlds whose episode is over.
+        watch: Is given each step, and which worlds are still in their first episode, (N,) bool.
+
+    Raises:
+        TaskError: Task code raised or broke the contract.
+    """
+    observation = worlds.reset()
+    alive = torch.ones(worlds.num_worlds, dtype=torch.bool)
+    lengths = torch.zeros(worlds.num_worlds, dtype=torch.int64)
+    terminated = torch.zeros_like(alive)
+    endings = [TIME_LIMIT] * worlds.num_worlds
+    history: list[dict[str, Tensor]] = []
+    while bool(alive.any()):
+        step = worlds.step(policy(observation))
+        history.append({name: value for name, value in step.inputs.items() if not name.startswith("prev_")})
+        lengths += alive
+        if watch is not None:
+            watch(step, alive)
+        _note_endings(step, alive, endings)
+        terminated |= alive & step.terminated
+        alive &= ~(step.terminated | step.truncated)
+        observation = step.observation
+    values = {name: torch.stack([each[name] for each in history]) for name in history[0]}
+    control_step_s = worlds.view.control_step_s
+    episode = Episode(values, lengths, terminated, control_step_s, worlds.task.episode_steps)
+    return Recording(episode, tuple(endings))
+
+
+def _note_endings(step: Step, alive: Tensor, endings: list[str]) -> None:
+    for world in (alive & step.terminated).nonzero()[:, 0].tolist():
+        endings[world] = next(cause for cause, holds in step.causes.items() if holds[world])
+
+
+def measure(task: Task, episode: Episode) -> tuple[Tensor, Tensor]:
+    """Fitness (N,) float32 and success (N,) bool of recorded episodes.
+
+    Raises:
+        TaskError: The task's `fitness` or `success` raised or broke the contract.
+    """
+    worlds = len(episode.lengths)
+    with task_faults(task, "fitness"):
+        fitness = task.fitness(episode)
+    with task_faults(task, "success"):
+        success = task.success(episode)
+    require(tensor_problems("`fitness`", fitness, (worlds,)))
+    require(tensor_problems("`success`", success, (worlds,), boolean=True))
+    return fitness.float(), success
+
+
+def shares(endings: tuple[str, ...]) -> dict[str, float]:
+    """Share of the episodes that ended by each cause."""
+    return {cause: endings.count(cause) / len(endings) for cause in dict.fromkeys(endings)}
