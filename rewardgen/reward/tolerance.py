@@ -59,7 +59,7 @@ def _check(
         raise ValueError(f"tolerance: margin ({margin}) is negative")
     if sigmoid not in _SIGMOIDS:
         raise ValueError(f"tolerance: unknown sigmoid `{sigmoid}`; it is one of {', '.join(_SIGMOIDS)}")
-    lowest_allowed = 0.0 <= value_at_margin if sigmoid in _REACHES_ZERO else 0.0 < value_at_margin
+    lowest_allowed = value_at_margin >= 0.0 if sigmoid in _REACHES_ZERO else value_at_margin > 0.0
     if not (lowest_allowed and value_at_margin < 1.0):
         raise ValueError(f"tolerance: value_at_margin ({value_at_margin}) is out of range for `{sigmoid}`")
 

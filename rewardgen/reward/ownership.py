@@ -1,0 +1,86 @@
+"""Which names of a function hold something that the function itself made, and may therefore change in place.
+
+Flow-insensitive: a name is owned if every binding of it in the function is an expression that makes something new, so no
+loop can swap an input in.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from rewardgen.reward.scope import Function, Scope
+from rewardgen.reward.vocabulary import FRESH_BUILTINS, FRESH_FUNCTIONS, FRESH_METHODS
+
+_DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare)
+
+
+def owned_names(function: Function, scope: Scope) -> frozenset[str]:
+    """Names that hold only what the function made.
+
+    Args:
+        function: A function or lambda of the reward.
+        scope: The names of the reward.
+    """
+    if isinstance(function, ast.Lambda):
+        return frozenset()
+    fresh: set[str] = set()
+    other = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    for name, value in _bound_in(function):
+        (fresh if value is not None and is_fresh(value, scope) else other).add(name)
+    return frozenset(fresh - other)
+
+
+def is_fresh(value: ast.expr, scope: Scope) -> bool:
+    """Whether an expression makes something new, sharing no memory with anything that has a name.
+
+    Args:
+        value: The expression.
+        scope: The names of the reward.
+    """
+    if isinstance(value, ast.BinOp) or isinstance(value, _DISPLAYS):
+        return True
+    if isinstance(value, ast.UnaryOp):
+        return not isinstance(value.op, ast.UAdd)  # torch returns the operand itself
+    if isinstance(value, ast.IfExp):
+        return is_fresh(value.body, scope) and is_fresh(value.orelse, scope)
+    return isinstance(value, ast.Call) and _call_is_fresh(value, scope)
+
+
+def _call_is_fresh(call: ast.Call, scope: Scope) -> bool:
+    dotted = scope.resolve(call.func)
+    if dotted is not None:
+        return dotted in FRESH_FUNCTIONS
+    if isinstance(call.func, ast.Name):
+        return call.func.id in FRESH_BUILTINS - scope.functions.keys()
+    return isinstance(call.func, ast.Attribute) and call.func.attr in FRESH_METHODS
+
+
+def _bound_in(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None]]:
+    """Each binding of a name in a function, without those of functions inside it: name and value, None if unknown."""
+    for node in _own_nodes(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, node.value
+                else:
+                    yield from ((name, None) for name in _stored(target))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            yield node.target.id, node.value
+        elif isinstance(node, ast.For | ast.comprehension):
+            yield from ((name, None) for name in _stored(node.target))
+
+
+def _own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def _stored(target: ast.expr) -> Iterator[str]:
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id

@@ -1,0 +1,90 @@
+"""From the text of a reward to its syntax tree, for any text whatever: bounded in size, depth and time, never executed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+
+from rewardgen.records import Finding
+
+_MAX_CHARACTERS = 24_000
+_MAX_NODES = 6_000
+_MAX_DEPTH = 80
+_MAX_BRACKETS = 60
+
+# Control characters, and those that change the reading direction, which can hide code from a reader.
+_HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def parse_source(source: str) -> ast.Module | Finding:
+    """Parse the source of a reward.
+
+    Args:
+        source: Any text.
+
+    Returns:
+        The tree, or the finding that keeps it from being one.
+    """
+    finding = _check_text(source)
+    if finding is not None:
+        return finding
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+            # Rules that only the compiler knows: `return` outside a function, a parameter named twice.
+            compile(tree, "<reward>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return _finding("syntax", f"does not parse: {error.msg}", "write plain Python 3.11", error.lineno)
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        return _finding("syntax", f"does not parse: {type(error).__name__}", "write plain, shallow Python")
+    return _check_size(tree) or tree
+
+
+def _check_text(source: str) -> Finding | None:
+    if len(source) > _MAX_CHARACTERS:
+        message = f"is {len(source)} characters long, the limit is {_MAX_CHARACTERS}"
+        return _finding("too-long", message, "keep the terms that matter")
+    if not source.strip():
+        return _finding("empty", "is empty", "define `compute_reward`")
+    hidden = _HIDDEN.search(source) or _SURROGATE.search(source)
+    if hidden is not None:
+        line = source.count("\n", 0, hidden.start()) + 1
+        code = f"U+{ord(hidden.group()):04X}"
+        return _finding("hidden-character", f"holds the control character {code}", "write plain text", line)
+    if _bracket_depth(source) > _MAX_BRACKETS:
+        return _finding("too-deep", f"nests more than {_MAX_BRACKETS} brackets", "give the parts names")
+    return None
+
+
+def _bracket_depth(source: str) -> int:
+    depth = deepest = 0
+    for character in source:
+        if character in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]}":
+            depth = max(0, depth - 1)
+    return deepest
+
+
+def _check_size(tree: ast.Module) -> Finding | None:
+    level: list[ast.AST] = [tree]
+    nodes = depth = 0
+    while level:
+        nodes += len(level)
+        depth += 1
+        if nodes > _MAX_NODES:
+            return _finding("too-long", f"has more than {_MAX_NODES} syntax nodes", "keep the terms that matter")
+        if depth > _MAX_DEPTH:
+            return _finding("too-deep", f"nests expressions more than {_MAX_DEPTH} deep", "give the parts names")
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return None
+
+
+def _finding(detector: str, message: str, hint: str, line: int | None = None) -> Finding:
+    return Finding(
+        gate="parse", detector=detector, severity="reject", message=f"the reward {message}", hint=hint, line=line
+    )

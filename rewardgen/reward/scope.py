@@ -1,0 +1,90 @@
+"""What the names of a reward stand for: modules, functions of its own, or variables."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+from rewardgen.reward.vocabulary import MODULE_NAMES, PREDEFINED_MODULES
+
+Function = ast.FunctionDef | ast.Lambda
+
+
+class Scope:
+    """The names of one reward, over all its functions: a name means the same everywhere in it.
+
+    Args:
+        tree: The parsed reward.
+
+    Attributes:
+        imports: Local name to what an import binds it to, such as `math.pi`.
+        functions: Functions, and lambdas given a name, by that name.
+        variables: Every other name that is bound somewhere, parameters among them.
+        rebound: Names of functions or imports that are bound more than once.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.imports = dict(_imports(tree))
+        self.functions = dict(_functions(tree))
+        bindings = Counter(_bindings(tree))
+        named = {*self.imports, *self.functions}
+        self.rebound = {name for name in named if bindings[name] > (name in self.functions)}
+        self.rebound |= set(self.functions) & set(self.imports) | {name for name in ("torch", "math") if bindings[name]}
+        self.variables = set(bindings) - set(self.functions)
+        # A variable may be called F, for a force, in a reward that does not import torch's functions by that name.
+        self._modules = {
+            name: module for name, module in PREDEFINED_MODULES.items() if name not in bindings
+        } | self.imports
+
+    def resolve(self, node: ast.expr) -> str | None:
+        """The dotted name of something reached from a module, such as `torch.linalg.norm`; None for anything else."""
+        if isinstance(node, ast.Name):
+            return self._modules.get(node.id)
+        if isinstance(node, ast.Attribute):
+            base = self.resolve(node.value)
+            return f"{base}.{node.attr}" if base else None
+        return None
+
+
+def split_module(dotted: str) -> tuple[str, str]:
+    """Split a dotted name into the longest known module and the rest, which may be empty.
+
+    Args:
+        dotted: Such as `torch.nn.functional.relu`.
+    """
+    for module in sorted(MODULE_NAMES, key=len, reverse=True):
+        if dotted == module or dotted.startswith(f"{module}."):
+            return module, dotted[len(module) + 1 :]
+    return dotted, ""
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.split(".")[0]
+                yield (alias.asname, alias.name) if alias.asname else (top, top)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, node
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, node.value
+
+
+def _bindings(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef):
+            yield node.name

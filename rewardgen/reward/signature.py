@@ -1,0 +1,141 @@
+"""The signature of a reward: which inputs it takes, by name, and which constants may be tuned."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rewardgen.errors import UsageError, nearest
+from rewardgen.records import Finding
+from rewardgen.reward.parsing import parse_source
+from rewardgen.reward.vocabulary import INSTEAD
+
+ENTRY = "compute_reward"
+"""The name of the function that a reward must define."""
+
+
+class Signature(NamedTuple):
+    """What a reward takes.
+
+    Attributes:
+        inputs: Names of its positional parameters, in order.
+        tunables: Names and defaults of its keyword-only parameters, in order.
+        line: Line of its `def`.
+    """
+
+    inputs: tuple[str, ...]
+    tunables: dict[str, float]
+    line: int
+
+
+def read_signature(source: str) -> Signature:
+    """Read the signature of a reward.
+
+    Args:
+        source: The reward's source.
+
+    Raises:
+        UsageError: It does not parse, or defines no `compute_reward`, or a keyword-only parameter has no number.
+    """
+    findings = check_signature(source, None)
+    if findings:
+        raise UsageError(findings[0].message, findings[0].hint)
+    tree = parse_source(source)
+    assert isinstance(tree, ast.Module)
+    entry = _entries(tree)[0]
+    defaults = zip(entry.args.kwonlyargs, entry.args.kw_defaults, strict=True)
+    tunables = {argument.arg: value for argument, default in defaults if (value := _number(default)) is not None}
+    return Signature(tuple(argument.arg for argument in entry.args.args), tunables, entry.lineno)
+
+
+def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, ...]:
+    """Check that a reward takes inputs that exist, and constants with a number each.
+
+    Args:
+        source: The reward's source.
+        valid: The input names of the task; None to check only the form.
+
+    Returns:
+        Rejections of the gate `signature`, or of `parse` if it does not parse.
+    """
+    tree = parse_source(source)
+    if isinstance(tree, Finding):
+        return (tree,)
+    entries = _entries(tree)
+    if len(entries) != 1:
+        return (_wrong_entry(tree, len(entries)),)
+    entry = entries[0]
+    return (*_check_inputs(entry, valid), *_check_tunables(entry))
+
+
+def _entries(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
+
+
+def _wrong_entry(tree: ast.Module, count: int) -> Finding:
+    if count:
+        return _finding("duplicate-entry", f"defines `{ENTRY}` {count} times", "keep one", None)
+    names = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    there = f"it defines {', '.join(f'`{name}`' for name in names[:5])}" if names else "it defines no function"
+    hint = f"write `def {ENTRY}(...)` at the top level, outside any class"
+    return _finding("missing-entry", f"defines no function `{ENTRY}`; {there}", hint, None)
+
+
+def _check_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> list[Finding]:
+    arguments = entry.args.args
+    findings = []
+    if not arguments:
+        findings.append(_finding("no-inputs", "takes no input", "name the variables that it reads as parameters", entry))
+    defaulted = {argument.arg for argument in arguments[len(arguments) - len(entry.args.defaults) :]}
+    for argument in arguments:
+        if argument.arg in defaulted:
+            what = f"gives the positional parameter `{argument.arg}` a default"
+            hint = "put `*,` before the constants: `def compute_reward(height, *, weight: float = 1.0)`"
+            findings.append(_finding("default-on-input", what, hint, argument))
+        elif valid is not None and argument.arg not in valid:
+            findings.append(_unknown_input(argument, valid))
+    return findings
+
+
+def _unknown_input(argument: ast.arg, valid: Sequence[str]) -> Finding:
+    current = [name for name in valid if not name.startswith("prev_")]
+    close = nearest(argument.arg, valid)
+    listed = f"inputs are {', '.join(current)}, and `prev_` of each"
+    hint = INSTEAD.get(argument.arg) or (f"did you mean `{close}`? {listed}" if close else listed)
+    return _finding("unknown-input", f"takes `{argument.arg}`, which the task does not have", hint, argument)
+
+
+def _check_tunables(entry: ast.FunctionDef) -> list[Finding]:
+    findings = []
+    for argument, default in zip(entry.args.kwonlyargs, entry.args.kw_defaults, strict=True):
+        if _number(default) is None:
+            what = f"gives the keyword-only parameter `{argument.arg}` no number as its default"
+            hint = f"write `{argument.arg}: float = 1.0`, or compute it inside the function"
+            findings.append(_finding("tunable-default", what, hint, argument))
+    return findings
+
+
+def _number(node: ast.expr | None) -> float | None:
+    sign = 1.0
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        sign = -sign if isinstance(node.op, ast.USub) else sign
+        node = node.operand
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        value = sign * float(node.value)
+        return value if math.isfinite(value) else None
+    return None
+
+
+def _finding(detector: str, message: str, hint: str, node: ast.FunctionDef | ast.arg | None) -> Finding:
+    line = node.lineno if node is not None else None
+    place = f"line {line}: " if line else ""
+    return Finding(
+        gate="signature",
+        detector=detector,
+        severity="reject",
+        message=f"{place}the reward {message}",
+        hint=hint,
+        line=line,
+    )

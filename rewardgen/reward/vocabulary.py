@@ -1,0 +1,192 @@
+"""The names of the reward language: what a reward may call and read, and what to write instead of the rest.
+
+Data only. Every function here is pure and deterministic. The type of an object is not known when a reward is checked,
+so each method and attribute must be harmless on tensors, dicts, lists, tuples and strings alike (`sort`, which returns
+a sorted tensor but reorders a list in place, is not).
+"""
+
+from __future__ import annotations
+
+_ELEMENTWISE = """
+abs acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh
+bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh deg2rad div divide
+eq erf erfc exp exp2 expm1 fix float_power floor floor_divide fmax fmin fmod frac ge greater greater_equal gt heaviside
+hypot isclose isfinite isinf isnan ldexp le lerp less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and
+logical_not logical_or logical_xor logit lt maximum minimum mul multiply nan_to_num ne neg negative not_equal pow
+rad2deg reciprocal relu remainder round rsqrt sgn sigmoid sign sin sinc sinh softmax sqrt square sub subtract tan tanh
+true_divide trunc where xlogy
+""".split()
+
+_REDUCTIONS = """
+all amax amin any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum diff dist dot logsumexp max
+mean median min mode nanmean nansum norm numel prod std sum var
+""".split()
+
+_PRODUCTS = "bmm cdist cosine_similarity cross matmul mm mv outer vecdot".split()
+
+_NEW = "arange eye full full_like linspace ones ones_like scalar_tensor tensor zeros zeros_like".split()
+
+_ASSEMBLED = "cat clone concat concatenate gather flip fliplr flipud index_select roll stack tile tril triu".split()
+
+_VIEWS = """
+as_tensor atleast_1d atleast_2d broadcast_tensors broadcast_to chunk column_stack detach diagonal einsum flatten hstack
+meshgrid movedim narrow permute ravel reshape sort split squeeze swapaxes tensor_split topk transpose unbind unflatten
+unsqueeze vstack
+""".split()
+
+_TORCH_VALUES = """
+bool e finfo float float16 float32 float64 double inf int int32 int64 long nan pi
+""".split()
+
+_FUNCTIONAL = """
+celu cosine_similarity elu gelu hardsigmoid hardswish hardtanh huber_loss l1_loss leaky_relu log_softmax logsigmoid mish
+mse_loss normalize pad pairwise_distance relu relu6 selu sigmoid silu smooth_l1_loss softmax softmin softplus
+softsign tanh tanhshrink threshold
+""".split()
+
+_LINALG = "cross det inv matmul matrix_norm norm vecdot vector_norm".split()
+
+_MATH = """
+acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp exp2 expm1 fabs floor fmod
+hypot inf isclose isfinite isinf isnan log log10 log1p log2 nan pi pow radians remainder sin sinh sqrt tan tanh tau trunc
+""".split()
+
+MODULE_NAMES: dict[str, frozenset[str]] = {
+    "torch": frozenset([*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED, *_VIEWS, *_TORCH_VALUES]),
+    "torch.nn.functional": frozenset(_FUNCTIONAL),
+    "torch.linalg": frozenset(_LINALG),
+    "math": frozenset(_MATH),
+}
+"""Module to what may be used of it."""
+
+VALUES = frozenset(
+    [f"torch.{name}" for name in _TORCH_VALUES if name != "finfo"] + [f"math.{name}" for name in "e inf nan pi tau".split()]
+)
+"""The names of `MODULE_NAMES` that are values; all others can only be called."""
+
+PREDEFINED_MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functional"}
+"""In scope without an import."""
+
+IMPORTABLE = frozenset([*MODULE_NAMES, "typing", "torch.nn", "__future__"])
+"""What an import may name; `typing`, and `Tensor` of torch, only serve annotations, which are never evaluated."""
+
+SUBMODULES = {"torch": ("nn", "linalg"), "torch.nn": ("functional",)}
+
+ANNOTATION_ONLY = frozenset(["torch.Tensor", "torch.FloatTensor", "torch.BoolTensor", "torch.jit"])
+
+IGNORED_DECORATORS = frozenset(["torch.jit.script", "torch.no_grad", "torch.inference_mode", "staticmethod"])
+
+PREDEFINED_FUNCTIONS = frozenset(["tolerance"])
+
+TOLERANCE_PARAMETERS = ("x", "lower", "upper", "margin", "sigmoid", "value_at_margin")
+
+BUILTINS = frozenset(
+    """
+    abs all any bool dict enumerate float int len list max min print range reversed round set sorted str sum tuple zip
+    """.split()
+)
+
+_NEW_METHODS = "new_full new_ones new_tensor new_zeros".split()
+
+_VIEW_METHODS = """
+bool contiguous detach diagonal double expand expand_as flatten float int long movedim narrow permute ravel reshape
+select split squeeze swapaxes to transpose type_as unbind unflatten unsqueeze view view_as chunk topk
+""".split()
+
+_OTHER_METHODS = "dim size numel get items keys values copy".split()
+
+_METHOD_ONLY = "index_fill masked_fill repeat repeat_interleave softmax".split()
+
+METHODS = frozenset(
+    [
+        *(name for name in _ELEMENTWISE + _REDUCTIONS + _PRODUCTS if name != "cdist"),
+        *("clone", "gather", "flip", "index_select", "roll", "tile", "tril", "triu"),
+        *_NEW_METHODS,
+        *_VIEW_METHODS,
+        *_OTHER_METHODS,
+        *_METHOD_ONLY,
+    ]
+)
+
+ATTRIBUTES = frozenset("shape ndim T mT dtype device values indices eps tiny".split())
+
+CHANGING_METHODS = frozenset(
+    """
+    add_ sub_ mul_ div_ pow_ clamp_ clamp_min_ clamp_max_ fill_ zero_ masked_fill_ neg_ abs_ exp_ sqrt_ square_ tanh_
+    append extend insert pop update setdefault
+    """.split()
+)
+"""Methods that change their object: only on something that the function made itself."""
+
+FRESH_FUNCTIONS = frozenset(
+    f"torch.{name}" for name in [*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED]
+) - {"torch.max", "torch.min", "torch.median", "torch.mode", "torch.cummax", "torch.cummin", "torch.numel"}
+"""Functions whose result never shares memory with an argument."""
+
+FRESH_METHODS = frozenset(
+    [*_ELEMENTWISE, *_REDUCTIONS, *_NEW_METHODS, "clone", "masked_fill", "matmul", "copy", "flip", "roll"]
+) - {"max", "min", "median", "mode", "cummax", "cummin"}
+
+FRESH_BUILTINS = frozenset("abs bool dict enumerate float int len list range reversed set sorted str tuple zip".split())
+
+REFUSED_KEYWORDS = {
+    "out": "use the returned tensor",
+    "inplace": "drop it: the function returns a new tensor",
+    "generator": "a reward has no random numbers",
+    "requires_grad": "drop it: a reward is never differentiated",
+    "layout": "drop it",
+    "memory_format": "drop it",
+    "pin_memory": "drop it",
+    "key": "compare tensors with torch.maximum or torch.where",
+}
+
+MAX_POSITIONAL = {
+    "torch.norm": 4,
+    "torch.nn.functional.normalize": 4,
+    "torch.nn.functional.relu": 1,
+    "torch.nn.functional.relu6": 1,
+    "torch.nn.functional.elu": 2,
+    "torch.nn.functional.celu": 2,
+    "torch.nn.functional.selu": 1,
+    "torch.nn.functional.silu": 1,
+    "torch.nn.functional.mish": 1,
+    "torch.nn.functional.hardswish": 1,
+    "torch.nn.functional.hardsigmoid": 1,
+    "torch.nn.functional.hardtanh": 3,
+    "torch.nn.functional.leaky_relu": 2,
+    "torch.nn.functional.threshold": 3,
+}
+"""Where one more positional argument would be `out` or `inplace`."""
+
+_TENSORS_ONLY = "keep tensors: rewards are computed for all worlds at once, torch only"
+_DETERMINISTIC = "remove it: a reward is a pure function of its inputs, with no random numbers"
+_NO_REACH = "remove it: a reward computes with torch, math and its parameters, and nothing else"
+
+INSTEAD: dict[str, str] = {
+    **dict.fromkeys("item tolist numpy data cpu cuda __array__".split(), _TENSORS_ONLY),
+    **dict.fromkeys(
+        "rand randn randint rand_like randn_like randperm normal bernoulli multinomial dropout seed random uniform".split()
+        + "manual_seed normal_ uniform_ random_ bernoulli_".split(),
+        _DETERMINISTIC,
+    ),
+    **dict.fromkeys(
+        "eval exec open input compile getattr setattr delattr hasattr globals locals vars dir type object super id".split()
+        + "memoryview bytes bytearray callable iter next breakpoint exit quit help load save".split(),
+        _NO_REACH,
+    ),
+    **dict.fromkeys("np numpy jnp jax".split(), "write the same with `torch.` functions"),
+    **dict.fromkeys(["map", "filter"], "write a comprehension, or one torch function over the whole batch"),
+    **dict.fromkeys(["empty", "empty_like", "new_empty"], "use `torch.zeros` or `torch.zeros_like`"),
+    "isinstance": "inputs are always torch tensors, constants always floats: drop the test",
+    "format": "use an f-string",
+    "self": "take each quantity as a parameter of `compute_reward`, by its name",
+    "info": "take each quantity as a parameter of `compute_reward`, by its name",
+    "obs": "take each quantity as a parameter of `compute_reward`, by its name",
+    "is_cuda": "a reward runs on any device: drop the test",
+    "requires_grad_": "drop it: a reward is never differentiated",
+    "vmap": "write it batched: every input has the worlds along its first axis",
+    "backward": "drop it: a reward is never differentiated",
+    "apply_": "write it with torch functions over the whole batch",
+    "copy_": "make a new tensor and give it a name",
+}
+"""Name that is often tried to what to write instead."""
