@@ -1,0 +1,129 @@
+"""Every call of a run as files. A call that was answered before is answered from them, so resuming repeats none.
+
+    llm/g02-k7-designer-edit.3f9a1c20b7e4.json            a request and its reply
+    llm/g02-k7-designer-edit.3f9a1c20b7e4.failed-1.json   an attempt at it that failed
+    candidates/g02-k7/designer-edit.md                    the same conversation to read
+
+The name holds the label and a hash of the whole request: a changed prompt is another call.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from rewardgen.errors import ModelError, RewardgenError, RunFolderError
+from rewardgen.files import write_atomic
+from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.records import LLMRequest, Message, Reply, Usage
+from rewardgen.schema import Frozen
+
+
+class ArchivedCall(Frozen):
+    """A request with its reply, or with the reason why this attempt at it failed."""
+
+    request: LLMRequest
+    reply: Reply | None = None
+    failure: str = ""
+    usage: Usage = Usage()
+    """What the reply or the failed attempt took."""
+
+
+class ArchivedLLM:
+    """Answers from the archive what is in it; passes on the rest and keeps request, reply and failed attempts.
+
+    Args:
+        inner: The model, one attempt per call.
+        folder: The archive.
+        transcript: Where the readable form of a call goes, by its label; none is written if not given.
+    """
+
+    def __init__(self, inner: LLM, folder: Path, transcript: Callable[[str], Path] | None = None) -> None:
+        self._inner = inner
+        self._folder = folder
+        self._transcript = transcript
+        self._usage = archived_usage(folder)
+
+    def usage(self) -> Usage:
+        """What all calls of the run took, failed attempts and earlier sessions included, each counted once."""
+        return self._usage
+
+    async def complete(self, request: LLMRequest) -> Reply:
+        """See `LLM.complete`."""
+        path = self._folder / f"{call_name(request)}.json"
+        if path.is_file():
+            found = read_call(path).reply
+            if found is not None:
+                return found
+        try:
+            reply = await self._inner.complete(request)
+        except (CallFailed, ModelError) as error:
+            self._keep_failure(request, error)
+            raise
+        self._keep(path, ArchivedCall(request=request, reply=reply, usage=reply.usage))
+        return reply
+
+    def _keep_failure(self, request: LLMRequest, error: RewardgenError) -> None:
+        name = call_name(request)
+        number = 1 + len(list(self._folder.glob(f"{name}.failed-*.json")))
+        usage = error.usage if isinstance(error, CallFailed) else Usage()
+        call = ArchivedCall(request=request, failure=error.message, usage=usage)
+        self._keep(self._folder / f"{name}.failed-{number}.json", call)
+
+    def _keep(self, path: Path, call: ArchivedCall) -> None:
+        if self._transcript:
+            write_atomic(self._transcript(call.request.label), _readable(call))
+        write_atomic(path, call.model_dump_json(indent=1))
+        self._usage = self._usage + call.usage
+
+
+def call_name(request: LLMRequest) -> str:
+    """Name of a request's files: its label as a file name, and 12 hex digits of a hash over all of it."""
+    digest = hashlib.sha256(request.model_dump_json().encode()).hexdigest()[:12]
+    return f"{slug(request.label)}.{digest}"
+
+
+def slug(label: str) -> str:
+    """A label as a file name."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", label).strip("-")
+
+
+def read_call(path: Path) -> ArchivedCall:
+    """Read one file of an archive.
+
+    Raises:
+        RunFolderError: It is damaged.
+    """
+    try:
+        return ArchivedCall.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError, RewardgenError) as error:
+        raise RunFolderError(f"{path} is not a recorded call", "delete the file to make the call again") from error
+
+
+def read_archive(folder: Path) -> list[ArchivedCall]:
+    """All calls and failed attempts of an archive, by file name."""
+    return [read_call(path) for path in sorted(folder.glob("*.json"))]
+
+
+def archived_usage(folder: Path) -> Usage:
+    """What all calls in an archive took."""
+    return sum((call.usage for call in read_archive(folder)), start=Usage())
+
+
+def _readable(call: ArchivedCall) -> str:
+    answer = Message(role="assistant", content=call.reply.text) if call.reply else None
+    messages = [*call.request.messages, *([answer] if answer else [])]
+    parts = [f"# {call.request.label}", *(f"## {each.role}\n\n{each.content}" for each in messages)]
+    parts += [_footer(call.reply)] if call.reply else [f"## failed\n\n{call.failure}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _footer(reply: Reply) -> str:
+    usage = reply.usage
+    price = "price unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
+    tokens = f"{usage.prompt_tokens} prompt and {usage.completion_tokens} completion tokens"
+    return f"---\n{reply.model}, {tokens}, {price}, {reply.latency_s:.1f} s"

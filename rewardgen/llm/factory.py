@@ -1,0 +1,92 @@
+"""Chooses the language model of a run by its model string, and puts budget, archive and retries around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rewardgen.budget import Budget
+from rewardgen.config import RunConfig
+from rewardgen.errors import UsageError, nearest
+from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
+from rewardgen.llm.budgeted import BudgetedLLM
+from rewardgen.llm.litellm_client import LiteLLMClient
+from rewardgen.llm.mailbox import MailboxLLM
+from rewardgen.llm.protocol import LLM
+from rewardgen.llm.replay import ReplayLLM
+from rewardgen.llm.retry import RetryingLLM
+from rewardgen.records import LLMRequest, Reply, Usage
+from rewardgen.rundir import RunFolder, find_run
+
+SCHEMES = ("mailbox", "replay")
+
+MAILBOX_PATIENCE = 20.0
+"""A person needs longer than a server: a mailbox waits this many times the time limit of a call."""
+
+
+class RunLLM:
+    """The language model of a run, and what it took so far.
+
+    Args:
+        llm: Makes the calls.
+        archive: The archive that they pass through.
+    """
+
+    def __init__(self, llm: LLM, archive: ArchivedLLM) -> None:
+        self._llm = llm
+        self._archive = archive
+
+    async def complete(self, request: LLMRequest) -> Reply:
+        """See `LLM.complete`."""
+        return await self._llm.complete(request)
+
+    def usage(self) -> Usage:
+        """What all calls of the run took, earlier sessions included."""
+        return self._archive.usage()
+
+
+def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:
+    """The language model that a configuration names, within its limits; every call is kept in the run folder.
+
+    Retries are outermost, so that each attempt is granted by the budget and archived by itself.
+
+    Args:
+        config: The run's configuration.
+        folder: The run's folder.
+
+    Raises:
+        UsageError: The model string has an unknown scheme.
+        ModelError: LiteLLM knows no provider for the model string.
+        CredentialsError: The provider's key is not set.
+        RunFolderError: The run to replay does not exist or has no recorded calls.
+    """
+    archive = ArchivedLLM(_source(config, folder), folder.calls, lambda label: _transcript(folder, label))
+    return RunLLM(RetryingLLM(archive), archive)
+
+
+def _source(config: RunConfig, folder: RunFolder) -> LLM:
+    scheme, separator, rest = config.model.partition(":")
+    if separator and scheme == "mailbox":
+        return MailboxLLM(Path(rest).expanduser(), timeout_s=MAILBOX_PATIENCE * config.call_timeout_s)
+    if separator and scheme == "replay":
+        return ReplayLLM(find_run(rest, folder.path.parent).calls)
+    if close := _misspelt(scheme, separator, rest):
+        raise UsageError(f"unknown kind of model `{scheme}:`", f"did you mean `{close}:{rest}`?")
+    client = LiteLLMClient(
+        config.model,
+        api_base=config.api_base,
+        timeout_s=config.call_timeout_s,
+        concurrency=config.concurrency,
+    )
+    client.check()
+    return BudgetedLLM(client, Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls)))
+
+
+def _misspelt(scheme: str, separator: str, rest: str) -> str | None:
+    """The scheme that was meant. LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`."""
+    return nearest(scheme, SCHEMES) if separator and rest and "/" not in scheme else None
+
+
+def _transcript(folder: RunFolder, label: str) -> Path:
+    """`g02-k7/designer/edit` is read in the candidate's folder as `designer-edit.md`."""
+    candidate_id, _, rest = label.partition("/")
+    return folder.candidate(slug(candidate_id)) / f"{slug(rest) or 'call'}.md"

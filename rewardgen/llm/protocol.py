@@ -1,0 +1,52 @@
+"""What the rest of the package asks of a language model, and how a call fails."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rewardgen.errors import RewardgenError
+from rewardgen.records import LLMRequest, Reply, Usage
+
+
+class LLM(Protocol):
+    """Answers chat requests."""
+
+    async def complete(self, request: LLMRequest) -> Reply:
+        """The model's reply, never empty.
+
+        Args:
+            request: The messages, with a label that is unique within a run.
+
+        Raises:
+            CallFailed: No usable answer, after whatever retries this implementation makes. Other calls may succeed.
+            CredentialsError: The API key is missing or was refused.
+            ModelError: The model does not exist or will never accept such requests.
+            BudgetExhausted: The limit on cost or tokens leaves no room for the call.
+        """
+        ...
+
+
+class CallFailed(RewardgenError):
+    """One call got no usable answer.
+
+    Args:
+        message: What happened.
+        hint: What mends it.
+        usage: What the call took all the same: an empty reply is paid for too.
+        transient: Whether the same call may succeed later.
+        retry_after_s: How long the server asks to wait before the next attempt [s]; None if it does not say.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "",
+        *,
+        usage: Usage | None = None,
+        transient: bool = True,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message, hint)
+        self.usage = usage or Usage()
+        self.transient = transient
+        self.retry_after_s = retry_after_s

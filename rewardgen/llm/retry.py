@@ -1,0 +1,56 @@
+"""Repeats calls that failed for a passing reason."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.records import LLMRequest, Reply
+
+
+class RetryingLLM:
+    """Exponential backoff with jitter; waits as long as the server asks. Everything but passing failures goes through.
+
+    Args:
+        inner: The model, one attempt per call.
+        attempts: Attempts per call.
+        first_wait_s: Wait before the second attempt [s]; doubles with each further one.
+        longest_wait_s: Upper bound of a wait, also of one that the server asks for [s].
+    """
+
+    def __init__(
+        self, inner: LLM, *, attempts: int = 6, first_wait_s: float = 1.0, longest_wait_s: float = 60.0
+    ) -> None:
+        self._inner = inner
+        self._attempts = attempts
+        self._first_wait_s = first_wait_s
+        self._longest_wait_s = longest_wait_s
+        self._random = random.Random()
+
+    async def complete(self, request: LLMRequest) -> Reply:
+        """See `LLM.complete`."""
+        for attempt in range(1, self._attempts):
+            try:
+                return await self._inner.complete(request)
+            except CallFailed as error:
+                if not error.transient:
+                    raise
+                await asyncio.sleep(self._wait_s(attempt, error.retry_after_s))
+        return await self._last_attempt(request)
+
+    async def _last_attempt(self, request: LLMRequest) -> Reply:
+        try:
+            return await self._inner.complete(request)
+        except CallFailed as error:
+            if not error.transient:
+                raise
+            raise CallFailed(
+                f"{error.message} (the last of {self._attempts} attempts)", error.hint, transient=False
+            ) from error
+
+    def _wait_s(self, attempt: int, asked_s: float | None) -> float:
+        """Full jitter keeps calls that failed together from coming back together."""
+        doubled = self._first_wait_s * 2 ** (attempt - 1)
+        jittered = doubled * self._random.uniform(0.5, 1.0)
+        return min(max(jittered, asked_s or 0.0), self._longest_wait_s)
