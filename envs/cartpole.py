@@ -53,7 +53,7 @@ class Cartpole(MujocoTask):
         return {}
 
     def fitness(self, episode):
-        """Share of the 10 seconds with the pole within about 25 degrees of upright and the cart within 1 m of the middle.
+        """Share of the 10 seconds with the pole within about 25 degrees of upright, the cart within 1 m of the middle.
 
         Between 0 and 1; the swing up takes some seconds, so 1 cannot be reached.
         """

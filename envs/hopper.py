@@ -48,7 +48,7 @@ class Hopper(MujocoTask):
             "pitch_velocity": qvel[:, 2],
             "joint_position": qpos[:, 3:],
             "joint_velocity": qvel[:, 3:],
-            "foot_clearance": _clearance(sim, "foot_geom"),
+            "foot_clearance": sim.clearance("foot_geom"),
             "healthy": ((height > 0.7) & (pitch.abs() < 0.2) & bounded).double(),
         }
 
@@ -84,10 +84,3 @@ class Hopper(MujocoTask):
     def sparse_reward(x_velocity):
         """1 while it moves forward at 1 m/s or more."""
         return {"moving": (x_velocity >= 1.0).float()}
-
-
-def _clearance(sim, geom):
-    """Height of the lowest point of a capsule above the ground, (N,) [m]."""
-    index = sim.geom(geom)
-    radius, half_length = sim.model.geom_size[index, :2]
-    return sim.field("geom_xpos")[:, index, 2] - half_length * sim.field("geom_xmat")[:, index, 8].abs() - radius

@@ -108,6 +108,20 @@ class SimView:
         """
         return self._find("geom", name, self.model.ngeom)
 
+    def clearance(self, geom: str) -> Tensor:
+        """Height of the lowest point of a named sphere or capsule above the plane z = 0, (N,) [m].
+
+        Raises:
+            TaskError: The model has no such geom, or it is of another shape.
+        """
+        index = self.geom(geom)
+        capsule = self.model.geom_type[index] == mujoco.mjtGeom.mjGEOM_CAPSULE
+        if not capsule and self.model.geom_type[index] != mujoco.mjtGeom.mjGEOM_SPHERE:
+            raise TaskError(f"geom `{geom}` is neither a sphere nor a capsule", "compute its clearance from `geom_xpos`")
+        radius, half_length = self.model.geom_size[index, :2]
+        centre = self.field("geom_xpos")[:, index, 2] - radius
+        return centre - half_length * self.field("geom_xmat")[:, index, 8].abs() if capsule else centre
+
     def _find(self, kind: str, name: str, count: int) -> int:
         if (kind, name) not in self._found:
             access = getattr(self.model, kind)

@@ -1,0 +1,81 @@
+"""Gymnasium's HalfCheetah-v5."""
+
+import torch
+
+from rewardgen.records import TrainSettings
+from rewardgen.task import MujocoTask, Var
+
+JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "front_foot")
+FEET = ("back", "front")
+TORSO_HEIGHT = 0.7
+
+
+class HalfCheetah(MujocoTask):
+    """A planar cheetah with one back and one front leg. Run forward (+x) as fast as it can, right side up.
+
+    It moves in the x-z plane only: a horizontal torso with a head in front, and two legs of thigh, shin and foot. Six
+    motors turn the joints. Nothing stops it from sliding on its back or its head, which is not running.
+    """
+
+    model = "gymnasium:half_cheetah.xml"
+    frame_skip = 5
+    episode_steps = 1000
+    training = TrainSettings(env_steps=500_000)
+
+    x_position = Var("m", "position of the torso along +x; episodes begin near 0")
+    x_velocity = Var("m/s", "forward velocity of the torso along +x, mean over the control step")
+    height = Var("m", "height of the torso's centre above the ground; 0.7 in the reference pose, about 0.6 standing")
+    z_velocity = Var("m/s", "vertical velocity of the torso, positive upwards")
+    pitch = Var("rad", "pitch of the torso from horizontal, positive nose down; not wrapped, +-pi is upside down")
+    upright = Var("1", "cosine of the pitch: 1 level and right side up, 0 vertical, -1 upside down")
+    pitch_velocity = Var("rad/s", "angular velocity of the pitch, positive when the nose goes down")
+    joint_position = Var("rad", "joint angles; 0 is the reference pose", JOINTS)
+    joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
+    foot_clearance = Var("m", "height of each foot's lowest point above the ground; about 0 in contact", FEET)
+
+    def reset(self, sim, draw):
+        """The reference pose at x = 0, with uniform noise of 0.1 on positions and normal noise of 0.1 on velocities."""
+        return sim.qpos0 + draw.uniform(-0.1, 0.1, sim.model.nq), draw.normal(0.1, sim.model.nv)
+
+    def variables(self, sim):
+        """The declared variables from the planar joints and the feet."""
+        qpos, qvel = sim.qpos, sim.qvel
+        return {
+            "x_position": qpos[:, 0],
+            "x_velocity": (qpos[:, 0] - sim.before("qpos")[:, 0]) / sim.control_step_s,
+            "height": TORSO_HEIGHT + qpos[:, 1],
+            "z_velocity": qvel[:, 1],
+            "pitch": qpos[:, 2],
+            "upright": qpos[:, 2].cos(),
+            "pitch_velocity": qvel[:, 2],
+            "joint_position": qpos[:, 3:],
+            "joint_velocity": qvel[:, 3:],
+            "foot_clearance": torch.stack((sim.clearance("bfoot"), sim.clearance("ffoot")), 1),
+        }
+
+    def observe(self, sim, variables):
+        """All positions except x, and all velocities: 17 numbers."""
+        return torch.cat((sim.qpos[:, 1:], sim.qvel), 1)
+
+    def terminated(self, sim, variables):
+        """Nothing ends an episode early: every episode lasts 1000 steps, also when the cheetah lies on its back."""
+        return {}
+
+    def fitness(self, episode):
+        """Forward distance per second of a full episode [m/s]."""
+        return episode.total(episode["x_velocity"]) / episode.max_steps
+
+    def success(self, episode):
+        """It runs forward at 2 m/s or more on average, and is right side up for at least 90 % of the episode."""
+        right_side_up = episode.share(episode["upright"] > 0.0)
+        return (self.fitness(episode) >= 2.0) & (right_side_up >= 0.9)
+
+    @staticmethod
+    def human_reward(x_velocity, action):
+        """The reward of Gymnasium's HalfCheetah-v5: forward speed and a cost of control."""
+        return {"forward": x_velocity, "control": -0.1 * action.square().sum(-1)}
+
+    @staticmethod
+    def sparse_reward(x_velocity):
+        """1 while it moves forward at 2 m/s or more."""
+        return {"running": (x_velocity >= 2.0).float()}
