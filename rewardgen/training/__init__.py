@@ -1,0 +1,1 @@
+"""Batched training: many candidates and seeds as slices of one PPO over one batched simulator."""

@@ -1,0 +1,191 @@
+"""Training a batch of slices: collect, price, learn, evaluate, until every slice has its steps or has failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rewardgen.records import (
+    ComponentPoint,
+    EpisodeDigest,
+    EvaluationPoint,
+    FailureKind,
+    SliceFailure,
+    SliceResult,
+    SliceSpec,
+    TrainJob,
+    TrainSettings,
+)
+from rewardgen.simulation.worlds import Worlds
+from rewardgen.task import Task
+from rewardgen.training import digests
+from rewardgen.training.evaluation import evaluate
+from rewardgen.training.learner import Learner
+from rewardgen.training.networks import Sizes
+from rewardgen.training.policy_file import StackedPolicy
+from rewardgen.training.rewards import Rewards
+from rewardgen.training.rollout import Collector
+from rewardgen.training.seeding import derive_seed, slice_generators
+
+Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class _Log:
+    """What is known of one slice so far."""
+
+    spec: SliceSpec
+    curve: list[EvaluationPoint] = field(default_factory=list)
+    components: dict[str, list[ComponentPoint]] = field(default_factory=dict)
+    terminations: dict[str, float] = field(default_factory=dict)
+    episodes: tuple[EpisodeDigest, ...] = ()
+    failure: SliceFailure | None = None
+
+    def note(self, found: digests.SliceEvaluation, env_steps: int) -> None:
+        """Take in an evaluation."""
+        self.curve.append(digests.evaluation_point(found, env_steps))
+        for name, point in digests.component_points(found, env_steps).items():
+            self.components.setdefault(name, []).append(point)
+        self.terminations = digests.ending_shares(found.endings)
+        self.episodes = digests.episode_digests(found)
+
+    def result(self, env_steps: int, wall_s: float) -> SliceResult:
+        """What became of the slice."""
+        return SliceResult(
+            candidate_id=self.spec.candidate_id,
+            seed=self.spec.seed,
+            failure=self.failure,
+            env_steps=self.failure.env_steps if self.failure else env_steps,
+            wall_s=wall_s,
+            curve=tuple(self.curve),
+            components={name: tuple(points) for name, points in self.components.items()},
+            terminations=self.terminations,
+            episodes=self.episodes,
+            policy=None if self.failure else policy_names(self.spec)[0],
+        )
+
+
+def policy_names(spec: SliceSpec) -> tuple[str, str]:
+    """Names of a slice's policy files: the final one, and the one of the evaluation phase before."""
+    stem = f"{spec.candidate_id}-s{spec.seed}"
+    return f"{stem}.npz", f"{stem}-prev.npz"
+
+
+def evaluation_updates(updates: int, phases: int) -> list[int]:
+    """After which updates (from 1) to evaluate: evenly spread, the last one at the end.
+
+    Args:
+        updates: Updates in the whole training.
+        phases: Evaluations wanted; fewer if there are fewer updates.
+    """
+    return sorted({max(1, round(updates * number / phases)) for number in range(1, phases + 1)})
+
+
+class SliceBatch:
+    """All slices of a training job, side by side.
+
+    Args:
+        task: The task.
+        job: Rewards, slices, settings, and the folder for the policies.
+        report: Called with each slice's progress at each evaluation.
+    """
+
+    def __init__(self, task: Task, job: TrainJob, report: Report) -> None:
+        self._task = task
+        self._settings = job.settings
+        self._folder = Path(job.folder)
+        self._report = report
+        # The seeds of a candidate side by side, so that one call of its reward serves them all.
+        self._logs = [_Log(spec) for spec in sorted(job.slices, key=lambda each: each.candidate_id)]
+        self._env_steps = 0
+        specs = [log.spec for log in self._logs]
+        seeds = [spec.seed for spec in specs]
+        worlds = _worlds(task, seeds, "training", job.settings.num_worlds)
+        self._evaluation_worlds = _worlds(task, seeds, "evaluation", job.settings.evaluation_worlds)
+        self._rewards = Rewards(job.rewards, specs, input_names(task))
+        sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
+        self._learner = Learner(sizes, seeds, job.settings)
+        low, high = (limit.expand(len(seeds), -1) for limit in (worlds.action_low, worlds.action_high))
+        self._policy = StackedPolicy(self._learner.networks, self._learner.normaliser, low, high)
+        noise = slice_generators(seeds, "exploration")
+        self._collector = Collector(worlds, len(seeds), self._rewards.input_names, noise)
+
+    def run(self) -> list[SliceResult]:
+        """Train to the end.
+
+        Returns:
+            One result per slice, failed ones included. Sound slices have left their policies in the folder.
+        """
+        began = time.perf_counter()
+        updates = count_updates(self._settings)
+        phases = evaluation_updates(updates, self._settings.evaluation_phases)
+        for number in range(1, updates + 1):
+            if not any(self._active()):
+                break
+            self._improve()
+            if number in phases:
+                self._evaluate()
+                self._save(final=number == phases[-1], kept=number in phases[-2:])
+        wall_s = (time.perf_counter() - began) / len(self._logs)
+        return [log.result(self._env_steps, wall_s) for log in self._logs]
+
+    def _active(self) -> list[bool]:
+        return [log.failure is None for log in self._logs]
+
+    def _improve(self) -> None:
+        """One rollout and one update."""
+        learner, settings = self._learner, self._settings
+        rollout = self._collector.collect(learner.networks, learner.normaliser, settings.rollout_steps)
+        priced = self._rewards.price(rollout.inputs, self._active())
+        for fault in priced.faults:
+            self._disable(fault.slice, fault.kind, fault.message, (fault.step + 1) * settings.num_worlds)
+        learner.learn(rollout, priced.total)
+        self._env_steps += settings.rollout_steps * settings.num_worlds
+        for index in learner.diverged():
+            self._disable(index, "diverged", "the networks' parameters are no longer finite", 0)
+
+    def _disable(self, index: int, kind: FailureKind, message: str, further_steps: int) -> None:
+        self._learner.silence(index)
+        if self._logs[index].failure is None:
+            self._logs[index].failure = SliceFailure(
+                kind=kind, message=message, env_steps=self._env_steps + further_steps
+            )
+
+    def _evaluate(self) -> None:
+        found = evaluate(self._task, self._evaluation_worlds, self._policy, self._rewards.input_names)
+        priced = self._rewards.price(found.inputs, self._active())
+        for fault in priced.faults:
+            self._disable(fault.slice, fault.kind, fault.message, 0)
+        for index, log in enumerate(self._logs):
+            if log.failure is None:
+                part = digests.of_slice(found, priced.components[index], index, self._settings.evaluation_worlds)
+                log.note(part, self._env_steps)
+                self._report_progress(log)
+
+    def _report_progress(self, log: _Log) -> None:
+        point = log.curve[-1]
+        progress = {"env_steps": point.env_steps, "fitness": point.fitness, "success_rate": point.success_rate}
+        self._report({"candidate_id": log.spec.candidate_id, "seed": log.spec.seed, **progress})
+
+    def _save(self, *, final: bool, kept: bool) -> None:
+        for index, log in enumerate(self._logs):
+            if kept and log.failure is None:
+                self._policy.save(index, self._folder / policy_names(log.spec)[0 if final else 1])
+
+
+def count_updates(settings: TrainSettings) -> int:
+    """Updates that come nearest to the wanted control steps, at least one."""
+    return max(1, round(settings.env_steps / (settings.num_worlds * settings.rollout_steps)))
+
+
+def input_names(task: Task) -> set[str]:
+    """Every input that a task offers to rewards."""
+    names = {*task.declared(), "action"}
+    return names | {f"prev_{name}" for name in names}
+
+
+def _worlds(task: Task, seeds: list[int], purpose: str, number: int) -> Worlds:
+    return Worlds(task, [derive_seed(seed, purpose) for seed in seeds], number)

@@ -1,0 +1,98 @@
+"""Evaluation: whole episodes of the deterministic policy, measured with the task's fitness and success.
+
+Knows nothing of generated rewards. Shapes: T steps, S slices, E episodes per slice, W = S * E worlds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rewardgen.errors import TaskError
+from rewardgen.simulation.contract import require, tensor_problems
+from rewardgen.simulation.faults import task_faults
+from rewardgen.simulation.worlds import Step, Worlds
+from rewardgen.task import Episode, Task
+from rewardgen.training.policy_file import StackedPolicy
+from rewardgen.training.rollout import stack_inputs
+
+TIME_LIMIT = "time limit"
+"""What ended an episode that no termination condition ended."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One episode in each of W worlds.
+
+    Args:
+        episode: The variables and actions of the whole episodes.
+        inputs: What was asked for, name to (T, W, ...).
+        fitness: (W,) float64.
+        success: (W,) bool.
+        endings: Termination cause of each world, or `time limit`.
+    """
+
+    episode: Episode
+    inputs: dict[str, Tensor]
+    fitness: Tensor
+    success: Tensor
+    endings: list[str]
+
+
+def evaluate(task: Task, worlds: Worlds, policy: StackedPolicy, names: Iterable[str] = ()) -> Evaluation:
+    """Run one new episode in every world and measure it.
+
+    Args:
+        task: The task.
+        worlds: Evaluation worlds, slice-major.
+        policy: One policy per slice.
+        names: Reward inputs to record as well.
+
+    Raises:
+        TaskError: The task's fitness or success fails.
+    """
+    steps, ended_at, endings = _run_episodes(worlds, policy, task.episode_steps)
+    variables = (*task.declared(), "action")
+    inputs = stack_inputs(steps, {*variables, *names})
+    episode = Episode(
+        {name: inputs[name] for name in variables},
+        lengths=ended_at,
+        terminated=torch.tensor([ending != TIME_LIMIT for ending in endings]),
+        control_step_s=worlds.view.control_step_s,
+        max_steps=task.episode_steps,
+    )
+    return Evaluation(episode, inputs, *_measure(task, episode), endings)
+
+
+def _run_episodes(worlds: Worlds, policy: StackedPolicy, limit: int) -> tuple[list[Step], Tensor, list[str]]:
+    """Steps until every world's first episode is over, at which step (from 1) each ended, and by what."""
+    observation = worlds.reset()
+    ended_at = torch.zeros(worlds.num_worlds, dtype=torch.int64)
+    endings = [TIME_LIMIT] * worlds.num_worlds
+    steps: list[Step] = []
+    while len(steps) < limit and not bool((ended_at > 0).all()):
+        step = worlds.step(policy.act(observation))
+        observation = step.observation
+        steps.append(step)
+        for world in ((ended_at == 0) & (step.terminated | step.truncated)).nonzero()[:, 0].tolist():
+            ended_at[world] = len(steps)
+            endings[world] = _ending(step, world)
+    return steps, ended_at, endings
+
+
+def _ending(step: Step, world: int) -> str:
+    return next((cause for cause, holds in step.causes.items() if bool(holds[world])), TIME_LIMIT)
+
+
+def _measure(task: Task, episode: Episode) -> tuple[Tensor, Tensor]:
+    with task_faults(task):
+        fitness, success = task.fitness(episode), task.success(episode)
+        worlds = len(episode.lengths)
+        require(tensor_problems("the fitness", fitness, (worlds,)))
+        require(tensor_problems("the success", success, (worlds,), boolean=True))
+        if not bool(fitness.isfinite().all()):
+            raise TaskError("`fitness` is not finite", "guard its divisions and logarithms")
+    return fitness.double(), success

@@ -1,0 +1,98 @@
+"""The training jobs of worker processes: training with rewards, and measuring policies without any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rewardgen.errors import RunFolderError
+from rewardgen.records import SliceSpec, TrainJob
+from rewardgen.simulation.worlds import Worlds
+from rewardgen.task import Task, load_task
+from rewardgen.training.batch import Report, SliceBatch, policy_names
+from rewardgen.training.evaluation import evaluate
+from rewardgen.training.networks import Sizes
+from rewardgen.training.policy_file import SavedPolicy, load_policy, stack_policies
+from rewardgen.training.seeding import derive_seed
+
+
+def train_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Train all slices of one job in one batch.
+
+    Args:
+        payload: A `TrainJob`.
+        report: Called with the progress of each slice at each evaluation.
+
+    Returns:
+        `slices`: one `SliceResult` per slice, without the final fitness.
+    """
+    torch.set_num_threads(1)
+    job = TrainJob.model_validate(payload)
+    results = SliceBatch(load_task(job.task), job, report).run()
+    return {"slices": [result.model_dump(mode="json") for result in results]}
+
+
+def evaluate_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Measure the saved policies of slices. Loads no generated code.
+
+    The fitness of a slice is the mean over its last two policies, as two evaluation phases left them: a single moment
+    of a training that goes up and down says too little. All candidates meet the same initial states.
+
+    Args:
+        payload: `task`, `folder` with the policy files, `slices`, `hidden` as the policies were trained with, `seed`,
+            and `episodes` per policy.
+        report: Not used.
+
+    Returns:
+        `slices`: candidate_id, seed, and fitness and success_rate or, if a policy file cannot be used, `problem`.
+    """
+    torch.set_num_threads(1)
+    task = load_task(payload["task"])
+    world = Worlds(task, [0], 1)
+    sizes = Sizes(world.observation_size, world.action_size, tuple(payload["hidden"]))
+    slices = [SliceSpec.model_validate(each) for each in payload["slices"]]
+    loaded = [_load(Path(payload["folder"]), each, sizes) for each in slices]
+    policies = [(each, policy) for each, found in zip(slices, loaded, strict=True) for policy in _sound(found)]
+    measured: dict[SliceSpec, list[tuple[float, float]]] = {}
+    if policies:
+        rates = _measure(task, policies, payload["seed"], payload["episodes"])
+        for (owner, _), rate in zip(policies, rates, strict=True):
+            measured.setdefault(owner, []).append(rate)
+    return {"slices": [_answer(each, found, measured) for each, found in zip(slices, loaded, strict=True)]}
+
+
+def _load(folder: Path, spec: SliceSpec, sizes: Sizes) -> list[SavedPolicy] | RunFolderError:
+    """The final policy of a slice, and the one before if there is one."""
+    final, before = (folder / name for name in policy_names(spec))
+    try:
+        return [load_policy(path, sizes) for path in (final, before) if path == final or path.exists()]
+    except RunFolderError as error:
+        return error
+
+
+def _sound(found: list[SavedPolicy] | RunFolderError) -> list[SavedPolicy]:
+    return [] if isinstance(found, RunFolderError) else found
+
+
+def _measure(
+    task: Task, policies: list[tuple[SliceSpec, SavedPolicy]], seed: int, episodes: int
+) -> list[tuple[float, float]]:
+    """Mean fitness and success rate of every policy."""
+    seeds = [derive_seed(seed, f"final evaluation {owner.seed}") for owner, _ in policies]
+    found = evaluate(task, Worlds(task, seeds, episodes), stack_policies([policy for _, policy in policies]))
+    fitness, success = found.fitness.view(-1, episodes), found.success.double().view(-1, episodes)
+    return list(zip(fitness.mean(1).tolist(), success.mean(1).tolist(), strict=True))
+
+
+def _answer(
+    spec: SliceSpec,
+    found: list[SavedPolicy] | RunFolderError,
+    measured: Mapping[SliceSpec, list[tuple[float, float]]],
+) -> dict[str, Any]:
+    if isinstance(found, RunFolderError):
+        return {**spec.model_dump(), "problem": found.message}
+    fitness, success_rate = (sum(values) / len(values) for values in zip(*measured[spec], strict=True))
+    return {**spec.model_dump(), "fitness": fitness, "success_rate": success_rate}

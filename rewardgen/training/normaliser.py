@@ -1,0 +1,106 @@
+"""Running normalisation of observations and rewards, per slice. Nothing is shared between slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+_LIMIT = 10.0
+_TINY = 1e-8
+
+
+@dataclass
+class RunningMoments:
+    """Mean and variance of a stream of vectors, per slice, merged batch by batch (Chan et al. 1979).
+
+    Args:
+        mean: (S, D) float64.
+        variance: (S, D) float64, of the population.
+        count: (S, 1) float64, vectors seen.
+    """
+
+    mean: Tensor
+    variance: Tensor
+    count: Tensor
+
+    @classmethod
+    def zeros(cls, slices: int, size: int) -> RunningMoments:
+        """Moments that have seen nothing: mean 0, variance 1."""
+        make = dict(dtype=torch.float64)
+        return cls(torch.zeros(slices, size, **make), torch.ones(slices, size, **make), torch.zeros(slices, 1, **make))
+
+    def update(self, rows: Tensor) -> None:
+        """Take in a batch of vectors (S, B, D)."""
+        rows = rows.double()
+        number = rows.shape[1]
+        variance, mean = torch.var_mean(rows, dim=1, correction=0)
+        total = self.count + number
+        shift = mean - self.mean
+        spread = self.variance * self.count + variance * number + shift.square() * self.count * number / total
+        self.mean = self.mean + shift * number / total
+        self.variance = spread / total
+        self.count = total
+
+
+class ObservationNormaliser:
+    """Observations to zero mean and unit variance, clipped to +-10.
+
+    Args:
+        moments: Moments of the observations (S, O).
+    """
+
+    def __init__(self, moments: RunningMoments) -> None:
+        self.moments = moments
+        self._refresh()
+
+    def update(self, observation: Tensor) -> None:
+        """Take in observations (S, N, O)."""
+        self.moments.update(observation)
+        self._refresh()
+
+    def __call__(self, observation: Tensor) -> Tensor:
+        """Normalised observations, (S, N, O) float32."""
+        return ((observation - self._mean) * self._scale).clamp_(-_LIMIT, _LIMIT)
+
+    def _refresh(self) -> None:
+        self._mean = self.moments.mean.float().unsqueeze(1)
+        self._scale = (self.moments.variance + _TINY).rsqrt().float().unsqueeze(1)
+
+
+class RewardScaler:
+    """Divides rewards by the running standard deviation of the discounted return, clipped to +-10.
+
+    As in OpenAI Baselines' VecNormalize: the sign of a reward and the place of zero stay, so that the optimal policy
+    does too (Engstrom et al. 2020, "Implementation Matters in Deep Policy Gradients").
+
+    Args:
+        slices: Slices S.
+        worlds: Worlds N per slice.
+        discount: Discount per control step.
+    """
+
+    def __init__(self, slices: int, worlds: int, discount: float) -> None:
+        self._moments = RunningMoments.zeros(slices, 1)
+        self._returns = torch.zeros(slices, worlds, dtype=torch.float64)
+        self._discount = discount
+
+    def __call__(self, reward: Tensor, done: Tensor) -> Tensor:
+        """Take in a rollout's rewards and scale them.
+
+        Args:
+            reward: (T, S, N).
+            done: (T, S, N) bool: the episode ended with this step.
+
+        Returns:
+            Scaled rewards (T, S, N) float32.
+        """
+        seen = []
+        for step, ended in zip(reward.double(), done, strict=True):
+            self._returns = self._returns * self._discount + step
+            seen.append(self._returns)
+            self._returns = self._returns.masked_fill(ended, 0.0)
+        self._moments.update(torch.cat(seen, dim=1).unsqueeze(-1))
+        scale = (self._moments.variance + _TINY).rsqrt().float()
+        return (reward * scale).clamp(-_LIMIT, _LIMIT)

@@ -1,0 +1,54 @@
+"""Adam over stacked parameters, with a learning rate, a gradient norm and a clip of its own for every slice."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+_BETAS = (0.9, 0.999)
+_EPSILON = 1e-5
+_RATE_RANGE = (1e-5, 1e-2)
+
+
+class StackedAdam:
+    """Adam (Kingma and Ba 2015). It is elementwise, so one step over (S, P) is exactly S separate optimisers' steps.
+
+    Args:
+        flat: The leaf tensor (S, P) with all parameters.
+        learning_rate: Initial learning rate of every slice.
+        max_grad_norm: Each slice's gradient is scaled down to this norm.
+    """
+
+    def __init__(self, flat: Tensor, learning_rate: float, max_grad_norm: float) -> None:
+        self._flat = flat
+        self._first = torch.zeros_like(flat)
+        self._second = torch.zeros_like(flat)
+        self._steps = 0
+        self._max_grad_norm = max_grad_norm
+        self.learning_rate = torch.full((len(flat), 1), learning_rate)
+
+    @torch.no_grad()
+    def step(self, gradient: Tensor) -> None:
+        """Change the parameters by a gradient (S, P)."""
+        norm = gradient.norm(dim=1, keepdim=True)
+        gradient = gradient * (self._max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
+        self._steps += 1
+        self._first.lerp_(gradient, 1 - _BETAS[0])
+        self._second.mul_(_BETAS[1]).addcmul_(gradient, gradient, value=1 - _BETAS[1])
+        corrected = (self._second / (1 - _BETAS[1] ** self._steps)).sqrt_().add_(_EPSILON)
+        self._flat -= self.learning_rate / (1 - _BETAS[0] ** self._steps) * self._first / corrected
+
+    def adapt(self, divergence: Tensor, target: float) -> None:
+        """Steer the learning rates towards a KL divergence per update.
+
+        As in rsl_rl (Rudin et al. 2022, "Learning to Walk in Minutes"), here for every slice by itself.
+
+        Args:
+            divergence: Measured KL divergence (S,).
+            target: The divergence to keep.
+        """
+        rate = self.learning_rate
+        divergence = divergence.unsqueeze(1)
+        rate = torch.where(divergence > 2 * target, rate / 1.5, rate)
+        rate = torch.where(divergence < target / 2, rate * 1.5, rate)
+        self.learning_rate = rate.clamp(*_RATE_RANGE)
