@@ -1,0 +1,214 @@
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rewardgen.errors import CredentialsError, ModelError
+from rewardgen.llm.litellm_client import LiteLLMClient
+from rewardgen.llm.protocol import CallFailed
+from rewardgen.records import Usage
+from rewardgen.testing.server import Answer, ChatServer
+from tests.llm.requests import ask, ask_one, request
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch):
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(name)
+
+
+def client(server, **changes):
+    return LiteLLMClient(**{"model": "openai/local-model", "api_base": server.api_base, "timeout_s": 10.0} | changes)
+
+
+def failure(answer, **changes):
+    """What one call raises."""
+    with ChatServer(answer) as server, pytest.raises(Exception) as caught:
+        ask_one(client(server, **changes))
+    return caught.value
+
+
+def test_reply_carries_text_and_the_tokens_that_the_server_counted():
+    with ChatServer(Answer("def compute_reward(): ...", prompt_tokens=321, completion_tokens=45)) as server:
+        reply = ask_one(client(server), request(content="write it", temperature=0.3))
+    assert reply.text == "def compute_reward(): ..."
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.calls) == (321, 45, 1)
+    sent = server.bodies[0]
+    assert sent["model"] == "local-model"
+    assert sent["messages"][1] == {"role": "user", "content": "write it"}
+    assert (sent["temperature"], sent["max_tokens"]) == (0.3, 200)
+
+
+def test_model_name_without_a_provider_is_one_of_the_given_server():
+    with ChatServer() as server:
+        assert ask_one(client(server, model="qwen3:8b")).text == "hello"
+    assert server.bodies[0]["model"] == "qwen3:8b"
+
+
+def test_local_server_gets_a_placeholder_key_and_a_set_key_is_used(monkeypatch):
+    with ChatServer() as server:
+        ask_one(client(server))
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user")
+        ask_one(client(server))
+    assert server.keys == ["Bearer no-key", "Bearer sk-of-the-user"]
+
+
+def test_price_is_known_for_a_listed_model_and_none_for_another():
+    with ChatServer(Answer(prompt_tokens=1_000_000, completion_tokens=0)) as server:
+        assert ask_one(client(server, model="openai/gpt-4o-mini")).usage.cost_usd == pytest.approx(0.15)
+        assert ask_one(client(server)).usage.cost_usd is None
+
+
+def test_estimate_bounds_what_a_call_takes():
+    with ChatServer(Answer(prompt_tokens=400)) as server:
+        one = client(server, model="openai/gpt-4o-mini")
+        asked = request(content="a sentence of words. " * 80)
+        estimate, actual = one.estimate(asked), ask_one(one, asked).usage
+    assert actual.tokens <= estimate.tokens
+    assert 0 < actual.cost_usd <= estimate.cost_usd
+
+
+def test_missing_key_is_told_before_any_call_with_the_variable_to_set():
+    with pytest.raises(CredentialsError) as caught:
+        LiteLLMClient("anthropic/claude-sonnet-4-5").check()
+    assert "ANTHROPIC_API_KEY" in caught.value.hint
+
+
+def test_model_without_a_known_provider_is_told_before_any_call():
+    with pytest.raises(ModelError) as caught:
+        LiteLLMClient("gtp-four").check()
+    assert "gtp-four" in caught.value.message
+    assert "--api-base" in caught.value.hint
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_refused_key_ends_the_run_with_the_variable_to_set(status, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
+    error = failure(Answer("Incorrect API key provided: sk-very-secret-key", status=status))
+    assert isinstance(error, CredentialsError)
+    assert error.exit_code == 4
+    assert "OPENAI_API_KEY" in error.hint
+    assert "sk-very-secret-key" not in error.message
+
+
+def test_spent_quota_is_not_a_passing_rate_limit():
+    assert isinstance(failure(Answer("insufficient_quota: check your plan", status=429)), CredentialsError)
+
+
+def test_unknown_model_names_the_nearest_of_the_server():
+    with ChatServer(Answer("no such model", status=404), models=("llama-3-8b", "qwen3-32b")) as server:
+        with pytest.raises(ModelError) as caught:
+            ask_one(client(server, model="openai/qwen-32b"))
+    assert "`qwen3-32b`" in caught.value.hint
+    assert "llama" not in caught.value.hint
+
+
+def test_unknown_model_lists_what_exists_if_nothing_is_near():
+    with ChatServer(Answer("no such model", status=404), models=("alpha", "beta")) as server:
+        with pytest.raises(ModelError) as caught:
+            ask_one(client(server, model="openai/zzzzzz"))
+    assert "alpha, beta" in caught.value.hint
+
+
+def test_refused_request_is_an_error_of_the_model_with_the_servers_words():
+    error = failure(Answer("temperature is out of range", status=400))
+    assert isinstance(error, ModelError)
+    assert "temperature is out of range" in error.message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer("slow down", status=429),
+        Answer("oops", status=500),
+        Answer("overloaded", status=503),
+        Answer(body=b'{"id": "x", "choi'),
+        Answer(body=b"<html>a proxy's page</html>"),
+        Answer(text=None),
+        Answer(text="  \n"),
+    ],
+)
+def test_passing_faults_may_be_tried_again(answer):
+    error = failure(answer)
+    assert isinstance(error, CallFailed)
+    assert error.transient
+
+
+def test_each_call_is_one_request():
+    with ChatServer(Answer("oops", status=500)) as server:
+        ask(client(server), request())
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(("header", "low", "high"), [("3", 3.0, 3.0), (None, None, None)])
+def test_rate_limit_carries_how_long_to_wait(header, low, high):
+    error = failure(Answer("slow down", status=429, headers={"Retry-After": header} if header else {}))
+    assert error.retry_after_s is None if low is None else low <= error.retry_after_s <= high
+
+
+def test_retry_after_may_be_a_date():
+    date = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 30))
+    assert 25 < failure(Answer("slow down", status=429, headers={"Retry-After": date})).retry_after_s <= 30
+
+
+def test_empty_reply_is_paid_for_all_the_same():
+    assert failure(Answer(text=None, prompt_tokens=70, completion_tokens=9)).usage.tokens == 79
+
+
+def test_server_that_hangs_is_left_after_the_time_limit():
+    started = time.monotonic()
+    error = failure(Answer(delay_s=30.0), timeout_s=0.5)
+    assert time.monotonic() - started < 5
+    assert error.transient
+    assert "0.5 s" in error.message
+
+
+def test_server_that_is_not_there_is_a_passing_fault():
+    with ChatServer() as server:
+        address = server.api_base
+    with pytest.raises(CallFailed) as caught:
+        ask_one(LiteLLMClient("openai/m", api_base=address, timeout_s=5.0))
+    assert caught.value.transient
+
+
+def test_no_more_calls_in_flight_than_allowed():
+    with ChatServer(Answer(delay_s=0.1)) as server:
+        one = client(server, concurrency=3)
+        replies = ask(one, *(request(f"call-{number}") for number in range(9)))
+    assert server.most_at_once == 3
+    assert [reply.text for reply in replies] == ["hello"] * 9
+
+
+def test_usage_of_concurrent_calls_adds_up_to_what_the_server_served():
+    with ChatServer(lambda number, _: Answer(prompt_tokens=number, completion_tokens=2 * number)) as server:
+        replies = ask(client(server), *(request(f"call-{number}") for number in range(20)))
+    total = sum((reply.usage for reply in replies), start=Usage())
+    assert (total.prompt_tokens, total.completion_tokens, total.calls) == (190, 380, 20)
+    assert (server.served.tokens, server.served.calls) == (total.tokens, 20)
+
+
+def test_client_serves_several_event_loops_in_turn():
+    with ChatServer(Answer(delay_s=0.05)) as server:
+        one = client(server, concurrency=1)
+        for turn in range(3):
+            assert all(reply.text == "hello" for reply in ask(one, request(f"a{turn}"), request(f"b{turn}")))
+
+
+QUIET = """
+import asyncio, sys
+from rewardgen.llm.litellm_client import LiteLLMClient
+from rewardgen.testing.server import Answer, ChatServer
+from tests.llm.requests import ask, request
+assert "litellm" not in sys.modules
+with ChatServer(lambda number, body: Answer() if number % 2 else Answer("oops", status=500)) as server:
+    llm = LiteLLMClient("some-model", api_base=server.api_base)
+    for turn in range(2):
+        ask(llm, request("a"), request("b"))
+"""
+
+
+def test_litellm_is_imported_late_and_prints_nothing():
+    done = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,69 @@
+import time
+
+import pytest
+
+from rewardgen.errors import CredentialsError
+from rewardgen.llm.litellm_client import LiteLLMClient
+from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.retry import RetryingLLM
+from rewardgen.testing.scripted import ScriptedLLM
+from rewardgen.testing.server import Answer, ChatServer
+from tests.llm.requests import ask_one
+
+
+def over(server, **changes):
+    inner = LiteLLMClient("openai/local", api_base=server.api_base, timeout_s=1.0)
+    return RetryingLLM(inner, **{"first_wait_s": 0.01} | changes)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Answer("slow down", status=429),
+        Answer("oops", status=500),
+        Answer(body=b"{"),
+        Answer(text=None),
+        Answer(delay_s=20.0),
+    ],
+)
+def test_passing_fault_is_followed_by_a_reply(fault):
+    with ChatServer(lambda number, _: fault if number == 0 else Answer("fine")) as server:
+        assert ask_one(over(server)).text == "fine"
+    assert len(server.bodies) == 2
+
+
+def test_wait_is_as_long_as_the_server_asks():
+    limited = Answer("slow down", status=429, headers={"Retry-After": "1"})
+    with ChatServer(lambda number, _: limited if number == 0 else Answer()) as server:
+        started = time.monotonic()
+        ask_one(over(server))
+    assert time.monotonic() - started >= 1.0
+
+
+def test_wait_has_an_upper_bound_whatever_the_server_asks():
+    limited = Answer("slow down", status=429, headers={"Retry-After": "3600"})
+    with ChatServer(lambda number, _: limited if number == 0 else Answer()) as server:
+        started = time.monotonic()
+        ask_one(over(server, longest_wait_s=0.2))
+    assert time.monotonic() - started < 10
+
+
+def test_fault_that_stays_is_a_failed_call_after_six_attempts():
+    with ChatServer(Answer("oops", status=503)) as server, pytest.raises(CallFailed) as caught:
+        ask_one(over(server))
+    assert len(server.bodies) == 6
+    assert "6 attempts" in caught.value.message
+
+
+def test_refused_key_is_not_tried_again():
+    llm = ScriptedLLM(CredentialsError("the key was refused", "set it"))
+    with pytest.raises(CredentialsError):
+        ask_one(RetryingLLM(llm, first_wait_s=0.01))
+    assert len(llm.requests) == 1
+
+
+def test_lasting_failure_is_not_tried_again():
+    llm = ScriptedLLM(CallFailed("refused by the content policy", transient=False))
+    with pytest.raises(CallFailed):
+        ask_one(RetryingLLM(llm, first_wait_s=0.01))
+    assert len(llm.requests) == 1
