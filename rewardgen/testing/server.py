@@ -101,10 +101,10 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
         def log_message(self, format: str, *args: object) -> None:
             """Nothing: tests have their own output."""
 
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             self._send(200, json.dumps({"object": "list", "data": [{"id": name} for name in server.models]}).encode())
 
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             answer = server.begin(body, self.headers.get("Authorization", ""))
             if answer.delay_s:

@@ -98,17 +98,17 @@ def test_spent_quota_is_not_a_passing_rate_limit():
 
 
 def test_unknown_model_names_the_nearest_of_the_server():
-    with ChatServer(Answer("no such model", status=404), models=("llama-3-8b", "qwen3-32b")) as server:
-        with pytest.raises(ModelError) as caught:
-            ask_one(client(server, model="openai/qwen-32b"))
+    missing = Answer("no such model", status=404)
+    with ChatServer(missing, models=("llama-3-8b", "qwen3-32b")) as server, pytest.raises(ModelError) as caught:
+        ask_one(client(server, model="openai/qwen-32b"))
     assert "`qwen3-32b`" in caught.value.hint
     assert "llama" not in caught.value.hint
 
 
 def test_unknown_model_lists_what_exists_if_nothing_is_near():
-    with ChatServer(Answer("no such model", status=404), models=("alpha", "beta")) as server:
-        with pytest.raises(ModelError) as caught:
-            ask_one(client(server, model="openai/zzzzzz"))
+    missing = Answer("no such model", status=404)
+    with ChatServer(missing, models=("alpha", "beta")) as server, pytest.raises(ModelError) as caught:
+        ask_one(client(server, model="openai/zzzzzz"))
     assert "alpha, beta" in caught.value.hint
 
 
