@@ -1,0 +1,76 @@
+"""The commands: their names, help and where they live. Nothing but the one that is called is imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from rewardgen import __version__
+from rewardgen.cli import failures
+
+DEBUG = "--debug"
+"""Accepted anywhere on the command line: show the traceback of an unexpected error."""
+
+_EPILOGUE = f"Any command takes `--help`, `--json` (data on stdout, messages on stderr) and `{DEBUG}`."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: Command line without the program's name; `sys.argv` if not given.
+
+    Returns:
+        Exit code: 0 done, 1 ran but nothing passed, 2 usage or configuration, 4 credentials, 130 interrupted.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    tokens = [each for each in given if each != DEBUG]
+    app = _make_app()
+    try:
+        return app(tokens, exit_on_error=False, print_error=False) or 0
+    except CycloptsError as error:
+        return failures.report(failures.explain_usage(error, _command_words(app, tokens)))
+    except (Exception, KeyboardInterrupt) as error:
+        if len(tokens) != len(given):
+            raise
+        return failures.report(error)
+
+
+def _make_app() -> App:
+    app = App(
+        name="rewardgen",
+        help="Design, train and verify reward functions for reinforcement learning from a task in plain words.",
+        help_epilogue=_EPILOGUE,
+        help_format="markdown",
+        version=__version__,
+        result_action="return_value",
+    )
+    runs = App(name="runs", help="List and read runs.")
+    tasks = App(name="tasks", help="List, read and check tasks.")
+    _add(app, "run", "run:run", "Search for a reward for a task.", "run hopper --model openai/gpt-5.1 --max-cost 2")
+    _add(app, "resume", "run:resume", "Go on with a run that was interrupted.", "resume latest")
+    app.command(runs)
+    app.command(tasks)
+    _add(app, "check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py")
+    _add(app, "doctor", "doctor:doctor", "Say what works on this machine.", "doctor --model openai/gpt-5.1")
+    _add(runs, "list", "runs:list_all", "List all runs.", "runs list")
+    _add(runs, "show", "runs:show", "Show a run, or one of its candidates.", "runs show latest g01-k2")
+    _add(runs, "path", "runs:path", "Print where a run's files are.", "runs path latest")
+    _add(tasks, "list", "tasks:list_all", "List the shipped tasks.", "tasks list")
+    _add(tasks, "show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper")
+    _add(tasks, "check", "tasks:check", "Check a task file.", "tasks check my_task.py")
+    return app
+
+
+def _add(app: App, name: str, target: str, summary: str, example: str) -> None:
+    """Register a command by the name of its function, which is imported when the command is called."""
+    text = f"{summary}\n\nExample: `rewardgen {example}`"
+    order = len(list(app.resolved_commands()))
+    app.command(f"rewardgen.cli.{target}", name=name, help=text, sort_key=order, help_epilogue="")
+
+
+def _command_words(app: App, tokens: Sequence[str]) -> str:
+    """The command that was meant, as the user would type it."""
+    return " ".join(["rewardgen", *app.parse_commands(list(tokens))[0]])

@@ -1,0 +1,65 @@
+"""The one place that turns an error into what the user reads and the exit code."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import Any
+
+from cyclopts import CycloptsError
+
+from rewardgen.errors import RewardgenError, UsageError
+
+INTERRUPTED = 130
+
+
+def report(error: BaseException) -> int:
+    """Print an error to stderr as `error:` and `hint:`.
+
+    Args:
+        error: What was raised.
+
+    Returns:
+        The exit code.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter's last flush complains
+        return 0
+    known = error if isinstance(error, RewardgenError) else _unexpected(error)
+    print(f"error: {known.message}", file=sys.stderr)
+    if known.hint:
+        print(f"\nhint: {known.hint}", file=sys.stderr)
+    return known.exit_code
+
+
+def _unexpected(error: BaseException) -> RewardgenError:
+    return RewardgenError(
+        f"rewardgen failed unexpectedly: {type(error).__name__}: {error}",
+        "run the same command with `--debug` to see where, and please report it",
+    )
+
+
+def explain_usage(error: CycloptsError, command: str) -> UsageError:
+    """Put an error of the command line parser in our form.
+
+    Args:
+        error: What the parser raised.
+        command: The command, such as `rewardgen run`.
+    """
+    see_help = f"see `{command} --help`"
+    details = getattr(error.__cause__, "errors", None)
+    if callable(details):
+        return UsageError(_explain_value(details()[0]), see_help)
+    what, _, rest = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", str(error).strip(), count=1).partition("\0")
+    what = (what[:1].lower() + what[1:]).rstrip(".")
+    return UsageError(what, rest[:1].lower() + rest[1:] if rest else see_help)
+
+
+def _explain_value(found: dict[str, Any]) -> str:
+    """One entry of a pydantic error, named after the option."""
+    option = "--" + "-".join(map(str, found["loc"])).replace("_", "-")
+    reason = found["msg"].removeprefix("Input ")
+    return f"`{option} {found['input']}`: it {reason[:1].lower() + reason[1:]}"

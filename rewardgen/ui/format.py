@@ -1,0 +1,57 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def number(value: float | None) -> str:
+    """Three or four digits that matter; empty for None."""
+    if value is None:
+        return ""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if size >= 0.01 or size == 0 else f"{value:.1g}"
+
+
+def with_spread(value: float | None, spread: float) -> str:
+    """A mean with its standard error; the error is left out where there is none."""
+    return f"{number(value)} ± {number(spread)}" if value is not None and spread else number(value)
+
+
+def percent(share: float | None) -> str:
+    """A share between 0 and 1 in percent; empty for None."""
+    return "" if share is None else f"{100 * share:.0f} %"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the two largest units that fit."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def tokens(count: int) -> str:
+    """A count of tokens."""
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1_000_000:.2f}M"
+
+
+def money(usd: float | None) -> str:
+    """A price [USD]; says so if it is unknown."""
+    return "price unknown" if usd is None else f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
+
+
+def first_line(text: str) -> str:
+    """The first line of a text that is not blank."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def count(number_of: int, noun: str) -> str:
+    """A number with its noun, such as `1 seed` or `2 seeds`."""
+    return f"{number_of} {noun}" if number_of == 1 else f"{number_of} {noun}s"

@@ -1,0 +1,132 @@
+"""What there is to say of each candidate, in a row: the view that the live screen, plain lines and tables share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from rewardgen.history import History, Phase
+from rewardgen.records import CandidateResult, Study, Verdict
+from rewardgen.ui.format import first_line
+
+Status = Literal["designing", "checking", "repairing", "rejected", "waiting", "training", "trained", "failed"]
+
+Live = Mapping[tuple[Phase, str, int], Mapping[str, Any]]
+"""(phase, candidate id, seed) to the latest progress message of its training."""
+
+
+class Row(NamedTuple):
+    """One candidate in one phase of a run."""
+
+    id: str
+    operator: str
+    status: Status
+    reason: str = ""
+    """Why it was rejected or failed; else the idea behind it."""
+    progress: float = 0.0
+    """Share of the training done, 0 to 1."""
+    fitness: float | None = None
+    """Mean over seeds: of the last evaluations while it trains, then of the clean measurement."""
+    spread: float = 0.0
+    """Standard error of the fitness over seeds."""
+    success_rate: float | None = None
+    best: bool = False
+
+    @property
+    def has_ended_badly(self) -> bool:
+        """Whether it will never have a fitness."""
+        return self.status in ("rejected", "failed")
+
+
+def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
+    """Rows of candidates of the search.
+
+    Args:
+        history: What is known of the run.
+        ids: Which candidates, in this order.
+        live: How far trainings are.
+    """
+    best = history.best()
+    best_id = best.candidate.id if best else None
+    return [_search_row(history, id, live)._replace(best=id == best_id) for id in ids]
+
+
+def final_rows(history: History, live: Live) -> list[Row]:
+    """Rows of the finalists and the task's own rewards, trained on the fresh seeds."""
+    rows = [_final_row(history, id, live) for id in history.finalists]
+    chosen = history.summary.chosen if history.summary else None
+    return [row._replace(best=row.id == chosen) for row in rows]
+
+
+def _search_row(history: History, id: str, live: Live) -> Row:
+    study = history.study(id)
+    if study is None:
+        return Row(id, "", "designing")
+    operator, idea = study.candidate.operator, first_line(study.candidate.diagnosis)
+    if study.candidate.failure:
+        return Row(id, operator, "rejected", study.candidate.failure)
+    if (id, study.candidate.repairs) not in history.reviewed:
+        return Row(id, operator, "checking", idea)
+    if not study.verdict.accepted:
+        status = "repairing" if _may_be_repaired(history, study, live) else "rejected"
+        return Row(id, operator, status, rejection(study.verdict))
+    return _training_row(Row(id, operator, "waiting", idea), "search", history, live)
+
+
+def _may_be_repaired(history: History, study: Study, live: Live) -> bool:
+    """Whether a rejected candidate is still at the designer's: nothing of its generation has gone on to training."""
+    ids = next(each.ids for each in history.generations if study.candidate.id in each.ids)
+    if study.candidate.repairs or history.status != "running" or history.generations[-1].ids != ids:
+        return False
+    gone_on = {id for phase, id, _ in (*live, *history.trained) if phase == "search"}
+    beyond_repair = any(each.gate == "duplicate" or each.detector == "no-code" for each in study.verdict.rejections)
+    return not (beyond_repair or gone_on.intersection(ids) or history.generations[-1].finished)
+
+
+def rejection(verdict: Verdict) -> str:
+    """Why the critic rejected a candidate: the first reason, and how many more there are."""
+    first, *more = verdict.rejections
+    line = f" (line {first.line})" if first.line else ""
+    return f"{first.gate}: {first.message}{line}" + (f", and {len(more)} more" if more else "")
+
+
+def _final_row(history: History, id: str, live: Live) -> Row:
+    study = history.study(id)
+    row = Row(id, study.candidate.operator if study else "baseline", "waiting")
+    return _training_row(row, "final", history, live)
+
+
+def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
+    seeds = history.search_seeds if phase == "search" else history.final_seeds
+    slices = tuple(each for seed in seeds if (each := history.trained.get((phase, row.id, seed))))
+    result = CandidateResult(candidate_id=row.id, slices=slices)
+    if failure := result.failure:
+        at = f" at step {failure.env_steps}" if failure.env_steps else ""
+        return row._replace(status="failed", reason=f"{failure.kind}{at}: {failure.message}")
+    if slices and len(slices) == len(seeds):
+        return row._replace(
+            status="trained",
+            progress=1.0,
+            fitness=result.fitness,
+            spread=result.fitness_spread,
+            success_rate=result.success_rate,
+        )
+    messages = [live[phase, row.id, seed] for seed in seeds if (phase, row.id, seed) in live]
+    return _progressing(row, messages, len(slices), len(seeds), history) if messages or slices else row
+
+
+def _progressing(row: Row, messages: Sequence[Mapping[str, Any]], done: int, seeds: int, history: History) -> Row:
+    total = history.training.env_steps if history.training else 0
+    shares = [min(1.0, each["env_steps"] / total) for each in messages] if total else []
+    progress = max(sum(shares), done) / seeds
+    return row._replace(
+        status="training",
+        progress=progress,
+        fitness=_mean([each.get("fitness") for each in messages]),
+        success_rate=_mean([each.get("success_rate") for each in messages]),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,122 @@
+"""A run at one moment, as a screen shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rewardgen.config import BUILTIN
+from rewardgen.history import Generation, History
+from rewardgen.ui.format import count, money, tokens, with_spread
+from rewardgen.ui.rows import Live, Row, final_rows, search_rows
+
+_ENOUGH_S = 15.0
+"""Work to have seen before a remaining time is told [s]."""
+
+
+class View(NamedTuple):
+    """What a screen shows; made from a history and then independent of it."""
+
+    run_id: str = ""
+    task: str = ""
+    model: str = ""
+    stage: str = "starting"
+    usage: str = ""
+    past: tuple[str, ...] = ()
+    """A line per generation that is not shown in rows."""
+    rows: tuple[Row, ...] = ()
+    elapsed_s: float = 0.0
+    remaining_s: float | None = None
+    """Rough time to the end; None where there is nothing yet to judge by."""
+
+
+def view(history: History, live: Live) -> View:
+    """The view of a run.
+
+    Args:
+        history: What is known of the run.
+        live: How far trainings are.
+    """
+    config, card = history.config, history.card
+    if config is None or card is None:
+        return View()
+    past, rows = _past_and_rows(history, live)
+    return View(
+        run_id=history.run_id,
+        task=card.name,
+        model="built-in designer" if config.model == BUILTIN else config.model,
+        stage=stage(history),
+        usage=usage_text(history),
+        past=tuple(past_line(history, each) for each in past),
+        rows=tuple(rows),
+        elapsed_s=history.elapsed_s,
+        remaining_s=_remaining(history, live),
+    )
+
+
+def stage(history: History) -> str:
+    """Where the run is, in words."""
+    if history.finalists:
+        return f"finals on {count(len(history.final_seeds), 'fresh seed')}"
+    if not history.generations or history.config is None:
+        return "starting"
+    current = history.generations[-1]
+    return f"generation {generation_name(current)} ({current.index + 1} of at most {history.config.generations})"
+
+
+def generation_name(generation: Generation) -> str:
+    """What the ids of a generation begin with, such as `g02`."""
+    return generation.ids[0].split("-")[0]
+
+
+def usage_text(history: History) -> str:
+    """Price and tokens of language model calls so far, with the limit; empty for the built-in designer."""
+    config, usage = history.config, history.usage
+    if config is None or config.model == BUILTIN:
+        return ""
+    limit = f" of {money(config.max_cost)}" if config.max_cost is not None else ""
+    return f"{money(usage.cost_usd)}{limit}, {tokens(usage.tokens)} tokens in {count(usage.calls, 'call')}"
+
+
+def past_line(history: History, generation: Generation) -> str:
+    """A generation in one line: what became of its candidates, and the best of the run after it."""
+    rows = search_rows(history, generation.ids, {})
+    parts = []
+    for status in ("trained", "rejected", "failed"):
+        if number_of := sum(row.status == status for row in rows):
+            parts.append(f"{number_of} {status}")
+    best = history.result("search", generation.best) if generation.best else None
+    leader = (
+        f"best so far {generation.best}, fitness {with_spread(best.fitness, best.fitness_spread)}"
+        if best
+        else "nothing trained so far"
+    )
+    return f"{generation_name(generation)}: {', '.join(parts)}; {leader}"
+
+
+def _past_and_rows(history: History, live: Live) -> tuple[Sequence[Generation], list[Row]]:
+    if history.finalists:
+        return history.generations, final_rows(history, live)
+    if not history.generations:
+        return (), []
+    *past, current = history.generations
+    return past, search_rows(history, current.ids, live)
+
+
+def _remaining(history: History, live: Live) -> float | None:
+    """Time so far, scaled by the trainings still to come; a rejected candidate is a training less."""
+    config = history.config
+    rows = search_rows(history, history.ids(), live)
+    finals = final_rows(history, live)
+    if config is None:
+        return None
+    seeds, fresh = len(history.search_seeds), len(history.final_seeds)
+    done = seeds * sum(row.progress for row in rows) + fresh * sum(row.progress for row in finals)
+    if done == 0 or history.elapsed_s < _ENOUGH_S:
+        return None
+    left = fresh * (sum(1 - row.progress for row in finals if not row.has_ended_badly))
+    if not finals:
+        planned = config.generations * config.candidates
+        over = sum(1.0 if row.has_ended_badly else row.progress for row in rows)
+        left = seeds * max(0.0, planned - over) + fresh * (config.finalists + len(history.baselines))
+    return history.elapsed_s * left / done
