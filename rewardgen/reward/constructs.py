@@ -1,29 +1,31 @@
-"""The syntax of the reward language: which Python constructs it has, and what to write instead of the others. Data only."""
+"""The syntax of the reward language: its Python constructs, and what to write instead of the others. Data only."""
 
 from __future__ import annotations
 
 import ast
 
 PLAIN: tuple[type[ast.AST], ...] = (
-    *(ast.Load, ast.Store, ast.Module, ast.Expr, ast.Pass, ast.Return, ast.If, ast.Break, ast.Continue),
-    *(ast.BoolOp, ast.And, ast.Or, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp, ast.comprehension),
+    *(ast.Load, ast.Store, ast.Expr, ast.Pass, ast.Return, ast.If, ast.Break, ast.Continue),
+    *(ast.BoolOp, ast.And, ast.Or, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp),
     *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult),
     *(ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert, ast.Not, ast.UAdd, ast.USub),
     *(ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn),
     *(ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred),
-    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.arguments, ast.arg, ast.keyword),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
 )
 """Allowed as they are, wherever Python allows them; their parts are checked."""
 
 AT_TOP_LEVEL = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
 
-_WHOLE_BATCH = "use a torch function over the whole batch, or a `for` over a short literal range"
+WHOLE_BATCH = "use a torch function over the whole batch, or a `for` over a short literal range"
+"""Instead of what may run for long."""
+
 _GUARD = "guard the value instead, as with `.clamp(min=1e-6)` or `torch.where`"
 _PURE = "pass values as parameters and return them: a reward has no state"
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "While": ("a `while` loop", _WHOLE_BATCH),
-    "AsyncFor": ("an `async for`", _WHOLE_BATCH),
+    "While": ("a `while` loop", WHOLE_BATCH),
+    "AsyncFor": ("an `async for`", WHOLE_BATCH),
     "Try": ("`try`", _GUARD),
     "TryStar": ("`try`", _GUARD),
     "Raise": ("`raise`", _GUARD),
@@ -39,7 +41,10 @@ REFUSED: dict[str, tuple[str, str]] = {
     "NamedExpr": ("`:=`", "assign on a line of its own"),
     "Delete": ("`del`", "drop it"),
     "Match": ("`match`", "use `if` and `else`, or torch.where"),
-    "Lambda": ("a lambda used as a value", "give it a name first, as in `scale = lambda x: 2.0 * x`, and call it by that name"),
+    "Lambda": (
+        "a lambda used as a value",
+        "name it first, as in `scale = lambda x: 2.0 * x`, and call it by that name",
+    ),
     "LShift": ("`<<`", "multiply by a power of two"),
     "RShift": ("`>>`", "divide by a power of two"),
     "Interactive": ("an interactive statement", "write a function"),

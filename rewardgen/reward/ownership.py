@@ -1,7 +1,7 @@
 """Which names of a function hold something that the function itself made, and may therefore change in place.
 
-Flow-insensitive: a name is owned if every binding of it in the function is an expression that makes something new, so no
-loop can swap an input in.
+Flow-insensitive: a name is owned if every binding of it in the function is an expression that makes something new, so
+no loop can swap an input in.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from rewardgen.reward.scope import Function, Scope
 from rewardgen.reward.vocabulary import FRESH_BUILTINS, FRESH_FUNCTIONS, FRESH_METHODS
 
-_DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare)
+_NEW = (ast.BinOp, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare)
 
 
 def owned_names(function: Function, scope: Scope) -> frozenset[str]:
@@ -38,7 +38,7 @@ def is_fresh(value: ast.expr, scope: Scope) -> bool:
         value: The expression.
         scope: The names of the reward.
     """
-    if isinstance(value, ast.BinOp) or isinstance(value, _DISPLAYS):
+    if isinstance(value, _NEW):
         return True
     if isinstance(value, ast.UnaryOp):
         return not isinstance(value.op, ast.UAdd)  # torch returns the operand itself

@@ -1,4 +1,4 @@
-"""From the text of a reward to its syntax tree, for any text whatever: bounded in size, depth and time, never executed."""
+"""From any text to the syntax tree of a reward, bounded in size, depth and time. Nothing is executed here."""
 
 from __future__ import annotations
 

@@ -88,9 +88,7 @@ class Program:
         self._function = function
         self._budget = budget
 
-    def __call__(
-        self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}
-    ) -> dict[str, Tensor]:
+    def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> dict[str, Tensor]:
         """Compute the components for N worlds.
 
         Args:
@@ -111,7 +109,7 @@ class Program:
         except Exception as error:
             raise self._explain(error) from error
         components = _components(returned, arguments[0])
-        if not math.isfinite(sum(float(each.sum()) for each in components.values())):
+        if not math.isfinite(float(torch.stack(list(components.values())).sum())):
             _raise_non_finite(components, dict(zip(self.inputs, arguments, strict=True)))
         return components
 
@@ -201,7 +199,7 @@ _BUILTINS: dict[str, Any] = {
     **{each.__name__: each for each in (round, set, sorted, str, sum, tuple)},
     # Lists: an iterator kept in a module constant would remember between calls.
     "enumerate": lambda *arguments, **options: list(enumerate(*arguments, **options)),
-    "zip": lambda *arguments, **options: list(zip(*arguments, **options)),
+    "zip": lambda *arguments, strict=False: list(zip(*arguments, strict=strict)),
     "reversed": lambda items: list(reversed(items)),
     "print": lambda *_, **__: None,
     "range": _range,
@@ -251,6 +249,7 @@ def _checked(returned: dict[Any, Any], first_input: Tensor) -> dict[str, Tensor]
     return {_name(name): _component(name, value, first_input) for name, value in returned.items()}
 
 
+@functools.cache
 def _name(name: Any) -> str:
     if isinstance(name, str) and _COMPONENT_NAME.fullmatch(name):
         return name
@@ -305,7 +304,7 @@ _SHAPE_HINT = "reduce over the last axis, as with `.sum(-1)`, or take one part, 
 _FINITE_HINT = "guard it, as with `.clamp(min=1e-6)` under a root, log or division, and keep exponents negative"
 
 _HINTS = {
-    "Boolean value of Tensor": "use `torch.where(condition, a, b)`, or torch.maximum and torch.minimum, not `if` or `max`",
+    "Boolean value of Tensor": "use `torch.where(condition, a, b)`, torch.maximum or torch.minimum, not `if` or `max`",
     "must match the size of tensor": "reduce (N, k) over its last axis with `.sum(-1)`, or index a part as `x[:, 0]`",
     "only one element tensors": "keep tensors: a component is one value per world",
     "can be converted to Scalar": "keep tensors: a component is one value per world",

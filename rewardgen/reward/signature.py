@@ -87,7 +87,9 @@ def _check_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> list[F
     arguments = entry.args.args
     findings = []
     if not arguments:
-        findings.append(_finding("no-inputs", "takes no input", "name the variables that it reads as parameters", entry))
+        findings.append(
+            _finding("no-inputs", "takes no input", "name the variables that it reads as parameters", entry)
+        )
     defaulted = {argument.arg for argument in arguments[len(arguments) - len(entry.args.defaults) :]}
     for argument in arguments:
         if argument.arg in defaulted:

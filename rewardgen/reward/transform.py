@@ -4,6 +4,9 @@ Modules disappear: `torch.exp` becomes one global name, so a program reaches the
 Annotations, decorators, asserts and docstrings are dropped; loops count their turns; generators become lists.
 """
 
+# The names of visitor methods are given by `ast`.
+# ruff: noqa: N802
+
 from __future__ import annotations
 
 import ast
@@ -46,19 +49,19 @@ class _Lowering(ast.NodeTransformer):
         self.references: dict[str, str] = {}
         self._scope = scope
 
-    def visit_Import(self, node: ast.Import) -> None:  # noqa: N802
+    def visit_Import(self, node: ast.Import) -> None:
         return None
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:  # noqa: N802
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         return None
 
-    def visit_Assert(self, node: ast.Assert) -> None:  # noqa: N802
+    def visit_Assert(self, node: ast.Assert) -> None:
         return None
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:  # noqa: N802
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.decorator_list = []
         node.returns = None
         for argument in (*node.args.args, *node.args.kwonlyargs):
@@ -67,27 +70,27 @@ class _Lowering(ast.NodeTransformer):
         node.body = node.body or [ast.copy_location(ast.Pass(), node)]
         return node
 
-    def visit_If(self, node: ast.If) -> ast.AST:  # noqa: N802
+    def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)
         node.body = node.body or [ast.copy_location(ast.Pass(), node)]
         return node
 
-    def visit_With(self, node: ast.With) -> list[ast.stmt]:  # noqa: N802
+    def visit_With(self, node: ast.With) -> list[ast.stmt]:
         return [kept for statement in node.body if (kept := self.visit(statement)) is not None]
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         if node.value is None:
             return None
         return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:  # noqa: N802
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         # `x += y` writes into what x names, which may be an input; `x = x + y` does not.
         current = copy.deepcopy(node.target)
         current.ctx = ast.Load()
         value = ast.copy_location(ast.BinOp(left=current, op=node.op, right=node.value), node)
         return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=value), node))
 
-    def visit_For(self, node: ast.For) -> ast.AST:  # noqa: N802
+    def visit_For(self, node: ast.For) -> ast.AST:
         self.generic_visit(node)
         node.iter = _call(BOUNDED, [node.iter], node.iter)
         node.body = node.body or [ast.copy_location(ast.Pass(), node)]
@@ -98,24 +101,24 @@ class _Lowering(ast.NodeTransformer):
         node.iter = _call(BOUNDED, [node.iter], node.iter)
         return node
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:  # noqa: N802
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
         self.generic_visit(node)
         return ast.copy_location(ast.ListComp(elt=node.elt, generators=node.generators), node)
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: N802
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.op, ast.Pow) and not _is_small(node.right):
             return _call(POWER, [node.left, node.right], node)
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         dotted = self._scope.resolve(node)
         bound = node.id in self._scope.variables or node.id in self._scope.functions
         if node.id == "tolerance" and not bound:
             dotted = TOLERANCE
         return self._reference(node, dotted) if dotted else node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         dotted = self._scope.resolve(node)
         return self._reference(node, dotted) if dotted else self.generic_visit(node)
 
@@ -134,5 +137,5 @@ def _call(function: str, arguments: list[ast.expr], place: ast.expr) -> ast.Call
 def _is_small(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         node = node.operand
-    number = isinstance(node, ast.Constant) and isinstance(node.value, int | float)
-    return number and abs(node.value) <= _SMALL_EXPONENT
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, int | float) and abs(value) <= _SMALL_EXPONENT

@@ -7,7 +7,12 @@ a sorted tensor but reorders a list in place, is not).
 
 from __future__ import annotations
 
-_ELEMENTWISE = """
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_ELEMENTWISE = _words("""
 abs acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh
 bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh deg2rad div divide
 eq erf erfc exp exp2 expm1 fix float_power floor floor_divide fmax fmin fmod frac ge greater greater_equal gt heaviside
@@ -15,41 +20,42 @@ hypot isclose isfinite isinf isnan ldexp le lerp less less_equal log log10 log1p
 logical_not logical_or logical_xor logit lt maximum minimum mul multiply nan_to_num ne neg negative not_equal pow
 rad2deg reciprocal relu remainder round rsqrt sgn sigmoid sign sin sinc sinh softmax sqrt square sub subtract tan tanh
 true_divide trunc where xlogy
-""".split()
+""")
 
-_REDUCTIONS = """
+_REDUCTIONS = _words("""
 all amax amin any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum diff dist dot logsumexp max
 mean median min mode nanmean nansum norm numel prod std sum var
-""".split()
+""")
 
-_PRODUCTS = "bmm cdist cosine_similarity cross matmul mm mv outer vecdot".split()
+_PRODUCTS = _words("bmm cdist cosine_similarity cross matmul mm mv outer")
 
-_NEW = "arange eye full full_like linspace ones ones_like scalar_tensor tensor zeros zeros_like".split()
+_NEW = _words("arange eye full full_like linspace ones ones_like scalar_tensor tensor zeros zeros_like")
 
-_ASSEMBLED = "cat clone concat concatenate gather flip fliplr flipud index_select roll stack tile tril triu".split()
+_ASSEMBLED = _words("cat clone concat concatenate gather flip fliplr flipud index_select roll stack tile tril triu")
 
-_VIEWS = """
+_VIEWS = _words("""
 as_tensor atleast_1d atleast_2d broadcast_tensors broadcast_to chunk column_stack detach diagonal einsum flatten hstack
 meshgrid movedim narrow permute ravel reshape sort split squeeze swapaxes tensor_split topk transpose unbind unflatten
 unsqueeze vstack
-""".split()
+""")
 
-_TORCH_VALUES = """
+_TORCH_VALUES = _words("""
 bool e finfo float float16 float32 float64 double inf int int32 int64 long nan pi
-""".split()
+""")
 
-_FUNCTIONAL = """
+_FUNCTIONAL = _words("""
 celu cosine_similarity elu gelu hardsigmoid hardswish hardtanh huber_loss l1_loss leaky_relu log_softmax logsigmoid mish
 mse_loss normalize pad pairwise_distance relu relu6 selu sigmoid silu smooth_l1_loss softmax softmin softplus
 softsign tanh tanhshrink threshold
-""".split()
+""")
 
-_LINALG = "cross det inv matmul matrix_norm norm vecdot vector_norm".split()
+_LINALG = _words("cross det inv matmul matrix_norm norm vecdot vector_norm")
 
-_MATH = """
+_MATH = _words("""
 acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp exp2 expm1 fabs floor fmod
-hypot inf isclose isfinite isinf isnan log log10 log1p log2 nan pi pow radians remainder sin sinh sqrt tan tanh tau trunc
-""".split()
+hypot inf isclose isfinite isinf isnan log log10 log1p log2 nan pi pow radians remainder sin sinh sqrt tan tanh tau
+trunc
+""")
 
 MODULE_NAMES: dict[str, frozenset[str]] = {
     "torch": frozenset([*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED, *_VIEWS, *_TORCH_VALUES]),
@@ -60,7 +66,10 @@ MODULE_NAMES: dict[str, frozenset[str]] = {
 """Module to what may be used of it."""
 
 VALUES = frozenset(
-    [f"torch.{name}" for name in _TORCH_VALUES if name != "finfo"] + [f"math.{name}" for name in "e inf nan pi tau".split()]
+    [
+        *(f"torch.{name}" for name in _TORCH_VALUES if name != "finfo"),
+        *(f"math.{name}" for name in ("e", "inf", "nan", "pi", "tau")),
+    ]
 )
 """The names of `MODULE_NAMES` that are values; all others can only be called."""
 
@@ -69,8 +78,6 @@ PREDEFINED_MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functiona
 
 IMPORTABLE = frozenset([*MODULE_NAMES, "typing", "torch.nn", "__future__"])
 """What an import may name; `typing`, and `Tensor` of torch, only serve annotations, which are never evaluated."""
-
-SUBMODULES = {"torch": ("nn", "linalg"), "torch.nn": ("functional",)}
 
 ANNOTATION_ONLY = frozenset(["torch.Tensor", "torch.FloatTensor", "torch.BoolTensor", "torch.jit"])
 
@@ -81,21 +88,21 @@ PREDEFINED_FUNCTIONS = frozenset(["tolerance"])
 TOLERANCE_PARAMETERS = ("x", "lower", "upper", "margin", "sigmoid", "value_at_margin")
 
 BUILTINS = frozenset(
-    """
+    _words("""
     abs all any bool dict enumerate float int len list max min print range reversed round set sorted str sum tuple zip
-    """.split()
+    """)
 )
 
-_NEW_METHODS = "new_full new_ones new_tensor new_zeros".split()
+_NEW_METHODS = _words("new_full new_ones new_tensor new_zeros")
 
-_VIEW_METHODS = """
+_VIEW_METHODS = _words("""
 bool contiguous detach diagonal double expand expand_as flatten float int long movedim narrow permute ravel reshape
 select split squeeze swapaxes to transpose type_as unbind unflatten unsqueeze view view_as chunk topk
-""".split()
+""")
 
-_OTHER_METHODS = "dim size numel get items keys values copy".split()
+_OTHER_METHODS = _words("dim size numel get items keys values copy")
 
-_METHOD_ONLY = "index_fill masked_fill repeat repeat_interleave softmax".split()
+_METHOD_ONLY = _words("index_fill masked_fill repeat repeat_interleave softmax")
 
 METHODS = frozenset(
     [
@@ -108,13 +115,13 @@ METHODS = frozenset(
     ]
 )
 
-ATTRIBUTES = frozenset("shape ndim T mT dtype device values indices eps tiny".split())
+ATTRIBUTES = frozenset(_words("shape ndim T mT dtype device values indices eps tiny"))
 
 CHANGING_METHODS = frozenset(
-    """
+    _words("""
     add_ sub_ mul_ div_ pow_ clamp_ clamp_min_ clamp_max_ fill_ zero_ masked_fill_ neg_ abs_ exp_ sqrt_ square_ tanh_
     append extend insert pop update setdefault
-    """.split()
+    """)
 )
 """Methods that change their object: only on something that the function made itself."""
 
@@ -127,7 +134,7 @@ FRESH_METHODS = frozenset(
     [*_ELEMENTWISE, *_REDUCTIONS, *_NEW_METHODS, "clone", "masked_fill", "matmul", "copy", "flip", "roll"]
 ) - {"max", "min", "median", "mode", "cummax", "cummin"}
 
-FRESH_BUILTINS = frozenset("abs bool dict enumerate float int len list range reversed set sorted str tuple zip".split())
+FRESH_BUILTINS = frozenset(_words("abs bool dict enumerate float int len list range reversed set sorted str tuple zip"))
 
 REFUSED_KEYWORDS = {
     "out": "use the returned tensor",
@@ -163,18 +170,18 @@ _DETERMINISTIC = "remove it: a reward is a pure function of its inputs, with no 
 _NO_REACH = "remove it: a reward computes with torch, math and its parameters, and nothing else"
 
 INSTEAD: dict[str, str] = {
-    **dict.fromkeys("item tolist numpy data cpu cuda __array__".split(), _TENSORS_ONLY),
+    **dict.fromkeys(_words("item tolist numpy data cpu cuda __array__"), _TENSORS_ONLY),
     **dict.fromkeys(
-        "rand randn randint rand_like randn_like randperm normal bernoulli multinomial dropout seed random uniform".split()
-        + "manual_seed normal_ uniform_ random_ bernoulli_".split(),
+        _words("rand randn randint rand_like randn_like randperm normal bernoulli multinomial dropout seed random")
+        + _words("uniform manual_seed normal_ uniform_ random_ bernoulli_"),
         _DETERMINISTIC,
     ),
     **dict.fromkeys(
-        "eval exec open input compile getattr setattr delattr hasattr globals locals vars dir type object super id".split()
-        + "memoryview bytes bytearray callable iter next breakpoint exit quit help load save".split(),
+        _words("eval exec open input compile getattr setattr delattr hasattr globals locals vars dir type object")
+        + _words("super id memoryview bytes bytearray callable iter next breakpoint exit quit help load save"),
         _NO_REACH,
     ),
-    **dict.fromkeys("np numpy jnp jax".split(), "write the same with `torch.` functions"),
+    **dict.fromkeys(_words("np numpy jnp jax"), "write the same with `torch.` functions"),
     **dict.fromkeys(["map", "filter"], "write a comprehension, or one torch function over the whole batch"),
     **dict.fromkeys(["empty", "empty_like", "new_empty"], "use `torch.zeros` or `torch.zeros_like`"),
     "isinstance": "inputs are always torch tensors, constants always floats: drop the test",

@@ -1,4 +1,4 @@
-"""Trying the worker's limits on this machine, for `rewardgen doctor`: a limit that was seen to hold, not one that was set.
+"""Trying the worker limits on this machine, for `rewardgen doctor`: seen to hold, not merely set.
 
 The job does what a broken or hostile reward would do; `check_limits` sees what becomes of it.
 """
