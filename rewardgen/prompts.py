@@ -1,0 +1,239 @@
+"""Renders the prompts for language models from the templates in `prompts/`.
+
+A template is named by its path without the ending: `designer/system`. Its first line is a comment with its version. The
+messages are the same for the same records, so that an archived call is found again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, meta
+
+from rewardgen.errors import UsageError, did_you_mean
+from rewardgen.records import Analysis, Brief, Candidate, Finding, Message, Study, TaskCard, VariableCard
+from rewardgen.resources import shipped
+
+ENDING = ".md.j2"
+
+_VERSION = re.compile(r"\{# version (\d+)\b")
+
+
+def render(template: str, **values: Any) -> str:
+    """The text of a template.
+
+    Args:
+        template: Its name, such as `designer/draft`.
+        **values: Exactly the variables that it and what it includes use.
+
+    Raises:
+        UsageError: There is no such template, or a variable is missing or unknown to it.
+    """
+    wanted = _variables(template)
+    for name in sorted(wanted - values.keys()):
+        raise UsageError(f"the prompt `{template}` needs the variable `{name}`", f"pass `{name}` to it")
+    for name in sorted(values.keys() - wanted):
+        raise UsageError(f"the prompt `{template}` has no variable `{name}`", did_you_mean(name, wanted))
+    try:
+        return _environment().get_template(template + ENDING).render(values).strip() + "\n"
+    except TemplateError as error:
+        raise UsageError(f"the prompt `{template}` cannot be rendered: {error}", f"mend {_path(template)}") from error
+
+
+def template_versions() -> dict[str, int]:
+    """Version of every template by its name, for a run's provenance.
+
+    Raises:
+        UsageError: A template does not begin with its version.
+    """
+    names = sorted(_environment().list_templates(filter_func=lambda name: name.endswith(ENDING)))
+    return {name.removesuffix(ENDING): _version(name.removesuffix(ENDING)) for name in names}
+
+
+def designer_messages(brief: Brief) -> tuple[Message, ...]:
+    """What a designer model is asked for a new candidate: the stable part first, the request last.
+
+    Args:
+        brief: The task card, the operator, its parents, and what failed before.
+    """
+    system = Message(role="system", content=render("designer/system"))
+    return (system, Message(role="user", content=_design_request(brief)))
+
+
+def _design_request(brief: Brief) -> str:
+    common = {"card": brief.card, "goal": brief.goal, "failed_ideas": brief.failed_ideas, "lens": brief.lens}
+    if brief.operator == "draft" or not brief.parents:
+        return render("designer/draft", **common)
+    return render(
+        "designer/mutate",
+        **common,
+        parents=brief.parents,
+        request=render(f"designer/operators/{brief.operator}").strip(),
+        show_code=brief.operator != "explore",
+    )
+
+
+def repair_messages(brief: Brief, candidate: Candidate, findings: Sequence[Finding]) -> tuple[Message, ...]:
+    """The thread that led to a candidate, with what is wrong with it as the next message.
+
+    Args:
+        brief: What the candidate was designed from.
+        candidate: The rejected version.
+        findings: Why it was rejected.
+    """
+    reply = (
+        f"DIAGNOSIS: {candidate.diagnosis}\nPREDICTION: {candidate.prediction}\n"
+        f"```python\n{candidate.source.strip()}\n```"
+    )
+    names = [name for name in brief.card.input_names() if not name.startswith("prev_")]
+    request = render(
+        "designer/repair", findings=tuple(findings), lines=candidate.source.splitlines(), inputs=tuple(names)
+    )
+    return (
+        *designer_messages(brief),
+        Message(role="assistant", content=reply),
+        Message(role="user", content=request),
+    )
+
+
+def analyzer_messages(analysis: Analysis, study: Study, card: TaskCard) -> tuple[Message, ...]:
+    """What a model is asked for the written diagnosis of a trained candidate.
+
+    Args:
+        analysis: Its table and flags.
+        study: The candidate with its result.
+        card: The task.
+    """
+    request = render("analyzer/diagnosis", card=card, goal="", study=study, table=analysis.table, flags=analysis.flags)
+    return (Message(role="system", content=render("analyzer/system")), Message(role="user", content=request))
+
+
+# Templates.
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(shipped("prompts")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    environment.filters.update(_FILTERS)
+    return environment
+
+
+def _path(template: str) -> str:
+    return str(shipped("prompts") / (template + ENDING))
+
+
+def _source(template: str) -> str:
+    environment = _environment()
+    try:
+        assert environment.loader is not None
+        return environment.loader.get_source(environment, template + ENDING)[0]
+    except TemplateNotFound as error:
+        names = [name.removesuffix(ENDING) for name in environment.list_templates()]
+        raise UsageError(f"there is no prompt `{template}`", did_you_mean(template, names)) from error
+
+
+@cache
+def _variables(template: str) -> frozenset[str]:
+    """Names that a template and what it includes take from outside."""
+    tree = _environment().parse(_source(template))
+    included = [name.removesuffix(ENDING) for name in meta.find_referenced_templates(tree) if name]
+    return frozenset(meta.find_undeclared_variables(tree)).union(*(_variables(name) for name in included))
+
+
+def _version(template: str) -> int:
+    found = _VERSION.match(_source(template))
+    if not found:
+        raise UsageError(
+            f"the prompt `{template}` does not begin with its version",
+            f"begin {_path(template)} with {{# version 1 #}}",
+        )
+    return int(found.group(1))
+
+
+# Filters.
+
+
+def number(value: float) -> str:
+    """Three significant digits, without an exponent where that is readable."""
+    text = f"{value:.3g}"
+    if "e" in text and 1e-4 <= abs(value) < 1e6:
+        text = f"{value:.0f}" if abs(value) >= 1 else f"{value:.6f}".rstrip("0")
+    return "0" if text in ("-0", "0.0") else text
+
+
+def percent(share: float) -> str:
+    """A share between 0 and 1 as a whole percentage."""
+    return f"{100 * share:.0f} %"
+
+
+def shares(parts: Mapping[str, float]) -> str:
+    """Named shares, largest first: `torso too low 80 %, time limit 20 %`."""
+    ordered = sorted(parts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {percent(share)}" for name, share in ordered if share > 0) or "nothing"
+
+
+def standing(study: Study) -> str:
+    """What a candidate reached, in a line."""
+    result = study.result
+    if result is None or result.fitness is None:
+        return f"failed: {study.outcome}" if study.outcome else "not trained"
+    seeds = len(result.slices)
+    spread = f" ± {number(result.fitness_spread)} over {seeds} seeds" if seeds > 1 else " with one seed"
+    rate = "" if result.success_rate is None else f", success {percent(result.success_rate)}"
+    delta = study.analysis.fitness_delta if study.analysis else None
+    change = "" if delta is None else f", {'+' if delta >= 0 else ''}{number(delta)} against its parent"
+    return f"fitness {number(result.fitness)}{spread}{rate}{change}"
+
+
+def _batched(shape: tuple[int, ...]) -> str:
+    return f"(N, {', '.join(map(str, shape))})" if shape else "(N,)"
+
+
+def _triples(parts: Sequence[str], *columns: Sequence[float]) -> str:
+    rows = [" / ".join(number(value) for value in row) for row in zip(*columns, strict=False)]
+    if not parts:
+        return rows[0] if rows else "not measured"
+    named = [f"{name} {row}" for name, row in zip(parts, rows, strict=False)] or list(parts)
+    return "; ".join(named)
+
+
+def _ranges(variable: VariableCard) -> str:
+    return _triples(variable.parts, variable.minimum, variable.median, variable.maximum)
+
+
+def _action_ranges(card: TaskCard) -> str:
+    if len(set(zip(card.action_low, card.action_high, strict=True))) == 1:
+        bounds = f"each {number(card.action_low[0])} to {number(card.action_high[0])}"
+        return f"{', '.join(card.action_parts)}; {bounds}" if card.action_parts else bounds
+    each = zip(card.action_parts, card.action_low, card.action_high, strict=True)
+    return "; ".join(f"{name} {number(low)} to {number(high)}" for name, low, high in each)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cell(text: str) -> str:
+    return _one_line(text).replace("|", "/")
+
+
+_FILTERS: dict[str, Any] = {
+    "num": number,
+    "percent": percent,
+    "shares": shares,
+    "standing": standing,
+    "batched": _batched,
+    "ranges": _ranges,
+    "action_ranges": _action_ranges,
+    "one_line": _one_line,
+    "cell": _cell,
+}
