@@ -4,9 +4,6 @@ Modules disappear: `torch.exp` becomes one global name, so a program reaches the
 Annotations, decorators, asserts and docstrings are dropped; loops count their turns; generators become lists.
 """
 
-# The names of visitor methods are given by `ast`.
-# ruff: noqa: N802
-
 from __future__ import annotations
 
 import ast

@@ -1,0 +1,90 @@
+"""Finding the reward's source in a language model's reply: the whole block, with helpers, constants and imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+import warnings
+from collections.abc import Iterator
+
+_ENTRY = re.compile(r"^[ \t]*(async[ \t]+)?def[ \t]+compute_reward\b", re.MULTILINE)
+_ANY_FUNCTION = re.compile(r"^[ \t]*def[ \t]+\w+[ \t]*\(", re.MULTILINE)
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+# What a line of code outside a fence looks like: indented, a comment, a bracket, an import, a definition, a constant.
+_CODE_LINE = re.compile(r"\s|#|[)\]}@]|(import|from|def|class|async|if|for|return)\b|[A-Za-z_]\w*\s*(:[^=]+)?=[^=]|$")
+_MAX_REPLY = 1_000_000
+
+
+def extract_source(reply: str) -> str:
+    """The source of the reward in a reply.
+
+    Of several fenced blocks the last that defines `compute_reward` is taken, and one that parses before one that does
+    not: models write drafts before the final version.
+
+    Args:
+        reply: A language model's reply.
+
+    Returns:
+        The source, or an empty string if the reply holds no code.
+    """
+    text = reply[:_MAX_REPLY].replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+    blocks = [_clean(block) for block in _fenced(text)]
+    for found in (_choose(blocks, _ENTRY), _unfenced(text), _choose(blocks, _ANY_FUNCTION)):
+        if found:
+            return found
+    return ""
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """The content of each fenced block; the last one may be left open."""
+    marker, lines = "", []
+    for line in text.split("\n"):
+        fence = _FENCE.match(line)
+        if not marker:
+            if fence:
+                marker, lines = fence[1], []
+        elif fence and fence[1].startswith(marker) and not fence[2].strip():
+            yield "\n".join(lines)
+            marker = ""
+        else:
+            lines.append(line)
+    if marker:
+        yield "\n".join(lines)
+
+
+def _choose(blocks: list[str], pattern: re.Pattern[str]) -> str:
+    holding = [block for block in blocks if pattern.search(block)]
+    sound = [block for block in holding if _parses(block)]
+    return (sound or holding or [""])[-1]
+
+
+def _unfenced(text: str) -> str:
+    """The lines around `def compute_reward` that look like code."""
+    if _ENTRY.search(text) is None:
+        return ""
+    if _parses(text):
+        return _clean(text)
+    lines = text.split("\n")
+    entry = max(index for index, line in enumerate(lines) if _ENTRY.match(line))
+    first = last = entry
+    while first > 0 and _CODE_LINE.match(lines[first - 1]):
+        first -= 1
+    while last + 1 < len(lines) and _CODE_LINE.match(lines[last + 1]):
+        last += 1
+    return _clean("\n".join(lines[first : last + 1]))
+
+
+def _clean(block: str) -> str:
+    stripped = textwrap.dedent(block).strip("\n").rstrip()
+    return stripped + "\n" if stripped else ""
+
+
+def _parses(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(textwrap.dedent(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
