@@ -14,8 +14,8 @@ class Ant(MujocoTask):
     """A four-legged robot. Walk forward along the world's +x axis as fast as it can without falling or jumping.
 
     A round torso carries four legs: leg 1 front left, 2 back left, 3 back right, 4 front right, where front is the
-    body's own +x axis. Each has a hip, which swings it sideways about the vertical, and an ankle, which lifts it. Eight motors
-    turn the joints; the action lists them in another order than the joint variables, with the names that are given.
+    body's own +x axis. Each has a hip, which swings it sideways about the vertical, and an ankle, which lifts it. Eight
+    motors turn the joints; the action lists them in another order than the joint variables, by the names that are given.
     """
 
     model = "gymnasium:ant.xml"

@@ -34,6 +34,7 @@ class Cartpole(MujocoTask):
         return torch.cat((cart, pole), 1), draw.normal(0.01, 2)
 
     def variables(self, sim):
+        """The declared variables from the two joints."""
         angle = sim.qpos[:, 1]
         return {
             "cart_position": sim.qpos[:, 0],

@@ -14,7 +14,7 @@ class HalfCheetah(MujocoTask):
     """A planar cheetah with one back and one front leg. Run forward (+x) as fast as it can, right side up.
 
     It moves in the x-z plane only: a horizontal torso with a head in front, and two legs of thigh, shin and foot. Six
-    motors turn the joints. Nothing stops it from sliding on its back or its head, which is not running.
+    motors turn the joints, `b` for back and `f` for front in their names. Nothing stops it from sliding on its back or its head, which is not running.
     """
 
     model = "gymnasium:half_cheetah.xml"
@@ -29,7 +29,7 @@ class HalfCheetah(MujocoTask):
     pitch = Var("rad", "pitch of the torso from horizontal, positive nose down; not wrapped, +-pi is upside down")
     upright = Var("1", "cosine of the pitch: 1 level and right side up, 0 vertical, -1 upside down")
     pitch_velocity = Var("rad/s", "angular velocity of the pitch, positive when the nose goes down")
-    joint_position = Var("rad", "joint angles; 0 is the reference pose", JOINTS)
+    joint_position = Var("rad", "joint angles, 0 in the reference pose; positive swings the limb back", JOINTS)
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
     foot_clearance = Var("m", "height of each foot's lowest point above the ground; about 0 in contact", FEET)
 

@@ -26,7 +26,9 @@ class Hopper(MujocoTask):
     z_velocity = Var("m/s", "vertical velocity of the torso, positive upwards")
     pitch = Var("rad", "pitch of the torso from vertical, positive leaning forward (towards +x)")
     pitch_velocity = Var("rad/s", "angular velocity of the pitch, positive when tipping forward")
-    joint_position = Var("rad", "joint angles; 0 is the straight pose, thigh and leg bend to negative angles", JOINTS)
+    joint_position = Var(
+        "rad", "joint angles, 0 straight: negative swings thigh and leg back, positive lifts the toes", JOINTS
+    )
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
     foot_clearance = Var("m", "height of the foot's lowest point above the ground; about 0 in contact")
     healthy = Var("1", "1 while no termination condition holds, else 0")
@@ -36,6 +38,7 @@ class Hopper(MujocoTask):
         return sim.qpos0 + draw.uniform(-5e-3, 5e-3, sim.model.nq), draw.uniform(-5e-3, 5e-3, sim.model.nv)
 
     def variables(self, sim):
+        """The declared variables from the planar joints and the foot."""
         qpos, qvel = sim.qpos, sim.qvel
         height, pitch = qpos[:, 1], qpos[:, 2]
         bounded = (qpos[:, 2:].abs() < 100.0).all(1) & (qvel.abs() < 100.0).all(1)
@@ -57,10 +60,7 @@ class Hopper(MujocoTask):
         return torch.cat((sim.qpos[:, 1:], sim.qvel.clamp(-10.0, 10.0)), 1)
 
     def terminated(self, sim, variables):
-        """The episode ends when the torso's height is 0.7 m or less, or its pitch reaches 0.2 rad either way.
-
-        Also when a velocity or joint angle leaves [-100, 100].
-        """
+        """The episode ends when the torso's height is 0.7 m or less, or its pitch reaches 0.2 rad either way."""
         low = variables["height"] <= 0.7
         tipped = variables["pitch"].abs() >= 0.2
         wild = (variables["healthy"] == 0.0) & ~low & ~tipped

@@ -39,7 +39,9 @@ class Humanoid(MujocoTask):
     upright = Var("1", "cosine of the torso's tilt: 1 upright, 0 lying, -1 upside down")
     heading = Var("rad", "direction the torso faces about the vertical, in (-pi, pi]: 0 along +x, positive to the left")
     angular_velocity = Var("rad/s", "angular velocity of the torso in its own frame", ("roll", "pitch", "yaw"))
-    joint_position = Var("rad", "joint angles; 0 is standing straight with the arms forward", JOINTS)
+    joint_position = Var(
+        "rad", "joint angles, 0 standing straight: negative hip_y swings a leg forward, negative knee bends it", JOINTS
+    )
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
     foot_clearance = Var("m", "height of each foot's lowest point above the ground; about 0 in contact", SIDES)
     foot_position = Var("m", "position of each foot along the world's +x axis relative to the torso", SIDES)

@@ -13,8 +13,8 @@ class Walker2d(MujocoTask):
     """A two-legged planar robot. Walk or run forward (+x) as fast as it can without falling over.
 
     It moves in the x-z plane only: a torso on top of two equal legs side by side, each of thigh, leg and a foot that
-    points forward. Six motors turn the thigh joints (hips), leg joints (knees) and foot joints (ankles). A gait that
-    uses both legs is what is wanted; dragging one leg or hopping on one is not.
+    points forward. Six motors turn the thigh joints (hips), leg joints (knees) and foot joints (ankles); the
+    right leg's first, without `right` in their names. Wanted is a gait that uses both legs, not dragging one or hopping.
     """
 
     model = "gymnasium:walker2d_v5.xml"
@@ -28,7 +28,9 @@ class Walker2d(MujocoTask):
     z_velocity = Var("m/s", "vertical velocity of the torso, positive upwards")
     pitch = Var("rad", "pitch of the torso from vertical, positive leaning forward (towards +x)")
     pitch_velocity = Var("rad/s", "angular velocity of the pitch, positive when tipping forward")
-    joint_position = Var("rad", "joint angles; 0 is the straight pose, thighs and legs bend to negative angles", JOINTS)
+    joint_position = Var(
+        "rad", "joint angles, 0 straight: negative swings thighs and legs back, positive lifts the toes", JOINTS
+    )
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
     foot_clearance = Var("m", "height of each foot's lowest point above the ground; about 0 in contact", FEET)
     foot_position = Var("m", "position of each foot's centre along +x relative to the torso, positive in front", FEET)

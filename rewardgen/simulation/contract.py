@@ -88,6 +88,19 @@ def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: b
     return []
 
 
+def fitness_problems(fitness: Any, num_worlds: int) -> list[Problem]:
+    """What is wrong with what `fitness` returned.
+
+    Args:
+        fitness: What the method returned.
+        num_worlds: N.
+    """
+    problems = tensor_problems("`fitness`", fitness, (num_worlds,))
+    if not problems and not bool(fitness.isfinite().all()):
+        return [Problem("`fitness` is not finite", "guard its divisions and logarithms")]
+    return problems
+
+
 def termination_problems(causes: Any, num_worlds: int) -> list[Problem]:
     """What is wrong with the causes that `terminated` returned.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from rewardgen.simulation.contract import require, tensor_problems
+from rewardgen.simulation.contract import fitness_problems, require, tensor_problems
 from rewardgen.simulation.faults import task_faults
 from rewardgen.simulation.worlds import Step, Worlds
 from rewardgen.task import Episode, Task
@@ -72,7 +72,7 @@ def _note_endings(step: Step, alive: Tensor, endings: list[str]) -> None:
 
 
 def measure(task: Task, episode: Episode) -> tuple[Tensor, Tensor]:
-    """Fitness (N,) float32 and success (N,) bool of recorded episodes.
+    """Fitness (N,) float64 and success (N,) bool of recorded episodes.
 
     Raises:
         TaskError: The task's `fitness` or `success` raised or broke the contract.
@@ -82,11 +82,10 @@ def measure(task: Task, episode: Episode) -> tuple[Tensor, Tensor]:
         fitness = task.fitness(episode)
     with task_faults(task, "success"):
         success = task.success(episode)
-    require(tensor_problems("`fitness`", fitness, (worlds,)))
-    require(tensor_problems("`success`", success, (worlds,), boolean=True))
-    return fitness.float(), success
+    require(fitness_problems(fitness, worlds) + tensor_problems("`success`", success, (worlds,), boolean=True))
+    return fitness.double(), success
 
 
-def shares(endings: tuple[str, ...]) -> dict[str, float]:
+def ending_shares(endings: Sequence[str]) -> dict[str, float]:
     """Share of the episodes that ended by each cause."""
     return {cause: endings.count(cause) / len(endings) for cause in dict.fromkeys(endings)}

@@ -30,10 +30,12 @@ def load_model(task: Task) -> mujoco.MjModel:
         TaskError: The file is missing or does not compile, or an actuator has no control range.
     """
     path = model_path(task)
+    # MuJoCo would log each warning to a file in the working folder; `CpuSimulator` tells of divergences by itself.
+    mujoco.set_mju_user_warning(lambda message: None)
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
-        raise TaskError(f"{path.name} does not compile: {str(error).strip()}", f"mend {path}") from error
+        raise TaskError(f"{path.name} does not compile: {' '.join(str(error).split())}", f"mend {path}") from error
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     _check_actuators(model, path)
     return model

@@ -40,8 +40,6 @@ class CpuSimulator:
         self.control_step_s = float(model.opt.timestep) * frame_skip
         self._frame_skip = frame_skip
         self._batch = mujoco.batch.Batch(model, num_worlds, threads, persistent=contact_forces)
-        # MuJoCo would log every divergence to a file in the working folder; `restore_diverged` tells of it.
-        mujoco.set_mju_user_warning(lambda message: None)
         self._arrays: dict[str, NDArray[np.float64]] = {}
         self._fields: dict[str, Tensor] = {}
         self._before: dict[str, Tensor] = {}

@@ -117,7 +117,9 @@ class SimView:
         index = self.geom(geom)
         capsule = self.model.geom_type[index] == mujoco.mjtGeom.mjGEOM_CAPSULE
         if not capsule and self.model.geom_type[index] != mujoco.mjtGeom.mjGEOM_SPHERE:
-            raise TaskError(f"geom `{geom}` is neither a sphere nor a capsule", "compute its clearance from `geom_xpos`")
+            raise TaskError(
+                f"geom `{geom}` is neither a sphere nor a capsule", "compute its clearance from `geom_xpos`"
+            )
         radius, half_length = self.model.geom_size[index, :2]
         centre = self.field("geom_xpos")[:, index, 2] - radius
         return centre - half_length * self.field("geom_xmat")[:, index, 8].abs() if capsule else centre

@@ -87,7 +87,7 @@ class Worlds:
         self._names = tuple(task.declared())
         self._previous: dict[str, Tensor] = {}
         self._some_first = True
-        self.observation_size = self._rehearse()
+        self.observation_size, self.causes = self._rehearse()
 
     def reset(self) -> Tensor:
         """Begin a new episode in every world.
@@ -96,7 +96,24 @@ class Worlds:
             The observation, (N, O) float32.
         """
         with task_faults(self.task):
-            return self._begin(np.arange(self.num_worlds))
+            self._begin(np.arange(self.num_worlds))
+            return self._observe()
+
+    def place(self, qpos: Tensor, qvel: Tensor) -> Tensor:
+        """Put every world into a state, as if its episode had begun there.
+
+        Args:
+            qpos: Positions, (N, nq).
+            qvel: Velocities, (N, nv).
+
+        Returns:
+            The observation, (N, O) float32.
+        """
+        self._simulator.reset(np.arange(self.num_worlds), qpos, qvel)
+        self._episode_step[:] = 0
+        self._some_first = True
+        with task_faults(self.task):
+            return self._observe()
 
     def step(self, action: Tensor) -> Step:
         """Apply an action for one control step; worlds whose episode ends begin the next one.
@@ -122,7 +139,8 @@ class Worlds:
         ended = terminated | truncated
         observation = final_observation
         if bool(ended.any()):
-            observation = torch.where(ended[:, None], self._begin(ended.nonzero()[:, 0].numpy()), final_observation)
+            self._begin(ended.nonzero()[:, 0].numpy())
+            observation = torch.where(ended[:, None], self._observe(), final_observation)
         return Step(observation, final_observation, inputs, terminated, truncated, causes, episode_step)
 
     def _inputs(self, variables: dict[str, Tensor], action: Tensor) -> dict[str, Tensor]:
@@ -138,8 +156,8 @@ class Worlds:
         self._some_first = False
         return {**current, **{f"prev_{name}": previous[name] for name in current}}
 
-    def _begin(self, ids: NDArray[np.int64]) -> Tensor:
-        """Start the next episode of some worlds; the observation of all, (N, O)."""
+    def _begin(self, ids: NDArray[np.int64]) -> None:
+        """Start the next episode of some worlds, (n,)."""
         draw = Draws(stream_keys(self._seeds[ids], self._index[ids], self._episode[ids]))
         state = self.task.reset(self.view, draw)
         require(state_problems(state, len(ids), self.view.model.nq, self.view.model.nv))
@@ -147,19 +165,22 @@ class Worlds:
         self._episode[ids] += np.uint64(1)
         self._episode_step[torch.from_numpy(ids)] = 0
         self._some_first = True
+
+    def _observe(self) -> Tensor:
         return self.task.observe(self.view, self.task.variables(self.view)).float()
 
-    def _rehearse(self) -> int:
-        """Go through a reset once, check what the task returns, and forget it; the size of the observation."""
+    def _rehearse(self) -> tuple[int, tuple[str, ...]]:
+        """Go through a reset once, check what the task returns, forget it; observation size and termination causes."""
         with task_faults(self.task):
-            self.reset()
+            self._begin(np.arange(self.num_worlds))
             variables = self.task.variables(self.view)
             require(variable_problems(self.task.declared(), variables, self.num_worlds))
             observation = self.task.observe(self.view, variables)
             require(tensor_problems("the observation", observation, (self.num_worlds, -1)))
-            require(termination_problems(self.task.terminated(self.view, variables), self.num_worlds))
+            causes = self.task.terminated(self.view, variables)
+            require(termination_problems(causes, self.num_worlds))
         self._episode[:] = 0
-        return int(observation.shape[1])
+        return int(observation.shape[1]), (*causes, DIVERGED)
 
 
 def _along(mask: Tensor, values: Tensor) -> Tensor:

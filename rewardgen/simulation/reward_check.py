@@ -1,0 +1,68 @@
+"""Checking the rewards that a task file brings along: language, inputs, and values over recorded episodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from rewardgen.errors import TaskError
+from rewardgen.reward.language import check_language
+from rewardgen.reward.program import RewardError, compile_reward
+from rewardgen.reward.signature import check_signature
+from rewardgen.simulation.baselines import BASELINES, Baseline, BaselineProgram, baseline_program
+from rewardgen.simulation.contract import Problem
+from rewardgen.simulation.episodes import Recording
+from rewardgen.task import Task
+
+
+def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Problem]:
+    """What is wrong with `human_reward` and `sparse_reward`, if the task has them.
+
+    Args:
+        task: The task.
+        recordings: Recorded episodes to run them on.
+    """
+    problems = []
+    inputs = _inputs(recordings)
+    for name in BASELINES:
+        try:
+            program = baseline_program(task, name)
+        except TaskError as error:
+            problems.append(Problem(error.message, error.hint))
+            continue
+        if program is not None:
+            problems += _program_problems(name, program, inputs)
+    return problems
+
+
+def _inputs(recordings: Sequence[Recording]) -> dict[str, Tensor]:
+    """Inputs of rewards at all steps lived, (M, ...): the previous value stands in the next step's `prev_`."""
+    episodes = [recording.episode for recording in recordings]
+    current = {name: torch.cat([each[name][each.mask] for each in episodes]) for name in episodes[0]}
+    earlier = {
+        f"prev_{name}": torch.cat([torch.cat((each[name][:1], each[name][:-1]))[each.mask] for each in episodes])
+        for name in current
+    }
+    return {**current, **earlier}
+
+
+def _program_problems(name: Baseline, program: BaselineProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+    findings = (*check_language(program.source), *check_signature(program.source, tuple(inputs)))
+    if findings:
+        return [
+            Problem(f"`{name}`{_at(program, finding.line)}: {finding.message}", finding.hint) for finding in findings
+        ]
+    try:
+        compile_reward(program.source)(inputs)
+    except RewardError as error:
+        # The message counts lines within the program; the task file's line is what helps.
+        message = re.sub(r"^line \d+[,:] ", "", error.message)
+        return [Problem(f"`{name}`{_at(program, error.line)}: {message}", error.hint or "mend it in the task file")]
+    return []
+
+
+def _at(program: BaselineProgram, line: int | None) -> str:
+    return f" at line {program.first_line + line - 1}" if line else ""

@@ -1,0 +1,79 @@
+"""The five locomotion tasks against Gymnasium's own environments: same states, same actions, whole episodes."""
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+import torch
+
+from rewardgen.simulation.worlds import Worlds
+from rewardgen.task import load_task
+
+IDS = {
+    "hopper": "Hopper-v5",
+    "walker2d": "Walker2d-v5",
+    "half_cheetah": "HalfCheetah-v5",
+    "ant": "Ant-v5",
+    "humanoid": "Humanoid-v5",
+}
+SEEDS = 3
+
+
+def inputs_of(function):
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+def total_reward(task, inputs):
+    components = task.human_reward(*(inputs[name].double() for name in inputs_of(task.human_reward)))
+    return sum(components.values())
+
+
+def gymnasium_at(name, qpos, qvel):
+    env = gymnasium.make(IDS[name])
+    env.reset(seed=0)
+    inner = env.unwrapped
+    mujoco.mj_resetData(inner.model, inner.data)
+    inner.set_state(qpos.numpy().copy(), qvel.numpy().copy())
+    return env
+
+
+def random_actions(env, scale, seed):
+    rng = np.random.default_rng(seed)
+    space = env.action_space
+    while True:
+        yield (scale * rng.uniform(space.low, space.high)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [(name, scale) for name in IDS for scale in (1.0, 0.05)],
+)
+def test_whole_episodes_equal_gymnasiums(name, scale):
+    task = load_task(name)
+    worlds = Worlds(task, [7], SEEDS)
+    first_observation = worlds.reset()
+    envs = [gymnasium_at(name, worlds.view.qpos[i], worlds.view.qvel[i]) for i in range(SEEDS)]
+    for world, env in enumerate(envs):
+        same(first_observation[world], env.unwrapped._get_obs())
+    streams = [random_actions(env, scale, seed) for seed, env in enumerate(envs)]
+    running = set(range(SEEDS))
+    lived = 0
+    while running:
+        actions = np.stack([next(stream) for stream in streams])
+        step = worlds.step(torch.from_numpy(actions))
+        rewards = total_reward(task, step.inputs)
+        lived += 1
+        for world in tuple(running):
+            observation, reward, terminated, truncated, _ = envs[world].step(actions[world])
+            same(step.final_observation[world], observation)
+            same(rewards[world], reward)
+            assert bool(step.terminated[world]) == bool(terminated)
+            assert bool(step.truncated[world]) == (bool(truncated) and not terminated)
+            assert int(step.episode_step[world]) == lived
+            if terminated or truncated:
+                running.discard(world)
+    assert lived >= 20
+
+
+def same(ours, theirs):
+    np.testing.assert_allclose(np.asarray(ours, np.float64), np.asarray(theirs, np.float64), rtol=1e-6, atol=1e-6)

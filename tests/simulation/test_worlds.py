@@ -1,0 +1,165 @@
+import pytest
+import torch
+
+from rewardgen.errors import TaskError
+from rewardgen.simulation.worlds import DIVERGED, Worlds
+from rewardgen.task import load_task
+from tests.simulation.files import POINT, point
+
+
+def trace(worlds: Worlds, first: int, count: int, steps: int = 150) -> list[torch.Tensor]:
+    """Observations of some worlds under actions that depend on their place among those."""
+    generator = torch.Generator().manual_seed(0)
+    seen = [worlds.reset()[first : first + count]]
+    for _ in range(steps):
+        action = torch.zeros(worlds.num_worlds, worlds.action_size)
+        action[first : first + count] = 2 * torch.rand(count, worlds.action_size, generator=generator) - 1
+        seen.append(worlds.step(action).observation[first : first + count])
+    return seen
+
+
+@pytest.mark.parametrize("task", ["hopper", str(POINT)])
+def test_a_slice_is_the_same_alone_and_among_others(task):
+    alone = trace(Worlds(load_task(task), [8], 3), 0, 3)
+    among = trace(Worlds(load_task(task), [5, 8, 2], 3, threads=2), 3, 3)
+    assert all(torch.equal(one, other) for one, other in zip(alone, among, strict=True))
+
+
+def test_episodes_of_one_world_differ_and_worlds_differ():
+    worlds = Worlds(load_task(str(POINT)), [0, 1], 2)
+    starts = torch.cat([worlds.reset()[:, 0] for _ in range(3)])
+    assert len(set(starts.tolist())) == 12
+
+
+def test_previous_inputs_are_the_last_steps_and_equal_the_current_on_an_episodes_first_step():
+    worlds = Worlds(load_task(str(POINT)), [0], 4)
+    worlds.reset()
+    before = None
+    for number in range(130):
+        step = worlds.step(torch.rand(4, 1) * 2 - 1)
+        first = step.episode_step == 1
+        assert bool(first.all()) == (number % 60 == 0)
+        for name in ("position", "velocity", "action"):
+            previous = step.inputs[name] if before is None else before[name]
+            expected = torch.where(first.view(-1, *[1] * (previous.dim() - 1)), step.inputs[name], previous)
+            assert torch.equal(step.inputs[f"prev_{name}"], expected)
+        before = {name: value.clone() for name, value in step.inputs.items()}
+
+
+def test_the_time_limit_truncates_and_the_next_episode_begins(tmp_path):
+    worlds = Worlds(load_task(str(POINT)), [0], 3)
+    worlds.reset()
+    for _ in range(59):
+        step = worlds.step(torch.zeros(3, 1))
+        assert not (step.truncated | step.terminated).any()
+        assert torch.equal(step.observation, step.final_observation)
+    step = worlds.step(torch.zeros(3, 1))
+    assert step.truncated.all() and not step.terminated.any()
+    assert step.episode_step.tolist() == [60, 60, 60]
+    assert not torch.equal(step.observation, step.final_observation)
+    torch.testing.assert_close(step.final_observation[:, 0], step.inputs["position"])
+    assert worlds.step(torch.zeros(3, 1)).episode_step.tolist() == [1, 1, 1]
+
+
+def test_a_termination_condition_ends_only_its_own_world():
+    worlds = Worlds(load_task(str(POINT)), [0], 3)
+    worlds.reset()
+    position = torch.tensor([[0.0], [1.9], [0.0]], dtype=torch.float64)
+    worlds.place(position, torch.zeros(3, 1, dtype=torch.float64))
+    step = worlds.step(torch.ones(3, 1))
+    assert step.terminated.tolist() == [False, True, False]
+    assert step.causes["left the rail"].tolist() == [False, True, False]
+    assert not step.truncated.any()
+    following = worlds.step(torch.zeros(3, 1))
+    assert following.episode_step.tolist() == [2, 1, 2]
+
+
+def test_a_diverged_world_ends_with_finite_inputs_and_leaves_the_others_alone():
+    worlds = Worlds(load_task("hopper"), [0], 3)
+    worlds.reset()
+    other = Worlds(load_task("hopper"), [0], 3)
+    other.reset()
+    velocity = worlds.view.qvel.clone()
+    velocity[1] = 1e11
+    worlds.place(worlds.view.qpos.clone(), velocity)
+    other.place(other.view.qpos.clone(), other.view.qvel.clone())
+    step, expected = worlds.step(torch.zeros(3, 3)), other.step(torch.zeros(3, 3))
+    assert step.causes[DIVERGED].tolist() == [False, True, False]
+    assert step.terminated.tolist() == [False, True, False]
+    assert all(value.isfinite().all() for value in (*step.inputs.values(), step.observation, step.final_observation))
+    assert torch.equal(step.final_observation[::2], expected.final_observation[::2])
+    assert worlds.step(torch.zeros(3, 3)).observation.isfinite().all()
+
+
+def test_actions_beyond_their_range_are_clipped():
+    worlds = Worlds(load_task(str(POINT)), [0], 2)
+    worlds.reset()
+    step = worlds.step(torch.tensor([[5.0], [-0.5]]))
+    assert step.inputs["action"].tolist() == [[1.0], [-0.5]]
+    assert worlds.view.ctrl.tolist() == [[1.0], [-0.5]]
+
+
+def test_inputs_of_a_step_keep_their_values_when_the_simulation_goes_on():
+    worlds = Worlds(load_task(str(POINT)), [0], 2)
+    worlds.reset()
+    step = worlds.step(torch.ones(2, 1))
+    kept = {name: value.clone() for name, value in step.inputs.items()}
+    worlds.step(-torch.ones(2, 1))
+    worlds.reset()
+    assert all(torch.equal(step.inputs[name], value) for name, value in kept.items())
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "hint"),
+    [
+        (('"velocity": sim.qvel[:, 0]}', '"velocty": sim.qvel[:, 0]}'), "`velocty` is not declared", "`velocity`"),
+        (('"velocity": sim.qvel[:, 0]}', '"velocity": sim.qvel}'), "shape (2, 1), expected (2,)", "first axis"),
+        (("sim.qvel[:, 0]", 'sim.field("qvle")[:, 0]'), "no data field `qvle`", "`qvel`"),
+        (("sim.qvel[:, 0]", 'sim.sensor("gyro")[:, 0]'), "no sensor `gyro`", ""),
+        (("sim.qvel[:, 0]", 'sim.field("cfrc_ext")[:, 1, 0]'), "`cfrc_ext`", "needs_contact_forces = True"),
+        (('"point.xml"', '"pont.xml"'), "there is no model file", "relative to"),
+        (('"point.xml"', '"gymnasium:hoper.xml"'), "no model `hoper.xml`", "`hopper.xml`"),
+        (("> 1.9}", "> 1.9 and True}"), "raised RuntimeError at line 33", "mend"),
+        (("draw.uniform(-0.01, 0.01, 1)", "torch.zeros(1)"), "`reset`, velocities, has shape (1,)", ""),
+    ],
+)
+def test_a_broken_contract_is_a_task_error_that_says_what_to_do(tmp_path, change, message, hint):
+    with pytest.raises(TaskError) as caught:
+        Worlds(load_task(point(tmp_path, change)), [0], 2)
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_field_first_read_in_the_middle_of_an_episode_is_refused(tmp_path):
+    late = (
+        '        return {"position"',
+        "        sim.qpos.any() and self.__dict__.setdefault('n', []).append(1)\n"
+        "        if len(self.__dict__.get('n', [])) > 3:\n            sim.before('ctrl')\n        return {\"position\"",
+    )
+    worlds = Worlds(load_task(point(tmp_path, late)), [0], 2)
+    worlds.reset()
+    with pytest.raises(TaskError, match="middle of an episode"):
+        for _ in range(5):
+            worlds.step(torch.zeros(2, 1))
+
+
+def test_a_model_without_control_ranges_is_refused(tmp_path):
+    reference = point(tmp_path, model=(' ctrlrange="-1 1"', ""))
+    with pytest.raises(TaskError, match="without a control range: force"):
+        Worlds(load_task(reference), [0], 2)
+
+
+def test_a_model_that_does_not_compile_is_named(tmp_path):
+    reference = point(tmp_path, model=('type="slide"', 'type="slyde"'))
+    with pytest.raises(TaskError, match=r"point\.xml does not compile: .*slyde") as caught:
+        Worlds(load_task(reference), [0], 2)
+    assert "point.xml" in caught.value.hint
+
+
+def test_nothing_is_logged_to_the_working_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    worlds = Worlds(load_task("hopper"), [0], 2)
+    worlds.reset()
+    worlds.place(worlds.view.qpos.clone(), torch.full((2, 6), 1e11, dtype=torch.float64))
+    worlds.step(torch.zeros(2, 3))
+    assert list(tmp_path.iterdir()) == []
