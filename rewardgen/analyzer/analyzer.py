@@ -1,0 +1,76 @@
+"""Turns what training showed of a candidate into a table, flags and, with a language model, a written diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewardgen.analyzer.course import Course, course_of
+from rewardgen.analyzer.flags import flags_of
+from rewardgen.analyzer.table import table_text
+from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.prompts import analyzer_messages
+from rewardgen.records import Analysis, LLMRequest, Study, TaskCard
+
+MAX_TOKENS = 4096
+"""Of a diagnosis; models that think first need more than the 120 words asked for."""
+
+_NOTHING = Course((), {}, (), {})
+
+
+class Analyzer:
+    """Studies trained candidates.
+
+    Args:
+        llm: Writes the diagnosis; None for tables and flags alone.
+    """
+
+    def __init__(self, llm: LLM | None) -> None:
+        self._llm = llm
+
+    def study(self, study: Study, parents: Sequence[Study], card: TaskCard) -> Analysis:
+        """Table, flags and difference to the best parent, computed from the numbers alone.
+
+        Args:
+            study: The candidate; trained, failed or rejected.
+            parents: What it was designed from.
+            card: The task.
+        """
+        result = study.result
+        trained = [parent for parent in parents if parent.fitness is not None]
+        parent = max(trained, key=lambda each: each.fitness or 0.0, default=None)
+        course = course_of(result) if result else _NOTHING
+        known = study.fitness is not None and parent is not None and parent.fitness is not None
+        return Analysis(
+            candidate_id=study.candidate.id,
+            table=table_text(study, parent, course),
+            flags=flags_of(result, course, card) if result else (),
+            fitness_delta=(study.fitness or 0.0) - (parent.fitness or 0.0) if known and parent else None,
+        )
+
+    async def diagnose(self, analysis: Analysis, study: Study, card: TaskCard) -> Analysis:
+        """The analysis with a written diagnosis, if there is a model to write it and a training to write about.
+
+        Args:
+            analysis: What `study` returned.
+            study: The candidate.
+            card: The task.
+
+        Raises:
+            CredentialsError: The API key is missing or was refused.
+            ModelError: The model does not exist or refuses every request.
+            BudgetExhausted: The limit on cost or tokens leaves no room for the call.
+        """
+        if self._llm is None or study.fitness is None:
+            return analysis
+        request = LLMRequest(
+            label=f"{study.candidate.id}/analyzer/diagnosis",
+            messages=analyzer_messages(analysis, study, card),
+            temperature=0.3,
+            max_tokens=MAX_TOKENS,
+        )
+        try:
+            reply = await self._llm.complete(request)
+        except CallFailed as error:
+            missing = f"There is no written diagnosis: {error.message}."
+            return analysis.model_copy(update={"flags": (*analysis.flags, missing)})
+        return analysis.model_copy(update={"diagnosis": reply.text.strip()})

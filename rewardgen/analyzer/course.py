@@ -1,0 +1,89 @@
+"""The course of a candidate's training: its slices put together, averaged over seeds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rewardgen.records import CandidateResult, ComponentPoint, EvaluationPoint, SliceResult
+
+
+class Course(NamedTuple):
+    """Training as a whole.
+
+    Attributes:
+        curve: One point per evaluation, mean over seeds.
+        components: Component name to one point per evaluation, mean over seeds.
+        curves: The curve of each seed, all of the same length.
+        endings: Share of the last evaluation's episodes that ended by each cause, mean over seeds.
+    """
+
+    curve: tuple[EvaluationPoint, ...]
+    components: dict[str, tuple[ComponentPoint, ...]]
+    curves: tuple[tuple[EvaluationPoint, ...], ...]
+    endings: dict[str, float]
+
+
+def course_of(result: CandidateResult) -> Course:
+    """Average a candidate's slices that have a curve, up to the evaluation that all of them reached.
+
+    Args:
+        result: The candidate's slices.
+    """
+    slices = [each for each in result.slices if each.curve]
+    length = min((len(each.curve) for each in slices), default=0)
+    curves = tuple(each.curve[:length] for each in slices)
+    names = list(dict.fromkeys(name for each in slices for name in each.components))
+    return Course(
+        curve=tuple(_mean_point(points) for points in zip(*curves, strict=True)),
+        components={name: _mean_components(slices, name, length) for name in names},
+        curves=curves,
+        endings=_mean_shares([each.terminations for each in slices]),
+    )
+
+
+def _mean_point(points: Sequence[EvaluationPoint]) -> EvaluationPoint:
+    return EvaluationPoint(
+        env_steps=points[0].env_steps,
+        fitness=_mean([point.fitness for point in points]),
+        success_rate=_mean([point.success_rate for point in points]),
+        episode_steps=_mean([point.episode_steps for point in points]),
+        episode_return=_mean([point.episode_return for point in points]),
+    )
+
+
+def _mean_components(slices: Sequence[SliceResult], name: str, length: int) -> tuple[ComponentPoint, ...]:
+    series = [each.components[name][:length] for each in slices if name in each.components]
+    return tuple(_mean_component(points) for points in zip(*series, strict=True))
+
+
+def _mean_component(points: Sequence[ComponentPoint]) -> ComponentPoint:
+    correlations = [point.fitness_correlation for point in points if point.fitness_correlation is not None]
+    return ComponentPoint(
+        env_steps=points[0].env_steps,
+        mean=_mean([point.mean for point in points]),
+        std=_mean([point.std for point in points]),
+        share=_mean([point.share for point in points]),
+        activation=_mean([point.activation for point in points]),
+        fitness_correlation=_mean(correlations) if correlations else None,
+    )
+
+
+def correlation(points: Sequence[ComponentPoint]) -> float | None:
+    """Mean correlation with the fitness over the later half of training; None unless two evaluations have one."""
+    known = [point.fitness_correlation for point in points[len(points) // 2 :]]
+    values = [value for value in known if value is not None]
+    return _mean(values) if len(values) >= 2 else None
+
+
+def _mean_shares(shares: Sequence[dict[str, float]]) -> dict[str, float]:
+    total: defaultdict[str, float] = defaultdict(float)
+    for each in shares:
+        for cause, share in each.items():
+            total[cause] += share / len(shares)
+    return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
