@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from cyclopts import App, CycloptsError
 
@@ -14,6 +15,29 @@ DEBUG = "--debug"
 """Accepted anywhere on the command line: show the traceback of an unexpected error."""
 
 _EPILOGUE = f"Any command takes `--help`, `--json` (data on stdout, messages on stderr) and `{DEBUG}`."
+
+
+class _Command(NamedTuple):
+    words: str
+    function: str
+    """`module:function` in this package."""
+    summary: str
+    example: str
+
+
+_COMMANDS = (
+    _Command("run", "run:run", "Search for a reward for a task.", "run hopper --model openai/gpt-5.1 --max-cost 2"),
+    _Command("resume", "run:resume", "Go on with a run that was interrupted.", "resume latest"),
+    _Command("runs list", "runs:list_all", "List all runs.", "runs list"),
+    _Command("runs show", "runs:show", "Show a run, or one of its candidates.", "runs show latest g01-k2"),
+    _Command("runs path", "runs:path", "Print where a run's files are.", "runs path latest"),
+    _Command("tasks list", "tasks:list_all", "List the shipped tasks.", "tasks list"),
+    _Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),
+    _Command("tasks check", "tasks:check", "Check a task file.", "tasks check my_task.py"),
+    _Command("check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py"),
+    _Command("doctor", "doctor:doctor", "Say what works on this machine.", "doctor --model openai/gpt-5.1"),
+)
+_NOUNS = {"runs": "List and read runs.", "tasks": "List, read and check tasks."}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,28 +71,20 @@ def _make_app() -> App:
         version=__version__,
         result_action="return_value",
     )
-    runs = App(name="runs", help="List and read runs.")
-    tasks = App(name="tasks", help="List, read and check tasks.")
-    _add(app, "run", "run:run", "Search for a reward for a task.", "run hopper --model openai/gpt-5.1 --max-cost 2")
-    _add(app, "resume", "run:resume", "Go on with a run that was interrupted.", "resume latest")
-    app.command(runs)
-    app.command(tasks)
-    _add(app, "check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py")
-    _add(app, "doctor", "doctor:doctor", "Say what works on this machine.", "doctor --model openai/gpt-5.1")
-    _add(runs, "list", "runs:list_all", "List all runs.", "runs list")
-    _add(runs, "show", "runs:show", "Show a run, or one of its candidates.", "runs show latest g01-k2")
-    _add(runs, "path", "runs:path", "Print where a run's files are.", "runs path latest")
-    _add(tasks, "list", "tasks:list_all", "List the shipped tasks.", "tasks list")
-    _add(tasks, "show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper")
-    _add(tasks, "check", "tasks:check", "Check a task file.", "tasks check my_task.py")
+    nouns: dict[str, App] = {}
+    for order, command in enumerate(_COMMANDS):
+        noun, _, verb = command.words.rpartition(" ")
+        if noun and noun not in nouns:
+            nouns[noun] = App(name=noun, help=_NOUNS[noun], sort_key=order)
+            app.command(nouns[noun])
+        nouns.get(noun, app).command(
+            f"rewardgen.cli.{command.function}",  # imported when the command is called
+            name=verb,
+            help=f"{command.summary}\n\nExample: `rewardgen {command.example}`",
+            sort_key=order,
+            help_epilogue="",
+        )
     return app
-
-
-def _add(app: App, name: str, target: str, summary: str, example: str) -> None:
-    """Register a command by the name of its function, which is imported when the command is called."""
-    text = f"{summary}\n\nExample: `rewardgen {example}`"
-    order = len(list(app.resolved_commands()))
-    app.command(f"rewardgen.cli.{target}", name=name, help=text, sort_key=order, help_epilogue="")
 
 
 def _command_words(app: App, tokens: Sequence[str]) -> str:

@@ -50,16 +50,19 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
         command: The command, such as `rewardgen run`.
     """
     see_help = f"see `{command} --help`"
-    details = getattr(error.__cause__, "errors", None)
-    if callable(details):
+    details: Any = getattr(error.__cause__, "errors", None)  # pydantic's, not imported for this
+    if details is not None:
         return UsageError(_explain_value(details()[0]), see_help)
-    what, _, rest = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", str(error).strip(), count=1).partition("\0")
-    what = (what[:1].lower() + what[1:]).rstrip(".")
-    return UsageError(what, rest[:1].lower() + rest[1:] if rest else see_help)
+    text = re.sub(r'"([^"]+)"', r"`\1`", str(error).strip().rstrip("."))
+    what, _, advice = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", text, count=1).partition("\0")
+    return UsageError(_lower_first(what), f"{_lower_first(advice)}; {see_help}" if advice else see_help)
 
 
 def _explain_value(found: dict[str, Any]) -> str:
     """One entry of a pydantic error, named after the option."""
     option = "--" + "-".join(map(str, found["loc"])).replace("_", "-")
-    reason = found["msg"].removeprefix("Input ")
-    return f"`{option} {found['input']}`: it {reason[:1].lower() + reason[1:]}"
+    return f"`{option} {found['input']}`: {_lower_first(found['msg'])}"
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 def number(value: float | None) -> str:
     """Three or four digits that matter; empty for None."""
-    if value is None:
-        return ""
-    size = abs(value)
-    if size >= 100:
-        return f"{value:.0f}"
-    if size >= 10:
-        return f"{value:.1f}"
-    return f"{value:.2f}" if size >= 0.01 or size == 0 else f"{value:.1g}"
+    return "" if value is None else _rounded(value, like=value)
 
 
 def with_spread(value: float | None, spread: float) -> str:
-    """A mean with its standard error; the error is left out where there is none."""
-    return f"{number(value)} ± {number(spread)}" if value is not None and spread else number(value)
+    """A mean with its standard error, to the same digit; the error is left out where there is none."""
+    return f"{number(value)} ± {_rounded(spread, like=value)}" if value is not None and spread else number(value)
+
+
+def _rounded(value: float, like: float) -> str:
+    size = abs(like)
+    if 0 < size < 0.01:
+        return f"{value:.1g}"
+    return f"{value:.{0 if size >= 100 else 1 if size >= 10 else 2}f}"
 
 
 def percent(share: float | None) -> str:
@@ -35,6 +35,14 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+def roughly(seconds: float) -> str:
+    """A guessed duration, without digits that nobody can know."""
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute"
+    return f"about {minutes} min" if minutes < 100 else f"about {minutes / 60:.1f} h"
+
+
 def tokens(count: int) -> str:
     """A count of tokens."""
     if count < 1000:
@@ -44,7 +52,9 @@ def tokens(count: int) -> str:
 
 def money(usd: float | None) -> str:
     """A price [USD]; says so if it is unknown."""
-    return "price unknown" if usd is None else f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
+    if usd is None:
+        return "price unknown"
+    return f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.2g}"
 
 
 def first_line(text: str) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from rewardgen.events import Event
 from rewardgen.history import History, Phase
-from rewardgen.ui.format import count, duration, first_line, number, percent, with_spread
+from rewardgen.ui.format import count, first_line, number, percent, roughly, with_spread
 from rewardgen.ui.rows import Row, final_rows, rejection, search_rows
 from rewardgen.ui.view import past_line, stage, view
 
@@ -118,7 +118,7 @@ def _training_line(history: History, live: dict[tuple[Phase, str, int], dict[str
     share = sum(row.progress for row in running) / max(1, len(running))
     best = max((row for row in running if row.fitness is not None), key=lambda row: row.fitness or 0.0, default=None)
     lead = f", {best.id} leads with fitness {number(best.fitness)}" if best else ""
-    left = f", about {duration(shown.remaining_s)} left" if shown.remaining_s is not None else ""
+    left = f", {roughly(shown.remaining_s)} left" if shown.remaining_s is not None else ""
     return f"training {percent(share)}{lead}{left}"
 
 

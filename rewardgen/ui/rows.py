@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from rewardgen.history import History, Phase
-from rewardgen.records import CandidateResult, Study, Verdict
+from rewardgen.records import CandidateResult, SliceFailure, Study, Verdict
 from rewardgen.ui.format import first_line
 
 Status = Literal["designing", "checking", "repairing", "rejected", "waiting", "training", "trained", "failed"]
@@ -90,6 +90,12 @@ def rejection(verdict: Verdict) -> str:
     return f"{first.gate}: {first.message}{line}" + (f", and {len(more)} more" if more else "")
 
 
+def failure_text(failure: SliceFailure) -> str:
+    """Why a training failed, in one line."""
+    at = f" at step {failure.env_steps}" if failure.env_steps else ""
+    return f"{failure.kind}{at}: {failure.message}"
+
+
 def _final_row(history: History, id: str, live: Live) -> Row:
     study = history.study(id)
     row = Row(id, study.candidate.operator if study else "baseline", "waiting")
@@ -101,8 +107,7 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
     slices = tuple(each for seed in seeds if (each := history.trained.get((phase, row.id, seed))))
     result = CandidateResult(candidate_id=row.id, slices=slices)
     if failure := result.failure:
-        at = f" at step {failure.env_steps}" if failure.env_steps else ""
-        return row._replace(status="failed", reason=f"{failure.kind}{at}: {failure.message}")
+        return row._replace(status="failed", reason=failure_text(failure))
     if slices and len(slices) == len(seeds):
         return row._replace(
             status="trained",

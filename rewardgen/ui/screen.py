@@ -13,7 +13,7 @@ from rich.text import Text
 
 from rewardgen.events import Event
 from rewardgen.history import History, Phase
-from rewardgen.ui.format import duration
+from rewardgen.ui.format import duration, roughly
 from rewardgen.ui.lines import rows_text
 from rewardgen.ui.view import View, view
 
@@ -82,7 +82,7 @@ def render(shown: View, since_s: float, note: str = "") -> RenderableType:
         parts += [_title(shown), _times(shown, since_s), Text()]
     parts += [Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in shown.past]
     if shown.rows:
-        parts.append(rows_text(shown.rows))
+        parts += [Text()] * bool(shown.past) + [rows_text(shown.rows)]
     if note:
         parts.append(Text(note, style="dim", no_wrap=True, overflow="ellipsis"))
     return Group(*parts)
@@ -93,8 +93,9 @@ def _title(shown: View) -> Text:
 
 
 def _times(shown: View, since_s: float) -> Text:
-    parts = [f"{duration(shown.elapsed_s + since_s)} elapsed"]
+    time_text = duration(shown.elapsed_s + since_s)
     if shown.remaining_s is not None:
-        parts.append(f"about {duration(max(0.0, shown.remaining_s - since_s))} left")
+        time_text += f", {roughly(max(0.0, shown.remaining_s - since_s))} left"
+    parts = [time_text]
     parts += [shown.usage] if shown.usage else []
     return Text(" · ".join(parts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -56,6 +57,8 @@ def view(history: History, live: Live) -> View:
 
 def stage(history: History) -> str:
     """Where the run is, in words."""
+    if history.summary is not None:
+        return "finished"
     if history.finalists:
         return f"finals on {count(len(history.final_seeds), 'fresh seed')}"
     if not history.generations or history.config is None:
@@ -75,16 +78,14 @@ def usage_text(history: History) -> str:
     if config is None or config.model == BUILTIN:
         return ""
     limit = f" of {money(config.max_cost)}" if config.max_cost is not None else ""
-    return f"{money(usage.cost_usd)}{limit}, {tokens(usage.tokens)} tokens in {count(usage.calls, 'call')}"
+    return f"{money(usage.cost_usd)}{limit}, {tokens(usage.tokens)} tokens, {count(usage.calls, 'call')}"
 
 
 def past_line(history: History, generation: Generation) -> str:
     """A generation in one line: what became of its candidates, and the best of the run after it."""
     rows = search_rows(history, generation.ids, {})
-    parts = []
-    for status in ("trained", "rejected", "failed"):
-        if number_of := sum(row.status == status for row in rows):
-            parts.append(f"{number_of} {status}")
+    numbers = Counter(row.status for row in rows)
+    parts = [f"{numbers[status]} {status}" for status in ("trained", "rejected", "failed") if numbers[status]]
     best = history.result("search", generation.best) if generation.best else None
     leader = (
         f"best so far {generation.best}, fitness {with_spread(best.fitness, best.fitness_spread)}"
@@ -95,6 +96,8 @@ def past_line(history: History, generation: Generation) -> str:
 
 
 def _past_and_rows(history: History, live: Live) -> tuple[Sequence[Generation], list[Row]]:
+    if history.summary is not None:
+        return history.generations, []
     if history.finalists:
         return history.generations, final_rows(history, live)
     if not history.generations:
@@ -112,7 +115,7 @@ def _remaining(history: History, live: Live) -> float | None:
         return None
     seeds, fresh = len(history.search_seeds), len(history.final_seeds)
     done = seeds * sum(row.progress for row in rows) + fresh * sum(row.progress for row in finals)
-    if done == 0 or history.elapsed_s < _ENOUGH_S:
+    if done == 0 or history.elapsed_s < _ENOUGH_S or history.status != "running":
         return None
     left = fresh * (sum(1 - row.progress for row in finals if not row.has_ended_badly))
     if not finals:

@@ -1,0 +1,43 @@
+"""`rewardgen check`: the critic's gates on reward files, without a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.text import Text
+
+from rewardgen import session
+from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
+from rewardgen.errors import UsageError
+from rewardgen.records import Verdict
+from rewardgen.ui.console import results
+from rewardgen.ui.show import findings_text
+
+
+def check(
+    task: Annotated[str, Parameter(help=TASK_HELP)],
+    /,
+    *files: Annotated[Path, Parameter(help="Python files, each with a `compute_reward`.")],
+    json: Json = False,
+) -> int:
+    """Check reward files."""
+    if not files:
+        raise UsageError("no reward file is given", f"`rewardgen check {task} my_reward.py`")
+    verdicts = session.check_rewards(task, files)
+    passed = all(each.accepted for each in verdicts.values())
+    if json:
+        data = [each.model_dump(mode="json") | {"accepted": each.accepted} for each in verdicts.values()]
+        print_json({"passed": passed, "files": dict(zip(verdicts, data, strict=True))})
+        return 0 if passed else 1
+    for file, verdict in verdicts.items():
+        results().print(_verdict_text(file, verdict))
+    next_steps((f"tasks show {task}", "the variables that a reward may read"))
+    return 0 if passed else 1
+
+
+def _verdict_text(file: str, verdict: Verdict) -> Text:
+    state = ("accepted", "green") if verdict.accepted else ("rejected", "red")
+    text = Text.assemble((file, "bold"), ": ", state)
+    return text.append("\n").append_text(findings_text(verdict.findings)) if verdict.findings else text

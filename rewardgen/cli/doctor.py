@@ -1,0 +1,47 @@
+"""`rewardgen doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.text import Text
+
+from rewardgen import doctor as checks
+from rewardgen.cli.output import Json, RunsDir, next_steps, print_json
+from rewardgen.doctor import Check
+from rewardgen.rundir import DEFAULT_RUNS_DIR
+from rewardgen.ui.console import messages, results
+
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+def doctor(
+    *,
+    model: Annotated[str | None, Parameter(help="Also say whether this model string can be used.")] = None,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Look at this machine."""
+    found = checks.examine(runs_dir, model)
+    failed = any(each.state == "fail" for each in found)
+    if json:
+        print_json({"healthy": not failed, "checks": [each._asdict() for each in found]})
+        return 1 if failed else 0
+    results().print(_report(found))
+    if failed:
+        messages().print("\nmend what failed, then run `rewardgen doctor` again")
+    else:
+        next_steps(("run cartpole", "searches for a reward, without a language model"))
+    return 1 if failed else 0
+
+
+def _report(found: Sequence[Check]) -> Text:
+    width = max(len(each.name) for each in found)
+    text = Text()
+    for each in found:
+        text.append(each.state.ljust(6), _STYLES[each.state]).append(each.name.ljust(width + 2)).append(each.detail)
+        text.append(f"\n{' ' * 6}hint: {each.hint}" if each.hint else "", "dim").append("\n")
+    text.rstrip()
+    return text

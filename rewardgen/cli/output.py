@@ -1,0 +1,40 @@
+"""How commands print: JSON alone on stdout, next steps on stderr."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from rewardgen.rundir import DEFAULT_RUNS_DIR
+from rewardgen.ui.console import messages
+
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print data as JSON on stdout.", show_default=False)]
+TASK_HELP = "Name of a shipped task, or the path of a task file."
+RunsDir = Annotated[Path, Parameter(help="Folder that holds the runs.")]
+
+
+def print_json(data: Any) -> None:
+    """Print data on stdout."""
+    print(json.dumps(data, indent=1, ensure_ascii=False))
+
+
+def next_steps(*steps: tuple[str, str]) -> None:
+    """Print commands that are useful now.
+
+    Args:
+        *steps: Command without the program's name, and what it does.
+    """
+    console = messages()
+    width = max(len(command) for command, _ in steps)
+    console.print()
+    for number, (command, purpose) in enumerate(steps):
+        lead = "next:" if number == 0 else "     "
+        console.print(f"{lead} rewardgen {command.ljust(width)}  {purpose}", soft_wrap=True)
+
+
+def with_runs_dir(command: str, runs_dir: Path) -> str:
+    """A command that looks for runs where this one did."""
+    return command if runs_dir == DEFAULT_RUNS_DIR else f"{command} --runs-dir {runs_dir}"

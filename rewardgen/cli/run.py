@@ -1,0 +1,130 @@
+"""`rewardgen run` and `rewardgen resume`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from rewardgen import session
+from rewardgen.cli.failures import INTERRUPTED
+from rewardgen.cli.output import TASK_HELP, Json, RunsDir, next_steps, print_json, with_runs_dir
+from rewardgen.config import RunConfig
+from rewardgen.history import History
+from rewardgen.journal import Listener
+from rewardgen.rundir import DEFAULT_RUNS_DIR, find_run
+from rewardgen.session import Outcome
+from rewardgen.ui.console import messages, results
+from rewardgen.ui.plain import Plain
+from rewardgen.ui.screen import Screen
+from rewardgen.ui.tables import closing_table
+
+
+class Options(RunConfig):
+    """The fields of a run's configuration as options; the task is an argument."""
+
+    task: Annotated[str, Parameter(parse=False)] = ""
+
+
+def run(
+    task: Annotated[str, Parameter(help=TASK_HELP)],
+    /,
+    *,
+    options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Search for a reward."""
+    config = RunConfig.model_validate(options.model_dump() | {"task": task})
+    return _watch(lambda listener: session.start(config, runs_dir, listener), runs_dir, json)
+
+
+def resume(
+    ref: Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")] = "latest",
+    /,
+    *,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Go on with an interrupted run."""
+    folder = find_run(ref, runs_dir)
+    return _watch(lambda listener: session.resume(folder, listener), runs_dir, json)
+
+
+class _Memory:
+    """Remembers which run is watched, for the lines after an interruption.
+
+    Args:
+        listener: The one that shows it.
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        self.run_id = ""
+        self._listener = listener
+        self.progress = listener.progress
+        self.note = listener.note
+
+    def event(self, event: Any, history: History) -> None:
+        self.run_id = history.run_id
+        self._listener.event(event, history)
+
+
+def _watch(work: Callable[[Listener], Outcome], runs_dir: Path, json: bool) -> int:
+    """Do the work with a live screen on a terminal, or with plain lines; then print how it ended."""
+    console = messages()
+    watching = _Memory(Plain(console))
+    try:
+        if console.is_terminal and not console.is_dumb_terminal:
+            with Screen(console) as screen:
+                watching = _Memory(screen)
+                outcome = work(watching)
+        else:
+            outcome = work(watching)
+    except KeyboardInterrupt:
+        return _interrupted(watching.run_id, runs_dir)
+    return _conclude(outcome, runs_dir, json)
+
+
+def _interrupted(run_id: str, runs_dir: Path) -> int:
+    console = messages()
+    if not run_id:
+        console.print("interrupted before the run began; nothing was kept")
+        return INTERRUPTED
+    console.print(f"interrupted; everything that was finished is saved in {runs_dir / run_id}", soft_wrap=True)
+    next_steps((with_runs_dir(f"resume {run_id}", runs_dir), "goes on from here"))
+    return INTERRUPTED
+
+
+def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
+    folder, summary = outcome.folder, outcome.history.summary
+    if json:
+        chosen = str(folder.best / "reward.py") if summary and summary.chosen else None
+        print_json(
+            {
+                "run_id": folder.id,
+                "path": str(folder.path),
+                "exit_code": outcome.exit_code,
+                "reward": chosen,
+                "summary": summary.model_dump(mode="json") if summary else None,
+                "usage": outcome.history.usage.model_dump(mode="json"),
+                "elapsed_s": outcome.history.elapsed_s,
+            }
+        )
+        return outcome.exit_code
+    console = results()
+    if summary:
+        console.print()
+        console.print(closing_table(summary))
+    _suggest(outcome, runs_dir)
+    return outcome.exit_code
+
+
+def _suggest(outcome: Outcome, runs_dir: Path) -> None:
+    id, summary = outcome.folder.id, outcome.history.summary
+    steps = [(with_runs_dir(f"runs show {id}", runs_dir), "every candidate, and why some failed")]
+    if summary and summary.chosen:
+        steps.append((with_runs_dir(f"runs show {id} {summary.chosen}", runs_dir), "the chosen reward and its origin"))
+        messages().print(f"\nreward: {outcome.folder.best / 'reward.py'}", soft_wrap=True)
+    next_steps(*steps)

@@ -1,0 +1,193 @@
+"""`rewardgen runs`: list, show, path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from cyclopts import Parameter
+
+from rewardgen.cli.output import Json, RunsDir, next_steps, print_json, with_runs_dir
+from rewardgen.errors import RunFolderError, UsageError, did_you_mean
+from rewardgen.history import History
+from rewardgen.records import Study
+from rewardgen.rundir import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
+from rewardgen.ui.console import messages, results
+from rewardgen.ui.format import duration, money, number, percent
+from rewardgen.ui.lineage import lineage, parent_diff
+from rewardgen.ui.rows import search_rows
+from rewardgen.ui.show import baseline_page, candidate_page, run_page
+from rewardgen.ui.tables import plain_table
+
+Reference = Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")]
+
+
+class _Listed(NamedTuple):
+    """A run as the list shows it."""
+
+    id: str
+    task: str = ""
+    model: str = ""
+    status: str = "damaged"
+    candidates: int = 0
+    best: str | None = None
+    fitness: float | None = None
+    success_rate: float | None = None
+    cost_usd: float | None = 0.0
+    elapsed_s: float = 0.0
+
+
+def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
+    """List all runs, oldest first."""
+    listed = [_listed(folder) for folder in list_runs(runs_dir)]
+    if json:
+        print_json({"runs": [each._asdict() for each in listed]})
+        return 0
+    if not listed:
+        messages().print(f"there are no runs in {runs_dir}/")
+        next_steps((with_runs_dir("run cartpole", runs_dir), "searches for a reward, without a language model"))
+        return 0
+    right = ("candidates", "fitness", "success", "cost", "time")
+    table = plain_table("run", "model", "status", "candidates", "best", *right[1:], right=right)
+    for each in listed:
+        table.add_row(
+            each.id,
+            each.model,
+            each.status,
+            str(each.candidates),
+            each.best or "",
+            number(each.fitness),
+            percent(each.success_rate),
+            money(each.cost_usd),
+            duration(each.elapsed_s),
+        )
+    results().print(table)
+    next_steps((with_runs_dir(f"runs show {listed[-1].id}", runs_dir), "the newest of them"))
+    return 0
+
+
+def _listed(folder: RunFolder) -> _Listed:
+    try:
+        history = History.load(folder)
+    except RunFolderError:
+        return _Listed(folder.id)
+    config, best = history.config, history.best()
+    return _Listed(
+        id=folder.id,
+        task=history.card.name if history.card else "",
+        model=config.model if config else "",
+        status=status_of(folder, history),
+        candidates=len(history.ids()),
+        best=best.candidate.id if best else None,
+        fitness=best.fitness if best else None,
+        success_rate=best.result.success_rate if best and best.result else None,
+        cost_usd=history.usage.cost_usd,
+        elapsed_s=history.elapsed_s,
+    )
+
+
+def status_of(folder: RunFolder, history: History) -> str:
+    """A run's status; one that was killed still says `running` in its log, but nobody holds its lock."""
+    if history.status == "running" and not folder.is_locked():
+        return "interrupted"
+    return history.status
+
+
+def show(
+    ref: Reference = "latest",
+    candidate: Annotated[str | None, Parameter(help="Id of a candidate, or `human` or `sparse`.")] = None,
+    /,
+    *,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Show a run or a candidate."""
+    folder = find_run(ref, runs_dir)
+    history = History.load(folder)
+    if candidate is None:
+        return _show_run(folder, history, runs_dir, json)
+    if candidate in history.baselines:
+        return _show_baseline(folder, history, candidate, runs_dir, json)
+    study = history.study(candidate)
+    if study is None:
+        known = [*history.ids(), *history.baselines]
+        raise UsageError(f"run {folder.id} has no candidate `{candidate}`", did_you_mean(candidate, known))
+    return _show_candidate(folder, history, study, runs_dir, json)
+
+
+def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -> int:
+    status = status_of(folder, history)
+    if json:
+        print_json(_run_data(folder, history, status))
+        return 0
+    results().print(run_page(history, status))
+    steps = []
+    if status in ("interrupted", "failed"):
+        steps.append((with_runs_dir(f"resume {folder.id}", runs_dir), "goes on with it"))
+    looks = [with_runs_dir(f"runs show {folder.id} {id}", runs_dir) for id in _worth_a_look(history)]
+    steps += [(each, "its code, origin and evidence") for each in looks]
+    if steps:
+        next_steps(*steps)
+    return 0
+
+
+def _worth_a_look(history: History) -> list[str]:
+    """The chosen or best candidate, and one that failed."""
+    best = history.best()
+    chosen = history.summary.chosen if history.summary else None
+    failed = [row.id for row in search_rows(history, history.ids(), {}) if row.has_ended_badly]
+    return [each for each in (chosen or (best.candidate.id if best else None), *failed[:1]) if each]
+
+
+def _run_data(folder: RunFolder, history: History, status: str) -> dict[str, Any]:
+    return {
+        "run_id": folder.id,
+        "path": str(folder.path),
+        "status": status,
+        "error": history.error or None,
+        "elapsed_s": history.elapsed_s,
+        "config": history.config.model_dump(mode="json") if history.config else None,
+        "usage": history.usage.model_dump(mode="json"),
+        "candidates": [row._asdict() for row in search_rows(history, history.ids(), {})],
+        "summary": history.summary.model_dump(mode="json") if history.summary else None,
+    }
+
+
+def _show_baseline(folder: RunFolder, history: History, name: str, runs_dir: Path, json: bool) -> int:
+    if json:
+        slices = [each for (_, id, _), each in history.trained.items() if id == name]
+        results_data = [each.model_dump(mode="json") for each in slices]
+        print_json({"id": name, "source": history.baselines[name], "final": results_data})
+        return 0
+    results().print(baseline_page(history, name))
+    next_steps((with_runs_dir(f"runs show {folder.id}", runs_dir), "the whole run"))
+    return 0
+
+
+def _show_candidate(folder: RunFolder, history: History, study: Study, runs_dir: Path, json: bool) -> int:
+    id = study.candidate.id
+    if json:
+        origin = [each._asdict() for each in lineage(history, id)]
+        data = study.model_dump(mode="json")
+        print_json(data | {"lineage": origin, "diff": parent_diff(history, study), "outcome": study.outcome})
+        return 0
+    results().print(candidate_page(history, study))
+    folder_of = folder.candidate(id)
+    messages().print(f"\nfiles: {folder_of}", soft_wrap=True)
+    steps = [
+        (with_runs_dir(f"runs show {folder.id} {each}", runs_dir), "its parent") for each in study.candidate.parents
+    ]
+    if study.candidate.source and history.config:
+        steps.append((f"check {history.config.task} {folder_of / 'reward.py'}", "its way through the gates"))
+    next_steps(*steps, (with_runs_dir(f"runs show {folder.id}", runs_dir), "the whole run"))
+    return 0
+
+
+def path(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
+    """Print a run's folder."""
+    folder = find_run(ref, runs_dir)
+    if json:
+        print_json({"run_id": folder.id, "path": str(folder.path.resolve())})
+    else:
+        print(folder.path.resolve())
+    return 0

@@ -1,0 +1,52 @@
+"""Where a candidate comes from: its line of parents, and what changed from its parent to it."""
+
+from __future__ import annotations
+
+import difflib
+from typing import NamedTuple
+
+from rewardgen.history import History
+from rewardgen.records import Study
+
+
+class Ancestor(NamedTuple):
+    """One step of a lineage."""
+
+    id: str
+    operator: str
+    parents: tuple[str, ...]
+    fitness: float | None
+    depth: int
+    """Steps back from the candidate; 0 is the candidate itself."""
+
+
+def lineage(history: History, candidate_id: str) -> list[Ancestor]:
+    """A candidate and all its ancestors, each once, nearest first.
+
+    Args:
+        history: The run.
+        candidate_id: A candidate of the search.
+    """
+    found: dict[str, Ancestor] = {}
+    pending = [(candidate_id, 0)]
+    for id, depth in pending:
+        study = history.study(id)
+        if study is not None and id not in found:
+            parents = study.candidate.parents
+            found[id] = Ancestor(id, study.candidate.operator, parents, study.fitness, depth)
+            pending += [(each, depth + 1) for each in parents]
+    return list(found.values())
+
+
+def parent_diff(history: History, study: Study) -> str:
+    """Unified diff from the first parent's source to a candidate's; empty without a parent."""
+    parent = history.study(study.candidate.parents[0]) if study.candidate.parents else None
+    if parent is None or not study.candidate.source:
+        return ""
+    return unified_diff(parent.candidate.source, study.candidate.source, parent.candidate.id, study.candidate.id)
+
+
+def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:
+    """Unified diff of two sources."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="")
+    return "\n".join(lines)

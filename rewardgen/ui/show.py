@@ -1,0 +1,153 @@
+"""`runs show`: a run with all its candidates, or one candidate with its code, origin and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
+
+from rewardgen.history import History
+from rewardgen.records import CandidateResult, Finding, Study
+from rewardgen.ui.format import duration, number, percent, with_spread
+from rewardgen.ui.lineage import Ancestor, lineage, parent_diff, unified_diff
+from rewardgen.ui.lines import row_line, rows_text
+from rewardgen.ui.rows import failure_text, final_rows, search_rows
+from rewardgen.ui.tables import closing_table, plain_table
+from rewardgen.ui.view import stage, view
+
+CODE_THEME = "ansi_dark"
+
+
+def run_page(history: History, status: str) -> RenderableType:
+    """A whole run: what it was asked, every candidate, the closing table.
+
+    Args:
+        history: The run.
+        status: Its status in words.
+    """
+    parts: list[RenderableType] = [_head(history, status), Text()]
+    parts += [rows_text(search_rows(history, history.ids(), {}))]
+    if history.summary:
+        parts += _section("Finals", closing_table(history.summary))
+        if history.summary.chosen:
+            parts += _section(f"How {history.summary.chosen} came about", lineage_text(history, history.summary.chosen))
+    elif history.finalists:
+        parts += _section("Finals", rows_text(final_rows(history, {})))
+    if history.error:
+        parts += _section("It failed", Text(f"{history.error}\nhint: {history.hint}"))
+    return Group(*parts)
+
+
+def _head(history: History, status: str) -> Text:
+    shown = view(history, {})
+    head = Text.assemble(("run ", ""), (shown.run_id, "bold"), " · ", (shown.task, "bold"), " · ", shown.model)
+    head.append(f"\n{status} · {duration(shown.elapsed_s)}")
+    head.append(f" · {shown.usage}" if shown.usage else "")
+    head.append(f" · {stage(history)}" if history.summary is None else "")
+    if history.config and history.config.goal:
+        head.append(f"\ngoal: {history.config.goal}")
+    return head
+
+
+def lineage_text(history: History, candidate_id: str) -> Text:
+    """A candidate's ancestors, indented by how far back they are, with the fitness of each."""
+    return Text("\n").join(_ancestor_line(each) for each in lineage(history, candidate_id))
+
+
+def _ancestor_line(each: Ancestor) -> Text:
+    origin = f" of {' and '.join(each.parents)}" if each.parents else ""
+    arrow = "" if each.depth == 0 else "  " * (each.depth - 1) + "└ "
+    fitness = "no fitness" if each.fitness is None else f"fitness {number(each.fitness)}"
+    return Text.assemble(arrow, (each.id, "bold"), f" {each.operator}{origin}, {fitness}")
+
+
+def candidate_page(history: History, study: Study) -> RenderableType:
+    """One candidate: result, origin, why it failed if it did, code, and the change from its parent."""
+    candidate = study.candidate
+    row = search_rows(history, [candidate.id], {})[0]
+    parts: list[RenderableType] = [row_line(row._replace(reason=""))]
+    parts += _section(f"Why it {row.status}", Text(row.reason)) if row.status == "failed" else []
+    for name, text in (("Idea", candidate.diagnosis), ("Prediction", candidate.prediction)):
+        parts += _section(name, Text(text.strip())) if text else []
+    parts += _section("Lineage", lineage_text(history, candidate.id)) if candidate.parents else []
+    parts += _review(history, study)
+    for phase, name in (("search", "Training"), ("final", "Training on the fresh seeds")):
+        slices = [each for (of, id, _), each in history.trained.items() if of == phase and id == candidate.id]
+        if slices:
+            parts += _section(name, _slices(CandidateResult(candidate_id=candidate.id, slices=tuple(slices))))
+    parts += _analysis(study)
+    parts += _section("Reward", reward_code(candidate.source)) if candidate.source else []
+    diff = parent_diff(history, study)
+    return Group(*parts, *(_section(f"Change from {candidate.parents[0]}", _diff(diff)) if diff else []))
+
+
+def baseline_page(history: History, name: str) -> RenderableType:
+    """One of the task's own rewards: its code and its result on the fresh seeds."""
+    rows = [row for row in final_rows(history, {}) if row.id == name]
+    return Group(*map(row_line, rows), *_section("Reward", reward_code(history.baselines[name])))
+
+
+def reward_code(source: str) -> Syntax:
+    """Python with highlighting and line numbers, the ones that findings name."""
+    return Syntax(
+        source.rstrip(), "python", theme=CODE_THEME, line_numbers=True, word_wrap=True, background_color="default"
+    )
+
+
+def findings_text(findings: Sequence[Finding]) -> Text:
+    """Findings of the critic, each with its line and hint."""
+    text = Text()
+    for finding in findings:
+        where = f", line {finding.line}" if finding.line else ""
+        style = "red" if finding.severity == "reject" else "yellow"
+        text.append(f"{finding.severity} ", style).append(f"{finding.gate}/{finding.detector}{where}: ")
+        text.append(f"{finding.message}\n")
+        text.append(f"  hint: {finding.hint}\n" if finding.hint else "", "dim")
+    text.rstrip()
+    return text
+
+
+def _review(history: History, study: Study) -> list[RenderableType]:
+    """The verdict; for a repaired candidate also what was wrong with its first version, and how it was mended."""
+    id, parts = study.candidate.id, []
+    if study.candidate.repairs:
+        first, verdict = history.designed[id, 0], history.reviewed.get((id, 0))
+        parts += _section("First version, rejected", findings_text(verdict.findings if verdict else ()))
+        mended = unified_diff(first.source, study.candidate.source, "first version", "repaired")
+        parts += _section("Repair", _diff(mended))
+    findings = study.verdict.findings
+    title = "Findings" if study.verdict.accepted else "Why it was rejected"
+    return parts + (_section(title, findings_text(findings)) if findings else [])
+
+
+def _slices(result: CandidateResult) -> RenderableType:
+    columns = ("fitness", "success", "env steps", "time")
+    table = plain_table("seed", *columns, "failure", right=columns)
+    for each in result.slices:
+        failure = failure_text(each.failure) if each.failure else ""
+        fitness, success = number(each.final_fitness), percent(each.final_success_rate)
+        table.add_row(str(each.seed), fitness, success, str(each.env_steps), duration(each.wall_s), failure)
+    if result.fitness is not None:
+        table.add_row("mean", with_spread(result.fitness, result.fitness_spread), percent(result.success_rate))
+    return table
+
+
+def _analysis(study: Study) -> list[RenderableType]:
+    analysis = study.analysis
+    if analysis is None:
+        return []
+    text = Text(analysis.table.rstrip(), no_wrap=True, overflow="ellipsis")
+    flags = [Text(f"- {flag}") for flag in analysis.flags]
+    diagnosis = [Text(), Text(analysis.diagnosis.strip())] if analysis.diagnosis else []
+    return _section("Analysis", Group(text, *flags, *diagnosis))
+
+
+def _diff(text: str) -> Syntax:
+    return Syntax(text, "diff", theme=CODE_THEME, word_wrap=True, background_color="default")
+
+
+def _section(title: str, body: RenderableType) -> list[RenderableType]:
+    return [Text(f"\n{title}", "bold underline"), Padding(body, (0, 0, 0, 2), expand=False)]
