@@ -1,0 +1,90 @@
+"""What training showed of a reward's components: which are dead, dominant or against the fitness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rewardgen.records import ComponentPoint, Study
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One component at the end of training, means over seeds.
+
+    `correlation` is that of its episode means with the episodes' fitness, None where it was never defined.
+    """
+
+    share: float
+    activation: float
+    correlation: float | None
+
+    @property
+    def dead(self) -> bool:
+        """It made no difference to what was learned."""
+        return self.activation < 0.02 or self.share < 0.002
+
+    @property
+    def dominant(self) -> bool:
+        """It was nearly all of the reward."""
+        return self.share > 0.85
+
+    @property
+    def harmful(self) -> bool:
+        """Episodes rich in it were poor in fitness."""
+        return self.correlation is not None and self.correlation < -0.3
+
+
+def evidence_of(study: Study | None) -> dict[str, Evidence]:
+    """Component to what is known of it; empty for a candidate that was not trained.
+
+    Args:
+        study: The parent.
+    """
+    slices = study.result.slices if study and study.result else ()
+    last: dict[str, list[ComponentPoint]] = {}
+    for each in slices:
+        for name, points in each.components.items():
+            if points:
+                last.setdefault(name, []).append(points[-1])
+    return {name: _evidence(points) for name, points in last.items()}
+
+
+def _evidence(points: Sequence[ComponentPoint]) -> Evidence:
+    known = [point.fitness_correlation for point in points if point.fitness_correlation is not None]
+    return Evidence(
+        share=sum(point.share for point in points) / len(points),
+        activation=sum(point.activation for point in points) / len(points),
+        correlation=sum(known) / len(known) if known else None,
+    )
+
+
+def ends_early(study: Study | None) -> float:
+    """Share of the last evaluation's episodes that a termination cause ended, mean over seeds."""
+    slices = [each for each in (study.result.slices if study and study.result else ()) if each.terminations]
+    if not slices:
+        return 0.0
+    return sum(1.0 - each.terminations.get("time limit", 0.0) for each in slices) / len(slices)
+
+
+def blame(evidence: Mapping[str, Evidence], name: str) -> float:
+    """How much speaks for changing a component: 1 without evidence, more if it is dead, dominant or harmful."""
+    seen = evidence.get(name)
+    if seen is None:
+        return 1.0
+    against = max(-(seen.correlation or 0.0), 0.0)
+    return 1.0 + 3.0 * seen.dead + 1.5 * seen.dominant + 3.0 * against
+
+
+def reason(evidence: Mapping[str, Evidence], name: str) -> str:
+    """Why a component is to be changed, in words; empty if training said nothing on it."""
+    seen = evidence.get(name)
+    if seen is None:
+        return ""
+    if seen.dead:
+        return f"it was all but absent ({seen.share:.1%} of the reward)"
+    if seen.harmful:
+        return f"episodes rich in it were poor in fitness (correlation {seen.correlation:.2f})"
+    if seen.dominant:
+        return f"it was {seen.share:.0%} of the reward"
+    return ""

@@ -1,0 +1,154 @@
+"""Ideas for terms: everything the card's variables could be rewarded for, each with a role and a prior.
+
+The priors come from units and words alone. Ideas against the grain of the words (the other direction, another target)
+stay in with a small prior, because words can mislead and a search can find out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rewardgen.designer.builtin.genome import Factor, Reading, Term
+from rewardgen.designer.builtin.quantities import Quantity
+from rewardgen.designer.builtin.rendering import local_name
+from rewardgen.designer.builtin.shapes import SHAPES
+from rewardgen.designer.builtin.words import TaskWords
+from rewardgen.records import TaskCard
+
+Role = Literal["drive", "posture", "steady", "cost", "alive"]
+"""What a term is for: the task itself, a pose worth keeping, calm where nothing should move, thrift, survival."""
+
+ROLE_WEIGHTS: dict[Role, float] = {"drive": 1.0, "posture": 0.3, "steady": 0.1, "cost": 0.05, "alive": 0.5}
+"""Size of a term's first weight. Its shape is within about 0 and 1, so this is its size per step, too."""
+
+ROOT = r"torso|trunk|body|base|root|pelvis|chassis|cent(?:re|er) of mass|com|robot|vehicle|hull"
+"""Words for the part of a robot that stands for the whole of it."""
+
+
+LIMB = r"foot|feet|legs?|hands?|limbs?"
+"""Words for parts whose heights and speeds are not the robot's."""
+
+
+@dataclass(frozen=True)
+class Idea:
+    """A term that could be in a reward.
+
+    Args:
+        role: What it is for.
+        topic: What it is about. A reward has one term per topic, so that nothing is counted twice.
+        term: The term itself, with first guesses for its constants.
+        prior: How much the card's words speak for it; 1 is much, 0.05 little.
+    """
+
+    role: Role
+    topic: str
+    term: Term
+    prior: float
+
+    @property
+    def can_gate(self) -> bool:
+        """Whether its factor may multiply another term."""
+        return SHAPES[self.term.factor.shape].gate
+
+
+def rounded(value: float) -> float:
+    """Three significant digits, as a person would write a constant."""
+    return 0.0 if abs(value) < 1e-9 else float(f"{value:.3g}")
+
+
+class Proposer:
+    """Makes ideas on one card: knows the task's words and gives terms their names.
+
+    Args:
+        card: The task.
+        words: What it asks for.
+    """
+
+    def __init__(self, card: TaskCard, words: TaskWords) -> None:
+        self.card = card
+        self.words = words
+
+    def idea(
+        self, role: Role, topic: str, shape: str, reading: Reading, prior: float, size: float = 1.0, **constants: float
+    ) -> Idea:
+        """An idea with a named term.
+
+        Args:
+            role: What it is for.
+            topic: What it is about.
+            shape: Name of its shape.
+            reading: What it reads.
+            prior: How much speaks for it.
+            size: Its weight relative to its role's.
+            **constants: The shape's constants by role.
+        """
+        name = component_name(shape, reading, self.card)
+        values = tuple((each, rounded(constants[each])) for each in SHAPES[shape].roles)
+        return Idea(role, topic, Term(Factor(name, shape, reading, values), rounded(ROLE_WEIGHTS[role] * size)), prior)
+
+    def importance(self, quantity: Quantity) -> float:
+        """How central a quantity is: the root body and what the task's words name count, one joint of many does not."""
+        if quantity.crowd > 3 or quantity.says("joints?"):
+            return 0.1 / quantity.crowd
+        named = len(quantity.nouns & self.words.nouns)
+        central = 1.0 if quantity.says(ROOT) or named else 0.4
+        limb = 0.1 if quantity.says(LIMB) and quantity.kind != "distance" and not named else 1.0
+        spread = 1.0 if quantity.crowd == 1 else 0.4
+        return central * limb * spread * (1.0 + 0.1 * min(named, 3))
+
+
+def component_name(shape: str, reading: Reading, card: TaskCard) -> str:
+    """A component's name: what it reads and what it wants of it, and no input's name."""
+    suffix = SHAPES[shape].suffix
+    stem = "" if shape in ("effort", "smooth", "alive") else f"{local_name(reading, card)}_"
+    if shape == "holds":
+        suffix = "kept"
+    name = stem + suffix
+    return f"{name}_term" if name in card.input_names() else name
+
+
+def finer(idea: Idea) -> Idea:
+    """The same wish about a target, but narrow: precise at the end where the wide one guides from afar."""
+    factor = idea.term.factor
+    narrow = Factor(f"{factor.name}_fine", factor.shape, factor.reading, factor.constants)
+    for role in ("temperature", "width", "margin"):
+        if role in dict(narrow.constants):
+            narrow = narrow.with_constant(
+                role, rounded(narrow.constant(role) * (0.05 if role == "temperature" else 0.2))
+            )
+    return replace(idea, topic=f"{idea.topic}:fine", term=replace(idea.term, factor=narrow))
+
+
+def around(
+    proposer: Proposer, role: Role, topic: str, quantity: Quantity, target: float, prior: float, widening: float = 1.0
+) -> Iterator[Idea]:
+    """Ways to hold a quantity at a target, wide enough to be felt anywhere in its measured range.
+
+    Args:
+        proposer: Makes the ideas.
+        role: What they are for.
+        topic: What they are about.
+        quantity: What to hold.
+        target: Where.
+        prior: Of the plainest way.
+        widening: How much further than the measured range a trained policy may get.
+    """
+    reach = widening * max(abs(quantity.low - target), abs(quantity.high - target), 0.02 * abs(target), 1e-3)
+    make, reading = proposer.idea, quantity.reading
+    yield make(role, topic, "near", reading, prior, target=target, temperature=0.5 * reach**2)
+    yield make(role, topic, "pull", reading, 0.4 * prior, target=target, width=0.5 * reach)
+    yield finer(make(role, topic, "near", reading, 0.05 * prior, 0.5, target=target, temperature=0.5 * reach**2))
+
+
+def speed_reference(proposer: Proposer, quantity: Quantity, unit: str) -> float:
+    """A speed worth 1: the first that the task's words name, else what a random policy reaches at most."""
+    named = [abs(number) for number in proposer.words.numbers(unit) if number]
+    return named[0] if named else max(quantity.extent, 0.1)
+
+
+def is_finite(quantity: Quantity) -> bool:
+    """Whether its measured range can size a term."""
+    return all(math.isfinite(value) for value in (quantity.low, quantity.middle, quantity.high))
