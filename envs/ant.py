@@ -15,7 +15,7 @@ class Ant(MujocoTask):
 
     A round torso carries four legs: leg 1 front left, 2 back left, 3 back right, 4 front right, where front is the
     body's own +x axis. Each has a hip, which swings it sideways about the vertical, and an ankle, which lifts it. Eight
-    motors turn the joints; the action lists them in another order than the joint variables, by the names that are given.
+    motors turn the joints; the action lists them in another order than the joint variables, by the names given.
     """
 
     model = "gymnasium:ant.xml"

@@ -14,7 +14,8 @@ class HalfCheetah(MujocoTask):
     """A planar cheetah with one back and one front leg. Run forward (+x) as fast as it can, right side up.
 
     It moves in the x-z plane only: a horizontal torso with a head in front, and two legs of thigh, shin and foot. Six
-    motors turn the joints, `b` for back and `f` for front in their names. Nothing stops it from sliding on its back or its head, which is not running.
+    motors turn the joints, `b` for back and `f` for front in their names. Nothing ends an episode, so it could slide on
+    its back or its head, which is not running.
     """
 
     model = "gymnasium:half_cheetah.xml"

@@ -13,8 +13,8 @@ class Walker2d(MujocoTask):
     """A two-legged planar robot. Walk or run forward (+x) as fast as it can without falling over.
 
     It moves in the x-z plane only: a torso on top of two equal legs side by side, each of thigh, leg and a foot that
-    points forward. Six motors turn the thigh joints (hips), leg joints (knees) and foot joints (ankles); the
-    right leg's first, without `right` in their names. Wanted is a gait that uses both legs, not dragging one or hopping.
+    points forward. Six motors turn the thigh joints (hips), leg joints (knees) and foot joints (ankles), the right
+    leg's first, which have no `left` in their names. Wanted is a gait that uses both legs, not hopping or dragging one.
     """
 
     model = "gymnasium:walker2d_v5.xml"

@@ -13,7 +13,6 @@ from typing import Any
 
 import mujoco
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 

@@ -16,6 +16,8 @@ from rewardgen.simulation.wording import description, first_paragraph
 from rewardgen.simulation.worlds import DIVERGED, Worlds
 from rewardgen.task import Task, Var, load_task
 
+TrivialPolicy = Literal["zero", "random"]
+
 PROBE_WORLDS = 8
 """Episodes per trivial policy."""
 _PROBE_SEED = 20_000_003
@@ -49,7 +51,8 @@ def measure_card(task: Task, reference: str | None = None) -> TaskCard:
         TaskError: The task breaks its contract.
     """
     worlds = Worlds(task, [_PROBE_SEED], PROBE_WORLDS)
-    recordings = {name: record_episodes(worlds, policy) for name, policy in trivial_policies(worlds).items()}
+    policies = trivial_policies(worlds)
+    recordings: dict[TrivialPolicy, Recording] = {name: record_episodes(worlds, policies[name]) for name in policies}
     return TaskCard(
         reference=reference or str(task.path),
         name=task.path.stem,
@@ -75,7 +78,7 @@ def measure_card(task: Task, reference: str | None = None) -> TaskCard:
     )
 
 
-def trivial_policies(worlds: Worlds) -> dict[Literal["zero", "random"], Policy]:
+def trivial_policies(worlds: Worlds) -> dict[TrivialPolicy, Policy]:
     """The policies that know nothing: no action at all, and uniform noise over the action range."""
     still = torch.zeros(worlds.num_worlds, worlds.action_size)
     span = worlds.action_high - worlds.action_low
@@ -87,7 +90,7 @@ def trivial_policies(worlds: Worlds) -> dict[Literal["zero", "random"], Policy]:
     return {"zero": lambda observation: still, "random": noise}
 
 
-def probe(task: Task, policy: Literal["zero", "random"], recording: Recording) -> PolicyProbe:
+def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProbe:
     """What a trivial policy reached, means over its episodes.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Checking a task file: every breach of the task contract at once, each with a hint, and what was measured on the way."""
+"""Checking a task file: every breach of the task contract at once, each with a hint, and what was measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from rewardgen.errors import RewardgenError, TaskError
+from rewardgen.errors import RewardgenError
 from rewardgen.simulation.card import PROBE_WORLDS, probe, trivial_policies
 from rewardgen.simulation.contract import (
     Problem,

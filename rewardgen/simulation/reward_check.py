@@ -50,19 +50,18 @@ def _inputs(recordings: Sequence[Recording]) -> dict[str, Tensor]:
 
 
 def _program_problems(name: Baseline, program: BaselineProgram, inputs: dict[str, Tensor]) -> list[Problem]:
-    findings = (*check_language(program.source), *check_signature(program.source, tuple(inputs)))
+    # A misnamed input would show a second time, where the body uses the right name.
+    findings = check_signature(program.source, tuple(inputs)) or check_language(program.source)
     if findings:
-        return [
-            Problem(f"`{name}`{_at(program, finding.line)}: {finding.message}", finding.hint) for finding in findings
-        ]
+        return [_told(name, program, finding.line, finding.message, finding.hint) for finding in findings]
     try:
         compile_reward(program.source)(inputs)
     except RewardError as error:
-        # The message counts lines within the program; the task file's line is what helps.
-        message = re.sub(r"^line \d+[,:] ", "", error.message)
-        return [Problem(f"`{name}`{_at(program, error.line)}: {message}", error.hint or "mend it in the task file")]
+        return [_told(name, program, error.line, error.message, error.hint)]
     return []
 
 
-def _at(program: BaselineProgram, line: int | None) -> str:
-    return f" at line {program.first_line + line - 1}" if line else ""
+def _told(name: Baseline, program: BaselineProgram, line: int | None, message: str, hint: str) -> Problem:
+    """The problem with the line of the task file, in place of the line within the program."""
+    where = f" at line {program.first_line + line - 1}" if line else ""
+    return Problem(f"`{name}`{where}: {re.sub(r'^line \d+[,:] ', '', message)}", hint or "mend it in the task file")

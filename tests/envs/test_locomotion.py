@@ -1,0 +1,71 @@
+"""Fitness and success of the locomotion tasks on made-up episodes, and the meaning of their variables."""
+
+import pytest
+import torch
+
+from rewardgen.simulation.episodes import measure
+from rewardgen.simulation.worlds import Worlds
+from rewardgen.task import Episode, load_task
+
+LEGGED = ("hopper", "walker2d", "ant", "humanoid")
+
+
+def episode(speed, lengths, terminated):
+    steps = torch.full((1000, len(lengths)), speed)
+    values = {"x_velocity": steps, "upright": torch.ones_like(steps)}
+    return Episode(values, torch.tensor(lengths), torch.tensor(terminated), 0.01, 1000)
+
+
+@pytest.mark.parametrize("name", LEGGED)
+def test_only_moving_forward_to_the_end_is_a_success(name):
+    task = load_task(name)
+    lived = [1000, 500, 1000]
+    assert measure(task, episode(2.5, lived, [False, True, True]))[1].tolist() == [True, False, False]
+    assert not measure(task, episode(0.0, lived, [False, True, False]))[1].any()
+    assert not measure(task, episode(-2.5, lived, [False, True, False]))[1].any()
+
+
+@pytest.mark.parametrize("name", [*LEGGED, "half_cheetah"])
+def test_fitness_is_the_mean_speed_with_time_after_a_fall_as_zero(name):
+    fitness, _ = measure(load_task(name), episode(2.0, [1000, 250], [False, True]))
+    torch.testing.assert_close(fitness, torch.tensor([2.0, 0.5], dtype=torch.float64))
+
+
+def test_a_cheetah_on_its_back_is_no_success():
+    made = episode(5.0, [1000, 1000], [False, False])
+    made["upright"][:, 1] = -1.0
+    assert measure(load_task("half_cheetah"), made)[1].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("name", [*LEGGED, "half_cheetah"])
+def test_speed_adds_up_to_the_distance(name):
+    worlds = Worlds(load_task(name), [0], 4)
+    worlds.reset()
+    start = worlds.view.qpos[:, 0].clone()
+    travelled = torch.zeros(4)
+    for _ in range(15):
+        step = worlds.step(0.3 * torch.randn(4, worlds.action_size).clamp(-1, 1))
+        travelled += step.inputs["x_velocity"] * worlds.view.control_step_s
+        assert not step.terminated.any()
+    # The ant's and the humanoid's speeds are of the body and the centre of mass at the last substep.
+    torch.testing.assert_close(travelled.double(), worlds.view.qpos[:, 0] - start, atol=0.05, rtol=0)
+
+
+def test_leaning_forward_is_a_positive_pitch():
+    for name, nose in (("hopper", "torso_geom"), ("walker2d", "torso_geom")):
+        worlds = Worlds(load_task(name), [0], 1)
+        worlds.reset()
+        qpos = worlds.view.qpos0[None].clone()
+        qpos[:, 2] = 0.15
+        worlds.place(qpos, torch.zeros(1, worlds.view.model.nv, dtype=torch.float64))
+        top = worlds.view.field("geom_xmat")[0, worlds.view.geom(nose)].view(3, 3)[:, 2]
+        assert top[0] > 0.1
+
+
+def test_feet_touch_the_ground_while_standing_and_carry_the_weight():
+    worlds = Worlds(load_task("humanoid"), [0], 1)
+    worlds.reset()
+    for _ in range(12):
+        step = worlds.step(torch.zeros(1, 17))
+    assert step.inputs["foot_clearance"].abs().max() < 0.02
+    assert 100.0 < float(step.inputs["foot_force"].sum()) < 2000.0

@@ -1,0 +1,97 @@
+import json
+import math
+
+import pytest
+
+from rewardgen.errors import TaskError
+from rewardgen.records import TaskCard, TrainSettings
+from rewardgen.reward.program import compile_reward
+from rewardgen.simulation.card import baselines_job, card_job
+from rewardgen.task import shipped_tasks
+from tests.simulation.files import POINT, point
+
+FAST = ("cartpole", "hopper", "walker2d", "half_cheetah", "humanoid")
+
+
+def card_of(reference: str) -> TaskCard:
+    answer = card_job({"task": reference}, print)
+    return TaskCard.model_validate(json.loads(json.dumps(answer))["card"])
+
+
+def test_the_card_tells_words_settings_and_measured_ranges():
+    card = card_of(str(POINT))
+    assert card.name == "point" and card.reference == str(POINT)
+    assert card.description == "Push a point along a rail to the origin and keep it there."
+    assert card.reset == "Anywhere between -1 and 1 m, at rest."
+    assert card.termination_causes == ("left the rail",)
+    assert (card.action_parts, card.action_low, card.action_high) == (("force",), (-1.0,), (1.0,))
+    assert card.control_step_s == pytest.approx(0.04) and card.episode_steps == 60
+    position = card.variables[0]
+    assert position.name == "position" and position.unit == "m" and position.shape == ()
+    assert -2.0 < position.minimum[0] < position.median[0] < position.maximum[0] < 2.0
+    assert [probe.policy for probe in card.probes] == ["zero", "random"]
+    assert card.probes[0].terminations == {"time limit": 1.0} and card.probes[0].episode_steps == 60
+
+
+def test_the_card_is_the_same_each_time():
+    assert card_of(str(POINT)) == card_of(str(POINT))
+
+
+def test_ranges_leave_out_the_padding_after_an_episodes_end():
+    card = card_of("hopper")
+    height = next(variable for variable in card.variables if variable.name == "height")
+    assert card.probes[1].episode_steps < 60
+    assert height.minimum[0] > 0.9
+
+
+def test_the_card_never_shows_code_of_fitness_or_success(tmp_path):
+    text = card_of(point(tmp_path, ("< 0.1)", "< 0.1357)"))).model_dump_json()
+    assert "0.1357" not in text and "episode.share" not in text
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_a_shipped_card_is_complete_and_finite(name):
+    card = card_of(name)
+    for variable in card.variables:
+        count = max(1, len(variable.parts))
+        assert len(variable.minimum) == len(variable.median) == len(variable.maximum) == count
+        assert all(map(math.isfinite, (*variable.minimum, *variable.maximum)))
+        assert variable.unit and len(variable.meaning) > 10
+    for probe in card.probes:
+        assert probe.success_rate == 0.0, "doing nothing must not be a success"
+        assert abs(probe.fitness) < 0.2
+    for text in (card.observation, card.reset, card.termination, card.success, card.fitness):
+        assert text.endswith(".") and "\n" not in text
+
+
+def test_a_task_without_words_has_no_card(tmp_path):
+    with pytest.raises(TaskError, match="`success` has no docstring"):
+        card_of(point(tmp_path, ('"""Within 10 cm of the origin at the end."""', "pass")))
+
+
+@pytest.mark.parametrize("name", [*shipped_tasks(), str(POINT)])
+def test_baselines_are_programs_in_the_reward_language(name):
+    answer = json.loads(json.dumps(baselines_job({"task": name}, print)))
+    assert TrainSettings.model_validate(answer["training"])
+    for source in (answer["human"], answer["sparse"]):
+        assert source.startswith("def compute_reward(")
+        assert compile_reward(source).inputs
+
+
+def test_a_baselines_constants_and_comments_survive():
+    human = baselines_job({"task": str(POINT)}, print)["human"]
+    assert compile_reward(human).tunables == {"effort_weight": 0.01}
+    assert '"""Distance, speed and effort."""' in human
+
+
+def test_a_task_without_rewards_has_no_baselines(tmp_path):
+    text = POINT.read_text()
+    reference = point(tmp_path, (text[text.index("    @staticmethod") :], ""))
+    answer = baselines_job({"task": reference}, print)
+    assert answer["human"] is None and answer["sparse"] is None
+
+
+def test_a_baseline_that_is_a_method_is_refused(tmp_path):
+    reference = point(tmp_path, ("@staticmethod\n    def sparse_reward(", "def sparse_reward(self, "))
+    with pytest.raises(TaskError, match="`sparse_reward` is not a static method"):
+        baselines_job({"task": reference}, print)

@@ -1,0 +1,163 @@
+import json
+
+import pytest
+
+from rewardgen.simulation.check import check_job
+from rewardgen.task import shipped_tasks
+from tests.simulation.files import POINT, point
+
+
+def check(reference):
+    return json.loads(json.dumps(check_job({"task": reference}, print)))
+
+
+def problems(folder, *changes, **options):
+    return check(point(folder, *changes, **options))["problems"]
+
+
+def only(found, what, hint=""):
+    assert len(found) == 1, found
+    assert what in found[0]["what"] and hint in found[0]["hint"], found
+
+
+@pytest.mark.parametrize("name", [name for name in shipped_tasks() if name != "ant"])
+def test_a_shipped_task_has_no_problem(name):
+    assert check(name)["problems"] == []
+
+
+def test_a_sound_task_is_measured():
+    answer = check(str(POINT))
+    assert answer["problems"] == []
+    measured = answer["measured"]
+    assert measured["observation_size"] == 2
+    assert measured["control_steps_per_second"] > 100
+    assert [probe["policy"] for probe in measured["probes"]] == ["zero", "random"]
+    assert 0 <= measured["probes"][1]["fitness"] <= 1
+
+
+def test_every_problem_is_told_at_once(tmp_path):
+    found = problems(
+        tmp_path,
+        ("frame_skip = 2", "frame_skip = 0"),
+        ('Var("m/s", "velocity along the rail")', 'Var("m/s", "")'),
+        ('"velocity": sim.qvel[:, 0]}', '"speed": sim.qvel[:, 0]}'),
+        ("return draw.uniform(-1.0, 1.0, 1), draw", "return draw.uniform(-1.0, 1.0, 2), draw"),
+        ('variables["velocity"]), -1)', "), -1)"),
+        ('"""Within 10 cm of the origin at the end."""', "pass"),
+        ('variables["position"].abs() > 1.9', 'variables["position"].abs()'),
+    )
+    whats = " | ".join(problem["what"] for problem in found)
+    for part in (
+        "`frame_skip` is 0",
+        "`velocity` has no meaning",
+        "`speed` is not declared",
+        "`velocity` is declared but not returned",
+        "positions, has shape (5, 2), expected (5, 1)",
+        "`success` has no docstring",
+        "`left the rail` has type torch.float64, expected torch.bool",
+    ):
+        assert part in whats
+    assert all(problem["hint"] for problem in found)
+
+
+@pytest.mark.parametrize("method", ["reset", "variables", "observe", "terminated", "fitness", "success"])
+def test_a_method_that_raises_is_told_with_its_line(tmp_path, method):
+    text = POINT.read_text()
+    start = text.index(f"    def {method}(")
+    body = text.index("        return", start)
+    line = text[:body].count("\n") + 1
+    found = problems(tmp_path, (text[start:], text[start:body] + "        1 / 0\n" + text[body:]))
+    assert {
+        "what": f"`{method}` of point.py raised ZeroDivisionError at line {line}: division by zero"
+    }.items() <= found[0].items()
+    assert "mend" in found[0]["hint"]
+
+
+def test_a_file_that_does_not_load_is_a_problem(tmp_path):
+    only(problems(tmp_path, ("class Point", "1 / 0\nclass Point")), "raised ZeroDivisionError at line 9")
+
+
+def test_a_model_that_does_not_compile_is_a_problem(tmp_path):
+    only(problems(tmp_path, model=("<worldbody>", "<worldbody><nonsense/>")), "does not compile", "point.xml")
+
+
+def test_a_missing_method_is_a_problem(tmp_path):
+    found = problems(tmp_path, ("def observe(", "def look("))
+    assert any("does not define `observe`" in problem["what"] for problem in found)
+
+
+def test_a_variable_that_turns_infinite_is_told_with_its_step(tmp_path):
+    found = problems(tmp_path, ('"velocity": sim.qvel[:, 0]}', '"velocity": 1.0 / sim.ctrl[:, 0]}'))
+    assert any("`velocity` is not finite at step 1 with zero actions" in problem["what"] for problem in found)
+
+
+def test_random_numbers_from_elsewhere_are_told(tmp_path):
+    found = problems(tmp_path, ("draw.uniform(-1.0, 1.0, 1)", "torch.rand(draw.num_worlds, 1)"))
+    only(found, "the same seed and actions give different episodes", "`draw`")
+
+
+def test_worlds_that_influence_each_other_are_told(tmp_path):
+    found = problems(tmp_path, ('"velocity": sim.qvel[:, 0]}', '"velocity": sim.qvel[:, 0] - sim.qvel.mean()}'))
+    only(found, "changes with the worlds beside it", "own row")
+
+
+def test_a_fitness_that_reads_padding_is_told(tmp_path):
+    # Episodes of the point end early when it starts near the end of the rail.
+    found = problems(
+        tmp_path,
+        ("draw.uniform(-1.0, 1.0, 1)", "draw.uniform(1.6, 1.8, 1)"),
+        ('episode.share(episode["position"].abs() < 0.1)', 'episode["position"].mean(0)'),
+    )
+    only(found, "reads steps after an episode's end", "`episode.mean`")
+
+
+def test_a_fitness_that_compares_worlds_is_told(tmp_path):
+    share = 'episode.share(episode["position"].abs() < 0.1)'
+    found = problems(tmp_path, (share, f"{share} + episode.last(episode['position']).max()"))
+    only(found, "depends on the worlds beside it", "axis 0")
+
+
+@pytest.mark.parametrize(
+    ("returned", "what"),
+    [
+        ("0.5", "`fitness` is float"),
+        ('episode["position"]', "`fitness` has shape (60, 8), expected (8,)"),
+        ("0.0 / (episode.lengths - 60)", "`fitness` is not finite"),
+    ],
+)
+def test_a_fitness_of_the_wrong_kind_is_told(tmp_path, returned, what):
+    only(problems(tmp_path, ('episode.share(episode["position"].abs() < 0.1)', returned)), what)
+
+
+def test_a_success_that_is_not_yes_or_no_is_told(tmp_path):
+    found = problems(tmp_path, ("& ~episode.terminated", "* 1.0"))
+    only(found, "`success` has type torch.float32, expected torch.bool", "comparison")
+
+
+def test_an_episode_that_is_over_as_it_begins_is_told(tmp_path):
+    found = problems(tmp_path, (".abs() > 1.9}", ".abs() > -1.0}"))
+    only(found, "over as it begins: left the rail")
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (("def sparse_reward(position)", "def sparse_reward(positon)"), "`positon`"),
+        (("torch.exp(-4.0 * position.abs())", "torch.load(position)"), "`torch.load`"),
+        (("-0.05 * velocity.square()", "-0.05 * velocity.log()"), "`slow` is nan"),
+        (("-effort_weight * action.square().sum(-1)", "-effort_weight * action"), "`effort` has shape"),
+    ],
+)
+def test_a_faulty_reward_of_the_task_is_told_by_name(tmp_path, change, what):
+    found = problems(tmp_path, change)
+    name = "sparse_reward" if "sparse" in change[0] else "human_reward"
+    only(found, f"`{name}`")
+    assert what in found[0]["what"]
+
+
+def test_a_reward_that_raises_is_told_with_the_task_files_line(tmp_path):
+    change = ('"near": torch.exp(-4.0 * position.abs())', '"near": position[:, 7]')
+    line = next(i for i, text in enumerate(POINT.read_text().splitlines(), 1) if change[0] in text)
+    found = problems(tmp_path, change)
+    only(found, f"`human_reward` at line {line}: ")
+    assert found[0]["what"].count("line") == 1
