@@ -78,8 +78,8 @@ def _change(brief: Brief, rng: random.Random) -> Change:
     studies = {study.candidate.id: parse(study.candidate.source) for study in brief.parents}
     parents = [genome for genome in studies.values() if genome and genome.terms]
     if brief.operator in ("draft", "baseline") or not parents:
-        # The first of a generation is the textbook's reward; the others vary it.
-        plain = brief.candidate_id.endswith("-k0") and not brief.parents
+        # The very first candidate is the textbook's reward; all others vary it.
+        plain = brief.candidate_id == "g00-k0"
         return operators.draft(brief.lens, plain)
     return _apply(brief, operators, parents, rng)
 

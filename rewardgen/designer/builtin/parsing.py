@@ -97,18 +97,18 @@ class _Reader:
     def _factor(self, name: str, node: ast.expr) -> Factor:
         for shape in SHAPES:
             found: dict[str, ast.expr] = {}
-            if _match(_pattern(shape), node, found):
-                return Factor(name, shape, self._read(found), self._constants(name, shape, found))
+            reading = self._read(found) if _match(_pattern(shape), node, found) else None
+            if reading:
+                return Factor(name, shape, reading, self._constants(name, shape, found))
         raise _Foreign
 
-    def _read(self, found: Mapping[str, ast.expr]) -> Reading:
-        node = found[_X]
-        if not isinstance(node, ast.Name) or node.id not in self.readings:
-            raise _Foreign
-        before = found.get(_BEFORE)
-        if before is not None and not (isinstance(before, ast.Name) and before.id == f"prev_{node.id}"):
-            raise _Foreign
-        return self.readings[node.id]
+    def _read(self, found: Mapping[str, ast.expr]) -> Reading | None:
+        now, before = found[_X], found.get(_BEFORE)
+        if not isinstance(now, ast.Name):
+            return None
+        if before is not None and not (isinstance(before, ast.Name) and before.id == f"prev_{now.id}"):
+            return None
+        return self.readings.get(now.id)
 
     def _constants(self, name: str, shape: str, found: Mapping[str, ast.expr]) -> tuple[tuple[str, float], ...]:
         roles = SHAPES[shape].roles
