@@ -171,8 +171,10 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share between 0 and 1 as a whole percentage."""
-    return f"{100 * share:.0f} %"
+    """A share between 0 and 1 as a whole percentage, never rounded to none or all."""
+    if 0.0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
 
 
 def shares(parts: Mapping[str, float]) -> str:
@@ -218,6 +220,12 @@ def _action_ranges(card: TaskCard) -> str:
     return "; ".join(f"{name} {number(low)} to {number(high)}" for name, low, high in each)
 
 
+def _without_episodes(table: str) -> str:
+    """An analysis table without its last section, which is half of it, where two tables share a prompt."""
+    sections = table.strip().split("\n\n")
+    return "\n\n".join(each for each in sections if not each.startswith(("best episode", "a typical episode")))
+
+
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
@@ -234,6 +242,7 @@ _FILTERS: dict[str, Any] = {
     "batched": _batched,
     "ranges": _ranges,
     "action_ranges": _action_ranges,
+    "without_episodes": _without_episodes,
     "one_line": _one_line,
     "cell": _cell,
 }

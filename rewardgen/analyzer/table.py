@@ -12,6 +12,9 @@ from rewardgen.records import CandidateResult, ComponentPoint, EpisodeDigest, Ev
 MAX_COLUMNS = 6
 """Evaluations that are shown, the first and the last among them."""
 
+MAX_MOMENTS = 4
+"""Times at which an episode is shown; half of a prompt's numbers are these."""
+
 _WIDTH = 9
 
 
@@ -59,33 +62,36 @@ def _verdict_lines(study: Study, result: CandidateResult, parent: Study | None) 
 
 def _curve_lines(course: Course) -> list[str]:
     points = _thinned(course.curve)
-    name = _name_width(course)
+    width = _name_width(course)
     seeds = len(course.curves)
-    title = "during training" + (f", mean of {seeds} seeds" if seeds > 1 else "")
     return [
-        _row(title, name, [_thousands(point.env_steps) for point in points]),
-        _row("fitness", name, [number(point.fitness) for point in points]),
-        _row("success rate", name, [percent(point.success_rate) for point in points]),
-        _row("steps per episode", name, [number(point.episode_steps) for point in points]),
-        _row("reward per episode", name, [number(point.episode_return) for point in points]),
-        _row("reward per step", name, [number(_per_step(point)) for point in points]),
+        _row(
+            f"mean of {seeds} seeds" if seeds > 1 else "training steps",
+            width,
+            [_thousands(p.env_steps) for p in points],
+        ),
+        _row("fitness", width, _cells([point.fitness for point in points])),
+        _row("success rate", width, [percent(point.success_rate) for point in points]),
+        _row("steps per episode", width, _cells([point.episode_steps for point in points])),
+        _row("reward per episode", width, _cells([point.episode_return for point in points])),
+        _row("reward per step", width, _cells([_per_step(point) for point in points])),
     ]
 
 
 def _component_lines(course: Course) -> list[str]:
     columns = len(_thinned(course.curve))
-    name = _name_width(course)
-    head = _row("component, mean per step", name, [""] * columns) + "    share of |reward|  active    r"
-    legend = "(share: first to last; active: steps at which it is not ~0, at the end; r: correlation with fitness)"
-    return [head, *(_component_row(key, points, name) for key, points in course.components.items()), legend]
+    width = _name_width(course)
+    head = _row("component per step", width, []).ljust(width + columns * _WIDTH) + "    share %  active      r"
+    legend = "(share of the summed |components|, first to last; active: steps where it is not ~0; r: with fitness)"
+    return [head, *(_component_row(key, points, width) for key, points in course.components.items()), legend]
 
 
-def _component_row(key: str, points: Sequence[ComponentPoint], name: int) -> str:
-    means = _row(key, name, [number(point.mean) for point in _thinned(points)])
-    share = f"{percent(points[0].share)} to {percent(points[-1].share)}"
+def _component_row(key: str, points: Sequence[ComponentPoint], width: int) -> str:
+    means = _row(key, width, _cells([point.mean for point in _thinned(points)]))
+    share = f"{100 * points[0].share:.0f} to {100 * points[-1].share:.0f}"
     r = correlation(points)
     shown = "-" if r is None else f"{r:+.2f}"
-    return f"{means}    {share:<17}  {percent(points[-1].activation):>6}  {shown:>5}"
+    return f"{means}{share:>11}{percent(points[-1].activation):>8}{shown:>7}"
 
 
 def _ending_lines(course: Course) -> list[str]:
@@ -97,12 +103,13 @@ def _episode_lines(result: CandidateResult) -> list[str]:
     found = [digest for each in result.slices for digest in each.episodes]
     if not found:
         return []
+    legend = "(episodes: vectors by their norm, [components] per step, rows that are all 0 left out)"
     best, worst = max(found, key=lambda each: each.fitness), min(found, key=lambda each: each.fitness)
     if _alike(best, worst):
-        return _digest_lines("a typical episode (best and worst are alike)", best)
+        return [*_digest_lines("a typical episode (best and worst are alike)", best), legend]
     middle = sorted((each for each in found if each.rank == "median"), key=lambda each: each.fitness)
     median = [_headline("median episode", middle[len(middle) // 2])] if middle else []
-    return [*_digest_lines("best episode", best), *median, *_digest_lines("worst episode", worst)]
+    return [*_digest_lines("best episode", best), *median, *_digest_lines("worst episode", worst), legend]
 
 
 def _alike(best: EpisodeDigest, worst: EpisodeDigest) -> bool:
@@ -111,13 +118,16 @@ def _alike(best: EpisodeDigest, worst: EpisodeDigest) -> bool:
 
 
 def _digest_lines(title: str, digest: EpisodeDigest) -> list[str]:
-    rows = {**digest.variables, **{f"{name} (component)": values for name, values in digest.components.items()}}
-    name = max(map(len, rows), default=0) + 2
-    times = _row("  at time [s]", name + 2, [number(time) for time in digest.times_s])
+    rows = {**digest.variables, **{f"[{name}]": values for name, values in digest.components.items()}}
+    width = max([*map(len, rows), 9]) + 3
     return [
         _headline(title, digest),
-        times,
-        *(_row(f"  {key}", name + 2, [number(value) for value in values]) for key, values in rows.items()),
+        _row("  time [s]", width, [number(time) for time in _thinned(digest.times_s, MAX_MOMENTS)]),
+        *(
+            _row(f"  {key}", width, _cells(_thinned(values, MAX_MOMENTS)))
+            for key, values in rows.items()
+            if any(values)
+        ),
     ]
 
 
@@ -130,8 +140,22 @@ def _row(title: str, width: int, cells: Sequence[str]) -> str:
     return title.ljust(width) + "".join(cell.rjust(_WIDTH) for cell in cells).rstrip()
 
 
+def _cells(values: Sequence[float]) -> list[str]:
+    """A row with as many decimals as its largest value needs for three digits."""
+    scale = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    if not 1e-6 < scale < 1e6:
+        return [number(value) for value in values]
+    decimals = max(0, 2 - math.floor(math.log10(scale)))
+    return [_fixed(value, decimals) for value in values]
+
+
+def _fixed(value: float, decimals: int) -> str:
+    text = f"{value:.{decimals}f}"
+    return text if float(text) else "0"
+
+
 def _name_width(course: Course) -> int:
-    return max(32, *(len(name) + 1 for name in course.components)) if course.components else 32
+    return max(18, *map(len, course.components), 0) + 1
 
 
 def _per_step(point: EvaluationPoint) -> float:
@@ -142,7 +166,7 @@ def _thousands(steps: int) -> str:
     return f"{steps / 1000:.0f}k" if steps >= 1000 else str(steps)
 
 
-def _thinned(points: Sequence) -> list:
+def _thinned(points: Sequence, most: int = MAX_COLUMNS) -> list:
     last = len(points) - 1
-    count = min(len(points), MAX_COLUMNS)
+    count = min(len(points), most)
     return [points[round(index * last / max(count - 1, 1))] for index in range(count)]
