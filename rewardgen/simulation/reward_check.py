@@ -17,6 +17,8 @@ from rewardgen.simulation.contract import Problem
 from rewardgen.simulation.episodes import Recording
 from rewardgen.task import Task
 
+_PLACE = re.compile(r"^line \d+[,:] ")
+
 
 def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Problem]:
     """What is wrong with `human_reward` and `sparse_reward`, if the task has them.
@@ -64,4 +66,4 @@ def _program_problems(name: Baseline, program: BaselineProgram, inputs: dict[str
 def _told(name: Baseline, program: BaselineProgram, line: int | None, message: str, hint: str) -> Problem:
     """The problem with the line of the task file, in place of the line within the program."""
     where = f" at line {program.first_line + line - 1}" if line else ""
-    return Problem(f"`{name}`{where}: {re.sub(r'^line \d+[,:] ', '', message)}", hint or "mend it in the task file")
+    return Problem(f"`{name}`{where}: {_PLACE.sub('', message)}", hint or "mend it in the task file")
