@@ -24,10 +24,11 @@ from rewardgen.task import Task
 from rewardgen.training import digests
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.learner import Learner
+from rewardgen.training.names import policy_names
 from rewardgen.training.networks import Sizes
 from rewardgen.training.policy_file import StackedPolicy
 from rewardgen.training.rewards import Rewards
-from rewardgen.training.rollout import Collector
+from rewardgen.training.rollout import Collector, SpreadWorlds
 from rewardgen.training.seeding import derive_seed, slice_generators
 
 Report = Callable[[dict[str, Any]], None]
@@ -68,12 +69,6 @@ class _Log:
         )
 
 
-def policy_names(spec: SliceSpec) -> tuple[str, str]:
-    """Names of a slice's policy files: the final one, and the one of the evaluation phase before."""
-    stem = f"{spec.candidate_id}-s{spec.seed}"
-    return f"{stem}.npz", f"{stem}-prev.npz"
-
-
 def evaluation_updates(updates: int, phases: int) -> list[int]:
     """After which updates (from 1) to evaluate: evenly spread, the last one at the end.
 
@@ -103,8 +98,8 @@ class SliceBatch:
         self._env_steps = 0
         specs = [log.spec for log in self._logs]
         seeds = [spec.seed for spec in specs]
-        worlds = _worlds(task, seeds, "training", job.settings.num_worlds)
-        self._evaluation_worlds = _worlds(task, seeds, "evaluation", job.settings.evaluation_worlds)
+        worlds = SpreadWorlds(task, _derived(seeds, "training"), job.settings.num_worlds)
+        self._evaluation_worlds = Worlds(task, _derived(seeds, "evaluation"), job.settings.evaluation_worlds)
         self._rewards = Rewards(job.rewards, specs, input_names(task))
         sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
         self._learner = Learner(sizes, seeds, job.settings)
@@ -187,5 +182,5 @@ def input_names(task: Task) -> set[str]:
     return names | {f"prev_{name}" for name in names}
 
 
-def _worlds(task: Task, seeds: list[int], purpose: str, number: int) -> Worlds:
-    return Worlds(task, [derive_seed(seed, purpose) for seed in seeds], number)
+def _derived(seeds: list[int], purpose: str) -> list[int]:
+    return [derive_seed(seed, purpose) for seed in seeds]

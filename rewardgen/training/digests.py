@@ -140,7 +140,7 @@ def _digest(found: SliceEvaluation, rank: Literal["best", "median", "worst"], ep
         success=bool(found.success[episode]),
         steps=last + 1,
         ending=found.endings[episode],
-        times_s=tuple(((steps + 1) * found.control_step_s).tolist()),
+        times_s=tuple(round((step + 1) * found.control_step_s, 6) for step in steps.tolist()),
         variables={name: _readings(value[steps, episode]) for name, value in found.variables.items()},
         components={name: _readings(value[steps, episode]) for name, value in found.components.items()},
     )

@@ -12,8 +12,9 @@ from rewardgen.errors import RunFolderError
 from rewardgen.records import SliceSpec, TrainJob
 from rewardgen.simulation.worlds import Worlds
 from rewardgen.task import Task, load_task
-from rewardgen.training.batch import Report, SliceBatch, policy_names
+from rewardgen.training.batch import Report, SliceBatch
 from rewardgen.training.evaluation import evaluate
+from rewardgen.training.names import policy_names
 from rewardgen.training.networks import Sizes
 from rewardgen.training.policy_file import SavedPolicy, load_policy, stack_policies
 from rewardgen.training.seeding import derive_seed

@@ -77,7 +77,7 @@ class ActorCritic:
         for layer in range(last + 1):
             rows = torch.baddbmm(parameters[f"{network}.{layer}.bias"], rows, parameters[f"{network}.{layer}.weight"])
             if layer < last:
-                rows = torch.nn.functional.elu(rows)
+                rows = torch.tanh(rows)
         return rows
 
 

@@ -28,8 +28,8 @@ class RunningMoments:
     @classmethod
     def zeros(cls, slices: int, size: int) -> RunningMoments:
         """Moments that have seen nothing: mean 0, variance 1."""
-        make = dict(dtype=torch.float64)
-        return cls(torch.zeros(slices, size, **make), torch.ones(slices, size, **make), torch.zeros(slices, 1, **make))
+        mean = torch.zeros(slices, size, dtype=torch.float64)
+        return cls(mean, torch.ones_like(mean), torch.zeros(slices, 1, dtype=torch.float64))
 
     def update(self, rows: Tensor) -> None:
         """Take in a batch of vectors (S, B, D)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -92,7 +92,9 @@ class StackedPolicy:
             RunFolderError: It cannot be written.
         """
         moments, sizes = self._normaliser.moments, self._networks.sizes
-        arrays = {f"parameter/{name}": value[index] for name, value in self._networks.parameters().items()}
+        arrays: dict[str, Any] = {
+            f"parameter/{name}": value[index] for name, value in self._networks.parameters().items()
+        }
         arrays |= {"normaliser/mean": moments.mean[index], "normaliser/variance": moments.variance[index]}
         arrays |= {"action/low": self._low[index, 0], "action/high": self._high[index, 0]}
         content = io.BytesIO()
