@@ -120,7 +120,7 @@ def _sandbox() -> list[Check]:
     """The limits that are in force, tried on live workers, then what is not in force."""
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
         held = [
-            Check(f"sandbox: {each.name}", "ok", each.detail)
+            Check(f"sandbox: {each.name}", "ok", f"held when it was tried: {each.detail}")
             if each.held
             else Check(f"sandbox: {each.name}", "fail", each.detail, "do not run rewards that you have not read")
             for each in check_limits(Path(scratch))

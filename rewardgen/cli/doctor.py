@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.table import Table
 from rich.text import Text
 
 from rewardgen import doctor as checks
@@ -37,11 +38,10 @@ def doctor(
     return 1 if failed else 0
 
 
-def _report(found: Sequence[Check]) -> Text:
-    width = max(len(each.name) for each in found)
-    text = Text()
+def _report(found: Sequence[Check]) -> Table:
+    table = Table.grid(padding=(0, 2))
     for each in found:
-        text.append(each.state.ljust(6), _STYLES[each.state]).append(each.name.ljust(width + 2)).append(each.detail)
-        text.append(f"\n{' ' * 6}hint: {each.hint}" if each.hint else "", "dim").append("\n")
-    text.rstrip()
-    return text
+        text = Text(each.detail)
+        text.append(f"\nhint: {each.hint}" if each.hint else "", "dim")
+        table.add_row(Text(each.state, _STYLES[each.state]), Text(each.name, no_wrap=True), text)
+    return table

@@ -37,6 +37,7 @@ def row_line(row: Row) -> Text:
     line.append(row.operator.ljust(_OPERATOR))
     line.append(_status(row).ljust(_STATUS), STYLES[row.status])
     if row.has_ended_badly or row.status == "repairing":
+        line.right_crop(_STATUS - len("repairing "))
         return line.append(row.reason)
     line.append(_right(with_spread(row.fitness, row.spread), _FITNESS), "bold" if row.best else "")
     line.append(_right(percent(row.success_rate), _SUCCESS))

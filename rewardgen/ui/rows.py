@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from rewardgen.history import History, Phase
-from rewardgen.records import CandidateResult, SliceFailure, Study, Verdict
+from rewardgen.records import CandidateResult, SliceFailure, SliceResult, Study, Verdict
 from rewardgen.ui.format import first_line
 
 Status = Literal["designing", "checking", "repairing", "rejected", "waiting", "training", "trained", "failed"]
@@ -93,7 +93,7 @@ def rejection(verdict: Verdict) -> str:
 def failure_text(failure: SliceFailure) -> str:
     """Why a training failed, in one line."""
     at = f" at step {failure.env_steps}" if failure.env_steps else ""
-    return f"{failure.kind}{at}: {failure.message}"
+    return f"{failure.message} ({failure.kind}{at})"
 
 
 def _final_row(history: History, id: str, live: Live) -> Row:
@@ -104,32 +104,34 @@ def _final_row(history: History, id: str, live: Live) -> Row:
 
 def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
     seeds = history.search_seeds if phase == "search" else history.final_seeds
-    slices = tuple(each for seed in seeds if (each := history.trained.get((phase, row.id, seed))))
-    result = CandidateResult(candidate_id=row.id, slices=slices)
+    slices = {seed: each for seed in seeds if (each := history.trained.get((phase, row.id, seed)))}
+    result = CandidateResult(candidate_id=row.id, slices=tuple(slices.values()))
     if failure := result.failure:
         return row._replace(status="failed", reason=failure_text(failure))
-    if slices and len(slices) == len(seeds):
-        return row._replace(
-            status="trained",
-            progress=1.0,
-            fitness=result.fitness,
-            spread=result.fitness_spread,
-            success_rate=result.success_rate,
-        )
-    messages = [live[phase, row.id, seed] for seed in seeds if (phase, row.id, seed) in live]
-    return _progressing(row, messages, len(slices), len(seeds), history) if messages or slices else row
-
-
-def _progressing(row: Row, messages: Sequence[Mapping[str, Any]], done: int, seeds: int, history: History) -> Row:
-    total = history.training.env_steps if history.training else 0
-    shares = [min(1.0, each["env_steps"] / total) for each in messages] if total else []
-    progress = max(sum(shares), done) / seeds
+    known = [_known(slices.get(seed), live.get((phase, row.id, seed)), history) for seed in seeds]
+    progress = sum(share for share, _, _ in known) / max(1, len(known))
+    if progress == 0:
+        return row
+    done = len(slices) == len(seeds)
     return row._replace(
-        status="training",
+        status="trained" if done else "training",
         progress=progress,
-        fitness=_mean([each.get("fitness") for each in messages]),
-        success_rate=_mean([each.get("success_rate") for each in messages]),
+        fitness=_mean([fitness for _, fitness, _ in known]),
+        spread=result.fitness_spread if done else 0.0,
+        success_rate=_mean([success for _, _, success in known]),
     )
+
+
+def _known(
+    result: SliceResult | None, message: Mapping[str, Any] | None, history: History
+) -> tuple[float, float | None, float | None]:
+    """Of one seed: the share of its training done, its fitness and its success rate."""
+    if result is not None:
+        return 1.0, result.final_fitness, result.final_success_rate
+    if message is None or history.training is None:
+        return 0.0, None, None
+    share = min(1.0, message["env_steps"] / history.training.env_steps)
+    return share, message.get("fitness"), message.get("success_rate")
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

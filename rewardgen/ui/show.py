@@ -69,7 +69,8 @@ def candidate_page(history: History, study: Study) -> RenderableType:
     candidate = study.candidate
     row = search_rows(history, [candidate.id], {})[0]
     parts: list[RenderableType] = [row_line(row._replace(reason=""))]
-    parts += _section(f"Why it {row.status}", Text(row.reason)) if row.status == "failed" else []
+    if row.has_ended_badly and study.verdict.accepted:
+        parts += _section(f"Why it {'failed' if row.status == 'failed' else 'was rejected'}", Text(row.reason))
     for name, text in (("Idea", candidate.diagnosis), ("Prediction", candidate.prediction)):
         parts += _section(name, Text(text.strip())) if text else []
     parts += _section("Lineage", lineage_text(history, candidate.id)) if candidate.parents else []

@@ -1,0 +1,89 @@
+import pytest
+
+from rewardgen.ui.rows import final_rows, search_rows
+from rewardgen.ui.view import view
+from tests.ui.story import events, until
+
+
+def rows(history, live=()):
+    return {row.id: row for row in search_rows(history, history.ids(), dict(live))}
+
+
+def evaluation(env_steps, fitness=1.0):
+    return {"env_steps": env_steps, "fitness": fitness, "success_rate": 0.25}
+
+
+def test_a_candidate_is_designing_until_its_reply_is_in_and_then_checking():
+    found = rows(until("designed", 3))
+    assert [found[f"g00-k{number}"].status for number in range(1, 6)] == ["checking"] * 3 + ["designing"] * 2
+
+
+def test_a_rejected_candidate_shows_the_gate_the_reason_and_the_line():
+    row = rows(until("finished"))["g00-k5"]
+    assert row.status == "rejected"
+    assert row.reason == "duplicate: the same program as g00-k1, but for names, comments and layout"
+
+
+def test_a_rejected_candidate_is_repairing_until_its_generation_goes_on_to_training():
+    before = until("reviewed", 5)
+    assert rows(before)["g00-k2"].status == "repairing"
+    assert rows(before)["g00-k2"].reason == "language: `import os` is not allowed (line 1)"
+    training = {("search", "g00-k1", 0): evaluation(1000)}
+    assert rows(before, training)["g00-k2"].status == "rejected"
+
+
+def test_a_duplicate_and_a_reply_without_code_are_never_repairing():
+    found = rows(until("reviewed", 7))
+    assert (found["g00-k4"].status, found["g00-k4"].reason) == ("rejected", "the reply holds no code")
+    assert found["g00-k5"].status == "rejected"
+
+
+def test_training_progress_is_the_mean_over_seeds():
+    live = {("search", "g00-k1", 0): evaluation(300_000, 4.0), ("search", "g00-k1", 1): evaluation(150_000, 2.0)}
+    row = rows(until("reviewed", 7), live)["g00-k1"]
+    assert (row.status, row.progress, row.fitness, row.success_rate) == ("training", 0.75, 3.0, 0.25)
+
+
+def test_a_finished_seed_counts_without_a_message():
+    assert rows(until("trained", 1))["g00-k1"].progress == 0.5
+
+
+def test_one_failed_seed_fails_the_candidate_at_once_and_leaves_no_fitness():
+    row = rows(until("trained", 6))["g00-k3"]
+    assert (row.status, row.fitness) == ("failed", None)
+    assert row.reason == "component `upright` is nan (non-finite at step 81920)"
+
+
+def test_the_best_of_the_whole_run_is_marked_and_no_other():
+    assert [id for id, row in rows(until("generation-started", 2)).items() if row.best] == ["g00-k2"]
+    assert [id for id, row in rows(until("finished")).items() if row.best] == ["g01-k5"]
+
+
+def test_finals_show_baselines_too_and_mark_the_chosen():
+    found = final_rows(until("finished"), {})
+    assert [(row.id, row.operator, row.best) for row in found] == [
+        ("g01-k5", "explore", True),
+        ("g01-k4", "crossover", False),
+        ("human", "baseline", False),
+        ("sparse", "baseline", False),
+    ]
+
+
+def test_the_remaining_time_shrinks_to_nothing_while_the_run_goes_on():
+    remaining = [view(until("trained", number), {}).remaining_s for number in (4, 9, 18, 25)]
+    assert None not in remaining
+    assert remaining == sorted(remaining, reverse=True)
+
+
+def test_no_remaining_time_is_told_before_anything_was_trained_or_after_the_end():
+    assert view(until("designed", 3), {}).remaining_s is None
+    assert view(until("finished"), {}).remaining_s is None
+
+
+@pytest.mark.parametrize("number", range(1, 70))
+def test_there_is_a_view_at_every_moment_of_a_run(number):
+    from rewardgen.history import History
+
+    told = events()
+    shown = view(History(told[: min(number, len(told))]), {})
+    assert shown.stage

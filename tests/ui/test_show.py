@@ -1,0 +1,101 @@
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from rewardgen.ui.lineage import lineage, parent_diff
+from rewardgen.ui.show import baseline_page, candidate_page, run_page
+from tests.ui.story import until
+
+
+def page(renderable, width=100, **options):
+    console = Console(width=width, file=io.StringIO(), markup=False, highlight=False, **options)
+    console.print(renderable)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def candidate(id, **options):
+    history = until("finished")
+    study = history.study(id)
+    assert study is not None
+    return page(candidate_page(history, study), **options)
+
+
+def test_a_run_page_holds_every_candidate_the_closing_table_and_the_lineage():
+    text = page(run_page(until("finished"), "finished"))
+    assert all(f"g0{generation}-k{number}" in text for generation in (0, 1) for number in range(1, 6))
+    assert re.search(r"★ g01-k5 +1655 +\[1610, 1700\] +83 % +0\.86 +3", text)
+    assert re.search(r"human +1850", text)
+    assert re.search(r"sparse +465", text)
+    assert "It does not beat the human reward" in text.replace("\n", " ")
+
+
+def test_a_run_page_without_finals_says_where_the_run_is():
+    text = page(run_page(until("trained", 5), "interrupted"))
+    assert "interrupted" in text
+    assert "generation g00 (1 of at most 2)" in text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_line_of_a_page_is_wider_than_the_terminal(width):
+    history = until("finished")
+    pages = [page(run_page(history, "finished"), width)]
+    pages += [candidate(id, width=width) for id in history.ids()]
+    assert max(len(line) for text in pages for line in text.splitlines()) <= width
+
+
+def test_a_repaired_candidate_shows_what_was_wrong_and_how_it_was_mended():
+    text = candidate("g00-k2")
+    assert "reject language/import, line 1: `import os` is not allowed" in text
+    assert "hint: `torch` and `math` are in scope already; remove the import" in text
+    assert "-import os" in text
+    assert "The torso leans back to brake before each hop." in text
+
+
+def test_a_failed_candidate_shows_the_step_and_the_reason():
+    text = candidate("g00-k3")
+    assert "Why it failed" in text
+    assert "component `upright` is nan (non-finite at step 81920)" in text
+
+
+def test_a_rejected_candidate_shows_its_findings_with_hints():
+    text = candidate("g00-k5")
+    assert "Why it was rejected" in text
+    assert "hint: see g00-k1 for its result" in text
+
+
+def test_a_reply_without_code_still_has_a_page():
+    assert "the reply holds no code" in candidate("g00-k4")
+
+
+def test_a_child_shows_its_parents_and_the_change_from_the_first():
+    text = candidate("g01-k4")
+    assert "g01-k4 crossover of g00-k2 and g00-k1" in text
+    assert "-    speed = speed_weight * forward_velocity.clamp(-1.0, 4.0)" in text
+    assert "+    speed = speed_weight * forward_velocity.clamp(-1.0, 7.5)" in text
+
+
+def test_code_is_highlighted_on_a_colour_terminal_only(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert re.search(r"\x1b\[\d+m\S*def", candidate("g00-k1", force_terminal=True, color_system="standard"))
+    assert "\x1b" not in candidate("g00-k1")
+
+
+def test_the_lineage_names_each_ancestor_once_nearest_first():
+    history = until("finished")
+    assert [each.id for each in lineage(history, "g01-k4")] == ["g01-k4", "g00-k2", "g00-k1"]
+    assert [each.depth for each in lineage(history, "g01-k4")] == [0, 1, 1]
+
+
+def test_a_draft_has_no_change_to_show():
+    history = until("finished")
+    study = history.study("g00-k1")
+    assert study is not None
+    assert parent_diff(history, study) == ""
+
+
+def test_a_baseline_has_a_page_with_its_code_and_result():
+    text = page(baseline_page(until("finished"), "human"))
+    assert "1850 ± 26" in text
+    assert "def compute_reward" in text
