@@ -69,7 +69,7 @@ def _source(config: RunConfig, folder: RunFolder) -> LLM:
         return MailboxLLM(Path(rest).expanduser(), timeout_s=MAILBOX_PATIENCE * config.call_timeout_s)
     if separator and scheme == "replay":
         return ReplayLLM(find_run(rest, folder.path.parent).calls)
-    if close := _misspelt(scheme, separator, rest):
+    if separator and not config.api_base and (close := _misspelt(scheme)):
         raise UsageError(f"unknown kind of model `{scheme}:`", f"did you mean `{close}:{rest}`?")
     client = LiteLLMClient(
         config.model,
@@ -81,9 +81,9 @@ def _source(config: RunConfig, folder: RunFolder) -> LLM:
     return BudgetedLLM(client, Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls)))
 
 
-def _misspelt(scheme: str, separator: str, rest: str) -> str | None:
-    """The scheme that was meant. LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`."""
-    return nearest(scheme, SCHEMES) if separator and rest and "/" not in scheme else None
+def _misspelt(scheme: str) -> str | None:
+    """The scheme that was meant, if any: LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`."""
+    return nearest(scheme, SCHEMES) if "/" not in scheme else None
 
 
 def _transcript(folder: RunFolder, label: str) -> Path:

@@ -1,0 +1,98 @@
+import json
+
+import pytest
+
+from rewardgen.errors import CredentialsError, ModelError, RunFolderError
+from rewardgen.llm.archive import ArchivedLLM, archived_usage, read_archive
+from rewardgen.llm.litellm_client import LiteLLMClient
+from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.retry import RetryingLLM
+from rewardgen.records import Usage
+from rewardgen.testing.scripted import ScriptedLLM
+from rewardgen.testing.server import Answer, ChatServer
+from tests.llm.requests import ask, ask_one, request
+
+
+def test_answered_call_is_answered_from_the_archive(tmp_path):
+    with ChatServer(Answer("first")) as server:
+        client = LiteLLMClient("openai/gpt-4o-mini", api_base=server.api_base)
+        first = ask_one(ArchivedLLM(client, tmp_path))
+        again = ask_one(ArchivedLLM(client, tmp_path))
+    assert len(server.bodies) == 1
+    assert again == first
+
+
+def test_resumed_run_calls_only_for_what_was_not_answered(tmp_path):
+    calls = [request(f"g00-k{number}/designer/draft") for number in range(6)]
+    with ChatServer(lambda number, _: Answer(f"reply {number}")) as server:
+        client = LiteLLMClient("local", api_base=server.api_base)
+        before = ask(ArchivedLLM(client, tmp_path), *calls[:4])
+        after = ask(ArchivedLLM(client, tmp_path), *calls)
+    assert len(server.bodies) == 6
+    assert after[:4] == before
+
+
+def test_changed_prompt_is_another_call(tmp_path):
+    llm = ScriptedLLM("x")
+    for content in ("one prompt", "another prompt"):
+        ask_one(ArchivedLLM(llm, tmp_path), request(content=content))
+    assert len(llm.requests) == 2
+    assert len(read_archive(tmp_path)) == 2
+
+
+def test_usage_counts_every_call_once_over_all_sessions(tmp_path):
+    llm = ScriptedLLM("x", Usage(prompt_tokens=10, completion_tokens=5, cost_usd=0.01, calls=1))
+    first = ArchivedLLM(llm, tmp_path)
+    ask(first, request("a"), request("b"))
+    second = ArchivedLLM(llm, tmp_path)
+    ask(second, request("a"), request("b"), request("c"))
+    assert second.usage() == archived_usage(tmp_path)
+    assert (second.usage().tokens, second.usage().calls) == (45, 3)
+    assert second.usage().cost_usd == pytest.approx(0.03)
+
+
+def test_failed_attempts_are_kept_apart_and_their_usage_counts(tmp_path):
+    faults = [Answer(text=None, prompt_tokens=70, completion_tokens=30), Answer("oops", status=500)]
+    with ChatServer(lambda number, _: (*faults, Answer("fine"))[number]) as server:
+        archive = ArchivedLLM(LiteLLMClient("local", api_base=server.api_base), tmp_path)
+        assert ask_one(RetryingLLM(archive, first_wait_s=0.01)).text == "fine"
+    kept = read_archive(tmp_path)
+    assert [bool(each.failure) for each in kept] == [True, True, False]
+    assert "empty reply" in kept[0].failure
+    assert archive.usage().tokens == server.served.tokens == 250
+
+
+def test_failed_call_is_made_again_by_a_resumed_run(tmp_path):
+    with pytest.raises(CallFailed):
+        ask_one(ArchivedLLM(ScriptedLLM(CallFailed("timed out")), tmp_path))
+    assert ask_one(ArchivedLLM(ScriptedLLM("fine"), tmp_path)).text == "fine"
+
+
+def test_refused_request_is_kept_and_a_refused_key_is_not(tmp_path):
+    for error in (ModelError("will not accept it"), CredentialsError("refused")):
+        with pytest.raises(type(error)):
+            ask_one(ArchivedLLM(ScriptedLLM(error), tmp_path))
+    assert [each.failure for each in read_archive(tmp_path)] == ["will not accept it"]
+
+
+def test_conversation_can_be_read_with_what_it_took(tmp_path):
+    llm = ScriptedLLM("a reward")
+    ask_one(
+        ArchivedLLM(llm, tmp_path / "llm", lambda label: tmp_path / f"{label}.md"), request("g00-k0/designer/draft")
+    )
+    text = (tmp_path / "g00-k0" / "designer" / "draft.md").read_text()
+    positions = [
+        text.index(each) for each in ("You write rewards.", "hello", "a reward", "100 prompt and 50 completion")
+    ]
+    assert positions == sorted(positions)
+
+
+def test_damaged_archive_says_which_file_to_delete(tmp_path):
+    llm = ArchivedLLM(ScriptedLLM("x"), tmp_path)
+    ask_one(llm)
+    path = next(tmp_path.glob("*.json"))
+    path.write_text(json.dumps({"request": 3}))
+    with pytest.raises(RunFolderError) as caught:
+        ask_one(llm)
+    assert path.name in caught.value.message
+    assert "delete" in caught.value.hint

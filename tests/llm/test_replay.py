@@ -1,0 +1,62 @@
+import pytest
+
+from rewardgen.errors import ModelError, RunFolderError
+from rewardgen.llm.archive import ArchivedLLM
+from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.replay import ReplayLLM
+from rewardgen.records import Usage
+from rewardgen.testing.scripted import ScriptedLLM
+from tests.llm.requests import ask, ask_one, request
+
+
+def recorded(folder, *requests, answer=lambda request: f"reply to {request.label}"):
+    ask(ArchivedLLM(ScriptedLLM(answer), folder), *requests)
+    return ReplayLLM(folder)
+
+
+def test_recorded_request_gets_its_reply_at_no_cost(tmp_path):
+    replay = recorded(tmp_path, request("a"), request("b"))
+    assert [reply.text for reply in ask(replay, request("b"), request("a"))] == ["reply to b", "reply to a"]
+    assert ask_one(replay, request("a")).usage == Usage()
+
+
+def test_call_that_failed_when_recorded_fails_again(tmp_path):
+    replay = recorded(tmp_path, request("a"), answer=CallFailed("timed out"))
+    with pytest.raises(CallFailed) as caught:
+        ask_one(replay, request("a"))
+    assert "timed out" in caught.value.message
+    assert not caught.value.transient
+
+
+def test_attempt_that_failed_before_a_reply_does_not_matter(tmp_path):
+    recorded(tmp_path, request("a"), answer=CallFailed("timed out"))
+    assert ask_one(recorded(tmp_path, request("a")), request("a")).text == "reply to a"
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"content": "same\nnew line"}, "message 2 (user), line 2: was `old line`, is `new line`"),
+        ({"content": "same\nold line\nmore"}, "message 2 (user), line 3: was ``, is `more`"),
+        ({"content": "same\nold line", "temperature": 0.5}, "temperature was 1.0, is 0.5"),
+    ],
+)
+def test_request_that_differs_fails_with_the_first_place(tmp_path, changes, place):
+    replay = recorded(tmp_path, request("a", content="same\nold line"))
+    with pytest.raises(ModelError) as caught:
+        ask_one(replay, request("a", **changes))
+    assert "`a`" in caught.value.message
+    assert place in caught.value.message
+
+
+def test_unknown_label_fails_with_the_nearest_one(tmp_path):
+    replay = recorded(tmp_path, request("g00-k1/designer/draft"))
+    with pytest.raises(ModelError) as caught:
+        ask_one(replay, request("g00-k7/designer/draft"))
+    assert "g00-k7/designer/draft" in caught.value.message
+    assert "g00-k1/designer/draft" in caught.value.hint
+
+
+def test_run_without_calls_cannot_be_replayed(tmp_path):
+    with pytest.raises(RunFolderError):
+        ReplayLLM(tmp_path)
