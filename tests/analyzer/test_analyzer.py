@@ -1,0 +1,169 @@
+import asyncio
+
+import pytest
+
+from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.errors import CredentialsError
+from rewardgen.llm.protocol import CallFailed
+from rewardgen.records import Candidate, CandidateResult, Finding, Study, Verdict
+from rewardgen.testing.scripted import ScriptedLLM
+from tests.analyzer.trained import SOUND, curve, digest, trained
+from tests.builders import card, failed_slice, study
+
+
+def table(parents=(), **changes):
+    return Analyzer(None).study(trained(**changes), parents, card()).table
+
+
+def row(text, start):
+    """The words of the first line that begins with something."""
+    return next(line for line in text.splitlines() if line.strip().startswith(start)).split()
+
+
+def test_fitness_is_shown_by_seed_with_its_spread():
+    assert table(fitness=(0.8, 1.0)).startswith("fitness 0.9 ± 0.1 (by seed: 0.8, 1); success 50 %")
+
+
+@pytest.mark.parametrize(
+    ("own", "of_parent", "words"),
+    [
+        ((1.0, 1.02), (0.5, 0.52), "parent g00-k1 has 0.51: +0.5, beyond noise"),
+        ((0.9, 1.3), (0.6, 1.4), "+0.1, within noise"),
+        ((0.4, 0.42), (0.5, 0.52), "-0.1, beyond noise"),
+        ((1.0,), (0.5,), "one seed only, so it may be noise"),
+    ],
+)
+def test_fitness_is_compared_with_the_parent_in_the_light_of_the_noise(own, of_parent, words):
+    analysis = Analyzer(None).study(trained(fitness=own), [study("g00-k1", *of_parent)], card())
+    assert words in analysis.table
+    assert analysis.fitness_delta == pytest.approx(sum(own) / len(own) - sum(of_parent) / len(of_parent))
+
+
+def test_best_of_two_parents_is_compared_with():
+    analysis = Analyzer(None).study(trained(fitness=(1.0, 1.0)), [study("g00-k1", 0.2), study("g00-k2", 0.7)], card())
+    assert analysis.fitness_delta == pytest.approx(0.3)
+    assert "parent g00-k2" in analysis.table
+
+
+def test_parent_without_fitness_is_not_compared_with():
+    analysis = Analyzer(None).study(trained(), [study("g00-k1")], card())
+    assert analysis.fitness_delta is None
+    assert "parent" not in analysis.table
+
+
+def test_curve_is_the_mean_over_seeds_at_a_few_points():
+    curves = [curve(fitness=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0)), curve(fitness=(0.2, 0.4, 0.6, 0.8, 1.0, 1.2))]
+    text = table(curves=curves)
+    assert row(text, "mean of 2 seeds")[4:] == ["10k", "20k", "30k", "40k", "50k", "60k"]
+    assert [float(value) for value in row(text.split("\n", 1)[1], "fitness")[1:]] == [0.1, 0.3, 0.5, 0.7, 0.9, 1.1]
+
+
+def test_long_curves_keep_their_first_and_last_point():
+    long = curve(fitness=tuple(float(i) for i in range(20)), ret=tuple(float(i) for i in range(20)))
+    components = {"progress": {"mean": tuple(i / 10 for i in range(20))}}
+    text = table(curves=long, components=components)
+    values = row(text, "progress")[1:7]
+    assert (float(values[0]), float(values[-1])) == (0.0, 1.9)
+
+
+def test_component_has_its_share_activation_and_correlation():
+    shares = (0.9, 0.7, 0.6, 0.4, 0.3, 0.2)
+    components = SOUND | {"upright": {"share": shares, "activation": 0.4, "r": (None, None, None, 0.2, 0.4, 0.6)}}
+    assert row(table(components=components), "upright")[-6:] == ["90", "to", "20", "40", "%", "+0.40"]
+
+
+def test_correlation_known_at_one_evaluation_only_is_left_open():
+    components = {"upright": {"r": (None, None, None, None, None, 0.9)}}
+    assert row(table(components=components), "upright")[-1] == "-"
+
+
+def test_endings_are_shown_as_shares():
+    text = table(terminations={"left the track": 0.25, "time limit": 0.75})
+    assert "end by: time limit 75 %, left the track 25 %" in text
+
+
+def test_best_and_worst_episode_are_shown_over_time_and_the_median_in_a_line():
+    text = table()
+    assert "best episode: fitness 1, success, 100 steps, ended by time limit" in text
+    assert "worst episode: fitness 0.2, no success, 100 steps, ended by left the track" in text
+    assert text.count("median episode:") == 1
+    assert row(text, "position")[1:] == ["1.00", "0.20", "0.10", "0"]
+    assert "[progress]" in text
+
+
+def test_variables_that_stay_zero_are_left_out():
+    assert "unused" not in table()
+
+
+def test_episodes_that_are_alike_are_shown_once():
+    text = table(episodes=(digest(), digest("median", 0.99), digest("worst", 0.98)))
+    assert "a typical episode" in text and "worst episode" not in text
+
+
+def test_table_fits_a_terminal_of_a_hundred_columns():
+    components = SOUND | {"a_rather_long_name": {"mean": (-0.00123,) * 6}}
+    assert max(map(len, table(components=components).splitlines())) <= 100
+
+
+def test_seeds_of_different_length_are_averaged_up_to_the_shortest():
+    short = curve(fitness=(0.1, 0.2, 0.3), ret=(1.0, 2.0, 3.0))
+    assert row(table(curves=[short, curve()]), "mean of 2 seeds")[4:] == ["10k", "20k", "30k"]
+
+
+def test_failed_training_says_why():
+    result = CandidateResult(candidate_id="g01-k0", slices=(failed_slice("g01-k0"), failed_slice("g01-k0", 1)))
+    failed = trained().model_copy(update={"result": result})
+    analysis = Analyzer(None).study(failed, [study("g00-k1", 1.0)], card())
+    assert analysis.table.startswith("failed: non-finite at step 640: component `speed` is nan")
+    assert analysis.fitness_delta is None
+
+
+def test_rejected_candidate_says_why():
+    finding = Finding(gate="parse", detector="syntax", severity="reject", message="line 3: invalid syntax")
+    rejected = Study(
+        candidate=Candidate(id="g01-k0", generation=1, operator="edit"),
+        verdict=Verdict(candidate_id="g01-k0", findings=(finding,)),
+    )
+    assert "line 3: invalid syntax" in Analyzer(None).study(rejected, [], card()).table
+
+
+# The written diagnosis.
+
+
+def diagnose(answer, of=None):
+    llm = ScriptedLLM(answer)
+    one = of or trained()
+    analyzer = Analyzer(llm)
+    return asyncio.run(analyzer.diagnose(analyzer.study(one, [], card()), one, card())), llm
+
+
+def test_diagnosis_is_written_from_the_table():
+    analysis, llm = diagnose("CAUSE: too little progress.\n")
+    assert analysis.diagnosis == "CAUSE: too little progress."
+    assert llm.requests[0].label == "g01-k0/analyzer/diagnosis"
+    assert analysis.table.strip() in llm.requests[0].messages[-1].content
+
+
+def test_without_a_model_the_table_stands_alone():
+    analyzer = Analyzer(None)
+    analysis = analyzer.study(trained(), [], card())
+    assert asyncio.run(analyzer.diagnose(analysis, trained(), card())) == analysis
+
+
+def test_failed_training_is_not_worth_a_call():
+    failed = trained().model_copy(
+        update={"result": CandidateResult(candidate_id="g01-k0", slices=(failed_slice("g01-k0"),))}
+    )
+    _, llm = diagnose("x", of=failed)
+    assert llm.requests == []
+
+
+def test_failed_call_leaves_the_table_and_says_so():
+    analysis, _ = diagnose(CallFailed("timed out"))
+    assert analysis.diagnosis == ""
+    assert "There is no written diagnosis: timed out." in analysis.flags
+
+
+def test_refused_key_is_raised():
+    with pytest.raises(CredentialsError):
+        diagnose(CredentialsError("refused"))

@@ -1,0 +1,279 @@
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from rewardgen import prompts
+from rewardgen.errors import UsageError
+from rewardgen.prompts import analyzer_messages, designer_messages, number, percent, render, repair_messages
+from rewardgen.records import Analysis, Brief, Finding, Operator, PolicyProbe, TaskCard, Verdict
+from rewardgen.resources import shipped
+from rewardgen.reward.language import check_language
+from rewardgen.reward.signature import check_signature
+from rewardgen.reward.vocabulary import TOLERANCE_PARAMETERS
+from tests.builders import card, study
+
+MUTATIONS = [each for each in get_args(Operator) if each not in ("draft", "baseline")]
+
+CHARACTERS_PER_TOKEN = 3.8
+"""Measured on these prompts with GPT-4o's tokenizer."""
+
+
+def hopper() -> TaskCard:
+    """The card that was measured on the shipped hopper."""
+    return TaskCard.model_validate_json((Path(__file__).parent / "hopper_card.json").read_bytes())
+
+
+def parent(id="g00-k1", **changes):
+    analysis = Analysis(
+        candidate_id=id,
+        table="fitness 0.4\n\nspeed  0.1  0.2\n\nbest episode: fitness 0.6\n  time [s]  0  1\n",
+        flags=("`bonus` never fired.",),
+        diagnosis="CAUSE: the bonus is out of reach.",
+    )
+    warning = Finding(gate="probe", detector="cliff", severity="warn", message="`speed` jumps")
+    made = study(id, 0.4, 0.5, source=f"def compute_reward(speed):  # {id}\n    return {{'speed': speed}}\n", **changes)
+    return made.model_copy(update={"analysis": analysis, "verdict": Verdict(candidate_id=id, findings=(warning,))})
+
+
+def brief(operator="draft", **changes):
+    values = {"candidate_id": "g01-k0", "generation": 1, "operator": operator, "card": card()}
+    if operator not in ("draft", "baseline"):
+        values["parents"] = (parent(), parent("g00-k2")) if operator == "crossover" else (parent(),)
+    return Brief.model_validate(values | changes)
+
+
+def asked(operator="draft", **changes) -> str:
+    return designer_messages(brief(operator, **changes))[-1].content
+
+
+# Rendering.
+
+
+def test_missing_variable_is_an_error_that_names_it():
+    with pytest.raises(UsageError) as caught:
+        render("designer/draft", card=card(), goal="", failed_ideas=())
+    assert "`lens`" in caught.value.message
+
+
+def test_unknown_variable_is_an_error_with_the_nearest_one():
+    with pytest.raises(UsageError) as caught:
+        render("designer/draft", card=card(), goal="", failed_ideas=(), lens="", lense="")
+    assert "`lense`" in caught.value.message
+    assert "`lens`" in caught.value.hint
+
+
+def test_unknown_template_is_an_error_with_the_nearest_one():
+    with pytest.raises(UsageError) as caught:
+        render("designer/drafts")
+    assert "`designer/draft`" in caught.value.hint
+
+
+def test_misspelt_attribute_in_a_template_is_an_error(tmp_path, monkeypatch):
+    (tmp_path / "x.md.j2").write_text("{# version 1 #}\n{{ card.nmae }}")
+    monkeypatch.setattr(prompts, "shipped", lambda _: tmp_path)
+    for cached in (prompts._environment, prompts._variables):
+        cached.cache_clear()
+    try:
+        with pytest.raises(UsageError) as caught:
+            render("x", card=card())
+        assert "nmae" in caught.value.message
+    finally:
+        for cached in (prompts._environment, prompts._variables):
+            cached.cache_clear()
+
+
+def test_every_template_has_a_version_and_every_file_is_a_template():
+    versions = prompts.template_versions()
+    assert {"designer/system", "designer/draft", "designer/mutate", "analyzer/diagnosis"} <= versions.keys()
+    assert all(version >= 1 for version in versions.values())
+    files = [path for path in shipped("prompts").rglob("*") if path.is_file()]
+    assert len(files) == len(versions)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (-0.00731, "-0.00731"), (123456.0, "123456"), (1e-9, "1e-09"), (0.00015, "0.00015"), (2.0, "2")],
+)
+def test_numbers_are_short_and_without_needless_exponents(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0 %"), (0.001, "<1 %"), (0.5, "50 %"), (0.999, ">99 %"), (1.0, "100 %")]
+)
+def test_shares_never_round_to_none_or_all(share, text):
+    assert percent(share) == text
+
+
+# The system message.
+
+
+def system() -> str:
+    return designer_messages(brief())[0].content
+
+
+def test_example_in_the_contract_is_a_sound_reward():
+    source = re.findall(r"```python\n(def .*?)```", system(), re.DOTALL)[0]
+    assert check_language(source) == ()
+    assert check_signature(source, ("speed", "height", "action")) == ()
+
+
+def test_tolerance_is_described_with_the_parameters_that_it_has():
+    described = re.search(r"`tolerance\((.*?)\)`", system())
+    assert described
+    names = tuple(part.split("=")[0].strip() for part in described[1].split(","))
+    assert names == TOLERANCE_PARAMETERS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "while True: pass",
+        "a = speed.item()",
+        "a = speed.numpy()",
+        "speed[0] = 1.0",
+        "a = torch.rand(3)",
+        "a = self.x",
+        "a = [f for f in (lambda x: x,)]",
+    ],
+)
+def test_what_the_contract_calls_refused_is_refused(line):
+    source = f"def compute_reward(speed):\n    {line}\n    return {{'speed': speed}}\n"
+    assert check_language(source) != ()
+
+
+@pytest.mark.parametrize("setup", ["scale = 2.0\n", "def square(x):\n    return x * x\n\n"])
+def test_what_the_contract_allows_is_allowed(setup):
+    body = "torch.where(speed > 0, math.pi * speed, F.relu(speed)) + x[:, 0] + x.norm(dim=-1)"
+    source = f"{setup}def compute_reward(speed, x, prev_speed):\n    return {{'speed': {body} * prev_speed}}\n"
+    assert check_language(source) == ()
+
+
+def test_stable_part_comes_first_and_is_the_same_for_every_call():
+    systems = {
+        designer_messages(brief(operator, card=card))[0] for operator in ("draft", "edit") for card in (hopper(),)
+    }
+    assert len(systems) == 1
+    start = asked("edit").split("## Parent")[0]
+    assert asked("draft").startswith(start) and asked("crossover").startswith(start)
+
+
+# The task.
+
+
+def test_card_shows_each_variable_with_its_unit_shape_and_range():
+    rows = {line.split("|")[1].strip(): line for line in asked(card=hopper()).splitlines() if line.startswith("| `")}
+    assert rows.keys() == {f"`{name}`" for name in hopper().input_names() if not name.startswith("prev_")}
+    assert "(N, 3) | rad |" in rows["`joint_position`"]
+    assert "thigh -0.444 / -0.0123 / 0.0137" in rows["`joint_position`"]
+    assert "(N,) | m/s | forward velocity" in rows["`x_velocity`"]
+    assert "(N, 3)" in rows["`action`"] and "each -1 to 1" in rows["`action`"]
+
+
+def test_card_says_what_other_systems_leave_out():
+    probe = PolicyProbe(policy="zero", fitness=0.25, success_rate=0.1, episode_steps=40, terminations={"left": 0.9})
+    text = asked(card=card(probes=(probe,), success_terminates=True), goal="without jerking")
+    for part in (
+        "control step 0.05 s, episode 100 steps = 5 s",
+        "Leaving the track.",
+        "Success ends the episode",
+        "Stays within 1 cm of the origin over the last second.",
+        "PPO, discount 0.99, so it looks about 100 steps = 5 s ahead",
+        "Zero policy reaches:** fitness 0.25, success 10 %, 40 steps per episode; ends by left 90 %",
+        "without jerking",
+        "Share of the time spent near the origin.",
+    ):
+        assert part in text
+
+
+def test_actions_of_different_range_are_listed_one_by_one():
+    text = asked(card=card(action_size=2, action_parts=("hip", "knee"), action_low=(-1, -2), action_high=(1, 2)))
+    assert "hip -1 to 1; knee -2 to 2" in text
+
+
+def test_code_of_fitness_and_success_is_nowhere():
+    code = (shipped("envs") / "hopper.py").read_text()
+    lines = [
+        line.strip() for line in code[code.index("def fitness") :].splitlines() if "(" in line and "return" in line
+    ]
+    assert lines
+    for operator in ("draft", "edit", "explore"):
+        everything = "".join(each.content for each in designer_messages(brief(operator, card=hopper())))
+        assert not [line for line in lines if line in everything]
+
+
+# The operators.
+
+
+@pytest.mark.parametrize("operator", MUTATIONS)
+def test_each_operator_has_its_own_request_and_the_evidence(operator):
+    text = asked(operator, failed_ideas=("g00-k9 (add): jump -> fell",))
+    others = {asked(other, failed_ideas=()).split("## Your job")[1] for other in MUTATIONS if other != operator}
+    assert text.split("## Your job")[1] not in others
+    for part in ("speed  0.1  0.2", "`bonus` never fired.", "CAUSE: the bonus", "`speed` jumps", "jump -> fell"):
+        assert part in text
+
+
+@pytest.mark.parametrize("operator", MUTATIONS)
+def test_all_but_explore_show_the_parents_code(operator):
+    assert ("def compute_reward(speed):  # g00-k1" in asked(operator)) == (operator != "explore")
+
+
+def test_crossover_shows_both_parents_without_their_episodes():
+    text = asked("crossover")
+    assert "# g00-k1" in text and "# g00-k2" in text
+    assert "best episode" not in text and "best episode" in asked("edit")
+
+
+def test_lens_is_part_of_the_request():
+    assert "use few terms" in asked("explore", lens="use few terms").split("## Your job")[1]
+
+
+def test_operator_without_a_parent_is_a_draft():
+    assert "from scratch" in asked("edit", parents=())
+
+
+def test_prompts_are_short():
+    real = parent().model_copy(
+        update={"analysis": Analysis(candidate_id="g00-k1", table="x" * 3600, diagnosis="x" * 700)}
+    )
+    ideas = tuple("idea " * 40 for _ in range(6))
+    draft = designer_messages(brief("draft", card=hopper(), lens="x" * 100))
+    edit = designer_messages(brief("edit", card=hopper(), parents=(real,), failed_ideas=ideas))
+    assert tokens(draft) < 2500
+    assert tokens(edit) < 4000
+
+
+def tokens(messages):
+    return sum(len(message.content) for message in messages) / CHARACTERS_PER_TOKEN
+
+
+# Repair and diagnosis.
+
+
+def test_repair_goes_on_in_the_thread_with_the_exact_error_and_its_line():
+    candidate = parent().candidate.model_copy(update={"diagnosis": "Faster.", "prediction": "It is faster."})
+    finding = Finding(
+        gate="signature",
+        detector="unknown-input",
+        severity="reject",
+        message="line 1: the reward takes `sped`",
+        hint="did you mean `speed`?",
+        line=1,
+    )
+    messages = repair_messages(brief("edit"), candidate, [finding])
+    assert [each.role for each in messages] == ["system", "user", "assistant", "user"]
+    assert messages[:2] == designer_messages(brief("edit"))
+    assert "DIAGNOSIS: Faster." in messages[2].content and candidate.source.strip() in messages[2].content
+    for part in ("takes `sped`", "did you mean `speed`?", "`def compute_reward(speed):  # g00-k1`", "position, speed"):
+        assert part in messages[3].content
+
+
+def test_diagnosis_is_asked_with_the_code_the_table_and_the_flags():
+    one = parent()
+    messages = analyzer_messages(one.analysis, one, card())
+    for part in ("def compute_reward(speed):  # g00-k1", "speed  0.1  0.2", "best episode", "`bonus` never fired."):
+        assert part in messages[1].content
+    assert "BEHAVIOUR" in messages[0].content
