@@ -10,17 +10,22 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rewardgen.reward.signature import ENTRY
+from rewardgen.reward.vocabulary import CHANGING_METHODS
 
-_SHAPES_ONLY = frozenset(
-    "ones_like zeros_like full_like new_ones new_zeros new_full ones zeros full size dim numel len".split()
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SHAPES_ONLY = _names("ones_like zeros_like full_like new_ones new_zeros new_full ones zeros full size dim numel len")
+_METADATA = _names("shape ndim dtype device")
+_NON_NEGATIVE = _names(
+    "abs square norm vector_norm sqrt exp sigmoid softplus relu softmax std var cosh fabs hypot dist"
 )
-_METADATA = frozenset(["shape", "ndim", "dtype", "device"])
-_NON_NEGATIVE = frozenset(
-    "abs square norm vector_norm sqrt exp sigmoid softplus relu softmax std var cosh fabs tolerance hypot dist".split()
-)
-_SIGN_KEEPING = frozenset("sum mean amax amin float squeeze unsqueeze clone max min reshape view cumsum".split())
-_POSITIVE = frozenset(["exp", "cosh", "softplus", "sigmoid", "softmax", "logsumexp", "ones_like", "ones"])
-_BOUNDED_BELOW = frozenset(["clamp", "clamp_min", "clip", "maximum", "fmax", "max", "where", "tolerance", "nan_to_num"])
+_SIGN_KEEPING = _names("sum mean amax amin float squeeze unsqueeze clone max min reshape view cumsum")
+_POSITIVE = _names("exp cosh softplus sigmoid softmax logsumexp ones_like ones")
+_BOUNDED_BELOW = _names("clamp clamp_min clip maximum fmax max where tolerance nan_to_num")
+_BOUNDED_ABOVE = _names("clamp clamp_max clip minimum fmin min where tolerance sigmoid tanh softmax sin cos sign")
 _LIMIT = 30
 
 
@@ -105,6 +110,11 @@ class Facts:
         operand = _operand(node)
         return name in _SIGN_KEEPING and operand is not None and self.is_non_negative(operand, depth + 1)
 
+    def is_bounded_above(self, node: ast.expr) -> bool:
+        """Whether a value passes through something that may bound it from above."""
+        calls = [each for each in ast.walk(self._followed(node)) if isinstance(each, ast.Call)]
+        return any(_called(call) in _BOUNDED_ABOVE for call in calls)
+
     def may_vanish(self, node: ast.expr, depth: int = 0) -> bool:
         """Whether a denominator depends on data and shows no guard against zero."""
         if depth > _LIMIT or not self.depends_on_data(node):
@@ -144,22 +154,35 @@ _COMPREHENSIONS = (ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp)
 
 
 def _single_values(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Names that are bound once in the whole reward, by a plain assignment."""
-    stored = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not _is_read(node))
-    stored.update(node.arg for node in ast.walk(tree) if isinstance(node, ast.arg))
+    """Names that are bound once in the whole reward, by a plain assignment, and never changed in place."""
+    bindings = Counter(_bindings(tree))
     for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        if isinstance(node, ast.AnnAssign) and node.value is not None:
-            targets = [node.target]
-        for target in targets:
-            if isinstance(target, ast.Name) and stored[target.id] == 1:
-                value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-                if value is not None and not isinstance(value, ast.Lambda):
-                    yield target.id, value
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                if isinstance(target, ast.Name) and bindings[target.id] == 1:
+                    yield target.id, node.value
 
 
-def _is_read(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Load)
+def _bindings(tree: ast.Module) -> Iterator[str]:
+    """Every place where a name gets a value or its value is changed."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        else:
+            changed = _changed(node)
+            if isinstance(changed, ast.Name):
+                yield changed.id
+
+
+def _changed(node: ast.AST) -> ast.expr | None:
+    """What `x[...] = value` and `x.add_(value)` change."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return node.value
+    method = node.func if isinstance(node, ast.Call) else None
+    return method.value if isinstance(method, ast.Attribute) and method.attr in CHANGING_METHODS else None
 
 
 def _is_module(node: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""What looks wrong in the text of a reward that is otherwise in order. Warnings for the designer; each detector is small.
+"""What looks wrong in the text of a reward that is otherwise in order: warnings for the designer.
 
 The detectors assume a source that passed the language and signature gates.
 """
@@ -54,7 +54,8 @@ def _data_independent_components(facts: Facts) -> Iterator[Finding]:
 
 def _positive_exponents(facts: Facts) -> Iterator[Finding]:
     for call, argument in _exponentials(facts.tree):
-        if facts.depends_on_data(argument) and facts.is_non_negative(argument):
+        grows = facts.depends_on_data(argument) and facts.is_non_negative(argument)
+        if grows and not facts.is_bounded_above(argument):
             what = "takes the exponential of a value that is never negative, which has no bound"
             yield _warning("positive-exponent", call, what, "negate the exponent: `torch.exp(-error / temperature)`")
 

@@ -58,9 +58,7 @@ class Expressions(Refusals):
         if isinstance(node, PLAIN):
             super().generic_visit(node)
             return
-        kind = type(node).__name__
-        words, instead = REFUSED.get(kind, (f"`{kind}`", "write plain expressions, assignments, `if` and `for`"))
-        self.refuse(node, "forbidden-construct", f"uses {words}", instead)
+        self._refuse_construct(node, node)
 
     # Names, attributes and literals used as values.
 
@@ -92,9 +90,16 @@ class Expressions(Refusals):
             self.refuse(node, "forbidden-literal", f"holds a {type(value).__name__} literal", "use floats")
         elif isinstance(value, int) and abs(value) > _MAX_INT:
             self.refuse(node, "forbidden-literal", "holds an integer above 1e9", "use a float, such as `1e12`")
-        elif isinstance(value, str) and (len(value) > _MAX_TEXT or "%" in value):
-            hint = "keep strings short, and without `%`"
-            self.refuse(node, "forbidden-literal", "holds a long string, or one with `%`", hint)
+        elif isinstance(value, str) and len(value) > _MAX_TEXT:
+            self.refuse(node, "forbidden-literal", "holds a long string", "strings only name components")
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        text = isinstance(node.left, ast.JoinedStr) or _is_text(node.left)
+        if isinstance(node.op, ast.Mod) and text:
+            self.refuse(node, "forbidden-format", "formats a string with `%`", 'write an f-string: f"joint_{i}"')
+        self.check_operator(node, node.op)
+        self.visit(node.left)
+        self.visit(node.right)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         for part in node.values:
@@ -107,6 +112,16 @@ class Expressions(Refusals):
             hint = "write `{name}` or `{name:.3f}`"
             self.refuse(node, "forbidden-format", "formats a value in an unusual way", hint)
         self.visit(node.value)
+
+    def check_operator(self, node: ast.AST, operator: ast.operator) -> None:
+        """Refuse operators that are not in the language, at the line of the expression: they have none themselves."""
+        if not isinstance(operator, PLAIN):
+            self._refuse_construct(node, operator)
+
+    def _refuse_construct(self, node: ast.AST, construct: ast.AST) -> None:
+        kind = type(construct).__name__
+        words, instead = REFUSED.get(kind, (f"`{kind}`", "write plain expressions, assignments, `if` and `for`"))
+        self.refuse(node, "forbidden-construct", f"uses {words}", instead)
 
     def check_name(self, node: ast.AST, name: str) -> bool:
         """Refuse names with a double underscore; whether the name is in order."""
@@ -178,6 +193,8 @@ class Expressions(Refusals):
             self.refuse(node, "forbidden-keyword", what, "drop the last one")
 
     def _check_named_call(self, node: ast.Call, name: str) -> None:
+        if not self.check_name(node, name):
+            return
         if name in self.scope.functions:
             self.calls.setdefault(self.function, set()).add(name)
         elif name in self.scope.variables:
@@ -215,6 +232,10 @@ class Expressions(Refusals):
                 self.refuse(node, "loop-bound", f"loops more than {_MAX_RANGE} times", WHOLE_BATCH)
             elif _is_batch_size(argument):
                 self.refuse(node, "loop-bound", "loops over the worlds", WHOLE_BATCH)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _is_dtype(node: ast.expr) -> bool:

@@ -107,7 +107,7 @@ class _Statements(Expressions):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self._check_target(node.target)
-        self.visit(node.op)
+        self.check_operator(node, node.op)
         self.visit(node.value)
 
     def visit_For(self, node: ast.For) -> None:

@@ -25,7 +25,7 @@ from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.scope import split_module
 from rewardgen.reward.signature import ENTRY, read_signature
 from rewardgen.reward.tolerance import tolerance
-from rewardgen.reward.transform import BOUNDED, POWER, TOLERANCE, lower
+from rewardgen.reward.transform import BOUNDED, POWER, REMAINDER, TOLERANCE, lower
 
 _FILENAME = "<reward>"
 _MAX_TURNS = 10_000
@@ -180,6 +180,13 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
+def _remainder(value: Any, divisor: Any) -> Any:
+    """`value % divisor`, without the formatting of strings, which a width makes as long as it likes."""
+    if isinstance(value, str):
+        raise TypeError("strings are not formatted with `%`")
+    return value % divisor
+
+
 def _range(*arguments: int) -> range:
     values = range(*arguments)
     if len(values) > _MAX_TURNS:
@@ -209,7 +216,7 @@ _BUILTINS: dict[str, Any] = {
 
 def _globals(references: dict[str, str], budget: _LoopBudget) -> dict[str, Any]:
     bound = {name: _resolve(dotted) for name, dotted in references.items()}
-    return {"__builtins__": dict(_BUILTINS), BOUNDED: budget.iterate, POWER: _power, **bound}
+    return {"__builtins__": dict(_BUILTINS), BOUNDED: budget.iterate, POWER: _power, REMAINDER: _remainder, **bound}
 
 
 @functools.cache

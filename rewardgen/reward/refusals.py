@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rewardgen.errors import nearest
 from rewardgen.records import Finding
-from rewardgen.reward.vocabulary import INSTEAD
+from rewardgen.reward.vocabulary import INSTEAD, NO_REACH
 
 _MAX_FINDINGS = 20
 
@@ -60,7 +60,7 @@ class Refusals(ast.NodeVisitor):
             form: How names of this kind are shown.
         """
         first, last = name.split(".")[0], name.split(".")[-1]
-        instead = INSTEAD.get(last) or INSTEAD.get(first)
+        instead = NO_REACH if "__" in last else INSTEAD.get(last) or INSTEAD.get(first)
         if instead is None and last.endswith("_"):
             instead = "use the function without the `_` at its end, and give the result a name"
         close = nearest(name, valid) if instead is None else None

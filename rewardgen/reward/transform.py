@@ -14,6 +14,7 @@ from rewardgen.reward.scope import Scope
 
 BOUNDED = "bounded__iteration"
 POWER = "guarded__power"
+REMAINDER = "guarded__remainder"
 TOLERANCE = "rewardgen.tolerance"
 _SMALL_EXPONENT = 16
 
@@ -106,6 +107,8 @@ class _Lowering(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.op, ast.Pow) and not _is_small(node.right):
             return _call(POWER, [node.left, node.right], node)
+        if isinstance(node.op, ast.Mod):
+            return _call(REMAINDER, [node.left, node.right], node)
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

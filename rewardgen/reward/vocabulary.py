@@ -106,7 +106,7 @@ _METHOD_ONLY = _words("index_fill masked_fill repeat repeat_interleave softmax")
 
 METHODS = frozenset(
     [
-        *(name for name in _ELEMENTWISE + _REDUCTIONS + _PRODUCTS if name != "cdist"),
+        *(name for name in _ELEMENTWISE + _REDUCTIONS + _PRODUCTS if name not in ("cdist", "cosine_similarity")),
         *("clone", "gather", "flip", "index_select", "roll", "tile", "tril", "triu"),
         *_NEW_METHODS,
         *_VIEW_METHODS,
@@ -167,7 +167,8 @@ MAX_POSITIONAL = {
 
 _TENSORS_ONLY = "keep tensors: rewards are computed for all worlds at once, torch only"
 _DETERMINISTIC = "remove it: a reward is a pure function of its inputs, with no random numbers"
-_NO_REACH = "remove it: a reward computes with torch, math and its parameters, and nothing else"
+NO_REACH = "remove it: a reward computes with torch, math and its parameters, and nothing else"
+"""Instead of what is outside a reward's world."""
 
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(_words("item tolist numpy data cpu cuda __array__"), _TENSORS_ONLY),
@@ -179,7 +180,7 @@ INSTEAD: dict[str, str] = {
     **dict.fromkeys(
         _words("eval exec open input compile getattr setattr delattr hasattr globals locals vars dir type object")
         + _words("super id memoryview bytes bytearray callable iter next breakpoint exit quit help load save"),
-        _NO_REACH,
+        NO_REACH,
     ),
     **dict.fromkeys(_words("np numpy jnp jax"), "write the same with `torch.` functions"),
     **dict.fromkeys(["map", "filter"], "write a comprehension, or one torch function over the whole batch"),

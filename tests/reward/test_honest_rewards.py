@@ -1,0 +1,48 @@
+"""Rewards as language models write them are accepted, and mean what plain Python says they mean."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional
+
+from rewardgen.reward.language import check_language
+from rewardgen.reward.program import compile_reward
+from rewardgen.reward.signature import check_signature
+from rewardgen.reward.tolerance import tolerance
+from tests.reward.corpus import HONEST, INPUTS, inputs
+
+
+@pytest.mark.parametrize("style", HONEST)
+def test_an_honest_reward_passes_language_and_signature(style):
+    assert check_language(HONEST[style]) == ()
+    assert check_signature(HONEST[style], INPUTS) == ()
+
+
+@pytest.mark.parametrize("style", HONEST)
+@pytest.mark.parametrize("worlds", [1, 64])
+def test_an_honest_reward_has_the_values_of_plain_python(style, worlds):
+    program = compile_reward(HONEST[style])
+    components = program(inputs(worlds))
+    expected = in_plain_python(HONEST[style], program.inputs, worlds)
+    assert set(components) - {"residual"} == set(expected)
+    for name, value in expected.items():
+        torch.testing.assert_close(
+            components[name], torch.as_tensor(value).float().expand(worlds), rtol=1e-6, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("style", HONEST)
+def test_an_honest_reward_leaves_its_inputs_alone(style):
+    given = inputs()
+    compile_reward(HONEST[style])(given)
+    for name, value in inputs().items():
+        assert torch.equal(given[name], value), name
+
+
+def in_plain_python(source, names, worlds):
+    scope = {"torch": torch, "math": math, "F": torch.nn.functional, "tolerance": tolerance}
+    exec(source.replace("@torch.jit.script", ""), scope)
+    values = inputs(worlds)
+    returned = scope["compute_reward"](*(values[name].clone() for name in names))
+    return returned[1] if isinstance(returned, tuple) else returned
