@@ -29,8 +29,10 @@ class StackedAdam:
 
     @torch.no_grad()
     def step(self, gradient: Tensor) -> None:
-        """Change the parameters by a gradient (S, P)."""
+        """Change the parameters by a gradient (S, P); an infinite or undefined one makes its slice's parameters NaN."""
         norm = gradient.norm(dim=1, keepdim=True)
+        # Clipping an infinite norm would give steps of zero: a slice that never learns and does not say why.
+        norm = norm.masked_fill(~norm.isfinite(), torch.nan)
         gradient = gradient * (self._max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
         self._steps += 1
         self._first.lerp_(gradient, 1 - _BETAS[0])

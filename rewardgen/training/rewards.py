@@ -163,13 +163,19 @@ def _first_failure(group: _Group, part: Inputs, error: RewardError) -> tuple[int
 
 
 def _call(group: _Group, part: Inputs) -> dict[str, Tensor]:
-    """Components (T, n) of inputs (T, n, ...)."""
+    """Components (T, n) of inputs (T, n, ...).
+
+    Raises:
+        RewardError: The reward failed, or its components are finite but their sum is not.
+    """
     assert group.program is not None
     steps, worlds = part["action"].shape[:2]
     # A reward may write into what it is given; what it is given must be nobody else's.
     rows = {name: part[name].flatten(0, 1).clone() for name in group.program.inputs}
     with torch.no_grad():
         components = group.program(rows, group.reward.tunables)
+    if not bool(sum(components.values(), torch.zeros(())).isfinite().all()):
+        raise RewardError("the sum of the components is not finite", kind="non-finite")
     return {name: value.view(steps, worlds) for name, value in components.items()}
 
 

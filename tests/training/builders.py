@@ -1,0 +1,65 @@
+"""Small training jobs on the shipped cart-pole, and a task of one point."""
+
+from rewardgen.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
+from rewardgen.task import load_task
+
+UPRIGHT = "def compute_reward(pole_upright):\n    return {'upright': pole_upright}\n"
+NAN_WHEN_FAST = "def compute_reward(cart_velocity):\n    return {'slow': torch.log(0.6 - cart_velocity.abs())}\n"
+TINY = TrainSettings(
+    env_steps=2048, num_worlds=16, rollout_steps=32, evaluation_phases=2, evaluation_worlds=3, hidden=(16,)
+)
+
+
+def job(folder, sources, seeds=(0,), settings=TINY):
+    """A job with one slice for every source and seed."""
+    return TrainJob(
+        task="cartpole",
+        rewards=tuple(RewardSpec(candidate_id=id, source=source) for id, source in sources.items()),
+        slices=tuple(SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds),
+        settings=settings,
+        folder=str(folder),
+    )
+
+
+LEAVER = '''
+import torch
+from rewardgen.task import MujocoTask, Var
+
+class Leaver(MujocoTask):
+    """A point that has to leave the middle."""
+
+    model = "point.xml"
+    episode_steps = 40
+    x = Var("m", "position")
+
+    def reset(self, sim, draw):
+        return torch.zeros(draw.num_worlds, 1), draw.uniform(0.0, 1.0, 1)
+
+    def variables(self, sim):
+        return {"x": sim.qpos[:, 0]}
+
+    def observe(self, sim, variables):
+        return torch.cat((sim.qpos, sim.qvel), 1)
+
+    def terminated(self, sim, variables):
+        return {"left": variables["x"].abs() > 0.2}
+
+    def fitness(self, episode):
+        return BODY
+
+    def success(self, episode):
+        return episode.terminated
+'''
+POINT = """
+<mujoco><option timestep="0.01" gravity="0 0 0"/>
+<worldbody><body name="point"><joint name="x" type="slide" axis="1 0 0"/>
+<geom type="sphere" size=".1" mass="1"/></body></worldbody>
+<actuator><motor name="force" joint="x" ctrllimited="true" ctrlrange="-1 1"/></actuator></mujoco>
+"""
+
+
+def leaver(folder, fitness):
+    """A point that may leave the middle, with this expression of `episode` as its fitness."""
+    (folder / "point.xml").write_text(POINT)
+    (folder / "leaver.py").write_text(LEAVER.replace("BODY", fitness))
+    return load_task(str(folder / "leaver.py"))

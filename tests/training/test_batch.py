@@ -1,0 +1,92 @@
+import torch
+
+from rewardgen.records import TrainSettings
+from rewardgen.task import load_task
+from rewardgen.training.batch import SliceBatch, evaluation_updates
+from rewardgen.training.policy_file import load_policy
+from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
+
+NEVER = "def compute_reward(pole_upright):\n    return {'x': torch.log(pole_upright - 2.0)}\n"
+HUGE = "def compute_reward(pole_upright):\n    return {'x': 1e30 * pole_upright}\n"
+
+
+def train(the_job):
+    """Results by candidate and seed, and what was reported."""
+    reported = []
+    results = SliceBatch(load_task("cartpole"), the_job, reported.append).run()
+    return {(each.candidate_id, each.seed): each for each in results}, reported
+
+
+def weights(folder, name):
+    return torch.cat([value.flatten() for value in load_policy(folder / name).parameters.values()])
+
+
+def test_first_updates_of_a_slice_are_the_same_alone_and_among_others(tmp_path):
+    two_updates = TINY.model_copy(update={"env_steps": 1024})
+    train(job(tmp_path / "alone", {"a": UPRIGHT}, [7], two_updates))
+    others = {"0": NAN_WHEN_FAST, "a": UPRIGHT, "z": NEVER}
+    train(job(tmp_path / "among", others, [3, 7], two_updates))
+    alone, among = weights(tmp_path / "alone", "a-s7.npz"), weights(tmp_path / "among", "a-s7.npz")
+    torch.testing.assert_close(alone, among, rtol=0, atol=1e-6)
+    assert not torch.allclose(alone, weights(tmp_path / "among", "a-s3.npz"), atol=1e-3)
+
+
+def test_a_failing_slice_leaves_the_others_exactly_as_they_were(tmp_path):
+    sound, _ = train(job(tmp_path / "sound", {"a": UPRIGHT, "b": UPRIGHT}))
+    mixed, _ = train(job(tmp_path / "mixed", {"a": UPRIGHT, "b": NAN_WHEN_FAST}))
+    assert sound["a", 0].curve == mixed["a", 0].curve
+    assert sound["a", 0].components == mixed["a", 0].components
+    assert torch.equal(weights(tmp_path / "sound", "a-s0.npz"), weights(tmp_path / "mixed", "a-s0.npz"))
+
+
+def test_a_failure_is_recorded_with_its_step_and_leaves_no_policy(tmp_path):
+    results, _ = train(job(tmp_path, {"a": UPRIGHT, "b": NAN_WHEN_FAST}))
+    failed = results["b", 0]
+    assert failed.failure and failed.failure.kind == "non-finite" and "slow" in failed.failure.message
+    # The cart rests at first, so it is not the first step; a step of 16 worlds is 16 env steps.
+    assert failed.failure.env_steps > 16 and failed.failure.env_steps % 16 == 0
+    assert failed.policy is None and not (tmp_path / "b-s0.npz").exists()
+    assert results["a", 0].failure is None and results["a", 0].policy == "a-s0.npz"
+
+
+def test_training_ends_when_every_slice_has_failed(tmp_path):
+    results, reported = train(job(tmp_path, {"a": NEVER}, settings=TINY.model_copy(update={"env_steps": 10**9})))
+    assert results["a", 0].env_steps == 16 and not reported
+
+
+def test_rewards_of_any_size_train(tmp_path):
+    results, _ = train(job(tmp_path, {"a": HUGE}))
+    assert results["a", 0].failure is None
+
+
+def test_parameters_that_stop_being_finite_are_a_failure(tmp_path):
+    # Without the scaling of rewards, the norm of the gradient overflows.
+    settings = TINY.model_copy(update={"normalise_reward": False})
+    results, _ = train(job(tmp_path, {"a": UPRIGHT, "b": HUGE}, settings=settings))
+    failed = results["b", 0].failure
+    assert failed and failed.kind == "diverged"
+    assert results["a", 0].failure is None
+
+
+def test_results_tell_curve_components_endings_and_episodes(tmp_path):
+    results, reported = train(job(tmp_path, {"a": UPRIGHT}))
+    result = results["a", 0]
+    assert [point.env_steps for point in result.curve] == [1024, 2048] == [each["env_steps"] for each in reported]
+    assert set(reported[0]) == {"candidate_id", "seed", "env_steps", "fitness", "success_rate"}
+    ((name, points),) = result.components.items()
+    assert name == "upright" and len(points) == 2 and points[0].share == 1.0
+    # The only component is the whole reward, and every episode has 250 steps.
+    assert abs(points[-1].mean * 250 - result.curve[-1].episode_return) < 1e-3
+    assert result.terminations == {"time limit": 1.0}
+    assert [each.rank for each in result.episodes] == ["best", "median", "worst"]
+    assert (tmp_path / "a-s0.npz").exists() and (tmp_path / "a-s0-prev.npz").exists()
+
+
+def test_evaluations_are_spread_evenly_and_end_with_the_training():
+    assert evaluation_updates(100, 4) == [25, 50, 75, 100]
+    assert evaluation_updates(3, 8) == [1, 2, 3]
+
+
+def test_the_default_settings_fit_together():
+    settings = TrainSettings()
+    assert settings.num_worlds * settings.rollout_steps % settings.minibatches == 0

@@ -1,0 +1,118 @@
+import json
+
+import pytest
+import torch
+
+from rewardgen.errors import TaskError
+from rewardgen.simulation.worlds import Worlds
+from rewardgen.task import load_task
+from rewardgen.training.evaluation import evaluate
+from rewardgen.training.jobs import evaluate_job, train_job
+from rewardgen.training.policy_file import load_policy, stack_policies
+from rewardgen.training.rollout import SpreadWorlds
+from tests.training.builders import TINY, UPRIGHT, job, leaver
+
+
+def silent(message):
+    pass
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+    return leaver(tmp_path_factory.mktemp("task"), "episode.last(episode['x'])")
+
+
+@pytest.fixture(scope="module")
+def trained(task, tmp_path_factory):
+    """A folder with the policies of one reward and two seeds, and the answer of their training."""
+    folder = tmp_path_factory.mktemp("policies")
+    return folder, train_job(leaver_job(folder, task, [0, 1]).model_dump(mode="json"), silent)
+
+
+def leaver_job(folder, task, seeds):
+    rightwards = "def compute_reward(x):\n    return {'x': x}\n"
+    return job(folder, {"a": rightwards}, seeds).model_copy(update={"task": str(task.path)})
+
+
+def measure(task, folder, slices, seed=0):
+    payload = {"task": str(task.path), "folder": str(folder), "slices": slices, "hidden": list(TINY.hidden)}
+    return evaluate_job({**payload, "seed": seed, "episodes": 4}, silent)["slices"]
+
+
+BOTH = [{"candidate_id": "a", "seed": 0}, {"candidate_id": "a", "seed": 1}]
+
+
+def test_the_answer_of_training_is_json(trained):
+    assert len(json.loads(json.dumps(trained[1]))["slices"]) == 2
+
+
+def test_measured_fitness_is_the_mean_of_the_last_two_policies(task, trained, tmp_path):
+    folder, _ = trained
+    both = measure(task, folder, BOTH[:1])[0]["fitness"]
+    singles = []
+    for name in ("a-s0.npz", "a-s0-prev.npz"):
+        own = tmp_path / name
+        own.mkdir()
+        (own / "a-s0.npz").write_bytes((folder / name).read_bytes())
+        singles.append(measure(task, own, BOTH[:1])[0]["fitness"])
+    assert singles[0] != singles[1]
+    assert both == pytest.approx(sum(singles) / 2)
+
+
+def test_measured_fitness_depends_on_the_seed_only(task, trained):
+    folder, _ = trained
+    assert measure(task, folder, BOTH) == measure(task, folder, BOTH)
+    assert measure(task, folder, BOTH)[0]["fitness"] == pytest.approx(
+        measure(task, folder, BOTH[:1])[0]["fitness"], abs=1e-6
+    )
+    assert measure(task, folder, BOTH, seed=1) != measure(task, folder, BOTH)
+
+
+def test_a_policy_that_cannot_be_used_is_the_problem_of_its_slice_only(task, trained, tmp_path):
+    folder, _ = trained
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "a-s1.npz").write_bytes(b"not a policy")
+    sound, broken = measure(task, tmp_path, BOTH)
+    assert "fitness" in sound and "fitness" not in broken and "not a policy file" in broken["problem"]
+
+
+def test_an_unknown_task_is_an_error_for_the_user(tmp_path):
+    unknown = job(tmp_path, {"a": UPRIGHT}).model_copy(update={"task": "cartpol"})
+    with pytest.raises(TaskError, match="cartpol"):
+        train_job(unknown.model_dump(mode="json"), silent)
+
+
+def test_training_episodes_begin_out_of_step():
+    worlds = SpreadWorlds(load_task("cartpole"), [0, 1], 10)
+    worlds.reset()
+    ends = []
+    for number in range(60):
+        step = worlds.step(torch.zeros(20, 1))
+        ends += [(number, world) for world in step.truncated.nonzero()[:, 0].tolist()]
+    # Every 25 steps another world of each slice reaches the limit of 250.
+    assert ends == [(24, 9), (24, 19), (49, 8), (49, 18)]
+
+
+def trained_policy(folder, task):
+    train_job(leaver_job(folder, task, [0]).model_dump(mode="json"), silent)
+    return stack_policies([load_policy(folder / "a-s0.npz")])
+
+
+def test_evaluation_measures_one_whole_episode_per_world(tmp_path):
+    task = leaver(tmp_path, "episode.lengths.float()")
+    found = evaluate(task, Worlds(task, [0], 8), trained_policy(tmp_path, task))
+    left = [ending == "left" for ending in found.endings]
+    assert any(left) and not all(left)
+    assert left == found.success.tolist() == (found.fitness < 40).tolist() == found.episode.terminated.tolist()
+    # An episode that ended is followed by another in the same world: what counts is the first.
+    last = found.episode.last(found.episode["x"]).abs()
+    assert ((last > 0.2) == torch.tensor(left)).all()
+
+
+@pytest.mark.parametrize("body", ["episode.lengths[0]", "episode.lengths / 0.0", "episode['y']"])
+def test_a_broken_fitness_is_an_error_of_the_task(tmp_path, body):
+    policy = trained_policy(tmp_path, leaver(tmp_path, "episode.lengths.float()"))
+    task = leaver(tmp_path, body)
+    with pytest.raises(TaskError):
+        evaluate(task, Worlds(task, [0], 8), policy)

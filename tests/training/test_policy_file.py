@@ -1,0 +1,129 @@
+import io
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from rewardgen.errors import RunFolderError
+from rewardgen.training.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.normaliser import ObservationNormaliser, RunningMoments
+from rewardgen.training.policy_file import StackedPolicy, load_policy, stack_policies
+from rewardgen.training.seeding import slice_generators
+
+SIZES = Sizes(observation=3, action=2, hidden=(4,))
+
+
+def two_policies():
+    networks = ActorCritic(SIZES, initial_parameters(SIZES, slice_generators([0, 1], "networks"), 1.0) * 1000)
+    normaliser = ObservationNormaliser(RunningMoments.zeros(2, 3))
+    normaliser.update(torch.randn(2, 50, 3) + 3)
+    return StackedPolicy(networks, normaliser, torch.tensor([[-1.0, 0.0]] * 2), torch.tensor([[1.0, 4.0]] * 2))
+
+
+def saved_arrays(path):
+    two_policies().save(0, path)
+    with np.load(path) as archive:
+        return dict(archive)
+
+
+def test_saved_policies_act_as_before(tmp_path):
+    policy = two_policies()
+    for index in (0, 1):
+        policy.save(index, tmp_path / f"{index}.npz")
+    again = stack_policies([load_policy(tmp_path / f"{index}.npz") for index in (0, 1)])
+    observation = torch.randn(10, 3)
+    torch.testing.assert_close(again.act(observation), policy.act(observation))
+
+
+def test_actions_are_within_the_range(tmp_path):
+    action = two_policies().act(100 * torch.randn(1000, 3))
+    assert action.min(0).values.tolist() == pytest.approx([-1.0, 0.0])
+    assert action.max(0).values.tolist() == pytest.approx([1.0, 4.0])
+
+
+def nan(arrays):
+    arrays["parameter/policy.0.weight"][0, 0] = np.nan
+
+
+def wrong_shape(arrays):
+    arrays["parameter/policy.0.weight"] = np.zeros((3, 5), np.float32)
+
+
+def wrong_type(arrays):
+    arrays["normaliser/mean"] = np.zeros(3, np.float32)
+
+
+def missing(arrays):
+    del arrays["parameter/value.1.bias"]
+
+
+def superfluous(arrays):
+    arrays["more"] = np.zeros(3)
+
+
+def negative_variance(arrays):
+    arrays["normaliser/variance"][0] = -1.0
+
+
+def huge_sizes(arrays):
+    arrays["sizes"] = np.array([2**40, 2**40])
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [nan, wrong_shape, wrong_type, missing, superfluous, negative_variance, huge_sizes],
+    ids=lambda f: f.__name__,
+)
+def test_tampered_arrays_are_refused(tmp_path, tamper):
+    path = tmp_path / "policy.npz"
+    arrays = saved_arrays(path)
+    tamper(arrays)
+    np.savez(path, **arrays)
+    with pytest.raises(RunFolderError, match="not a policy file"):
+        load_policy(path)
+
+
+class Evil:
+    ran = False
+
+    def __reduce__(self):
+        return setattr, (Evil, "ran", True)
+
+
+def test_a_pickle_inside_is_refused_and_not_run(tmp_path):
+    path = tmp_path / "policy.npz"
+    arrays = saved_arrays(path)
+    arrays["normaliser/mean"] = np.array([Evil()], dtype=object)
+    np.savez(path, **arrays)
+    with pytest.raises(RunFolderError):
+        load_policy(path)
+    path.write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(RunFolderError):
+        load_policy(path)
+    assert not Evil.ran
+
+
+def test_a_bomb_is_refused_without_unpacking_it(tmp_path):
+    path = tmp_path / "policy.npz"
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("sizes.npy", "w") as member:
+        for _ in range(300):
+            member.write(bytes(1 << 20))
+    path.write_bytes(content.getvalue())
+    with pytest.raises(RunFolderError, match="unpacks to more"):
+        load_policy(path)
+
+
+def test_other_sizes_than_expected_are_refused(tmp_path):
+    path = tmp_path / "policy.npz"
+    two_policies().save(0, path)
+    load_policy(path, SIZES)
+    with pytest.raises(RunFolderError, match="other sizes"):
+        load_policy(path, Sizes(3, 2, (5,)))
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(RunFolderError, match="cannot read"):
+        load_policy(tmp_path / "none.npz")

@@ -1,0 +1,132 @@
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from rewardgen.errors import TaskError
+from rewardgen.records import RewardSpec, SliceSpec
+from rewardgen.sandbox.process import Limits, WorkerCancelled
+from rewardgen.training.trainer import ProcessTrainer, split
+from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT
+
+HANG = """
+def compute_reward(pole_upright):
+    wide = torch.ones(3000, 3000)
+    for _ in range(900):
+        wide = (wide @ wide).clamp(0.0, 1.0)
+    return {"upright": pole_upright}
+"""
+
+
+class Heard:
+    """What the trainer told."""
+
+    def __init__(self):
+        self.results = {}
+        self.progress = []
+        self.threads = set()
+
+    def slice(self, result):
+        self.results[result.candidate_id, result.seed] = result
+        self.threads.add(threading.current_thread())
+
+    def message(self, fields):
+        self.progress.append(fields)
+        self.threads.add(threading.current_thread())
+
+
+def train(folder, sources, seeds=(0,), task="cartpole", workers=1, wall_s=60.0, settings=TINY, **options):
+    heard = Heard()
+    trainer = ProcessTrainer(task, settings, workers, folder / "scratch", Limits(wall_s=wall_s))
+    trainer.train(
+        [RewardSpec(candidate_id=id, source=source) for id, source in sources.items()],
+        [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds],
+        folder=folder / "policies",
+        on_progress=heard.message,
+        on_slice=heard.slice,
+        **options,
+    )
+    return heard
+
+
+def test_every_slice_is_handed_over_with_a_clean_fitness_or_a_failure(tmp_path):
+    heard = train(tmp_path, {"a": UPRIGHT, "b": NAN_WHEN_FAST}, seeds=(0, 1))
+    assert set(heard.results) == {("a", 0), ("a", 1), ("b", 0), ("b", 1)}
+    for (id, seed), result in heard.results.items():
+        assert (result.final_fitness is None) == (result.final_success_rate is None) == (id == "b")
+        assert (result.failure is None) == (id == "a")
+        assert (tmp_path / "policies" / f"{id}-s{seed}.npz").exists() == (id == "a")
+    assert heard.threads == {threading.current_thread()}
+    assert [each["env_steps"] for each in heard.progress if each["candidate_id"] == "a"] == [1024, 1024, 2048, 2048]
+    assert not list((tmp_path / "scratch").iterdir())
+
+
+@pytest.mark.slow
+def test_a_reward_that_hangs_fails_alone(tmp_path):
+    heard = train(tmp_path, {"good": UPRIGHT, "hangs": HANG}, wall_s=15.0)
+    good, hangs = heard.results["good", 0], heard.results["hangs", 0]
+    assert good.failure is None and good.final_fitness is not None
+    assert hangs.failure and hangs.failure.kind == "timeout" and hangs.final_fitness is None
+
+
+def test_a_worker_that_is_killed_is_a_result(tmp_path):
+    trainer = ProcessTrainer("cartpole", TINY, 1, tmp_path, Limits(memory_bytes=150 << 20))
+    results = []
+    trainer.train(
+        [RewardSpec(candidate_id="a", source=UPRIGHT)],
+        [SliceSpec(candidate_id="a", seed=0)],
+        folder=tmp_path / "policies",
+        on_progress=lambda fields: None,
+        on_slice=results.append,
+    )
+    (result,) = results
+    assert result.failure and result.failure.kind in ("memory", "crash") and result.failure.message
+
+
+def test_a_task_that_cannot_be_simulated_is_an_error_for_the_user(tmp_path):
+    task = tmp_path / "broken.py"
+    task.write_text("import no_such_module\n")
+    with pytest.raises(TaskError, match="no_such_module"):
+        train(tmp_path, {"a": UPRIGHT}, task=str(task))
+
+
+def test_training_can_be_cancelled(tmp_path):
+    cancel = threading.Event()
+    threading.Timer(1.0, cancel.set).start()
+    with pytest.raises(WorkerCancelled):
+        train(tmp_path, {"a": HANG}, cancel=cancel)
+
+
+def slices(candidates, seeds):
+    return [SliceSpec(candidate_id=f"k{number}", seed=seed) for number in range(candidates) for seed in range(seeds)]
+
+
+def sizes(parts):
+    return sorted(len(part) for part in parts)
+
+
+def test_seeds_of_a_candidate_stay_together_where_that_costs_no_balance():
+    parts = split(slices(6, 2), 2)
+    assert sizes(parts) == [6, 6]
+    assert not {each.candidate_id for each in parts[0]} & {each.candidate_id for each in parts[1]}
+
+
+def test_one_candidate_uses_all_cores():
+    assert sizes(split(slices(1, 4), 2)) == [2, 2]
+    assert sizes(split(slices(3, 2), 2)) == [3, 3]
+
+
+def test_fewer_slices_than_cores_give_a_process_each():
+    assert sizes(split(slices(2, 1), 8)) == [1, 1]
+
+
+def test_every_slice_is_in_exactly_one_part():
+    for workers in range(1, 9):
+        parts = split(slices(5, 3), workers)
+        assert sorted(each for part in parts for each in map(str, part)) == sorted(map(str, slices(5, 3)))
+
+
+def test_the_trainer_loads_no_torch():
+    code = "import sys, rewardgen.training.trainer; assert not {'torch', 'mujoco', 'numpy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
