@@ -118,7 +118,7 @@ class Program:
         text = " ".join(str(error).split())[:300]
         code = self.source.splitlines()[line - 1].strip()[:120] if line else ""
         place = f"line {line}, `{code}`: " if line else ""
-        hint = next((hint for phrase, hint in _HINTS.items() if phrase in text), "")
+        hint = next((hint for phrase, hint in _HINTS.items() if phrase in text), _INPUTS_HINT)
         return RewardError(f"{place}{type(error).__name__}: {text}", line, "exception", hint)
 
 
@@ -310,12 +310,12 @@ _RETURN_HINT = 'end with `return {"speed": speed, "effort": effort}`'
 _SHAPE_HINT = "reduce over the last axis, as with `.sum(-1)`, or take one part, as with `x[:, 0]`"
 _FINITE_HINT = "guard it, as with `.clamp(min=1e-6)` under a root, log or division, and keep exponents negative"
 
+_INPUTS_HINT = "mend that line; inputs are torch tensors, (N,) or (N, k) as the table of variables says"
+
 _HINTS = {
     "Boolean value of Tensor": "use `torch.where(condition, a, b)`, torch.maximum or torch.minimum, not `if` or `max`",
     "must match the size of tensor": "reduce (N, k) over its last axis with `.sum(-1)`, or index a part as `x[:, 0]`",
     "only one element tensors": "keep tensors: a component is one value per world",
     "can be converted to Scalar": "keep tensors: a component is one value per world",
-    "Dimension out of range": "inputs are (N,) or (N, k), as the table of variables says; (N,) has no second axis",
-    "too many indices": "inputs are (N,) or (N, k), as the table of variables says; (N,) has no second axis",
     "must be Tensor, not float": "make it a tensor, as with `torch.full_like(height, 1.0)`, or use `math.`",
 }

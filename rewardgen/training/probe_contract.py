@@ -82,7 +82,8 @@ def _is_not_repeatable(call: Call, inputs: Inputs, first: dict[str, Tensor]) -> 
 def _depends_on_batch(call: Call, inputs: Inputs, whole: dict[str, Tensor]) -> Iterator[Finding]:
     for size in _BATCHES:
         try:
-            part = call({name: value[:size].clone() for name, value in inputs.items()})
+            # The last rows: a running sum over the first ones would agree with the whole.
+            part = call({name: value[-size:].clone() for name, value in inputs.items()})
         except RewardError as error:
             yield probe_finding(error, f"in a batch of {size}")
             return
@@ -91,17 +92,16 @@ def _depends_on_batch(call: Call, inputs: Inputs, whole: dict[str, Tensor]) -> I
             yield _rejection("batch-dependent", f"the components differ in a batch of {size}", hint)
             return
         for name, value in whole.items():
-            expected = value[:size]
+            expected = value[-size:]
             allowed = _TOLERANCE * float(value.abs().max())
             difference = (part[name] - expected).abs()
             if float(difference.max()) > allowed:
                 row = int(difference.argmax())
-                got, alone = float(expected[row]), float(part[name][row])
-                message = (
-                    f"component `{name}` of one world is {got:.4g} among {len(value)} worlds and {alone:.4g} of {size}"
-                )
+                among, alone = f"{float(expected[row]):.4g}", f"{float(part[name][row]):.4g}"
+                sizes = f"{among} in a batch of {len(value)}, {alone} in a batch of {size}"
+                what = f"component `{name}` of one world is {sizes}"
                 hint = "reduce over the last axis of (N, k) only: `.sum(-1)`; a reward never mixes worlds"
-                yield _rejection("batch-dependent", message, hint, name)
+                yield _rejection("batch-dependent", what, hint, name)
                 return
 
 

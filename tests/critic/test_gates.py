@@ -1,0 +1,77 @@
+"""The gates stand in order of cost, and a candidate meets a later one only after the earlier ones."""
+
+from rewardgen.critic.gates import Critic
+from rewardgen.records import Candidate, Finding
+from tests.builders import card
+
+SOUND = "def compute_reward(position, speed):\n    return {'near': -position.abs(), 'calm': -0.1 * speed.abs()}\n"
+
+
+class Prober:
+    """Notes what it is given; rejects the sources that it is told to."""
+
+    def __init__(self, rejects=()):
+        self.rejects = rejects
+        self.batches = []
+
+    def probe(self, rewards):
+        self.batches.append([reward.candidate_id for reward in rewards])
+        found = Finding(gate="probe", detector="non-finite", severity="reject", message="inf")
+        return {each.candidate_id: (found,) if each.candidate_id in self.rejects else () for each in rewards}
+
+
+def candidate(id, source=SOUND, failure=""):
+    return Candidate(id=id, generation=0, operator="draft", source=source, failure=failure)
+
+
+def test_survivors_are_probed_together_and_the_others_not_at_all():
+    prober = Prober()
+    drafts = [
+        candidate("g00-k0"),
+        candidate("g00-k1", "def compute_reward(position):\n    while True: pass\n"),
+        candidate("g00-k2", "def compute_reward(positon):\n    return {'p': positon}\n"),
+        candidate("g00-k3"),
+    ]
+    verdicts = Critic(prober).review(drafts, card())
+    assert prober.batches == [["g00-k0", "g00-k3"]]
+    assert [id for id, verdict in verdicts.items() if verdict.accepted] == ["g00-k0", "g00-k3"]
+    assert verdicts["g00-k1"].rejections[0].gate == "language"
+    assert verdicts["g00-k2"].rejections[0].detector == "unknown-input"
+
+
+def test_verdicts_come_in_the_order_of_the_candidates_under_their_ids():
+    drafts = [candidate(f"g00-k{number}") for number in (3, 1, 2)]
+    verdicts = Critic(Prober()).review(drafts, card())
+    assert list(verdicts) == ["g00-k3", "g00-k1", "g00-k2"]
+    assert all(verdict.candidate_id == id for id, verdict in verdicts.items())
+
+
+def test_a_finding_of_the_probe_rejects_its_candidate_only():
+    verdicts = Critic(Prober(rejects=("b",))).review([candidate("a"), candidate("b")], card())
+    assert verdicts["a"].accepted and not verdicts["b"].accepted
+
+
+def test_a_reply_without_code_is_rejected_in_the_designers_words():
+    prober = Prober()
+    verdict = Critic(prober).review([candidate("a", "", "the reply holds no code")], card())["a"]
+    assert (verdict.rejections[0].detector, verdict.rejections[0].message) == ("no-code", "the reply holds no code")
+    assert prober.batches == []
+
+
+def test_suspicions_are_kept_with_an_accepted_candidate():
+    source = "def compute_reward(position, speed):\n    return {'near': -position.abs()}\n"
+    verdict = Critic(Prober()).review([candidate("a", source)], card())["a"]
+    assert verdict.accepted
+    assert [finding.detector for finding in verdict.findings] == ["unused-input"]
+
+
+def test_previous_values_and_the_action_are_inputs():
+    returned = "{'p': prev_position, 'a': (action - prev_action).sum(-1)}"
+    source = f"def compute_reward(prev_position, action, prev_action):\n    return {returned}\n"
+    assert Critic(Prober()).review([candidate("a", source)], card())["a"].accepted
+
+
+def test_nothing_to_review_starts_no_probe():
+    prober = Prober()
+    assert Critic(prober).review([], card()) == {}
+    assert prober.batches == []

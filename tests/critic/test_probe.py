@@ -1,0 +1,191 @@
+"""Each detector of the probe is raised by a planted defect and stays silent on a sound reward."""
+
+import numpy as np
+import pytest
+import torch
+
+from rewardgen.errors import UsageError
+from rewardgen.records import RewardSpec
+from rewardgen.training import probe
+from rewardgen.training.probe import load_bank, probe_job, probe_reward
+from rewardgen.training.probe_statistics import check_statistics
+from tests.reward.corpus import HONEST, inputs
+
+BANK = inputs(512)
+
+
+def detectors(body, parameters="height, x_velocity, action, position, target, prev_height", bank=BANK):
+    indented = "".join(f"    {line}\n" for line in body.split("\n"))
+    spec = RewardSpec(candidate_id="a", source=f"def compute_reward({parameters}):\n{indented}")
+    return {finding.detector: finding for finding in probe_reward(spec, bank)}
+
+
+def only(body, **changes):
+    ((detector, finding),) = detectors(body, **changes).items()
+    assert finding.message and finding.hint and finding.gate == "probe"
+    return detector, finding
+
+
+SOUND = """up = torch.exp(-(height - 1.2) ** 2 / 0.1)
+return {'speed': x_velocity, 'up': up, 'effort': -0.01 * action.square().sum(-1)}"""
+
+
+def test_a_sound_reward_has_no_finding():
+    assert detectors(SOUND) == {}
+
+
+@pytest.mark.parametrize("style", HONEST)
+def test_no_honest_reward_is_rejected(style):
+    found = probe_reward(RewardSpec(candidate_id=style, source=HONEST[style]), BANK)
+    assert [finding for finding in found if finding.severity == "reject"] == []
+
+
+def test_an_exception_is_told_with_its_line():
+    detector, finding = only("x = action[:, 5]\nreturn {'h': height + x}")
+    assert (detector, finding.severity, finding.line) == ("probe-exception", "reject", 2)
+
+
+def test_a_wrong_shape_is_told_with_its_component():
+    detector, finding = only("return {'speed': x_velocity, 'effort': action.sum(-1, keepdim=True)}")
+    assert (detector, finding.component) == ("probe-shape", "effort")
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        ("return {'h': height, 'bad': torch.log(x_velocity)}", "recorded"),
+        ("return {'h': height, 'bad': x_velocity / height}", "`height` = 0"),
+        ("return {'h': height, 'bad': torch.exp(height)}", "`height` = 1000"),
+        ("return {'h': height, 'bad': (height - prev_height) / (height - prev_height).abs()}", "nothing has changed"),
+    ],
+)
+def test_a_value_that_is_not_finite_is_told_with_where(body, where):
+    detector, finding = only(body)
+    assert (detector, finding.severity, finding.component) == ("non-finite", "reject", "bad")
+    assert where in finding.message
+
+
+def test_unit_vectors_are_not_tried_at_zero():
+    assert "non-finite" not in detectors("return {'w': orientation[:, 0] / orientation.norm(dim=-1)}", "orientation")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "height - height.mean()",
+        "height / height.abs().max().clamp(min=1e-6)",
+        "action.softmax(0)[:, 0]",
+        "height.cumsum(0)",
+    ],
+)
+def test_a_reward_that_mixes_worlds_is_told(bad):
+    detector, finding = only(f"return {{'speed': x_velocity, 'bad': {bad}}}")
+    assert (detector, finding.severity, finding.component) == ("batch-dependent", "reject", "bad")
+
+
+def test_a_reward_that_only_works_for_many_worlds_is_told():
+    detector, finding = only("return {'h': height + action.squeeze()[:, 0] + x_velocity[1]}")
+    assert detector in ("probe-exception", "batch-dependent") and "batch of" in finding.message
+
+
+def test_no_component_that_varies_is_a_rejection():
+    detector, finding = only("return {'alive': torch.ones_like(height), 'bonus': (height > 99.0).float()}")
+    assert (detector, finding.severity) == ("no-signal", "reject")
+    assert "`alive` = 1" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("extra", "detector"),
+    [
+        ("torch.ones_like(height)", "constant-component"),
+        ("torch.exp(-position.norm(dim=-1) / 0.002)", "dead-component"),
+        ("(height > 99.0).float()", "dead-component"),
+        ("1e-5 * height.abs()", "dead-component"),
+        ("100.0 * height.abs()", "dominant-component"),
+        ("torch.exp((3.0 * x_velocity).clamp(-80, 80))", "exploding-component"),
+        ("2.0 * x_velocity + 1.0", "redundant-components"),
+        ("-0.5 * x_velocity", "redundant-components"),
+        ("1e4 * position[:, 0]", "reward-scale"),
+    ],
+)
+def test_a_component_that_cannot_guide_as_it_is_is_a_warning(extra, detector):
+    found = detectors(SOUND.replace("{'speed'", f"{{'extra': {extra}, 'speed'"))
+    assert found[detector].severity == "warn"
+    assert found[detector].hint
+    assert all(finding.severity == "warn" for finding in found.values())
+
+
+def test_a_reward_that_is_far_too_small_is_a_warning():
+    assert set(detectors("return {'a': 1e-6 * x_velocity, 'b': 1e-6 * height}")) == {"reward-scale"}
+
+
+def test_a_total_that_is_not_the_sum_of_its_parts_is_a_warning():
+    total = "a = x_velocity\nb = height\nreturn a + b + {0}, {{'a': a, 'b': b}}"
+    assert set(detectors(total.format("0.3 * action[:, 0]"))) == {"residual"}
+    assert detectors(total.format("0.0")) == {}
+
+
+def test_the_constants_given_with_a_reward_are_those_that_are_probed():
+    source = (
+        "def compute_reward(height, x_velocity, *, w: float = 1.0):\n    return {'h': height, 'x': x_velocity / w}\n"
+    )
+    spec = RewardSpec(candidate_id="a", source=source)
+    assert probe_reward(spec, BANK) == ()
+    (finding,) = probe_reward(spec.model_copy(update={"tunables": {"w": 0.0}}), BANK)
+    assert finding.detector == "non-finite"
+
+
+def test_a_reward_that_takes_too_long_is_stopped_and_told(monkeypatch):
+    monkeypatch.setattr(probe, "TIME_LIMIT_S", 0.3)
+    detector, finding = only("x = 2\nfor i in range(60):\n    x = x * x\nreturn {'h': height + x % 7}")
+    assert (detector, finding.severity) == ("probe-timeout", "reject")
+
+
+def test_a_slow_reward_is_a_warning():
+    loop = "x = height\nfor i in range(999):\n    x = torch.sin(x) + 0.1 * height\nreturn {'h': x, 'speed': x_velocity}"
+    assert detectors(loop)["slow-reward"].severity == "warn"
+
+
+def test_changed_inputs_and_memory_between_calls_are_told():
+    # The language refuses both; the contract is checked all the same, on calls as they are.
+    from rewardgen.training.probe_contract import check_contract
+
+    def changes(given):
+        given["height"][0] += 1.0
+        return {"h": given["height"]}
+
+    calls = iter(range(1000))
+
+    def remembers(given):
+        return {"h": given["height"] + next(calls)}
+
+    own = {"height": BANK["height"]}
+    assert "changes-input" in [finding.detector for finding in check_contract(changes, own, BANK)]
+    assert "not-repeatable" in [finding.detector for finding in check_contract(remembers, own, BANK)]
+
+
+def test_statistics_of_a_single_component_are_silent_if_it_varies():
+    assert check_statistics({"only": torch.randn(500)}) == ()
+
+
+def test_the_job_answers_for_every_reward_of_its_batch(tmp_path):
+    path = tmp_path / "bank.npz"
+    np.savez(path, **{name: value.numpy() for name, value in BANK.items()})
+    bodies = {"good": "{'x': x_velocity}", "bad": "{'x': x_velocity.log()}", "not a reward": "eval('1')"}
+    rewards = [
+        {"candidate_id": id, "source": f"def compute_reward(x_velocity):\n    return {body}\n"}
+        for id, body in bodies.items()
+    ]
+    findings = probe_job({"bank": str(path), "rewards": rewards}, lambda _: None)["findings"]
+    assert findings["good"] == []
+    assert findings["bad"][0]["detector"] == "non-finite"
+    assert findings["not a reward"][0]["severity"] == "reject"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a bank"])
+def test_a_bank_that_cannot_be_read_is_a_usage_error(tmp_path, content):
+    path = tmp_path / "bank.npz"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match="bank"):
+        load_bank(path)

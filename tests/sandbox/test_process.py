@@ -1,0 +1,230 @@
+"""A worker ends with an answer or with an error that says why, and never outlives its limits or its parent."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rewardgen.errors import UsageError, WorkerError
+from rewardgen.sandbox.process import Limits, WorkerCancelled, resident_bytes, run_worker
+from rewardgen.sandbox.selftest import check_limits
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prctl")
+PATIENT = Limits(wall_s=60.0)
+
+
+def misbehave(how, scratch, limits=PATIENT, **options):
+    return run_worker("selftest", {"do": how}, limits=limits, scratch=scratch, **options)
+
+
+def failure(how, scratch, **options):
+    with pytest.raises(WorkerError) as caught:
+        misbehave(how, scratch, **options)
+    return caught.value
+
+
+def is_alive(pid):
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return status != "Z"
+
+
+def dies(pid, within_s=5.0):
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        if not is_alive(pid):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_the_environment_is_built_from_an_allow_list(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("MY_OWN_TOKEN", "secret")
+    monkeypatch.setenv("TZ", "UTC")
+    names = misbehave("environment", tmp_path)["names"]
+    assert "OPENAI_API_KEY" not in names and "MY_OWN_TOKEN" not in names
+    assert {"TZ", "HOME", "TMPDIR", "OMP_NUM_THREADS"} <= set(names)
+
+
+def test_the_package_is_found_from_any_folder_and_nothing_in_that_folder_is_imported(tmp_path, monkeypatch):
+    for name in ("json", "rewardgen", "pydantic"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')\n")
+    monkeypatch.chdir(tmp_path)
+    result = misbehave("environment", tmp_path / "scratch")
+    assert str(tmp_path) not in result["path"] and "" not in result["path"]
+    assert Path(result["folder"]).resolve() == tmp_path.resolve()
+
+
+def test_a_worker_that_hangs_is_ended_at_its_time_limit(tmp_path):
+    start = time.monotonic()
+    error = failure("hang", tmp_path, limits=Limits(wall_s=0.5))
+    assert error.kind == "timeout" and "0.5 s" in error.message
+    assert time.monotonic() - start < 5.0
+
+
+def test_a_worker_that_takes_too_much_memory_is_ended(tmp_path):
+    error = failure("allocate", tmp_path, limits=Limits(wall_s=60.0, memory_bytes=200 << 20))
+    assert error.kind == "memory"
+
+
+@linux
+def test_memory_of_the_workers_children_counts():
+    grandchild = "import time; block = bytearray(100 << 20); print(1, flush=True); time.sleep(60)"
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {grandchild!r}])"
+    process = subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        process.stdout.readline()
+        assert resident_bytes(process.pid) > 100 << 20
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_a_crash_is_told_with_its_signal_and_the_last_words(tmp_path):
+    error = failure("abort", tmp_path)
+    assert error.kind == "crash"
+    assert "SIGABRT" in error.message and "about to abort" in error.message
+    assert str(tmp_path / "worker.log") in error.hint
+    assert "about to abort" in (tmp_path / "worker.log").read_text()
+
+
+def test_an_exception_in_a_job_is_told_in_one_line_and_its_traceback_is_in_the_log(tmp_path):
+    error = failure("no such misdeed", tmp_path)
+    assert error.kind == "crash" and "KeyError" in error.message
+    assert "Traceback" not in error.message and "Traceback" in (tmp_path / "worker.log").read_text()
+
+
+def test_an_unknown_job_is_told(tmp_path):
+    with pytest.raises(WorkerError, match="nonsense"):
+        run_worker("nonsense", {}, limits=PATIENT, scratch=tmp_path)
+
+
+def test_an_answer_without_end_is_cut_off(tmp_path):
+    error = failure("flood", tmp_path, limits=Limits(wall_s=60.0, answer_bytes=1 << 20))
+    assert error.kind == "crash" and "1048576" in error.message
+    assert (tmp_path / "worker.log").stat().st_size <= 1 << 20
+
+
+def test_a_users_error_comes_back_as_itself_with_its_hint(tmp_path):
+    with pytest.raises(UsageError, match="cannot read the bank") as caught:
+        payload = {"bank": str(tmp_path / "none.npz"), "rewards": []}
+        run_worker("probe", payload, limits=PATIENT, scratch=tmp_path)
+    assert type(caught.value) is UsageError and "recorded again" in caught.value.hint
+
+
+def test_a_cancelled_worker_is_ended_at_once(tmp_path):
+    cancel, seen = threading.Event(), []
+
+    def note(message):
+        seen.append(message["pid"])
+        cancel.set()
+
+    start = time.monotonic()
+    with pytest.raises(WorkerCancelled):
+        misbehave("hang", tmp_path, on_message=note, cancel=cancel)
+    assert time.monotonic() - start < 5.0
+    assert dies(seen[0])
+
+
+@linux
+def test_the_workers_own_children_end_with_it(tmp_path):
+    cancel, seen = threading.Event(), []
+
+    def note(message):
+        seen.append(message["pid"])
+        cancel.set()
+
+    with pytest.raises(WorkerCancelled):
+        misbehave("spawn", tmp_path, on_message=note, cancel=cancel)
+    assert dies(seen[0])
+
+
+@linux
+def test_an_error_in_the_callers_own_code_leaves_no_worker_behind(tmp_path):
+    seen = []
+
+    def fail(message):
+        seen.append(message["pid"])
+        raise RuntimeError("in the caller")
+
+    with pytest.raises(RuntimeError, match="in the caller"):
+        misbehave("hang", tmp_path, on_message=fail)
+    assert dies(seen[0])
+
+
+def orchestrator(scratch):
+    """A process that runs a worker which hangs, and prints the worker's id."""
+    code = f"""
+        from pathlib import Path
+        from rewardgen.sandbox.process import Limits, run_worker
+        run_worker("selftest", {{"do": "hang"}}, limits=Limits(wall_s=60.0), scratch=Path({str(scratch)!r}),
+                   on_message=lambda message: print(message["pid"], flush=True))
+    """
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], start_new_session=True, **pipes)
+
+
+@linux
+def test_killing_the_orchestrator_leaves_no_worker_behind(tmp_path):
+    process = orchestrator(tmp_path)
+    worker = int(process.stdout.readline())
+    assert is_alive(worker)
+    process.kill()
+    process.communicate()
+    assert dies(worker)
+
+
+@linux
+def test_an_interrupt_from_the_terminal_reaches_the_orchestrator_only(tmp_path):
+    process = orchestrator(tmp_path)
+    worker = int(process.stdout.readline())
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate()
+    assert "KeyboardInterrupt" in errors
+    assert "KeyboardInterrupt" not in (tmp_path / "worker.log").read_text()
+    assert dies(worker)
+
+
+@linux
+def test_a_worker_gains_no_privileges_and_writes_no_core(tmp_path):
+    seen = {}
+
+    def note(message):
+        status = Path(f"/proc/{message['pid']}/status").read_text()
+        limits = Path(f"/proc/{message['pid']}/limits").read_text()
+        seen["privileges"] = [line.split()[1] for line in status.splitlines() if line.startswith("NoNewPrivs")]
+        seen["core"] = [line.split()[4:6] for line in limits.splitlines() if line.startswith("Max core")]
+        cancel.set()
+
+    cancel = threading.Event()
+    with pytest.raises(WorkerCancelled):
+        misbehave("hang", tmp_path, on_message=note, cancel=cancel)
+    assert seen == {"privileges": ["1"], "core": [["0", "0"]]}
+
+
+def test_the_orchestrators_side_loads_nothing_heavy():
+    code = (
+        "import sys, json, rewardgen.sandbox.process, rewardgen.sandbox.prober, rewardgen.sandbox.selftest, "
+        "rewardgen.critic.gates, rewardgen.reward.extraction, rewardgen.reward.identity; "
+        "print(json.dumps([name for name in ('torch', 'numpy', 'mujoco', 'litellm') if name in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == []
+
+
+def test_the_limits_are_seen_to_hold_on_this_machine_and_leave_no_trace(tmp_path):
+    before = dict(os.environ)
+    checks = check_limits(tmp_path)
+    assert [check.name for check in checks] == ["time limit", "memory limit", "no API keys"]
+    assert all(check.held for check in checks), checks
+    assert dict(os.environ) == before
