@@ -1,0 +1,84 @@
+"""Running the real command line on a task that trains in seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rewardgen.events import read_events
+from rewardgen.history import History
+from rewardgen.rundir import RunFolder, find_run
+
+POINT = Path(__file__).parent.parent / "tasks" / "point.py"
+SHORT = ["--candidates", "2", "--generations", "2", "--seeds", "1", "--finalists", "1", "--final-seeds", "2"]
+REWARDGEN = [sys.executable, "-m", "rewardgen"]
+
+
+def rewardgen(*arguments, cwd, timeout=240, **environment):
+    """Run a command to its end; standard output and error as text."""
+    return subprocess.run(
+        [*REWARDGEN, *map(str, arguments)],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def start(*arguments, cwd, **environment):
+    """Start a command in a session of its own, so that it can be interrupted like one in a terminal."""
+    return subprocess.Popen(
+        [*REWARDGEN, *map(str, arguments)],
+        cwd=cwd,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run_folder(cwd) -> RunFolder:
+    return find_run("latest", Path(cwd) / "runs")
+
+
+def history(cwd) -> History:
+    return History.load(run_folder(cwd))
+
+
+def wait_for_event(cwd, kind, count=1, timeout=120):
+    """Wait until the newest run has recorded so many events of a kind."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        logs = sorted((Path(cwd) / "runs").glob("*/events.jsonl"))
+        if logs and sum(event.kind == kind for event in read_events(logs[-1])) >= count:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"no {count} events `{kind}` within {timeout} s")
+
+
+def workers_of(folder: RunFolder) -> list[int]:
+    """Worker processes whose own folder lies in a run's."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (process / "environ").read_bytes()
+        except OSError:
+            continue
+        if (
+            b"rewardgen.sandbox.worker" in (process / "cmdline").read_bytes()
+            and str(folder.path.resolve()).encode() in environment
+        ):
+            found.append(int(process.name))
+    return found
+
+
+def table(found: History):
+    """The closing table as plain data."""
+    assert found.summary is not None
+    return json.loads(found.summary.model_dump_json())

@@ -1,0 +1,138 @@
+"""Whole runs through the command line, with real training and real processes."""
+
+import json
+import os
+import shutil
+import signal
+import time
+
+import pytest
+
+from rewardgen.records import Usage
+from tests.e2e.command import POINT, SHORT, history, rewardgen, run_folder, start, table, wait_for_event, workers_of
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a finished run and what the command said."""
+    place = tmp_path_factory.mktemp("finished")
+    return place, rewardgen("run", POINT, *SHORT, "--json", cwd=place)
+
+
+def test_run_ends_with_a_reward_its_policy_and_numbers_from_fresh_seeds(finished):
+    place, done = finished
+    assert done.returncode == 0, done.stderr
+    found, folder = history(place), run_folder(place)
+    assert {row.candidate_id for row in found.summary.rows} == {found.summary.chosen, "human", "sparse"}
+    assert all(row.seeds == 2 and row.fitness is not None for row in found.summary.rows)
+    assert (folder.best / "reward.py").read_text() == found.study(found.summary.chosen).candidate.source
+    assert (folder.best / "policy.npz").stat().st_size > 1000
+    assert found.summary.conclusion in folder.readme.read_text()
+    assert found.usage == Usage()
+
+
+def test_json_output_is_data_only(finished):
+    _, done = finished
+    assert json.loads(done.stdout)
+
+
+def test_training_learns_the_task(finished):
+    place, _ = finished
+    human = next(row for row in history(place).summary.rows if row.candidate_id == "human")
+    assert human.success_rate > 0.9
+
+
+def test_run_folder_keeps_where_its_numbers_come_from(finished):
+    folder = run_folder(finished[0])
+    known = json.loads(folder.provenance.read_text())
+    assert known["packages"]["mujoco"] and known["command"]
+    assert "task = " in folder.config.read_text()
+    assert not folder.scratch.exists()
+
+
+def test_saved_policy_reaches_the_fitness_that_was_reported(finished):
+    place, _ = finished
+    found, folder = history(place), run_folder(place)
+    from rewardgen.training.jobs import evaluate_job
+
+    result = found.result("final", found.summary.chosen)
+    specs = [{"candidate_id": each.candidate_id, "seed": each.seed} for each in result.slices]
+    measured = evaluate_job(
+        {
+            "task": str(POINT),
+            "folder": str(folder.policies / "final"),
+            "slices": specs,
+            "hidden": found.training.hidden,
+            "seed": 99,
+            "episodes": 64,
+        },
+        lambda message: None,
+    )
+    for each, slice in zip(measured["slices"], result.slices, strict=True):
+        assert each["fitness"] == pytest.approx(slice.final_fitness, abs=0.15)
+
+
+def test_killed_run_leaves_no_worker_and_resumes_to_the_same_table(finished, tmp_path):
+    whole, _ = finished
+    running = start("run", POINT, *SHORT, cwd=tmp_path)
+    wait_for_event(tmp_path, "trained", count=3)
+    time.sleep(0.5)
+    os.kill(running.pid, signal.SIGKILL)
+    running.communicate()
+    trained = dict(history(tmp_path).trained)
+    time.sleep(1.0)
+    assert workers_of(run_folder(tmp_path)) == []
+    done = rewardgen("resume", "latest", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    resumed = history(tmp_path)
+    assert table(resumed) == table(history(whole))
+    assert trained.items() <= resumed.trained.items()
+
+
+def test_interrupt_saves_the_run_and_prints_the_line_that_resumes_it(tmp_path):
+    running = start("run", POINT, *SHORT, cwd=tmp_path)
+    wait_for_event(tmp_path, "designed", count=2)
+    time.sleep(0.3)
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert f"rewardgen resume {run_folder(tmp_path).id}" in said
+    assert "Traceback" not in said
+    assert history(tmp_path).status == "interrupted"
+    assert workers_of(run_folder(tmp_path)) == []
+
+
+def test_changed_task_file_is_refused_on_resume(tmp_path):
+    for name in ("point.py", "point.xml"):
+        shutil.copy(POINT.with_name(name), tmp_path)
+    running = start("run", "point.py", *SHORT, cwd=tmp_path)
+    wait_for_event(tmp_path, "run-started")
+    os.killpg(running.pid, signal.SIGINT)
+    running.communicate(timeout=20)
+    with open(tmp_path / "point.py", "a") as file:
+        file.write("# another task now\n")
+    done = rewardgen("resume", "latest", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "has changed since the run began" in done.stderr and "hint:" in done.stderr
+
+
+def test_full_disk_is_a_clear_error_and_the_run_resumes_once_there_is_room(small_disk, tmp_path):
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 90_000))
+    done = rewardgen("run", POINT, *SHORT, "--runs-dir", small_disk, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "disk is full" in done.stderr and "hint:" in done.stderr
+    assert "Traceback" not in done.stderr
+    filler.unlink()
+    again = rewardgen("resume", "latest", "--runs-dir", small_disk, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+
+
+def test_finished_run_is_only_read_when_resumed(finished):
+    place, _ = finished
+    before = run_folder(place).events.read_bytes()
+    done = rewardgen("resume", "latest", cwd=place)
+    assert done.returncode == 0
+    assert run_folder(place).events.read_bytes() == before
