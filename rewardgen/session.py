@@ -26,6 +26,7 @@ from rewardgen.files import write_atomic
 from rewardgen.history import History
 from rewardgen.journal import Journal, Listener
 from rewardgen.llm.factory import make_llm
+from rewardgen.prompts import template_versions
 from rewardgen.provenance import provenance, usable_cores
 from rewardgen.records import Candidate, TaskCard, TrainSettings, Usage, Verdict
 from rewardgen.rundir import RunFolder, create_run
@@ -142,7 +143,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     if config.env_steps is not None:
         settings = settings.model_copy(update={"env_steps": config.env_steps})
     write_atomic(folder.config, tomli_w.dumps(config.model_dump(mode="json", exclude_none=True)))
-    write_atomic(folder.provenance, json.dumps(provenance(), indent=1))
+    write_atomic(folder.provenance, json.dumps(provenance() | {"prompts": template_versions()}, indent=1))
     write_atomic(folder.card, card.model_dump_json(indent=1))
     first = config.seed * SEEDS_PER_RUN
     journal = Journal(EventLog(folder.events), History(), _Reporter(listener, folder))
