@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, UnusedCliTokensError
 
 from rewardgen.errors import RewardgenError, UsageError
 
@@ -53,9 +53,13 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
     details: Any = getattr(error.__cause__, "errors", None)  # pydantic's, not imported for this
     if details is not None:
         return UsageError(_explain_value(details()[0]), see_help)
-    text = re.sub(r'"([^"]+)"', r"`\1`", str(error).strip().rstrip("."))
+    if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
+        return UsageError(f"unexpected argument `{error.unused_tokens[0]}`", see_help)
+    text = re.sub(r'"([^"]+)"|(?<= )(--[\w-]+\w)', r"`\1\2`", str(error).strip().rstrip("."))
     what, _, advice = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", text, count=1).partition("\0")
-    return UsageError(_lower_first(what), f"{_lower_first(advice)}; {see_help}" if advice else see_help)
+    if not advice:
+        return UsageError(_lower_first(what), see_help)
+    return UsageError(_lower_first(what), f"{_lower_first(advice)}{'' if advice.endswith('?') else ';'} {see_help}")
 
 
 def _explain_value(found: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
+from rich.table import Table
 
 from rewardgen.cli.output import Json, RunsDir, next_steps, print_json, with_runs_dir
 from rewardgen.errors import RunFolderError, UsageError, did_you_mean
@@ -20,6 +21,10 @@ from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from rewardgen.ui.tables import plain_table
 
 Reference = Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")]
+
+
+_ROOMY = 120
+"""Columns of a terminal that has room for all of the list."""
 
 
 class _Listed(NamedTuple):
@@ -47,23 +52,23 @@ def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int
         messages().print(f"there are no runs in {runs_dir}/")
         next_steps((with_runs_dir("run cartpole", runs_dir), "searches for a reward, without a language model"))
         return 0
-    right = ("candidates", "fitness", "success", "cost", "time")
-    table = plain_table("run", "model", "status", "candidates", "best", *right[1:], right=right)
-    for each in listed:
-        table.add_row(
-            each.id,
-            each.model,
-            each.status,
-            str(each.candidates),
-            each.best or "",
-            number(each.fitness),
-            percent(each.success_rate),
-            money(each.cost_usd),
-            duration(each.elapsed_s),
-        )
-    results().print(table)
+    console = results()
+    console.print(_list_table(listed, console.width >= _ROOMY))
     next_steps((with_runs_dir(f"runs show {listed[-1].id}", runs_dir), "the newest of them"))
     return 0
+
+
+def _list_table(listed: list[_Listed], roomy: bool) -> Table:
+    """The list; where there is room, with the candidates, time, cost and model of each run too."""
+    right = ("fitness", "success", "candidates", "time", "cost")
+    table = plain_table("run", "status", "best", *(right if roomy else right[:2]), right=right)
+    if roomy:
+        table.add_column("model", no_wrap=True)
+    for each in listed:
+        cells = [each.id, each.status, each.best or "", number(each.fitness), percent(each.success_rate)]
+        more = [str(each.candidates), duration(each.elapsed_s), money(each.cost_usd), each.model]
+        table.add_row(*cells, *(more if roomy else []))
+    return table
 
 
 def _listed(folder: RunFolder) -> _Listed:

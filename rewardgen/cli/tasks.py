@@ -28,8 +28,7 @@ def list_all(*, json: Json = False) -> int:
     for name, at in tasks.items():
         table.add_row(name, _about(at))
     results().print(table)
-    first = next(iter(tasks))
-    next_steps((f"tasks show {first}", "a task as the designer sees it"), (f"run {first}", "searches for a reward"))
+    next_steps(("tasks show hopper", "a task as the designer sees it"), ("run cartpole", "searches for a reward"))
     return 0
 
 
@@ -83,4 +82,6 @@ def _report(file: str, found: dict[str, Any]) -> Text:
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_plain(each)}" for key, each in value.items())
+    if isinstance(value, list):
+        return "".join(f"\n  {_plain(each)}" for each in value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -58,6 +58,16 @@ def final_rows(history: History, live: Live) -> list[Row]:
     return [row._replace(best=row.id == chosen) for row in rows]
 
 
+def once_started(rows: list[Row]) -> list[Row]:
+    """The rows of a batch, where waiting means training as soon as every candidate has passed review or failed it.
+
+    A batch trains all its candidates at once, but tells of each only at its first evaluation.
+    """
+    if any(row.status in ("designing", "checking", "repairing") for row in rows):
+        return rows
+    return [row._replace(status="training") if row.status == "waiting" else row for row in rows]
+
+
 def _search_row(history: History, id: str, live: Live) -> Row:
     study = history.study(id)
     if study is None:

@@ -85,7 +85,8 @@ def render(shown: View, since_s: float, note: str = "") -> RenderableType:
         parts += [Text()] * bool(shown.past) + [rows_text(shown.rows)]
     if note:
         parts.append(Text(note, style="dim", no_wrap=True, overflow="ellipsis"))
-    return Group(*parts)
+    # The cursor rests on a line of its own: a terminal echoes `^C` there, which would wrap a full line and shift all.
+    return Group(*parts, Text())
 
 
 def _title(shown: View) -> Text:

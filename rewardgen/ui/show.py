@@ -131,7 +131,7 @@ def _slices(result: CandidateResult) -> RenderableType:
         failure = failure_text(each.failure) if each.failure else ""
         fitness, success = number(each.final_fitness), percent(each.final_success_rate)
         table.add_row(str(each.seed), fitness, success, str(each.env_steps), duration(each.wall_s), failure)
-    if result.fitness is not None:
+    if result.fitness is not None and len(result.slices) > 1:
         table.add_row("mean", with_spread(result.fitness, result.fitness_spread), percent(result.success_rate))
     return table
 
@@ -140,7 +140,7 @@ def _analysis(study: Study) -> list[RenderableType]:
     analysis = study.analysis
     if analysis is None:
         return []
-    text = Text(analysis.table.rstrip(), no_wrap=True, overflow="ellipsis")
+    text = Text(analysis.table.rstrip())
     flags = [Text(f"- {flag}") for flag in analysis.flags]
     diagnosis = [Text(), Text(analysis.diagnosis.strip())] if analysis.diagnosis else []
     return _section("Analysis", Group(text, *flags, *diagnosis))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rewardgen.config import BUILTIN
 from rewardgen.history import Generation, History
 from rewardgen.ui.format import count, money, tokens, with_spread
-from rewardgen.ui.rows import Live, Row, final_rows, search_rows
+from rewardgen.ui.rows import Live, Row, final_rows, once_started, search_rows
 
 _ENOUGH_S = 15.0
 """Work to have seen before a remaining time is told [s]."""
@@ -99,11 +99,11 @@ def _past_and_rows(history: History, live: Live) -> tuple[Sequence[Generation], 
     if history.summary is not None:
         return history.generations, []
     if history.finalists:
-        return history.generations, final_rows(history, live)
+        return history.generations, once_started(final_rows(history, live))
     if not history.generations:
         return (), []
     *past, current = history.generations
-    return past, search_rows(history, current.ids, live)
+    return past, once_started(search_rows(history, current.ids, live))
 
 
 def _remaining(history: History, live: Live) -> float | None:

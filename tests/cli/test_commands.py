@@ -1,0 +1,182 @@
+import json
+
+import pytest
+
+from rewardgen.events import Event
+from tests.cli.conftest import write_run
+from tests.ui.story import RUN_ID, events
+
+COMMANDS = (
+    "run",
+    "resume",
+    "runs list",
+    "runs show",
+    "runs path",
+    "tasks list",
+    "tasks show",
+    "tasks check",
+    "check",
+    "doctor",
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example_and_json(rewardgen, command):
+    done = rewardgen(*command.split(), "--help")
+    assert done.returncode == 0
+    assert f"Example: rewardgen {command}" in done.stdout
+    assert "--json" in done.stdout
+
+
+def test_each_field_of_the_configuration_is_an_option(rewardgen):
+    from rewardgen.config import RunConfig
+
+    shown = rewardgen("run", "--help").stdout
+    options = ["--" + name.replace("_", "-") for name in RunConfig.model_fields if name != "task"]
+    assert [option for option in options if f"{option} " not in shown] == []
+    assert "--task" not in shown
+
+
+def test_the_list_of_runs_shows_status_best_and_a_next_step_with_a_real_id(rewardgen, finished_run):
+    done = rewardgen("runs", "list")
+    (line,) = [line for line in done.stdout.splitlines() if RUN_ID in line]
+    assert line.split()[1:4] == ["finished", "g01-k5", "1636"]
+    assert f"next: rewardgen runs show {RUN_ID} " in done.stderr
+
+
+def test_a_run_that_nobody_works_on_any_more_is_listed_as_interrupted(rewardgen, tmp_path):
+    write_run(tmp_path / "runs", events()[:20])
+    listed = json.loads(rewardgen("runs", "list", "--json").stdout)["runs"]
+    assert [each["status"] for each in listed] == ["interrupted"]
+    assert f"rewardgen resume {RUN_ID}" in rewardgen("runs", "show").stderr
+
+
+def test_one_damaged_run_does_not_hide_the_others(rewardgen, tmp_path, finished_run):
+    broken = tmp_path / "runs" / "20200101-000000-hopper-0000"
+    broken.mkdir()
+    (broken / "events.jsonl").write_text("nonsense\n")
+    listed = json.loads(rewardgen("runs", "list", "--json").stdout)["runs"]
+    assert [each["status"] for each in listed] == ["damaged", "finished"]
+
+
+def test_next_steps_keep_the_runs_folder(rewardgen, tmp_path):
+    write_run(tmp_path / "elsewhere")
+    done = rewardgen("runs", "show", "latest", "g01-k4", "--runs-dir", "elsewhere")
+    assert f"rewardgen runs show {RUN_ID} g00-k2 --runs-dir elsewhere" in done.stderr
+
+
+JSON_COMMANDS = (
+    ("runs", "list"),
+    ("runs", "show"),
+    ("runs", "show", "latest", "g01-k4"),
+    ("runs", "show", "latest", "g00-k4"),
+    ("runs", "show", "latest", "human"),
+    ("runs", "path"),
+    ("resume", "latest"),
+    ("tasks", "list"),
+)
+
+
+@pytest.mark.parametrize("arguments", JSON_COMMANDS, ids=" ".join)
+def test_json_is_all_there_is_on_stdout(rewardgen, finished_run, arguments):
+    done = rewardgen(*arguments, "--json")
+    assert done.returncode == 0
+    assert isinstance(json.loads(done.stdout), dict)
+    assert "next:" not in done.stderr
+
+
+def test_json_of_a_run_holds_the_ids_that_other_commands_take(rewardgen, finished_run):
+    shown = json.loads(rewardgen("runs", "show", "--json").stdout)
+    assert shown["run_id"] == RUN_ID
+    assert shown["summary"]["chosen"] == "g01-k5"
+    rejected = {row["id"]: row["reason"] for row in shown["candidates"] if row["status"] == "rejected"}
+    assert rejected["g00-k4"] == "the reply holds no code"
+
+
+def test_json_of_a_candidate_holds_its_lineage_and_its_change(rewardgen, finished_run):
+    shown = json.loads(rewardgen("runs", "show", "latest", "g01-k4", "--json").stdout)
+    assert [each["id"] for each in shown["lineage"]] == ["g01-k4", "g00-k2", "g00-k1"]
+    assert "clamp(-1.0, 7.5)" in shown["diff"]
+
+
+def test_the_path_of_a_run_is_all_that_path_prints(rewardgen, finished_run):
+    assert rewardgen("runs", "path", "3f2a").stdout == f"{finished_run}\n"
+
+
+def test_resuming_a_finished_run_shows_its_table_again(rewardgen, finished_run):
+    done = rewardgen("resume", "latest")
+    assert done.returncode == 0
+    assert "It beats the sparse reward" in " ".join(done.stdout.split())
+    assert f"next: rewardgen runs show {RUN_ID} " in done.stderr
+
+
+def test_a_run_in_which_nothing_could_be_trained_exits_with_1(rewardgen, tmp_path):
+    summary = {"reason": "all 1 generations done", "chosen": None, "conclusion": "No candidate could be trained."}
+    end = Event(kind="finished", at="", elapsed_s=30.0, data={"summary": summary})
+    write_run(tmp_path / "runs", [*events()[:9], end])
+    done = rewardgen("resume", "latest")
+    assert done.returncode == 1
+    assert "No candidate could be trained." in done.stdout
+
+
+def test_output_without_a_terminal_has_no_control_codes(rewardgen, finished_run):
+    done = rewardgen("runs", "show", "latest", "g01-k4")
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(rewardgen, finished_run, tmp_path):
+    import subprocess
+    import sys
+
+    command = f"{sys.executable} -m rewardgen runs show --json | true"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+REWARD = """def compute_reward(pole_upright, action, *, weight: float = 1.0):
+    upright = weight * (0.5 + 0.5 * pole_upright)
+    effort = -0.05 * action.square().sum(-1)
+    return {"upright": upright, "effort": effort}
+"""
+
+
+def test_check_accepts_a_sound_reward_and_rejects_a_flawed_one_with_line_and_hint(rewardgen, tmp_path):
+    (tmp_path / "sound.py").write_text(REWARD)
+    (tmp_path / "flawed.py").write_text(REWARD.replace("pole_upright", "pole_uprigth"))
+    both = rewardgen("check", "cartpole", "sound.py", "flawed.py")
+    assert both.returncode == 1
+    assert "sound.py: accepted" in both.stdout
+    assert "flawed.py: rejected" in both.stdout
+    assert "pole_upright" in both.stdout[both.stdout.index("hint: ") :]
+    found = json.loads(rewardgen("check", "cartpole", "sound.py", "flawed.py", "--json").stdout)
+    assert {name: each["accepted"] for name, each in found["files"].items()} == {"sound.py": True, "flawed.py": False}
+
+
+def test_a_task_is_shown_with_its_variables_and_without_its_fitness_code(rewardgen):
+    done = rewardgen("tasks", "show", "cartpole")
+    assert done.returncode == 0
+    assert "| `pole_angle` | (N,) | rad |" in done.stdout
+    assert "def fitness" not in done.stdout
+
+
+def test_a_task_check_finds_nothing_wrong_with_a_shipped_task(rewardgen):
+    done = rewardgen("tasks", "check", "cartpole", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["problems"] == []
+
+
+def test_doctor_judges_the_machine_the_sandbox_and_a_model(rewardgen, tmp_path):
+    done = rewardgen("doctor", "--model", "openai/gpt-5.1", "--json", OTHER_API_KEY="secret-value")
+    checks = {each["name"]: each for each in json.loads(done.stdout)["checks"]}
+    assert checks["sandbox: time limit"]["state"] == "ok"
+    assert checks["sandbox: Landlock"]["state"] == "warn"
+    assert "OTHER_API_KEY" in checks["api keys"]["detail"]
+    assert "secret-value" not in done.stdout
+    assert checks["model"]["state"] == "fail"
+    assert "OPENAI_API_KEY" in checks["model"]["hint"]
+    assert done.returncode == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_exits_with_0_when_nothing_fails(rewardgen):
+    assert rewardgen("doctor").returncode == 0

@@ -1,0 +1,86 @@
+"""Every error: what is wrong, a hint, the exit code, nothing on stdout, no traceback."""
+
+import pytest
+
+KEYLESS = ("run", "cartpole", "--model", "openai/gpt-5.1")
+
+CASES = {
+    "unknown command": (("rnu",), 2, "unknown command `rnu`", "did you mean `run`?"),
+    "unknown option": (("run", "cartpole", "--generation", "2"), 2, "`--generation`", "did you mean `--generations`?"),
+    "missing argument": (("run",), 2, "TASK", "rewardgen run --help"),
+    "unexpected argument": (("run", "cartpole", "hopper"), 2, "unexpected argument `hopper`", "rewardgen run --help"),
+    "value out of range": (("run", "cartpole", "--seeds", "0"), 2, "`--seeds 0`: input should be greater", "--help"),
+    "value of a wrong type": (("run", "cartpole", "--seeds", "two"), 2, "`--seeds two`", "rewardgen run --help"),
+    "unknown task": (("run", "hoper"), 2, "unknown task `hoper`", "did you mean `hopper`?"),
+    "unknown task to show": (("tasks", "show", "hoper"), 2, "unknown task `hoper`", "did you mean `hopper`?"),
+    "missing task file": (("tasks", "check", "nowhere/my_task.py"), 2, "nowhere/my_task.py", "rewardgen tasks list"),
+    "unknown model": (("run", "cartpole", "--model", "nowhere/x"), 2, "`nowhere/x`", "--api-base"),
+    "misspelt scheme": (("run", "cartpole", "--model", "mailbx:here"), 2, "`mailbx:`", "did you mean `mailbox:here`?"),
+    "missing key": (KEYLESS, 4, "needs an API key", "export OPENAI_API_KEY="),
+    "no runs": (("runs", "show"), 2, "there are no runs", "rewardgen run cartpole"),
+    "no reward files": (("check", "cartpole"), 2, "no reward file", "rewardgen check cartpole my_reward.py"),
+    "missing reward file": (("check", "cartpole", "gone.py"), 2, "gone.py", "path of a Python file"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_error_says_what_is_wrong_and_how_to_mend_it(rewardgen, name):
+    arguments, code, message, hint = CASES[name]
+    done = rewardgen(*arguments)
+    what, _, advice = done.stderr.partition("\n\nhint: ")
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert what.startswith("error: ")
+    assert message in what
+    assert hint in advice
+    assert "Traceback" not in done.stderr
+
+
+def test_json_does_not_put_an_error_on_stdout(rewardgen):
+    done = rewardgen("run", "hoper", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+
+
+def test_a_runs_folder_that_cannot_be_made_is_refused_before_any_work(rewardgen, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = rewardgen("run", "cartpole", "--runs-dir", "file/runs")
+    assert done.returncode == 2
+    assert "cannot write file/runs" in done.stderr
+    assert "hint: check the path given with `--runs-dir`" in done.stderr
+
+
+def test_a_task_file_that_raises_is_told_with_its_line(rewardgen, tmp_path):
+    (tmp_path / "my_task.py").write_text("from rewardgen.task import MujocoTask\n\nspeed = 1 / 0\n")
+    done = rewardgen("run", "my_task.py")
+    assert done.returncode == 2
+    assert "my_task.py raised ZeroDivisionError at line 3" in done.stderr
+    assert "hint: mend " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_mjcf_that_does_not_load_is_told(rewardgen, tmp_path):
+    (tmp_path / "broken.xml").write_text("<mujoco><worldbody><geom type='spher'/></worldbody></mujoco>")
+    source = "from rewardgen.task import MujocoTask\n\n\nclass Broken(MujocoTask):\n    model = 'broken.xml'\n"
+    (tmp_path / "broken.py").write_text(source)
+    done = rewardgen("tasks", "show", "broken.py")
+    assert done.returncode == 2
+    assert "broken.xml" in done.stderr
+    assert "hint: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_candidate_is_answered_with_the_nearest(rewardgen, finished_run):
+    done = rewardgen("runs", "show", "latest", "g01-k9")
+    assert done.returncode == 2
+    assert f"run {finished_run.name} has no candidate `g01-k9`" in done.stderr
+    assert "did you mean `g01-k" in done.stderr
+
+
+def test_an_unexpected_error_is_short_and_debug_shows_where(rewardgen, finished_run):
+    (finished_run / "events.jsonl").write_text('{"kind":"trained","at":"","elapsed_s":1,"data":{}}\n')
+    short = rewardgen("runs", "show")
+    assert short.returncode == 1
+    assert "Traceback" not in short.stderr
+    assert "run the same command with `--debug`" in short.stderr
+    assert "Traceback" in rewardgen("runs", "show", "--debug").stderr
