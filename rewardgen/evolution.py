@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from rewardgen.records import Operator, Study
 from rewardgen.schema import Frozen
+from rewardgen.stats import noise
 
 LENSES = (
     "reward measurable progress toward the goal at every step; few components",
@@ -103,8 +104,8 @@ def _parents(archive: Sequence[Study], operator: Operator, number: int, rng: ran
 def stalled_generations(studies: Sequence[Study]) -> int:
     """Generations in a row, up to the last, that brought no gain beyond noise.
 
-    A gain is a best fitness that exceeds the best before by more than the two standard errors over seeds, added in
-    quadrature. The first generation with any fitness is a gain.
+    A gain is a best fitness that exceeds the best before by more than the noise over seeds (`stats.noise`). The first
+    generation with any fitness is a gain.
     """
     best: Study | None = None
     stalled = 0
@@ -121,8 +122,8 @@ def stalled_generations(studies: Sequence[Study]) -> int:
 def _gains(study: Study, best: Study | None) -> bool:
     if best is None or best.result is None or study.result is None:
         return True
-    noise = math.hypot(best.result.fitness_spread, study.result.fitness_spread)
-    return (study.fitness or 0.0) - (best.fitness or 0.0) > noise
+    gain = (study.fitness or 0.0) - (best.fitness or 0.0)
+    return gain > noise(best.result.fitness_spread, study.result.fitness_spread)
 
 
 def failed_ideas(studies: Sequence[Study], limit: int = 6) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ statistical precipice" (NeurIPS 2021). The human-normalised score is Eureka's (M
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from typing import Literal
@@ -64,6 +65,11 @@ def standing(a: Sequence[float], b: Sequence[float]) -> Standing:
     if difference.low > 0:
         return "above"
     return "below" if difference.high < 0 else "on par"
+
+
+def noise(*standard_errors: float) -> float:
+    """What a difference of means has to exceed to count: two standard errors of all of them together."""
+    return 2.0 * math.hypot(*standard_errors)
 
 
 def human_normalised(method: float, human: float, sparse: float) -> float | None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rewardgen.analyzer.course import Course, correlation
 from rewardgen.prompts import number, percent, shares
 from rewardgen.records import CandidateResult, ComponentPoint, EpisodeDigest, EvaluationPoint, Study
+from rewardgen.stats import noise
 
 MAX_COLUMNS = 6
 """Evaluations that are shown, the first and the last among them."""
@@ -41,8 +42,8 @@ def verdict_on(delta: float, study: Study, parent: Study) -> str:
     results = [each.result for each in (study, parent) if each.result]
     if any(len(result.slices) < 2 for result in results):
         return "one seed only, so it may be noise"
-    noise = 2.0 * math.hypot(*(result.fitness_spread for result in results))
-    return "beyond noise" if abs(delta) > noise else "within noise"
+    beyond = abs(delta) > noise(*(result.fitness_spread for result in results))
+    return "beyond noise" if beyond else "within noise"
 
 
 def _verdict_lines(study: Study, result: CandidateResult, parent: Study | None) -> list[str]:
