@@ -38,7 +38,9 @@ def test_gradient_of_a_slice_is_that_of_its_own_network():
     single = single_network(networks.parameters(), "value", 1)
     (gradient,) = torch.autograd.grad(networks.value(observation).square().sum(), networks.flat)
     single(observation[1]).square().sum().backward()
-    expected = torch.cat([single[0].weight.grad.T.flatten(), single[0].bias.grad])
+    weight, bias = (parameter.grad for parameter in list(single.parameters())[:2])
+    assert weight is not None and bias is not None
+    expected = torch.cat([weight.T.flatten(), bias])
     offset = sum(value[0].numel() for name, value in networks.parameters().items() if name.startswith("policy"))
     torch.testing.assert_close(gradient[1, offset : offset + len(expected)], expected)
 
