@@ -75,6 +75,32 @@ def test_a_termination_condition_ends_only_its_own_world():
     assert following.episode_step.tolist() == [2, 1, 2]
 
 
+def test_a_termination_at_the_time_limit_is_no_truncation():
+    task = load_task(str(POINT))
+    task.episode_steps = 1
+    worlds = Worlds(task, [0], 2)
+    worlds.place(torch.tensor([[1.95], [0.0]]).double(), torch.zeros(2, 1).double())
+    step = worlds.step(torch.zeros(2, 1))
+    assert step.terminated.tolist() == [True, False]
+    assert step.truncated.tolist() == [False, True]
+
+
+def test_an_episode_after_an_automatic_reset_is_the_one_after_a_reset():
+    worlds, other = (Worlds(load_task("ant"), [0], 3) for _ in range(2))
+    worlds.reset(), other.reset()
+    fallen = worlds.view.qpos.clone()
+    fallen[1, :3] = torch.tensor([5.0, 5.0, 0.1])
+    worlds.place(fallen, worlds.view.qvel.clone())
+    step = worlds.step(torch.zeros(3, 8))
+    assert step.causes["torso too low"].tolist() == [False, True, False]
+    assert float(step.inputs["contact_load"][1]) > 0
+    assert torch.equal(step.observation[1], other.reset()[1])
+    for _ in range(10):
+        step, expected = worlds.step(torch.ones(3, 8)), other.step(torch.ones(3, 8))
+        assert torch.equal(step.observation[1], expected.observation[1])
+        assert all(torch.equal(step.inputs[name][1], expected.inputs[name][1]) for name in step.inputs)
+
+
 def test_a_diverged_world_ends_with_finite_inputs_and_leaves_the_others_alone():
     worlds = Worlds(load_task("hopper"), [0], 3)
     worlds.reset()
