@@ -88,9 +88,10 @@ def test_a_termination_at_the_time_limit_is_no_truncation():
 def test_an_episode_after_an_automatic_reset_is_the_one_after_a_reset():
     worlds, other = (Worlds(load_task("ant"), [0], 3) for _ in range(2))
     worlds.reset(), other.reset()
-    fallen = worlds.view.qpos.clone()
-    fallen[1, :3] = torch.tensor([5.0, 5.0, 0.1])
-    worlds.place(fallen, worlds.view.qvel.clone())
+    qpos, qvel = worlds.view.qpos.clone(), worlds.view.qvel.clone()
+    qpos[1, :3] = torch.tensor([5.0, 5.0, 0.3])
+    qvel[1, 2] = -40.0
+    worlds.place(qpos, qvel)
     step = worlds.step(torch.zeros(3, 8))
     assert step.causes["torso too low"].tolist() == [False, True, False]
     assert float(step.inputs["contact_load"][1]) > 0
