@@ -95,6 +95,7 @@ def test_an_episode_after_an_automatic_reset_is_the_one_after_a_reset():
     step = worlds.step(torch.zeros(3, 8))
     assert step.causes["torso too low"].tolist() == [False, True, False]
     assert float(step.inputs["contact_load"][1]) > 0
+    assert torch.equal(worlds.view.before("xpos")[1], worlds.view.field("xpos")[1])
     assert torch.equal(step.observation[1], other.reset()[1])
     for _ in range(10):
         step, expected = worlds.step(torch.ones(3, 8)), other.step(torch.ones(3, 8))
