@@ -5,6 +5,7 @@ The job does what a broken or hostile reward would do; `check_limits` sees what 
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -90,6 +91,15 @@ def _allocate(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         blocks.append(os.urandom(1024) * (_BLOCK // 1024))
 
 
+def _share(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Shared memory, which no limit of the system counts: only watching the process does."""
+    blocks: list[mmap.mmap] = []
+    while True:
+        blocks.append(mmap.mmap(-1, _BLOCK))
+        blocks[-1].write(bytes(_BLOCK))
+        time.sleep(0.01)
+
+
 def _abort(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     print("about to abort", flush=True)
     os.abort()
@@ -112,6 +122,7 @@ _MISDEEDS = {
     "environment": _environment,
     "hang": _hang,
     "allocate": _allocate,
+    "share": _share,
     "abort": _abort,
     "flood": _flood,
     "spawn": _spawn,

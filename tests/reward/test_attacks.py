@@ -40,6 +40,7 @@ def test_an_attack_is_never_compiled_into_a_working_program(name):
         "one long line": "x = " + "1+" * 4_000_000 + "1",
         "a thousand brackets": "(" * 1000 + ")" * 1000,
         "a thousand minus signs": "x = " + "-" * 5000 + "1",
+        "some hundred minus signs": f"def compute_reward(height):\n    return {{'h': {'-' * 300}height}}\n",
         "a thousand nots": "x = " + "not " * 3000 + "1",
         "long sum": "x = " + "+".join(["1"] * 5000),
         "deep indentation": "".join(" " * i + "if True:\n" for i in range(200)),

@@ -78,6 +78,12 @@ def test_a_worker_that_takes_too_much_memory_is_ended(tmp_path):
 
 
 @linux
+def test_memory_that_only_watching_sees_counts_too(tmp_path):
+    error = failure("share", tmp_path, limits=Limits(wall_s=60.0, memory_bytes=200 << 20))
+    assert error.kind == "memory" and "its limit is 200 MiB" in error.message
+
+
+@linux
 def test_memory_of_the_workers_children_counts():
     grandchild = "import time; block = bytearray(100 << 20); print(1, flush=True); time.sleep(60)"
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {grandchild!r}])"
@@ -196,20 +202,21 @@ def test_an_interrupt_from_the_terminal_reaches_the_orchestrator_only(tmp_path):
 
 
 @linux
-def test_a_worker_gains_no_privileges_and_writes_no_core(tmp_path):
+def test_a_worker_has_its_own_session_gains_no_privileges_and_writes_no_core(tmp_path):
     seen = {}
 
     def note(message):
         status = Path(f"/proc/{message['pid']}/status").read_text()
         limits = Path(f"/proc/{message['pid']}/limits").read_text()
         seen["privileges"] = [line.split()[1] for line in status.splitlines() if line.startswith("NoNewPrivs")]
+        seen["own session"] = os.getsid(message["pid"]) == message["pid"]
         seen["core"] = [line.split()[4:6] for line in limits.splitlines() if line.startswith("Max core")]
         cancel.set()
 
     cancel = threading.Event()
     with pytest.raises(WorkerCancelled):
         misbehave("hang", tmp_path, on_message=note, cancel=cancel)
-    assert seen == {"privileges": ["1"], "core": [["0", "0"]]}
+    assert seen == {"privileges": ["1"], "core": [["0", "0"]], "own session": True}
 
 
 def test_the_orchestrators_side_loads_nothing_heavy():
