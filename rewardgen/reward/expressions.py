@@ -1,7 +1,7 @@
 """The rules of the reward language for expressions: names, attributes, literals and calls."""
 
 # The names of visitor methods are given by `ast`.
-# ruff: noqa: N802, D102
+# ruff: noqa: N802
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ class Expressions(Refusals):
     # Names, attributes and literals used as values.
 
     def visit_Name(self, node: ast.Name) -> None:
+        """A name is a variable; functions and modules are not values."""
         if not self.check_name(node, node.id) or not isinstance(node.ctx, ast.Load):
             return
         dotted = self.scope.resolve(node)
@@ -74,6 +75,7 @@ class Expressions(Refusals):
             self.refuse_name(node, "unknown-name", node.id, self.scope.variables | _FUNCTIONS)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
+        """A listed attribute of a value, or a constant of a module."""
         dotted = self.scope.resolve(node)
         if dotted is not None:
             self._check_value(node, dotted)
@@ -85,6 +87,7 @@ class Expressions(Refusals):
             self.refuse_name(node, "unknown-attribute", node.attr, METHODS | ATTRIBUTES, "`.{}`")
 
     def visit_Constant(self, node: ast.Constant) -> None:
+        """Numbers, short strings, booleans and None."""
         value = node.value
         if isinstance(value, bytes | complex):
             self.refuse(node, "forbidden-literal", f"holds a {type(value).__name__} literal", "use floats")
@@ -94,6 +97,7 @@ class Expressions(Refusals):
             self.refuse(node, "forbidden-literal", "holds a long string", "strings only name components")
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
+        """Arithmetic, without shifts and without the formatting of strings."""
         text = isinstance(node.left, ast.JoinedStr) or _is_text(node.left)
         if isinstance(node.op, ast.Mod) and text:
             self.refuse(node, "forbidden-format", "formats a string with `%`", 'write an f-string: f"joint_{i}"')
@@ -102,10 +106,12 @@ class Expressions(Refusals):
         self.visit(node.right)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """f-strings, for the names of components."""
         for part in node.values:
             self.visit(part)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
+        """A value with a short literal format at most."""
         spec = node.format_spec.values if isinstance(node.format_spec, ast.JoinedStr) else []
         plain = all(isinstance(each, ast.Constant) and _FORMAT.fullmatch(str(each.value)) for each in spec)
         if node.conversion != -1 or not plain or len(spec) > 1:
@@ -147,6 +153,7 @@ class Expressions(Refusals):
     # Calls.
 
     def visit_Call(self, node: ast.Call) -> None:
+        """Only what is listed, and functions of the reward, is called, and only by name."""
         self._check_arguments(node)
         dotted = self.scope.resolve(node.func)
         if dotted is not None:

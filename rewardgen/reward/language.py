@@ -53,6 +53,7 @@ class _Statements(Expressions):
         self._batches = _entry_inputs(tree)
 
     def check(self) -> None:
+        """Check the whole reward."""
         for statement in self._tree.body:
             if isinstance(statement, AT_TOP_LEVEL):
                 self.visit(statement)
@@ -65,11 +66,13 @@ class _Statements(Expressions):
     # Statements.
 
     def visit_Import(self, node: ast.Import) -> None:
+        """Modules that are in scope anyway, under any name."""
         for alias in node.names:
             if alias.name not in IMPORTABLE:
                 self.refuse_import(node, alias.name)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Listed names of those modules; `typing` serves annotations only."""
         module = node.module or ""
         if node.level or module not in IMPORTABLE:
             self.refuse_import(node, "." * node.level + module)
@@ -80,6 +83,7 @@ class _Statements(Expressions):
                     self.refuse_import(node, dotted)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Plain functions; decorators that change nothing here are ignored."""
         for decorator in node.decorator_list:
             named = decorator.func if isinstance(decorator, ast.Call) else decorator
             if self.scope.resolve(named) not in IGNORED_DECORATORS:
@@ -91,6 +95,7 @@ class _Statements(Expressions):
         self._visit_body(node, node.name, [each for each in node.body if not _is_docstring(each)])
 
     def visit_Assign(self, node: ast.Assign) -> None:
+        """To names, and to elements of what the function made itself; a lambda gets a name."""
         for target in node.targets:
             self._check_target(target)
         target, value = node.targets[0], node.value
@@ -101,31 +106,37 @@ class _Statements(Expressions):
             self.visit(value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """As an assignment; the annotation is never evaluated."""
         self._check_target(node.target)
         if node.value is not None:
             self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        """As an assignment: what it names before is not changed."""
         self._check_target(node.target)
         self.check_operator(node, node.op)
         self.visit(node.value)
 
     def visit_For(self, node: ast.For) -> None:
+        """Over anything short but the worlds."""
         self._check_loop(node.target, node.iter)
         for statement in (*node.body, *node.orelse):
             self.visit(statement)
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
+        """As a loop."""
         self._check_loop(node.target, node.iter)
         for condition in node.ifs:
             self.visit(condition)
 
     def visit_Assert(self, node: ast.Assert) -> None:
+        """Checked, then dropped."""
         self.visit(node.test)
         if node.msg is not None and not isinstance(node.msg, ast.Constant):
             self.visit(node.msg)
 
     def visit_With(self, node: ast.With) -> None:
+        """`torch.no_grad()` only, which changes nothing here."""
         if not all(self._is_no_grad(item) for item in node.items):
             words, instead = REFUSED["With"]
             self.refuse(node, "forbidden-construct", f"uses {words}", instead)

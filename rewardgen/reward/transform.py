@@ -48,18 +48,23 @@ class _Lowering(ast.NodeTransformer):
         self._scope = scope
 
     def visit_Import(self, node: ast.Import) -> None:
+        """Dropped: what it names is bound when it is used."""
         return None
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Dropped: what it names is bound when it is used."""
         return None
 
     def visit_Assert(self, node: ast.Assert) -> None:
+        """Dropped."""
         return None
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Docstrings are dropped."""
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Without decorators and annotations."""
         node.decorator_list = []
         node.returns = None
         for argument in (*node.args.args, *node.args.kwonlyargs):
@@ -69,19 +74,23 @@ class _Lowering(ast.NodeTransformer):
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
+        """Keeps a body where all of it was dropped."""
         self.generic_visit(node)
         node.body = node.body or [ast.copy_location(ast.Pass(), node)]
         return node
 
     def visit_With(self, node: ast.With) -> list[ast.stmt]:
+        """Its body alone."""
         return [kept for statement in node.body if (kept := self.visit(statement)) is not None]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        """An assignment without the annotation."""
         if node.value is None:
             return None
         return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """An assignment of a new value."""
         # `x += y` writes into what x names, which may be an input; `x = x + y` does not.
         current = copy.deepcopy(node.target)
         current.ctx = ast.Load()
@@ -89,21 +98,25 @@ class _Lowering(ast.NodeTransformer):
         return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=value), node))
 
     def visit_For(self, node: ast.For) -> ast.AST:
+        """Counts its turns."""
         self.generic_visit(node)
         node.iter = _call(BOUNDED, [node.iter], node.iter)
         node.body = node.body or [ast.copy_location(ast.Pass(), node)]
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        """Counts its turns."""
         self.generic_visit(node)
         node.iter = _call(BOUNDED, [node.iter], node.iter)
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        """A list, which remembers nothing between calls."""
         self.generic_visit(node)
         return ast.copy_location(ast.ListComp(elt=node.elt, generators=node.generators), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Powers and remainders through their guards."""
         self.generic_visit(node)
         if isinstance(node.op, ast.Pow) and not _is_small(node.right):
             return _call(POWER, [node.left, node.right], node)
@@ -112,6 +125,7 @@ class _Lowering(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A module's function by its global name."""
         dotted = self._scope.resolve(node)
         bound = node.id in self._scope.variables or node.id in self._scope.functions
         if node.id == "tolerance" and not bound:
@@ -119,6 +133,7 @@ class _Lowering(ast.NodeTransformer):
         return self._reference(node, dotted) if dotted else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """A module's function or constant by its global name."""
         dotted = self._scope.resolve(node)
         return self._reference(node, dotted) if dotted else self.generic_visit(node)
 
