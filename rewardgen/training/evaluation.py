@@ -5,7 +5,7 @@ Knows nothing of generated rewards. Shapes: T steps, S slices, E episodes per sl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -54,9 +54,8 @@ def evaluate(task: Task, worlds: Worlds, policy: StackedPolicy, names: Iterable[
     Raises:
         TaskError: The task's fitness or success fails.
     """
-    steps, ended_at, endings = _run_episodes(worlds, policy, task.episode_steps)
     variables = (*task.declared(), "action")
-    inputs = stack_inputs(steps, {*variables, *names})
+    inputs, ended_at, endings = _run_episodes(worlds, policy, task.episode_steps, {*variables, *names})
     episode = Episode(
         {name: inputs[name] for name in variables},
         lengths=ended_at,
@@ -67,20 +66,22 @@ def evaluate(task: Task, worlds: Worlds, policy: StackedPolicy, names: Iterable[
     return Evaluation(episode, inputs, *_measure(task, episode), endings)
 
 
-def _run_episodes(worlds: Worlds, policy: StackedPolicy, limit: int) -> tuple[list[Step], Tensor, list[str]]:
-    """Steps until every world's first episode is over, at which step (from 1) each ended, and by what."""
+def _run_episodes(
+    worlds: Worlds, policy: StackedPolicy, limit: int, names: Collection[str]
+) -> tuple[dict[str, Tensor], Tensor, list[str]]:
+    """Inputs until every world's first episode is over, at which step (from 1) each ended, and by what."""
     observation = worlds.reset()
     ended_at = torch.zeros(worlds.num_worlds, dtype=torch.int64)
     endings = [TIME_LIMIT] * worlds.num_worlds
-    steps: list[Step] = []
+    steps: list[dict[str, Tensor]] = []
     while len(steps) < limit and not bool((ended_at > 0).all()):
         step = worlds.step(policy.act(observation))
         observation = step.observation
-        steps.append(step)
+        steps.append({name: step.inputs[name] for name in names})
         for world in ((ended_at == 0) & (step.terminated | step.truncated)).nonzero()[:, 0].tolist():
             ended_at[world] = len(steps)
             endings[world] = _ending(step, world)
-    return steps, ended_at, endings
+    return stack_inputs(steps, names), ended_at, endings
 
 
 def _ending(step: Step, world: int) -> str:

@@ -5,13 +5,13 @@ Shapes: T steps, S slices, N worlds per slice, O observation size, A action size
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from rewardgen.simulation.worlds import Step, Worlds
+from rewardgen.simulation.worlds import Worlds
 from rewardgen.training.networks import ActorCritic
 from rewardgen.training.normaliser import ObservationNormaliser
 from rewardgen.training.policy_file import from_policy_units
@@ -101,7 +101,7 @@ class Collector:
             mean=mean,
             terminated=self._by_slice(torch.stack([step.terminated for step in taken])),
             done=self._by_slice(torch.stack([step.terminated | step.truncated for step in taken])),
-            inputs=stack_inputs(taken, self._names),
+            inputs=stack_inputs([step.inputs for step in taken], self._names),
         )
 
     def _in_actuator_units(self, action: Tensor) -> Tensor:
@@ -116,6 +116,6 @@ class Collector:
         return values.unflatten(world_axis, self._shape)
 
 
-def stack_inputs(steps: Sequence[Step], names: Iterable[str]) -> dict[str, Tensor]:
-    """Reward inputs over time, name to (T, worlds, ...)."""
-    return {name: torch.stack([step.inputs[name] for step in steps]) for name in names}
+def stack_inputs(steps: Sequence[Mapping[str, Tensor]], names: Iterable[str]) -> dict[str, Tensor]:
+    """Reward inputs of T steps, each name to (worlds, ...), over time: name to (T, worlds, ...)."""
+    return {name: torch.stack([step[name] for step in steps]) for name in names}
