@@ -47,7 +47,9 @@ def catalogue(card: TaskCard, goal: str = "") -> tuple[Idea, ...]:
     proposer = Proposer(card, read_words(card, goal))
     usable = [quantity for quantity in quantities(card) if is_finite(quantity)]
     ideas = [idea for quantity in usable for make in _MAKERS[quantity.kind] for idea in make(proposer, quantity)]
-    ideas += [*_vector_ideas(proposer), *_action_ideas(proposer), *_alive_ideas(proposer, usable)]
+    ideas += [*_vector_ideas(proposer), *_action_ideas(proposer)]
+    if not any(idea.role == "alive" for idea in ideas):
+        ideas += _alive_ideas(proposer, usable)
     if not any(idea.role == "drive" for idea in ideas):
         ideas += [idea for quantity in usable for idea in _blind_ideas(proposer, quantity)]
     kept = [idea for idea in ideas if idea.prior > _NEGLIGIBLE]
@@ -81,11 +83,11 @@ def _action_ideas(proposer: Proposer) -> Iterator[Idea]:
     yield proposer.idea("cost", "smooth", "smooth", Reading("action"), 0.3, 0.5 / full)
 
 
-def _alive_ideas(proposer: Proposer, usable: Sequence[Quantity]) -> Iterator[Idea]:
-    """A bonus per step, only where an episode can end early."""
-    reading = next((quantity.reading for quantity in usable if quantity.kind != "distance"), None)
-    if proposer.card.termination_causes and not proposer.card.success_terminates and reading:
-        yield proposer.idea("alive", "alive", "alive", reading, 0.3)
+def _alive_ideas(proposer: Proposer, usable: Sequence[Quantity]) -> list[Idea]:
+    """A bonus per step, only where an episode can end early and no success ends it."""
+    if not proposer.card.termination_causes or proposer.card.success_terminates:
+        return []
+    return [proposer.idea("alive", "alive", "alive", quantity.reading, 0.8) for quantity in usable[:1]]
 
 
 def _blind_ideas(proposer: Proposer, quantity: Quantity) -> Iterator[Idea]:

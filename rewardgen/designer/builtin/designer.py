@@ -87,7 +87,7 @@ def _change(brief: Brief, rng: random.Random) -> Change:
 def _apply(brief: Brief, operators: Operators, parents: Sequence[Genome], rng: random.Random) -> Change:
     genome = parents[0]
     study = next(each for each in brief.parents if parse(each.candidate.source) == genome)
-    evidence = evidence_of(study)
+    evidence = evidence_of(study, operators.roles(genome))
     match brief.operator:
         case "tune":
             return tune(genome, evidence, rng)

@@ -5,57 +5,64 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rewardgen.designer.builtin.ideas import Role
 from rewardgen.records import ComponentPoint, Study
+
+_LAST_POINTS = 3
+"""Evaluations at the end of training that a verdict rests on; a single one has too few episodes for a correlation."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One component at the end of training, means over seeds.
+    """One component at the end of training, means over seeds and the last evaluations.
 
-    `correlation` is that of its episode means with the episodes' fitness, None where it was never defined.
+    `correlation` is that of its episode means with the episodes' fitness, None where it was never defined. `role` is
+    what the term is for: a drive may be most of a reward, and a cost is meant to be small.
     """
 
     share: float
     activation: float
     correlation: float | None
+    role: Role = "posture"
 
     @property
     def dead(self) -> bool:
-        """It made no difference to what was learned."""
-        return self.activation < 0.02 or self.share < 0.002
+        """It made no difference to what was learned, and was meant to."""
+        return self.activation < 0.02 or (self.share < 0.005 and self.role in ("drive", "posture", "alive"))
 
     @property
     def dominant(self) -> bool:
-        """It was nearly all of the reward."""
-        return self.share > 0.85
+        """It was most of the reward though it is not what the task is about."""
+        return self.share > 0.5 and self.role != "drive"
 
     @property
     def harmful(self) -> bool:
         """Episodes rich in it were poor in fitness."""
-        return self.correlation is not None and self.correlation < -0.3
+        return self.correlation is not None and self.correlation < -0.4
 
 
-def evidence_of(study: Study | None) -> dict[str, Evidence]:
+def evidence_of(study: Study | None, roles: Mapping[str, Role]) -> dict[str, Evidence]:
     """Component to what is known of it; empty for a candidate that was not trained.
 
     Args:
         study: The parent.
+        roles: What each of its components is for.
     """
     slices = study.result.slices if study and study.result else ()
     last: dict[str, list[ComponentPoint]] = {}
     for each in slices:
         for name, points in each.components.items():
-            if points:
-                last.setdefault(name, []).append(points[-1])
-    return {name: _evidence(points) for name, points in last.items()}
+            last.setdefault(name, []).extend(points[-_LAST_POINTS:])
+    return {name: _evidence(points, roles.get(name, "posture")) for name, points in last.items() if points}
 
 
-def _evidence(points: Sequence[ComponentPoint]) -> Evidence:
+def _evidence(points: Sequence[ComponentPoint], role: Role) -> Evidence:
     known = [point.fitness_correlation for point in points if point.fitness_correlation is not None]
     return Evidence(
         share=sum(point.share for point in points) / len(points),
         activation=sum(point.activation for point in points) / len(points),
         correlation=sum(known) / len(known) if known else None,
+        role=role,
     )
 
 

@@ -21,15 +21,18 @@ from rewardgen.records import TaskCard
 Role = Literal["drive", "posture", "steady", "cost", "alive"]
 """What a term is for: the task itself, a pose worth keeping, calm where nothing should move, thrift, survival."""
 
-ROLE_WEIGHTS: dict[Role, float] = {"drive": 1.0, "posture": 0.3, "steady": 0.1, "cost": 0.05, "alive": 0.5}
-"""Size of a term's first weight. Its shape is within about 0 and 1, so this is its size per step, too."""
+ROLE_WEIGHTS: dict[Role, float] = {"drive": 1.0, "posture": 0.3, "steady": 0.1, "cost": 0.05, "alive": 1.0}
+"""Size of a term's first weight. Its shape is within about 0 and 1, so this is its size per step, too.
+
+Survival weighs as much as the drive: what a fall costs is all later steps, and a lunge must not outbid that.
+"""
 
 ROOT = r"torso|trunk|body|base|root|pelvis|chassis|cent(?:re|er) of mass|com|robot|vehicle|hull"
 """Words for the part of a robot that stands for the whole of it."""
 
 
-LIMB = r"foot|feet|legs?|hands?|limbs?"
-"""Words for parts whose heights and speeds are not the robot's."""
+LIMBS = frozenset(("foot", "feet", "leg", "hand", "limb"))
+"""Words for parts whose heights and speeds are not the robot's, unless the task is about them."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ class Proposer:
             return 0.1 / quantity.crowd
         named = len(quantity.nouns & self.words.nouns)
         central = 1.0 if quantity.says(ROOT) or named else 0.4
-        limb = 0.1 if quantity.says(LIMB) and quantity.kind != "distance" and not named else 1.0
+        limb = 0.1 if quantity.nouns & LIMBS - self.words.nouns and quantity.kind != "distance" else 1.0
         spread = 1.0 if quantity.crowd == 1 else 0.4
         return central * limb * spread * (1.0 + 0.1 * min(named, 3))
 

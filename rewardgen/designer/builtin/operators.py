@@ -23,7 +23,7 @@ from rewardgen.designer.builtin.drafting import (
 )
 from rewardgen.designer.builtin.evidence import Evidence, blame, reason
 from rewardgen.designer.builtin.genome import Genome, Term
-from rewardgen.designer.builtin.ideas import Idea, rounded
+from rewardgen.designer.builtin.ideas import Idea, Role, rounded
 from rewardgen.designer.builtin.rendering import listed, phrase
 from rewardgen.designer.builtin.tuning import tune
 from rewardgen.records import TaskCard
@@ -42,6 +42,10 @@ class Operators:
         self.card = card
         self.ideas = ideas
         self.rng = rng
+
+    def roles(self, genome: Genome) -> dict[str, Role]:
+        """What each component of a reward is for."""
+        return {term.name: role_of(term, self.ideas) for term in genome.terms}
 
     def draft(self, lens: str, plain: bool) -> Change:
         """A reward from nothing.

@@ -146,8 +146,9 @@ def _reading(node: ast.expr) -> Reading | None:
     """A part, length or distance of inputs, or None for any other expression."""
     for form, pattern in _FORMS.items():
         found: dict[str, ast.expr] = {}
-        if _match(pattern, node, found):
-            return _bound_reading(form, found)
+        reading = _bound_reading(form, found) if _match(pattern, node, found) else None
+        if reading:
+            return reading
     return None
 
 

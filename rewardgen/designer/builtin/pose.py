@@ -129,9 +129,11 @@ def _step(proposer: Proposer, quantity: Quantity) -> float:
 
 def flag_ideas(proposer: Proposer, quantity: Quantity) -> Iterator[Idea]:
     """Ideas on a yes or no: being healthy is worth a bonus, whatever else holds perhaps."""
-    healthy = quantity.says(r"healthy|alive|no termination|survives?")
-    if healthy and proposer.card.termination_causes:
-        yield proposer.idea("alive", "alive", "holds", quantity.reading, 1.0)
+    card = proposer.card
+    if quantity.says(r"healthy|alive|no termination|survives?"):
+        # Paid per step, it would keep a policy from a success that ends the episode.
+        if card.termination_causes and not card.success_terminates:
+            yield proposer.idea("alive", "alive", "holds", quantity.reading, 1.0)
     elif not quantity.says("success|goal reached|solved"):
         yield proposer.idea(
             "posture", f"flag:{quantity.reading}", "holds", quantity.reading, 0.1 * proposer.importance(quantity)
