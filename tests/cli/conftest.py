@@ -25,26 +25,6 @@ def rewardgen(tmp_path):
     return call
 
 
-@pytest.fixture
-def start_rewardgen(tmp_path):
-    """Starts the command line and returns the running process; it is ended after the test."""
-    started = []
-
-    def start(*arguments):
-        command = [sys.executable, "-m", "rewardgen", *map(str, arguments)]
-        process = subprocess.Popen(
-            command, cwd=tmp_path, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.terminate()
-        process.communicate()
-
-
 def write_run(runs_dir, told=None, run_id=RUN_ID):
     """A run folder that holds only its event log, which is all that reading a run needs."""
     folder = runs_dir / run_id

@@ -152,6 +152,11 @@ def test_check_accepts_a_sound_reward_and_rejects_a_flawed_one_with_line_and_hin
     assert {name: each["accepted"] for name, each in found["files"].items()} == {"sound.py": True, "flawed.py": False}
 
 
+def test_check_of_sound_rewards_only_exits_with_0(rewardgen, tmp_path):
+    (tmp_path / "sound.py").write_text(REWARD)
+    assert rewardgen("check", "cartpole", "sound.py").returncode == 0
+
+
 def test_a_task_is_shown_with_its_variables_and_without_its_fitness_code(rewardgen):
     done = rewardgen("tasks", "show", "cartpole")
     assert done.returncode == 0
