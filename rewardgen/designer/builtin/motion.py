@@ -10,7 +10,7 @@ from rewardgen.designer.builtin.quantities import Quantity
 
 Axis = Literal["forward", "lateral", "vertical", "none"]
 
-_AGAINST = 0.04
+_AGAINST = 0.015
 """Prior of a direction that the words do not ask for, relative to the one they do."""
 
 

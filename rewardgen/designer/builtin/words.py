@@ -28,6 +28,9 @@ INTENTS: Mapping[str, str] = {
 COURSES = ("forward", "go", "backward", "sideways", "high", "low", "still", "spin")
 """Intents on where the robot goes: they exclude each other, so a user's goal overrides the task's."""
 
+_MENTION = 0.12
+"""Intents weaker than this, relative to the strongest, come from words on how the robot is built."""
+
 _NEGATED = re.compile(
     r"\b(?:without|never|not|no|avoid\w*|instead of|rather than)\s+\w+(?:\s+(?!or\b)\w+)?(?:\s+or\s+\w+)?"
 )
@@ -73,8 +76,9 @@ class TaskWords:
         return {each: wished[each] + given[each] * (kept if each in COURSES else 1.0) for each in INTENTS}
 
     def strength(self, *intents: str) -> float:
-        """How strong the strongest of some intents is, relative to the strongest of all: 0 to 1."""
-        return max(self.intents[intent] for intent in intents) / max(*self.intents.values(), 1e-9)
+        """How strong the strongest of some intents is, relative to the strongest of all: 0 (a mere mention) to 1."""
+        relative = max(self.intents[intent] for intent in intents) / max(*self.intents.values(), 1e-9)
+        return relative if relative >= _MENTION else 0.0
 
     @property
     def backward(self) -> bool:
