@@ -98,7 +98,7 @@ def _warning(detector: str, node: ast.expr | ast.arg, message: str, hint: str, c
         gate="language",
         detector=detector,
         severity="warn",
-        message=f"line {node.lineno}: the reward {message}",
+        message=f"the reward {message}",
         hint=hint,
         line=node.lineno,
         component=component,

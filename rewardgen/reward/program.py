@@ -42,7 +42,7 @@ class RewardError(RewardgenError):
     """What went wrong in a call of a reward.
 
     Args:
-        message: What, with the line where there is one.
+        message: What, without the line; `str(error)` begins with it.
         line: Line of the reward's source, if the error has one.
         kind: `exception`, `shape` for anything but a dict of (N,) tensors, or `non-finite`.
         hint: What to write instead.
@@ -61,6 +61,9 @@ class RewardError(RewardgenError):
         self.line = line
         self.kind: RewardFailureKind = kind
         self.component = component
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}" if self.line else self.message
 
 
 class Program:
@@ -117,7 +120,7 @@ class Program:
         line = _line_of(error)
         text = " ".join(str(error).split())[:300]
         code = self.source.splitlines()[line - 1].strip()[:120] if line else ""
-        place = f"line {line}, `{code}`: " if line else ""
+        place = f"`{code}`: " if code else ""
         hint = next((hint for phrase, hint in _HINTS.items() if phrase in text), _INPUTS_HINT)
         return RewardError(f"{place}{type(error).__name__}: {text}", line, "exception", hint)
 
@@ -151,9 +154,7 @@ def _define(code: CodeType, scope: dict[str, Any]) -> None:
     try:
         exec(code, scope)
     except Exception as error:
-        line = _line_of(error)
-        place = f"line {line}: " if line else ""
-        raise RewardError(f"{place}{type(error).__name__}: {str(error)[:300]}", line) from error
+        raise RewardError(f"{type(error).__name__}: {str(error)[:300]}", _line_of(error)) from error
 
 
 # What a program can reach.

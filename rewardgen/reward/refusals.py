@@ -37,13 +37,12 @@ class Refusals(ast.NodeVisitor):
             hint: What to write instead.
         """
         line = getattr(node, "lineno", None)
-        place = f"line {line}: " if line else ""
         self._findings.append(
             Finding(
                 gate="language",
                 detector=detector,
                 severity="reject",
-                message=f"{place}the reward {message}",
+                message=f"the reward {message}",
                 hint=hint,
                 line=line,
             )

@@ -132,12 +132,11 @@ def _number(node: ast.expr | None) -> float | None:
 
 def _finding(detector: str, message: str, hint: str, node: ast.FunctionDef | ast.arg | None) -> Finding:
     line = node.lineno if node is not None else None
-    place = f"line {line}: " if line else ""
     return Finding(
         gate="signature",
         detector=detector,
         severity="reject",
-        message=f"{place}the reward {message}",
+        message=f"the reward {message}",
         hint=hint,
         line=line,
     )

@@ -73,7 +73,7 @@ def test_a_refusal_names_line_construct_and_remedy():
     text = "def compute_reward(height):\n    while True:\n        pass\n    return {'h': height}\n"
     (finding,) = check_language(text)
     assert (finding.gate, finding.detector, finding.line) == ("language", "forbidden-construct", 2)
-    assert "line 2" in finding.message and "`while`" in finding.message
+    assert "`while`" in finding.message
     assert "torch function over the whole batch" in finding.hint
 
 
