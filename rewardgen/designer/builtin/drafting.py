@@ -83,10 +83,10 @@ def drafts_apart(ideas: Sequence[Idea], lens: str, rng: random.Random, parents: 
 
 def _merit(genome: Genome, ideas: Sequence[Idea], parents: Sequence[Genome], wanted: Collection[str]) -> float:
     away = min((distance(genome, parent) for parent in parents), default=1.0)
-    found = idea_of(genome.terms[0].factor, ideas)
-    likely = min(found.prior, 1.0) if found else 0.0
+    found = [idea_of(term.factor, ideas) for term in genome.terms]
+    likely = sum(min(idea.prior, 1.0) for idea in found if idea) / len(found)
     same_aim = bool(set(topics(genome, ideas)) & set(wanted))
-    return away + 0.5 * likely + (2.0 if same_aim else 0.0)
+    return away + likely + (2.0 if same_aim else 0.0)
 
 
 def idea_of(factor: Factor, ideas: Sequence[Idea]) -> Idea | None:

@@ -73,10 +73,7 @@ class Operators:
         for term in reversed(order):
             edited = self._edited(genome, term, evidence.get(term.name))
             if edited:
-                why = reason(evidence, term.name) or "it may not be what moves the fitness"
-                diagnosis = f"`{term.name}` is replaced, as {why}: now {self._words(edited)}."
-                expect = f"`{edited.name}` should vary more with the fitness than `{term.name}` did."
-                return Change(genome.with_term(term.name, edited), diagnosis, expect)
+                return self._told_edit(genome.with_term(term.name, edited), term, edited, reason(evidence, term.name))
         return tune(genome, evidence, self.rng)
 
     def add(self, genome: Genome, evidence: Mapping[str, Evidence], falling: float) -> Change:
@@ -205,6 +202,11 @@ class Operators:
     def _words(self, term: Term) -> str:
         gates = listed([phrase(gate, self.card) for gate in term.gates])
         return phrase(term.factor, self.card) + (f", gated by {gates}" if gates else "")
+
+    def _told_edit(self, genome: Genome, old: Term, new: Term, why: str) -> Change:
+        reasoned = why or "another form of it may follow the fitness more closely"
+        diagnosis = f"`{old.name}` is changed, as {reasoned}: now {self._words(new)}."
+        return Change(genome, diagnosis, f"`{new.name}` should go with the fitness more than `{old.name}` did before.")
 
     def _told_draft(self, genome: Genome, opening: str) -> Change:
         first, *others = genome.terms
