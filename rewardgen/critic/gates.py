@@ -61,11 +61,11 @@ def review_source(candidate: Candidate, valid: Sequence[str]) -> tuple[Finding, 
     if candidate.failure:
         hint = "answer with one Python block that defines `compute_reward`"
         return (Finding(gate="parse", detector="no-code", severity="reject", message=candidate.failure, hint=hint),)
-    return (
-        check_language(candidate.source)
-        or check_signature(candidate.source, valid)
-        or find_suspicions(candidate.source)
-    )
+    language = check_language(candidate.source)
+    if any(finding.gate == "parse" for finding in language):
+        return language
+    # Both at once: a candidate is repaired only once, so it should hear of everything that one look can tell.
+    return (*language, *check_signature(candidate.source, valid)) or find_suspicions(candidate.source)
 
 
 def _passes(findings: Sequence[Finding]) -> bool:
