@@ -17,7 +17,9 @@ DEBUG = "--debug"
 _EPILOGUE = f"Any command takes `--help`, `--json` (data on stdout, messages on stderr) and `{DEBUG}`."
 
 
-class _Command(NamedTuple):
+class Command(NamedTuple):
+    """One command as the user types it, and what its help says."""
+
     words: str
     function: str
     """`module:function` in this package."""
@@ -25,17 +27,17 @@ class _Command(NamedTuple):
     example: str
 
 
-_COMMANDS = (
-    _Command("run", "run:run", "Search for a reward for a task.", "run hopper --model openai/gpt-5.1 --max-cost 2"),
-    _Command("resume", "run:resume", "Go on with a run that was interrupted.", "resume latest"),
-    _Command("runs list", "runs:list_all", "List all runs.", "runs list"),
-    _Command("runs show", "runs:show", "Show a run, or one of its candidates.", "runs show latest g01-k2"),
-    _Command("runs path", "runs:path", "Print where a run's files are.", "runs path latest"),
-    _Command("tasks list", "tasks:list_all", "List the shipped tasks.", "tasks list"),
-    _Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),
-    _Command("tasks check", "tasks:check", "Check a task file.", "tasks check my_task.py"),
-    _Command("check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py"),
-    _Command("doctor", "doctor:doctor", "Say what works on this machine.", "doctor --model openai/gpt-5.1"),
+COMMANDS = (
+    Command("run", "run:run", "Search for a reward for a task.", "run hopper --model openai/gpt-5.1 --max-cost 2"),
+    Command("resume", "run:resume", "Go on with a run that was interrupted.", "resume latest"),
+    Command("runs list", "runs:list_all", "List all runs.", "runs list"),
+    Command("runs show", "runs:show", "Show a run, or one of its candidates.", "runs show latest g01-k2"),
+    Command("runs path", "runs:path", "Print where a run's files are.", "runs path latest"),
+    Command("tasks list", "tasks:list_all", "List the shipped tasks.", "tasks list"),
+    Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),
+    Command("tasks check", "tasks:check", "Check a task file.", "tasks check my_task.py"),
+    Command("check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py"),
+    Command("doctor", "doctor:doctor", "Say what works on this machine.", "doctor --model openai/gpt-5.1"),
 )
 _NOUNS = {"runs": "List and read runs.", "tasks": "List, read and check tasks."}
 
@@ -72,7 +74,7 @@ def _make_app() -> App:
         result_action="return_value",
     )
     nouns: dict[str, App] = {}
-    for order, command in enumerate(_COMMANDS):
+    for order, command in enumerate(COMMANDS):
         noun, _, verb = command.words.rpartition(" ")
         if noun and noun not in nouns:
             nouns[noun] = App(name=noun, help=_NOUNS[noun], sort_key=order)

@@ -1,0 +1,63 @@
+"""Makes the README's picture from a recorded run: `python docs/picture.py RUN`.
+
+It draws what the terminal showed: the live screen in the middle of the last generation's training, and the closing
+table. Nothing in the picture is typed by hand.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from rewardgen.events import Event, read_events
+from rewardgen.history import History, Phase
+from rewardgen.records import SliceResult
+from rewardgen.rundir import DEFAULT_RUNS_DIR, find_run
+from rewardgen.ui.screen import render
+from rewardgen.ui.tables import closing_table
+from rewardgen.ui.view import view
+
+WIDTH = 104
+PICTURE = Path(__file__).parent / "run.svg"
+
+
+def main(reference: str) -> None:
+    """Draw a run.
+
+    Args:
+        reference: What `rewardgen runs show` takes.
+    """
+    events = read_events(find_run(reference, DEFAULT_RUNS_DIR).events)
+    whole = History(events)
+    if whole.config is None or whole.summary is None:
+        raise SystemExit("the run is not finished")
+    console = Console(width=WIDTH, record=True, file=io.StringIO(), force_terminal=True, highlight=False, markup=False)
+    console.print(Text.assemble(("$ ", "dim"), (f"rewardgen run {Path(whole.config.task).stem}", "bold")))
+    console.print()
+    console.print(render(view(*_half_trained(events)), 0.0))
+    console.print(Text("...", "dim"))
+    console.print()
+    console.print(closing_table(whole.summary))
+    console.save_svg(str(PICTURE), title="rewardgen")
+
+
+def _half_trained(events: list[Event]) -> tuple[History, dict[tuple[Phase, str, int], dict[str, Any]]]:
+    """The history in the middle of the last generation's training, with the evaluations of what still trained then."""
+    start = max(number for number, event in enumerate(events) if event.kind == "generation-started")
+    search = [n for n, e in enumerate(events) if n > start and e.kind == "trained" and e.data["phase"] == "search"]
+    now, *later = search[len(search) // 2 :]
+    live = {}
+    for number in later:
+        result = SliceResult.model_validate(events[number].data["slice"])
+        if result.curve:
+            live["search", result.candidate_id, result.seed] = result.curve[len(result.curve) // 2].model_dump()
+    return History(events[: now + 1]), live
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "latest")
