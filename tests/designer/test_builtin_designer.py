@@ -200,3 +200,26 @@ def test_no_bonus_for_staying_alive_where_nothing_ends_an_episode_or_success_doe
 def test_without_a_word_on_the_task_drafts_try_different_signs_and_targets():
     shapes = {parse(_candidate(bare_card(), "draft", seed).source).terms[0].factor.shape for seed in range(24)}
     assert len(shapes) >= 3
+
+
+def test_a_named_precision_gives_a_term_of_that_width():
+    card = reacher_card(success="The fingertip is within 2 cm of the target at the end.")
+    genome = parse(designed(brief(card, candidate_id="g00-k0")).source)
+    assert genome is not None
+    fine = genome.term("fingertip_to_target_near_fine").factor
+    assert fine.constant("temperature") == pytest.approx(0.04**2)
+
+
+def test_survival_is_worth_little_where_even_random_policies_survive():
+    falls, lives = (_with_endings(measured("hopper"), share) for share in (0.0, 1.0))
+    counts = [
+        sum("healthy_kept" in parse(_candidate(card, "draft", seed).source).names for seed in range(24))
+        for card in (falls, lives)
+    ]
+    assert counts[0] > 16 > 8 > counts[1]
+
+
+def _with_endings(card, surviving):
+    endings = {"time limit": surviving, "torso too low": 1.0 - surviving}
+    probes = tuple(probe.model_copy(update={"terminations": endings}) for probe in card.probes)
+    return card.model_copy(update={"probes": probes})

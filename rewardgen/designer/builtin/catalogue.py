@@ -87,7 +87,8 @@ def _alive_ideas(proposer: Proposer, usable: Sequence[Quantity]) -> list[Idea]:
     """A bonus per step, only where an episode can end early and no success ends it."""
     if not proposer.card.termination_causes or proposer.card.success_terminates:
         return []
-    return [proposer.idea("alive", "alive", "alive", quantity.reading, 0.8) for quantity in usable[:1]]
+    worth = max(proposer.falling, 0.2)
+    return [proposer.idea("alive", "alive", "alive", quantity.reading, 0.8 * worth, worth) for quantity in usable[:1]]
 
 
 def _blind_ideas(proposer: Proposer, quantity: Quantity) -> Iterator[Idea]:

@@ -13,7 +13,7 @@ from rewardgen.designer.builtin.words import has
 
 MAX_TERMS = 7
 
-_WIDE = ("aligned", "opposed", "facing", "pull", "raised", "lowered")
+_WIDE = ("aligned", "opposed", "facing", "pull", "close", "raised", "lowered")
 """Shapes with a gradient over the whole range."""
 
 
@@ -147,8 +147,10 @@ class _Drafter:
         others = [each for each in self._free("drive") if each.prior > 0.3 * first.prior]
         if others and not self.style.few and self._happens(0.35):
             self._take("drive", others)
-        if self.style.fine:
-            self._take("drive", [each for each in self._free() if each.topic == f"{first.topic}:fine"])
+        fine = [each for each in self._free() if each.topic == f"{first.topic}:fine"]
+        asked = self.style.fine or (bool(fine) and fine[0].prior > 0.5 * first.prior and self._happens(0.6))
+        if asked:
+            self._take("drive", fine)
 
     def take_posture(self) -> None:
         if self.style.gated and self.terms:
@@ -165,7 +167,8 @@ class _Drafter:
             self._take("posture")
 
     def take_the_rest(self) -> None:
-        if self._happens(0.25 if self.style.wary else 0.85):
+        survival = max((each.prior for each in self._free("alive")), default=0.0)
+        if self._happens((0.25 if self.style.wary else 0.9) * min(survival, 1.0)):
             self._take("alive")
         if self.style.plain:
             self._take("steady", [each for each in self._free("steady") if each.prior > 0.4])
@@ -202,4 +205,4 @@ class _Drafter:
         return self.style.wide and idea.term.factor.shape in _WIDE
 
     def _happens(self, probability: float) -> bool:
-        return self.rng.random() < (1.0 if self.style.plain and probability > 0.5 else probability)
+        return probability > 0.5 if self.style.plain else self.rng.random() < probability

@@ -92,6 +92,12 @@ class Proposer:
         values = tuple((each, rounded(constants[each])) for each in SHAPES[shape].roles)
         return Idea(role, topic, Term(Factor(name, shape, reading, values), rounded(ROLE_WEIGHTS[role] * size)), prior)
 
+    @property
+    def falling(self) -> float:
+        """Share of the trivial policies' episodes that end early, the larger of the two; 1 if not measured."""
+        ends = [1.0 - probe.terminations.get("time limit", 0.0) for probe in self.card.probes]
+        return max(ends, default=1.0)
+
     def importance(self, quantity: Quantity) -> float:
         """How central a quantity is: the root body and what the task's words name count, one joint of many does not."""
         if quantity.crowd > 3 or quantity.says("joints?"):
@@ -144,6 +150,28 @@ def around(
     yield make(role, topic, "near", reading, prior, target=target, temperature=0.5 * reach**2)
     yield make(role, topic, "pull", reading, 0.4 * prior, target=target, width=0.5 * reach)
     yield finer(make(role, topic, "near", reading, 0.05 * prior, 0.5, target=target, temperature=0.5 * reach**2))
+
+
+def arriving(proposer: Proposer, role: Role, topic: str, quantity: Quantity, prior: float) -> Iterator[Idea]:
+    """Ways to bring a place or distance to zero: steep near the end, where the last centimetres count.
+
+    Args:
+        proposer: Makes the ideas.
+        role: What they are for.
+        topic: What they are about.
+        quantity: What to bring to zero.
+        prior: Of the plainest way.
+    """
+    make, reading, reach = proposer.idea, quantity.reading, quantity.extent
+    yield make(role, topic, "close", reading, prior, target=0.0, temperature=0.4 * reach)
+    yield make(role, topic, "pull", reading, 0.5 * prior, target=0.0, width=0.3 * reach)
+    yield make(role, topic, "near", reading, 0.25 * prior, target=0.0, temperature=0.5 * reach**2)
+    named = proposer.words.precision
+    width = min(2.0 * named, 0.5 * reach) if named else 0.15 * reach
+    fine = make(
+        role, f"{topic}:fine", "near", reading, (0.6 if named else 0.2) * prior, target=0.0, temperature=width**2
+    )
+    yield replace(fine, term=replace(fine.term, factor=replace(fine.term.factor, name=f"{fine.term.name}_fine")))
 
 
 def speed_reference(proposer: Proposer, quantity: Quantity, unit: str) -> float:

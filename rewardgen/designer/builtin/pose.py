@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rewardgen.designer.builtin.ideas import Idea, Proposer, Role, around, finer
+from rewardgen.designer.builtin.ideas import Idea, Proposer, Role, around, arriving, finer
 from rewardgen.designer.builtin.motion import axis_of
 from rewardgen.designer.builtin.quantities import Quantity
 
@@ -75,10 +75,15 @@ def length_ideas(proposer: Proposer, quantity: Quantity) -> Iterator[Idea]:
         rest = proposer.words.strength("go", "forward", "backward", "sideways", "high", "spin", "upright")
         role: Role = "drive" if central and central >= rest else "steady"
         prior = (1.0 if role == "drive" else 0.5) * proposer.importance(quantity)
-        yield from around(proposer, role, _place(quantity), quantity, 0.0, prior)
+        ways = arriving if role == "drive" else _centred
+        yield from ways(proposer, role, _place(quantity), quantity, prior)
     elif axis == "lateral":
         prior = 0.2 * proposer.importance(quantity)
         yield from around(proposer, "steady", _place(quantity), quantity, 0.0, prior, widening=3.0)
+
+
+def _centred(proposer: Proposer, role: Role, topic: str, quantity: Quantity, prior: float) -> Iterator[Idea]:
+    return around(proposer, role, topic, quantity, 0.0, prior)
 
 
 def _place(quantity: Quantity) -> str:
@@ -113,11 +118,8 @@ def distance_ideas(proposer: Proposer, quantity: Quantity) -> Iterator[Idea]:
     role: Role = "drive" if reach else "posture"
     prior = proposer.importance(quantity) * max(reach, 0.3)
     topic, reading, make = f"distance:{quantity.reading.variable}", quantity.reading, proposer.idea
-    yield make(role, topic, "close", reading, prior, temperature=0.4 * quantity.extent)
-    yield make(role, topic, "pull", reading, 0.5 * prior, target=0.0, width=0.3 * quantity.extent)
+    yield from arriving(proposer, role, topic, quantity, prior)
     yield make(role, f"{topic}:change", "approach", reading, 0.4 * prior, step=_step(proposer, quantity))
-    near = make(role, topic, "near", reading, 0.4 * prior, 0.7, target=0.0, temperature=(0.4 * quantity.extent) ** 2)
-    yield finer(near)
     yield make(role, topic, "still", reading, 0.3 * prior, scale=quantity.extent)
 
 
@@ -133,7 +135,8 @@ def flag_ideas(proposer: Proposer, quantity: Quantity) -> Iterator[Idea]:
     if quantity.says(r"healthy|alive|no termination|survives?"):
         # Paid per step, it would keep a policy from a success that ends the episode.
         if card.termination_causes and not card.success_terminates:
-            yield proposer.idea("alive", "alive", "holds", quantity.reading, 1.0)
+            worth = max(proposer.falling, 0.2)
+            yield proposer.idea("alive", "alive", "holds", quantity.reading, worth, worth)
     elif not quantity.says("success|goal reached|solved"):
         yield proposer.idea(
             "posture", f"flag:{quantity.reading}", "holds", quantity.reading, 0.1 * proposer.importance(quantity)

@@ -63,10 +63,10 @@ SHAPES: dict[str, Shape] = {
         gate=True,
     ),
     "close": Shape(
-        "torch.exp(-{x}.abs() / {temperature})",
-        ("temperature",),
+        "torch.exp(-({x} - {target}).abs() / {temperature})",
+        ("target", "temperature"),
         "close",
-        "a small {what}, steepest at the goal",
+        "{what} close to the target, steepest there",
         gate=True,
     ),
     "above": Shape(
@@ -118,6 +118,6 @@ SHAPES: dict[str, Shape] = {
         "({x} - {before}).square().mean(-1)", (), "smoothness", "smooth actions", takes="action", penalty=True
     ),
     "holds": Shape("{x}.clamp(0.0, 1.0)", (), "holds", "that {what}", gate=True),
-    "alive": Shape("torch.ones_like({x})", (), "alive", "every step before a termination"),
+    "alive": Shape("torch.ones_like({x})", (), "alive", "not ending the episode early"),
 }
 """Name to shape."""

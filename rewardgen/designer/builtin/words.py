@@ -37,6 +37,8 @@ _NEGATED = re.compile(
 _AVERTED = re.compile(r"\bfall\w*|\btopple\w*|\btip(?:ping|s)? over|\bdrift\w*|\bveer\w*|\bmoving")
 """Words whose negation means the intent: "without falling" asks for staying upright."""
 _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*(m/s|rad/s|rad|m|degrees|deg)(?![\w/])")
+_PRECISION = re.compile(r"(?:within|closer than|less than)(?: about)? (\d+(?:\.\d+)?) ?(mm|cm|m)\b(?!/)")
+_METRES = {"mm": 0.001, "cm": 0.01, "m": 1.0}
 _STOP_WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -54,13 +56,11 @@ class TaskWords:
         goal: The user's own words; they outweigh the rest.
         description: The task's description.
         success: What success means.
-        termination: What ends an episode early.
     """
 
     goal: str
     description: str
     success: str
-    termination: str
 
     @cached_property
     def intents(self) -> dict[str, float]:
@@ -96,10 +96,16 @@ class TaskWords:
         found = _QUANTITY.findall(f"{self.goal} . {self.success} . {self.description}")
         return tuple(float(number) for number, each in found if each == unit)
 
+    @property
+    def precision(self) -> float | None:
+        """How close is close enough [m], if the goal or the success says so: "within 5 cm" gives 0.05."""
+        found = _PRECISION.search(f"{self.goal} . {self.success}")
+        return float(found.group(1)) * _METRES[found.group(2)] if found else None
+
 
 def read_words(card: TaskCard, goal: str) -> TaskWords:
     """The words of a task card and of the user."""
-    return TaskWords(goal.lower(), card.description.lower(), card.success.lower(), card.termination.lower())
+    return TaskWords(goal.lower(), card.description.lower(), card.success.lower())
 
 
 def content_words(text: str) -> frozenset[str]:
