@@ -12,6 +12,7 @@ from rewardgen import session
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, next_steps, print_json, with_runs_dir
 from rewardgen.config import RunConfig
+from rewardgen.errors import RewardgenError
 from rewardgen.history import History
 from rewardgen.journal import Listener
 from rewardgen.rundir import DEFAULT_RUNS_DIR, find_run
@@ -84,6 +85,11 @@ def _watch(work: Callable[[Listener], Outcome], runs_dir: Path, json: bool) -> i
             outcome = work(watching)
     except KeyboardInterrupt:
         return _interrupted(watching.run_id, runs_dir)
+    except RewardgenError:
+        if watching.run_id:
+            resume_line = with_runs_dir(f"resume {watching.run_id}", runs_dir)
+            console.print(f"stopped; `rewardgen {resume_line}` goes on once this is mended\n", soft_wrap=True)
+        raise
     return _conclude(outcome, runs_dir, json)
 
 

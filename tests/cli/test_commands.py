@@ -140,21 +140,21 @@ REWARD = """def compute_reward(pole_upright, action, *, weight: float = 1.0):
 """
 
 
-def test_check_accepts_a_sound_reward_and_rejects_a_flawed_one_with_line_and_hint(rewardgen, tmp_path):
+def test_check_accepts_a_sound_reward_and_rejects_a_flawed_one_with_a_hint(rewardgen, tmp_path):
     (tmp_path / "sound.py").write_text(REWARD)
     (tmp_path / "flawed.py").write_text(REWARD.replace("pole_upright", "pole_uprigth"))
-    both = rewardgen("check", "cartpole", "sound.py", "flawed.py")
-    assert both.returncode == 1
-    assert "sound.py: accepted" in both.stdout
-    assert "flawed.py: rejected" in both.stdout
-    assert "pole_upright" in both.stdout[both.stdout.index("hint: ") :]
-    found = json.loads(rewardgen("check", "cartpole", "sound.py", "flawed.py", "--json").stdout)
-    assert {name: each["accepted"] for name, each in found["files"].items()} == {"sound.py": True, "flawed.py": False}
+    done = rewardgen("check", "cartpole", "sound.py", "flawed.py")
+    assert done.returncode == 1
+    assert "sound.py: accepted" in done.stdout
+    assert "flawed.py: rejected" in done.stdout
+    assert "pole_upright" in done.stdout[done.stdout.index("hint: ") :]
 
 
 def test_check_of_sound_rewards_only_exits_with_0(rewardgen, tmp_path):
     (tmp_path / "sound.py").write_text(REWARD)
-    assert rewardgen("check", "cartpole", "sound.py").returncode == 0
+    done = rewardgen("check", "cartpole", "sound.py", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["files"]["sound.py"]["accepted"] is True
 
 
 def test_a_task_is_shown_with_its_variables_and_without_its_fitness_code(rewardgen):

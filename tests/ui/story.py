@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from rewardgen.config import RunConfig
 from rewardgen.events import Event
 from rewardgen.finals import summarise
@@ -93,15 +95,20 @@ DUPLICATE = Finding(
 )
 
 
-def events(**config) -> list[Event]:
+def events() -> list[Event]:
     """All events of a finished run."""
+    return list(_told())
+
+
+@cache
+def _told() -> tuple[Event, ...]:
     story = _Story()
     values = {"task": "hopper", "model": "openai/gpt-5.1", "generations": 2, "candidates": 5, "max_cost": 2.0}
     story.tell(
         "run-started",
         12.0,
         run_id=RUN_ID,
-        config=RunConfig.model_validate(values | {"final_seeds": 3} | config).model_dump(mode="json"),
+        config=RunConfig.model_validate(values | {"final_seeds": 3}).model_dump(mode="json"),
         card=card(name="hopper", reference="hopper").model_dump(mode="json"),
         training=TrainSettings(env_steps=300_000).model_dump(mode="json"),
         baselines={"human": DRAFT, "sparse": EDIT},
@@ -112,7 +119,7 @@ def events(**config) -> list[Event]:
     _first_generation(story)
     _second_generation(story)
     _finals(story)
-    return story.events
+    return tuple(story.events)
 
 
 def _first_generation(story: _Story) -> None:
@@ -166,16 +173,10 @@ def _finals(story: _Story) -> None:
     story.tell("finished", summary=summary.model_dump(mode="json"))
 
 
-def until(kind: str, number: int = 1, **config) -> History:
-    """The history up to and with the n-th event of a kind.
-
-    Args:
-        kind: Kind of the event.
-        number: Which one, from 1.
-        **config: Changes of the configuration.
-    """
+def until(kind: str, number: int = 1) -> History:
+    """The history up to and with the n-th event of a kind, counted from 1."""
     told, left = [], number
-    for event in events(**config):
+    for event in events():
         told.append(event)
         left -= event.kind == kind
         if left == 0:

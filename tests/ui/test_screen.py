@@ -124,6 +124,7 @@ def test_the_live_screen_redraws_in_place_on_a_real_terminal(tmp_path):
     subprocess.run([*tmux, "new-session", "-d", "-s", name, "-x", "80", "-y", "24", command], check=True)
     try:
         during = _wait_for(tmux, name, "training  40 %")
+        subprocess.run([*tmux, "send-keys", "-t", name, "-l", "echoed"], check=True)  # as `^C` is, at the cursor
         after = _wait_for(tmux, name, "the end")
     finally:
         subprocess.run([*tmux, "kill-server"], check=True)

@@ -1,0 +1,44 @@
+"""How `run` and `resume` end, with the story told to them instead of a search."""
+
+from pathlib import Path
+
+import pytest
+
+from rewardgen.cli.run import _watch
+from rewardgen.errors import CredentialsError
+from rewardgen.history import History
+from tests.ui.story import RUN_ID, events
+
+
+def ending_with(error):
+    def work(listener):
+        history = History()
+        for event in events()[:12]:
+            history.apply(event)
+            listener.event(event, history)
+        raise error
+
+    return work
+
+
+def test_an_interrupted_run_prints_the_line_that_resumes_it(capsys):
+    assert _watch(ending_with(KeyboardInterrupt()), Path("elsewhere"), json=False) == 130
+    assert f"next: rewardgen resume {RUN_ID} --runs-dir elsewhere" in capsys.readouterr().err
+
+
+def test_an_error_within_a_run_is_passed_on_after_the_line_that_resumes_it(capsys):
+    with pytest.raises(CredentialsError):
+        _watch(ending_with(CredentialsError("the key was refused", "set another")), Path("runs"), json=False)
+    assert f"`rewardgen resume {RUN_ID}` goes on once this is mended" in capsys.readouterr().err
+
+
+def test_an_interruption_before_the_run_began_promises_nothing(capsys):
+    def work(listener):
+        listener.note("measuring the task")
+        raise KeyboardInterrupt
+
+    assert _watch(work, Path("runs"), json=True) == 130
+    said = capsys.readouterr()
+    assert "nothing was kept" in said.err
+    assert "resume" not in said.err
+    assert said.out == ""
