@@ -7,6 +7,8 @@ table. Nothing in the picture is typed by hand.
 from __future__ import annotations
 
 import io
+import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from rich.text import Text
 from rewardgen.events import Event, read_events
 from rewardgen.history import History, Phase
 from rewardgen.records import SliceResult
-from rewardgen.rundir import DEFAULT_RUNS_DIR, find_run
+from rewardgen.rundir import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.screen import render
 from rewardgen.ui.tables import closing_table
 from rewardgen.ui.view import view
@@ -32,18 +34,24 @@ def main(reference: str) -> None:
     Args:
         reference: What `rewardgen runs show` takes.
     """
-    events = read_events(find_run(reference, DEFAULT_RUNS_DIR).events)
+    folder = find_run(reference, DEFAULT_RUNS_DIR)
+    events = read_events(folder.events)
     whole = History(events)
-    if whole.config is None or whole.summary is None:
+    if whole.summary is None:
         raise SystemExit("the run is not finished")
     console = Console(width=WIDTH, record=True, file=io.StringIO(), force_terminal=True, highlight=False, markup=False)
-    console.print(Text.assemble(("$ ", "dim"), (f"rewardgen run {Path(whole.config.task).stem}", "bold")))
+    console.print(Text.assemble(("$ ", "dim"), (_command(folder), "bold")))
     console.print()
     console.print(render(view(*_half_trained(events)), 0.0))
     console.print(Text("...", "dim"))
     console.print()
     console.print(closing_table(whole.summary))
     console.save_svg(str(PICTURE), title="rewardgen")
+
+
+def _command(folder: RunFolder) -> str:
+    """The command that started the run, without where its files lie."""
+    return re.sub(r" --runs-dir[ =]\S+", "", json.loads(folder.provenance.read_text())["command"])
 
 
 def _half_trained(events: list[Event]) -> tuple[History, dict[tuple[Phase, str, int], dict[str, Any]]]:
