@@ -26,7 +26,9 @@ def summarise(reason: str, ids: Sequence[str], history: History) -> Summary:
     values = {id: _fitness_values(result) for id, result in results.items()}
     estimates = {id: bootstrap_interval(each) for id, each in values.items() if each}
     chosen = max((id for id in estimates if id not in BASELINES), key=lambda id: estimates[id].value, default=None)
-    against = {id: standing(values[chosen], values[id]) for id in BASELINES if chosen and id in estimates}
+    against: dict[str, Standing] = {
+        id: standing(values[chosen], values[id]) for id in BASELINES if chosen and id in estimates
+    }
     return Summary(
         reason=reason,
         chosen=chosen,

@@ -25,7 +25,7 @@ from rewardgen.events import Event, EventLog
 from rewardgen.files import write_atomic
 from rewardgen.history import History
 from rewardgen.journal import Journal, Listener
-from rewardgen.llm.factory import make_llm
+from rewardgen.llm.factory import lasting_model, make_llm
 from rewardgen.prompts import template_versions
 from rewardgen.provenance import provenance, usable_cores
 from rewardgen.records import Candidate, TaskCard, TrainSettings, Usage, Verdict
@@ -64,7 +64,8 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener) -> Outcome:
         RewardgenError: The task, model or folder cannot be used, or a call failed for good.
         KeyboardInterrupt: The run was interrupted; it is saved and can be resumed.
     """
-    config = config.model_copy(update={"task": _lasting_reference(config.task)})
+    lasting = {"task": _lasting_reference(config.task), "model": lasting_model(config.model, runs_dir)}
+    config = config.model_copy(update=lasting)
     folder = create_run(runs_dir, config.task)
     try:
         with folder.locked(), _termination_as_interrupt():
@@ -176,7 +177,7 @@ def _measure(job: str, payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record_bank(task: str, path: Path) -> None:
-    _measure("bank", {"task": task, "path": str(path)})
+    _measure("bank", {"task": task, "path": str(path.resolve())})
 
 
 def _read(path: Path) -> str:
@@ -226,7 +227,9 @@ def _parts(folder: RunFolder, config: RunConfig, settings: TrainSettings) -> Par
         designer=designer,
         critic=Critic(SandboxedProber(folder.bank, MEASURING, folder.scratch)),
         analyzer=analyzer,
-        trainer=ProcessTrainer(config.task, settings, config.workers or usable_cores(), folder.scratch, limits),
+        trainer=ProcessTrainer(
+            config.task, settings, config.workers or usable_cores(), folder.scratch.resolve(), limits
+        ),
         usage=usage,
         policies=folder.policies,
         on_study=lambda study: report.write_candidate(folder, study),

@@ -63,6 +63,22 @@ def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:
     return RunLLM(RetryingLLM(archive), archive)
 
 
+def lasting_model(model: str, runs_dir: Path) -> str:
+    """A model string that means the same later and elsewhere: `latest` becomes a run's id, a folder absolute.
+
+    Args:
+        model: A model string.
+        runs_dir: Where the runs are.
+
+    Raises:
+        RunFolderError: The run to replay does not exist.
+    """
+    scheme, _, rest = model.partition(":")
+    if scheme == "replay":
+        return f"replay:{find_run(rest, runs_dir).path.resolve()}"
+    return f"mailbox:{Path(rest).expanduser().resolve()}" if scheme == "mailbox" else model
+
+
 def _source(config: RunConfig, folder: RunFolder) -> LLM:
     scheme, separator, rest = config.model.partition(":")
     if separator and scheme == "mailbox":

@@ -25,7 +25,7 @@ class SandboxedProber:
     """
 
     def __init__(self, bank: Path, limits: Limits, scratch: Path) -> None:
-        self._bank = bank
+        self._bank = bank.resolve()
         self._limits = limits
         self._scratch = scratch
 

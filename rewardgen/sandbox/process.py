@@ -49,9 +49,10 @@ def run_worker(
 
     Args:
         job: Its name in `rewardgen.sandbox.worker.JOBS`.
-        payload: What it is given; JSON.
+        payload: What it is given; JSON. Paths in it are absolute.
         limits: Wall-clock time, memory and sizes.
-        scratch: The worker's own folder, made if missing: home, temporary files, and `worker.log` with what it printed.
+        scratch: The worker's own folder, made if missing: working folder, home, temporary files, and `worker.log` with
+            what it printed.
         on_message: Called, in this thread, with each message that the job reports.
         cancel: Ends the worker when set.
 
@@ -97,6 +98,7 @@ def _spawn(request: IO[bytes], pipe: int, scratch: Path) -> subprocess.Popen[byt
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         pass_fds=[pipe],
+        cwd=scratch,
         env=worker_environment(scratch.resolve()),
         start_new_session=True,
     )

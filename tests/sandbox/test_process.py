@@ -57,12 +57,15 @@ def test_the_environment_is_built_from_an_allow_list(tmp_path, monkeypatch):
 
 
 def test_the_package_is_found_from_any_folder_and_nothing_in_that_folder_is_imported(tmp_path, monkeypatch):
-    for name in ("json", "rewardgen", "pydantic"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the current folder')\n")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    for folder in (tmp_path, scratch):
+        for name in ("json", "rewardgen", "pydantic"):
+            (folder / f"{name}.py").write_text("raise SystemExit('imported from the current folder')\n")
     monkeypatch.chdir(tmp_path)
-    result = misbehave("environment", tmp_path / "scratch")
-    assert str(tmp_path) not in result["path"] and "" not in result["path"]
-    assert Path(result["folder"]).resolve() == tmp_path.resolve()
+    result = misbehave("environment", Path("scratch"))
+    assert not {str(tmp_path), str(scratch), ""} & set(result["path"])
+    assert Path(result["folder"]).resolve() == scratch.resolve()
 
 
 def test_a_worker_that_hangs_is_ended_at_its_time_limit(tmp_path):

@@ -1,0 +1,121 @@
+"""A whole run against a real HTTP server that serves recorded replies of language models, and faults among them."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from rewardgen.llm.archive import read_archive
+from rewardgen.testing.server import Answer, ChatServer
+from tests.e2e.command import history, rewardgen, run_folder
+
+pytestmark = pytest.mark.slow
+
+RECORDED = Path(__file__).parent.parent / "recorded" / "hopper"
+FAULTS = {
+    1: Answer(status=429, text="slow down", headers={"Retry-After": "1"}),
+    3: Answer(status=500, text="internal error"),
+    5: Answer(body=b'{"choices": [{"mess'),
+    6: Answer(text=None),
+    8: Answer(delay_s=60.0),
+}
+"""What goes wrong, by the number of the request."""
+
+
+def kind_of(messages):
+    """What a request asks for."""
+    last = messages[-1]["content"]
+    if messages[0]["content"].startswith("You diagnose"):
+        return "diagnosis"
+    if last.startswith("The program was rejected"):
+        return "repair"
+    return "draft" if "Design a reward for this task from scratch" in last else "mutation"
+
+
+class Recorded:
+    """Serves the recorded replies of each kind in turn, from the first again when all were served."""
+
+    def __init__(self):
+        self.replies = {
+            kind: [path.read_text() for path in sorted((RECORDED / kind).glob("*.md"))]
+            for kind in ("draft", "mutation", "repair", "diagnosis")
+        }
+        self.served = defaultdict(int)
+
+    def __call__(self, number, body):
+        if number in FAULTS:
+            return FAULTS[number]
+        kind = kind_of(body["messages"])
+        text = self.replies[kind][self.served[kind] % len(self.replies[kind])]
+        self.served[kind] += 1
+        return Answer(text=text, prompt_tokens=1000 + number, completion_tokens=100 + number)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    place = tmp_path_factory.mktemp("recorded")
+    recorded = Recorded()
+    sizes = ["--candidates", 8, "--generations", 2, "--seeds", 1, "--finalists", 1, "--final-seeds", 1]
+    with ChatServer(recorded) as server:
+        model = ["--model", "openai/recorded", "--api-base", server.api_base, "--call-timeout-s", 4]
+        done = rewardgen("run", "hopper", *sizes, "--env-steps", 4096, *model, "--json", cwd=place, timeout=400)
+    assert done.returncode == 0, done.stderr
+    return place, server, recorded
+
+
+def test_there_are_sound_and_flawed_replies():
+    assert len(list(RECORDED.glob("draft/*.md")) + list(RECORDED.glob("mutation/*.md"))) >= 12
+
+
+def test_no_candidate_is_lost(run):
+    found = history(run[0])
+    assert len(found.ids()) == 16
+    for id in found.ids():
+        study = found.study(id)
+        assert study.fitness is not None or study.outcome, f"{id} has neither fitness nor a reason"
+
+
+def test_a_flawed_reply_is_rejected_repaired_and_trained(run):
+    found = history(run[0])
+    repaired = [id for id, repairs in found.designed if repairs == 1]
+    assert repaired
+    assert any(found.study(id).fitness is not None for id in repaired)
+    assert all(not found.reviewed[id, 0].accepted for id in repaired)
+
+
+def test_second_generation_is_designed_from_analysed_parents(run):
+    found, served = history(run[0]), run[2].served
+    children = [found.study(id).candidate for id in found.generations[1].ids]
+    assert served["mutation"] >= len(children)
+    assert all(child.parents and child.operator != "draft" for child in children)
+    parent = found.study(children[0].parents[0])
+    assert parent.analysis.diagnosis
+    prompt = (run_folder(run[0]).candidate(children[0].id) / f"designer-{children[0].operator}.md").read_text()
+    assert parent.analysis.diagnosis.splitlines()[0] in prompt
+    assert parent.candidate.source.strip() in prompt
+
+
+def test_faults_of_the_server_cost_retries_and_nothing_else(run):
+    found, server = history(run[0]), run[1]
+    assert not [id for id in found.ids() if found.study(id).candidate.failure]
+    assert found.usage.prompt_tokens == server.served.prompt_tokens
+    assert found.usage.completion_tokens == server.served.completion_tokens
+
+
+def test_every_request_and_reply_is_archived(run):
+    calls = read_archive(run_folder(run[0]).calls)
+    failed = [call for call in calls if call.failure]
+    assert len(failed) == len(FAULTS)
+    assert sum(call.reply is not None for call in calls) == sum(run[2].served.values())
+
+
+def test_replay_of_the_run_gives_the_same_table_without_a_server(run):
+    place, _, _ = run
+    before = history(place)
+    sizes = ["--candidates", 8, "--generations", 2, "--seeds", 1, "--finalists", 1, "--final-seeds", 1]
+    model = ["--model", "replay:latest"]
+    done = rewardgen("run", "hopper", *sizes, "--env-steps", 4096, *model, "--json", cwd=place, timeout=400)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
+    assert history(place).summary == before.summary
