@@ -17,6 +17,9 @@ PLAIN: tuple[type[ast.AST], ...] = (
 
 AT_TOP_LEVEL = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
 
+SHAPE_METHODS = frozenset({"dim", "size", "numel"})
+"""Methods of a tensor that tell of its shape, not of what it holds: an `if` may ask for them."""
+
 WHOLE_BATCH = "use a torch function over the whole batch, or a `for` over a short literal range"
 """Instead of what may run for long."""
 

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterable
 
 from rewardgen.records import Finding
-from rewardgen.reward.constructs import AT_TOP_LEVEL, REFUSED, WHOLE_BATCH
+from rewardgen.reward.constructs import AT_TOP_LEVEL, REFUSED, SHAPE_METHODS, WHOLE_BATCH
 from rewardgen.reward.expressions import Expressions
 from rewardgen.reward.ownership import owned_names
 from rewardgen.reward.parsing import parse_source
@@ -123,6 +123,16 @@ class _Statements(Expressions):
         for statement in (*node.body, *node.orelse):
             self.visit(statement)
 
+    def visit_If(self, node: ast.If) -> None:
+        """On constants and shapes; what tensors hold differs between worlds."""
+        self._check_condition(node.test)
+        self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        """As an `if`."""
+        self._check_condition(node.test)
+        self.generic_visit(node)
+
     def visit_comprehension(self, node: ast.comprehension) -> None:
         """As a loop."""
         self._check_loop(node.target, node.iter)
@@ -150,6 +160,16 @@ class _Statements(Expressions):
         if isinstance(iterated, ast.Name) and iterated.id in self._batches:
             self.refuse(iterated, "loop-bound", f"loops over the worlds of `{iterated.id}`", WHOLE_BATCH)
         self.visit(iterated)
+
+    def _check_condition(self, test: ast.expr) -> None:
+        """Refuse a condition that reduces a tensor to one yes or no for all worlds."""
+        for call in (node for node in ast.walk(test) if isinstance(node, ast.Call)):
+            dotted = self.scope.resolve(call.func) or ""
+            method = isinstance(call.func, ast.Attribute) and not dotted and call.func.attr not in SHAPE_METHODS
+            if method or dotted.startswith("torch."):
+                words = f"branches on `{ast.unparse(call)[:60]}`, one answer for all worlds"
+                self.refuse(call, "tensor-branch", words, "use `torch.where`, which decides for each world")
+                return
 
     def _check_target(self, target: ast.expr) -> None:
         if isinstance(target, ast.Name):

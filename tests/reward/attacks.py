@@ -70,6 +70,8 @@ BODY = {
     "while": ("while True:\n    pass", "forbidden-construct"),
     "long range": ("for i in range(10**9 * 2 + 1):\n    pass", None),
     "literal long range": ("for i in range(1000000):\n    pass", "loop-bound"),
+    "branch on any world": ("if (height < 0.7).any():\n    pass", "tensor-branch"),
+    "conditional on all worlds": ("x = 1.0 if torch.all(height > 0.7) else 0.0", "tensor-branch"),
     "loop over worlds": ("for i in range(height.shape[0]):\n    pass", "loop-bound"),
     "loop over size": ("for i in range(height.size(0)):\n    pass", "loop-bound"),
     "loop over input": ("for x in height:\n    pass", "loop-bound"),
