@@ -22,6 +22,7 @@ class RunConfig(Frozen):
     api_base: str | None = None
     """Address of an OpenAI-compatible server."""
     generations: int = Field(default=3, ge=1)
+    """Generations at most."""
     candidates: int = Field(default=6, ge=1)
     """Candidates per generation."""
     seeds: int = Field(default=2, ge=1)
@@ -45,6 +46,7 @@ class RunConfig(Frozen):
     max_tokens: int | None = Field(default=None, ge=0)
     """Limit on the tokens of language model calls."""
     temperature: float = Field(default=1.0, ge=0, le=2)
+    """Sampling temperature of the designer's calls."""
     concurrency: int = Field(default=8, ge=1)
     """Language model calls in flight at once."""
     call_timeout_s: float = Field(default=180.0, gt=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardgen.history import FinalRow, History, Summary
+from rewardgen.prompts import number, percent
 from rewardgen.records import CandidateResult
 from rewardgen.stats import Interval, Standing, bootstrap_interval, human_normalised, standing
 
@@ -69,8 +70,8 @@ def _conclusion(
     own = estimates[chosen]
     rate = results[chosen].success_rate or 0.0
     words = [
-        f"{chosen} reaches a fitness of {own.value:.3g} [{own.low:.3g}, {own.high:.3g}] "
-        f"and a success rate of {rate:.0%} over {len(results[chosen].slices)} fresh seeds."
+        f"{chosen} reaches a fitness of {number(own.value)} [{number(own.low)}, {number(own.high)}] "
+        f"and a success rate of {percent(rate)} over {_seeds(len(results[chosen].slices))}."
     ]
     words += [_comparison(id, against[id], estimates[id]) for id in BASELINES if id in against]
     return " ".join(words)
@@ -82,4 +83,8 @@ def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:
         "on par": f"It does not beat the {baseline} reward: the two are within noise",
         "below": f"It does not beat the {baseline} reward, which is better",
     }[found]
-    return f"{text} ({estimate.value:.3g})."
+    return f"{text} ({number(estimate.value)})."
+
+
+def _seeds(count: int) -> str:
+    return "1 fresh seed" if count == 1 else f"{count} fresh seeds"

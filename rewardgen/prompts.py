@@ -82,7 +82,7 @@ def repair_messages(brief: Brief, candidate: Candidate, findings: Sequence[Findi
     Args:
         brief: What the candidate was designed from.
         candidate: The rejected version.
-        findings: Why it was rejected.
+        findings: Why it was rejected, and what else the critic warns of.
     """
     reply = (
         f"DIAGNOSIS: {candidate.diagnosis}\nPREDICTION: {candidate.prediction}\n"
@@ -90,7 +90,11 @@ def repair_messages(brief: Brief, candidate: Candidate, findings: Sequence[Findi
     )
     names = [name for name in brief.card.input_names() if not name.startswith("prev_")]
     request = render(
-        "designer/repair", findings=tuple(findings), lines=candidate.source.splitlines(), inputs=tuple(names)
+        "designer/repair",
+        rejections=[finding for finding in findings if finding.severity == "reject"],
+        warnings=[finding for finding in findings if finding.severity == "warn"],
+        lines=candidate.source.splitlines(),
+        inputs=tuple(names),
     )
     return (
         *designer_messages(brief),

@@ -95,14 +95,14 @@ class TrainSettings(Frozen):
     """Training worlds per slice."""
     rollout_steps: int = 32
     """Control steps per world between two updates."""
-    epochs: int = 5
+    epochs: int = 8
     minibatches: int = 4
     discount: float = 0.99
     gae_lambda: float = 0.95
     clip: float = 0.2
     learning_rate: float = 1e-3
     """Initial value; then adapted to keep the KL divergence of an update near `target_kl`."""
-    target_kl: float = 0.01
+    target_kl: float = 0.02
     entropy_coefficient: float = 0.0
     value_coefficient: float = 1.0
     max_grad_norm: float = 1.0

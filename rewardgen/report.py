@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from rewardgen.files import write_atomic
 from rewardgen.finals import BASELINES
 from rewardgen.history import FinalRow, History
+from rewardgen.prompts import number, percent
 from rewardgen.records import Study, TaskCard
 from rewardgen.rundir import RunFolder
 
@@ -114,10 +115,10 @@ def _table_row(row: FinalRow, chosen: str | None) -> str:
     name = f"**{row.candidate_id}** (chosen)" if row.candidate_id == chosen else row.candidate_id
     if row.fitness is None:
         return f"| {name} | failed: {row.failure} | | | {row.seeds} |"
-    fitness = f"{row.fitness.value:.3g} [{row.fitness.low:.3g}, {row.fitness.high:.3g}]"
+    fitness = f"{number(row.fitness.value)} [{number(row.fitness.low)}, {number(row.fitness.high)}]"
     shown = row.human_normalised is not None and row.candidate_id not in BASELINES
     normalised = f"{row.human_normalised:.2f}" if shown else ""
-    return f"| {name} | {fitness} | {row.success_rate or 0.0:.0%} | {normalised} | {row.seeds} |"
+    return f"| {name} | {fitness} | {percent(row.success_rate or 0.0)} | {normalised} | {row.seeds} |"
 
 
 def _generations(history: History) -> list[str]:
@@ -125,7 +126,7 @@ def _generations(history: History) -> list[str]:
     for id in history.ids():
         study = history.study(id)
         if study:
-            fitness = "" if study.fitness is None else f"{study.fitness:.3g}"
+            fitness = "" if study.fitness is None else number(study.fitness)
             parents = ", ".join(study.candidate.parents)
             lines.append(f"| {id} | {study.candidate.operator} | {parents} | {fitness} | {_cell(study)} |")
     return lines

@@ -166,7 +166,7 @@ class Search:
         async def repair(slot: Slot) -> None:
             candidate = self._history.designed[slot.candidate_id, 0]
             brief = self._brief(slot, candidate.generation)
-            findings = verdicts[slot.candidate_id].rejections
+            findings = verdicts[slot.candidate_id].findings
             repaired = await self._within_budget(self._parts.designer.repair(brief, candidate, findings), None)
             if repaired is not None:
                 self._record_candidate(repaired.model_copy(update={"repairs": 1}))

@@ -64,8 +64,8 @@ def review_source(candidate: Candidate, valid: Sequence[str]) -> tuple[Finding, 
     language = check_language(candidate.source)
     if any(finding.gate == "parse" for finding in language):
         return language
-    # Both at once: a candidate is repaired only once, so it should hear of everything that one look can tell.
-    return (*language, *check_signature(candidate.source, valid)) or find_suspicions(candidate.source)
+    # All at once: a candidate is repaired only once, so it should hear of everything that one look can tell.
+    return (*language, *check_signature(candidate.source, valid), *find_suspicions(candidate.source))
 
 
 def _passes(findings: Sequence[Finding]) -> bool:

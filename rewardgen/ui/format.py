@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 def number(value: float | None) -> str:
     """Three or four digits that matter; empty for None."""
@@ -60,6 +62,11 @@ def money(usd: float | None) -> str:
 def first_line(text: str) -> str:
     """The first line of a text that is not blank."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text's first line: models write their whole diagnosis in one."""
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", first_line(text), maxsplit=1)[0]
 
 
 def count(number_of: int, noun: str) -> str:

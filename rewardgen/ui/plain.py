@@ -10,7 +10,7 @@ from rich.console import Console
 
 from rewardgen.events import Event
 from rewardgen.history import History, Phase
-from rewardgen.ui.format import count, first_line, number, percent, roughly, with_spread
+from rewardgen.ui.format import count, first_sentence, number, percent, roughly, with_spread
 from rewardgen.ui.rows import Row, final_rows, rejection, search_rows
 from rewardgen.ui.view import past_line, stage, view
 
@@ -85,7 +85,7 @@ def _designed(data: dict[str, Any], history: History) -> str:
     if candidate["repairs"]:
         return f"{candidate['id']} repaired"
     origin = f" of {', '.join(candidate['parents'])}" if candidate["parents"] else ""
-    return f"{candidate['id']} {candidate['operator']}{origin}: {first_line(candidate['diagnosis'])}".rstrip(": ")
+    return f"{candidate['id']} {candidate['operator']}{origin}: {first_sentence(candidate['diagnosis'])}".rstrip(": ")
 
 
 def _reviewed(data: dict[str, Any], history: History) -> str:

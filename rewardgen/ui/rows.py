@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from rewardgen.history import History, Phase
 from rewardgen.records import CandidateResult, SliceFailure, SliceResult, Study, Verdict
-from rewardgen.ui.format import first_line
+from rewardgen.ui.format import first_sentence
 
 Status = Literal["designing", "checking", "repairing", "rejected", "waiting", "training", "trained", "failed"]
 
@@ -72,7 +72,7 @@ def _search_row(history: History, id: str, live: Live) -> Row:
     study = history.study(id)
     if study is None:
         return Row(id, "", "designing")
-    operator, idea = study.candidate.operator, first_line(study.candidate.diagnosis)
+    operator, idea = study.candidate.operator, first_sentence(study.candidate.diagnosis)
     if study.candidate.failure:
         return Row(id, operator, "rejected", study.candidate.failure)
     if (id, study.candidate.repairs) not in history.reviewed:

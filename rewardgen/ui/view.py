@@ -11,8 +11,8 @@ from rewardgen.history import Generation, History
 from rewardgen.ui.format import count, money, tokens, with_spread
 from rewardgen.ui.rows import Live, Row, final_rows, once_started, search_rows
 
-_ENOUGH_S = 15.0
-"""Work to have seen before a remaining time is told [s]."""
+_ENOUGH = 1.0
+"""Trainings to have seen before a remaining time is told: the time so far counts designing too, the work does not."""
 
 
 class View(NamedTuple):
@@ -115,7 +115,7 @@ def _remaining(history: History, live: Live) -> float | None:
         return None
     seeds, fresh = len(history.search_seeds), len(history.final_seeds)
     done = seeds * sum(row.progress for row in rows) + fresh * sum(row.progress for row in finals)
-    if done == 0 or history.elapsed_s < _ENOUGH_S or history.status != "running":
+    if done < _ENOUGH or history.status != "running":
         return None
     left = fresh * (sum(1 - row.progress for row in finals if not row.has_ended_badly))
     if not finals:
