@@ -12,7 +12,7 @@ from rewardgen.events import Event
 from rewardgen.history import History, Phase
 from rewardgen.ui.format import count, first_sentence, number, percent, roughly, with_spread
 from rewardgen.ui.rows import Row, final_rows, rejection, search_rows
-from rewardgen.ui.view import past_line, stage, view
+from rewardgen.ui.view import View, past_line, stage, view
 
 _PULSE_S = 30.0
 """Least time between two lines on the progress of a training [s]."""
@@ -29,13 +29,15 @@ class Plain:
         self._console = console
         self._history = History()
         self._live: dict[tuple[Phase, str, int], dict[str, Any]] = {}
-        self._pulse = time.monotonic()
+        self._at = time.monotonic()
+        self._pulse = self._at
         self._lock = threading.Lock()
 
     def event(self, event: Event, history: History) -> None:
         """Print what an event says, if it says something new to a reader."""
         with self._lock:
             self._history = history
+            self._at = time.monotonic()
             if text := describe(event, history):
                 self._print(text, event.elapsed_s)
 
@@ -45,7 +47,7 @@ class Plain:
             self._live[message["phase"], message["candidate_id"], message["seed"]] = message
             if time.monotonic() - self._pulse >= _PULSE_S:
                 self._pulse = time.monotonic()
-                self._print(_training_line(self._history, self._live), None)
+                self._print(_training_line(view(self._history, self._live, self._pulse - self._at)), None)
 
     def note(self, text: str) -> None:
         """Print a line."""
@@ -112,8 +114,7 @@ def _finals_started(data: dict[str, Any], history: History) -> str:
     return f"{stage(history)}: {', '.join(history.finalists)} ({data['reason']})"
 
 
-def _training_line(history: History, live: dict[tuple[Phase, str, int], dict[str, Any]]) -> str:
-    shown = view(history, live)
+def _training_line(shown: View) -> str:
     running = [row for row in shown.rows if row.status == "training"]
     share = sum(row.progress for row in running) / max(1, len(running))
     best = max((row for row in running if row.fitness is not None), key=lambda row: row.fitness or 0.0, default=None)

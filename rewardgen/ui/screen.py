@@ -32,6 +32,7 @@ class Screen:
         self._live: dict[tuple[Phase, str, int], dict[str, Any]] = {}
         self._view = View()
         self._at = time.monotonic()
+        self._viewed_at = self._at
         self._note = ""
         self._lock = threading.Lock()
         self._display = LiveDisplay(
@@ -52,21 +53,22 @@ class Screen:
         """Take in an event."""
         with self._lock:
             self._history, self._note = history, ""
-            self._at = time.monotonic()
+            self._at = self._viewed_at = time.monotonic()
             self._view = view(history, self._live)
 
     def progress(self, message: dict[str, Any]) -> None:
         """Take in an evaluation during training."""
         with self._lock:
             self._live[message["phase"], message["candidate_id"], message["seed"]] = message
-            self._view = view(self._history, self._live)
+            self._viewed_at = time.monotonic()
+            self._view = view(self._history, self._live, self._viewed_at - self._at)
 
     def note(self, text: str) -> None:
         """Show a line below the rows until the next event."""
         self._note = text
 
     def _render(self) -> RenderableType:
-        return render(self._view, time.monotonic() - self._at, self._note)
+        return render(self._view, time.monotonic() - self._viewed_at, self._note)
 
 
 def render(shown: View, since_s: float, note: str = "") -> RenderableType:

@@ -31,12 +31,13 @@ class View(NamedTuple):
     """Rough time to the end; None where there is nothing yet to judge by."""
 
 
-def view(history: History, live: Live) -> View:
+def view(history: History, live: Live, since_s: float = 0.0) -> View:
     """The view of a run.
 
     Args:
         history: What is known of the run.
         live: How far trainings are.
+        since_s: Time that has gone by since the history's last event [s].
     """
     config, card = history.config, history.card
     if config is None or card is None:
@@ -50,8 +51,8 @@ def view(history: History, live: Live) -> View:
         usage=usage_text(history),
         past=tuple(past_line(history, each) for each in past),
         rows=tuple(rows),
-        elapsed_s=history.elapsed_s,
-        remaining_s=_remaining(history, live),
+        elapsed_s=history.elapsed_s + since_s,
+        remaining_s=_remaining(history, live, history.elapsed_s + since_s),
     )
 
 
@@ -106,7 +107,7 @@ def _past_and_rows(history: History, live: Live) -> tuple[Sequence[Generation], 
     return past, once_started(search_rows(history, current.ids, live))
 
 
-def _remaining(history: History, live: Live) -> float | None:
+def _remaining(history: History, live: Live, elapsed_s: float) -> float | None:
     """Time so far, scaled by the trainings still to come; a rejected candidate is a training less."""
     config = history.config
     rows = search_rows(history, history.ids(), live)
@@ -122,4 +123,4 @@ def _remaining(history: History, live: Live) -> float | None:
         planned = config.generations * config.candidates
         over = sum(1.0 if row.has_ended_badly else row.progress for row in rows)
         left = seeds * max(0.0, planned - over) + fresh * (config.finalists + len(history.baselines))
-    return history.elapsed_s * left / done
+    return elapsed_s * left / done

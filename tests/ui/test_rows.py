@@ -1,3 +1,5 @@
+import pytest
+
 from rewardgen.history import History
 from rewardgen.records import Verdict
 from rewardgen.ui.rows import final_rows, search_rows
@@ -92,3 +94,9 @@ def test_there_is_a_view_at_every_moment_of_a_run():
         history.apply(event)
         shown = view(history, {})
         assert shown.stage and shown.elapsed_s == event.elapsed_s
+
+
+def test_remaining_time_counts_the_time_since_the_last_event():
+    history = until("trained", 9)
+    at_once, later = (view(history, {}, since_s).remaining_s for since_s in (0.0, history.elapsed_s))
+    assert later == pytest.approx(2 * at_once)
