@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from rewardgen.errors import RunFolderError
+from rewardgen.errors import RunFolderError, UsageError
 from rewardgen.files import explain_os_error
 from rewardgen.schema import Frozen
 
@@ -80,7 +81,8 @@ class EventLog:
             if written != len(line):
                 raise OSError(28, "No space left on device")
         except OSError as error:
-            _truncate(self._path, size)
+            with suppress(OSError):  # the file may not be there, or not be ours to write
+                _truncate(self._path, size)
             raise explain_os_error(self._path, error) from error
         return event
 
@@ -99,7 +101,7 @@ def read_events(path: Path) -> list[Event]:
     for number, line in enumerate(lines[:-1], start=1):
         try:
             events.append(Event.model_validate(json.loads(line)))
-        except (ValueError, ValidationError) as error:
+        except (ValueError, ValidationError, UsageError) as error:
             raise RunFolderError(
                 f"{path} is damaged at line {number}", "restore the file, or delete the lines from there on and resume"
             ) from error

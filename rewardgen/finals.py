@@ -74,7 +74,13 @@ def _conclusion(
         f"and a success rate of {percent(rate)} over {_seeds(len(results[chosen].slices))}."
     ]
     words += [_comparison(id, against[id], estimates[id]) for id in BASELINES if id in against]
+    words += [_untrained(id) for id in BASELINES if id in results and id not in against]
+    words += ["With a single seed, any of this may be noise."] if len(results[chosen].slices) == 1 else []
     return " ".join(words)
+
+
+def _untrained(baseline: str) -> str:
+    return f"The {baseline} reward failed to train, so there is no comparison with it."
 
 
 def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from rewardgen.config import RunConfig
+from rewardgen.errors import RunFolderError, UsageError
 from rewardgen.events import Event, read_events
 from rewardgen.records import (
     Analysis,
@@ -106,9 +107,16 @@ class History:
         """Read a run's event log.
 
         Raises:
-            RunFolderError: The log is missing or damaged.
+            RunFolderError: The log is missing, damaged, or in the form of another version.
         """
-        return cls(read_events(folder.events))
+        events = read_events(folder.events)
+        try:
+            return cls(events)
+        except (UsageError, ValueError, LookupError, TypeError) as error:
+            raise RunFolderError(
+                f"{folder.events} does not fit this version of rewardgen: {' '.join(str(error).split())[:200]}",
+                "read it with the version that wrote it, see `provenance.json` beside it",
+            ) from error
 
     def apply(self, event: Event) -> None:
         """Take in one event."""
@@ -199,9 +207,11 @@ class History:
         self.usage = Usage.model_validate(event.data["usage"])
 
     def _on_interrupted(self, event: Event) -> None:
-        self.status = "interrupted"
+        self.status = "interrupted" if self.summary is None else "finished"
 
     def _on_failed(self, event: Event) -> None:
+        if self.summary is not None:  # only a file of the results could not be written; resuming writes it again
+            return
         self.status = "failed"
         self.error = event.data["message"]
         self.hint = event.data["hint"]

@@ -63,7 +63,8 @@ def write_best(folder: RunFolder, history: History) -> None:
     if slices:
         best = max(slices, key=lambda each: each.final_fitness or 0.0)
         source = folder.policies / "final" / str(best.policy)
-        write_atomic(folder.best / "policy.npz", source.read_bytes())
+        if source.is_file():  # a user may have removed the policies of a finished run
+            write_atomic(folder.best / "policy.npz", source.read_bytes())
     write_atomic(folder.best / "card.md", _best_card(history, study, [each.seed for each in slices]))
 
 
@@ -134,7 +135,7 @@ def _generations(history: History) -> list[str]:
 
 def _cell(study: Study) -> str:
     text = study.outcome or study.candidate.diagnosis.split("\n")[0]
-    return text.replace("|", "/")[:160]
+    return " ".join(text.split()).replace("|", "/")[:160]
 
 
 def _contents(card: TaskCard) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from rewardgen.errors import RunFolderError, did_you_mean
 from rewardgen.files import explain_os_error
@@ -51,9 +52,9 @@ class RunFolder:
         """Hold the run for this process; the lock goes with the process, however it ends.
 
         Raises:
-            RunFolderError: Another process holds it.
+            RunFolderError: Another process holds it, or the folder cannot be written.
         """
-        with open(self.path / ".lock", "w") as file:
+        with self._lock_file() as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -62,15 +63,23 @@ class RunFolder:
                 ) from error
             yield
 
-    def is_locked(self) -> bool:
-        """Whether some process is working on the run now."""
+    def _lock_file(self) -> IO[str]:
+        path = self.path / ".lock"
         try:
-            with self.locked():
-                return False
-        except RunFolderError:
+            return open(path, "a")
+        except OSError as error:
+            raise explain_os_error(path, error) from error
+
+    def is_locked(self) -> bool:
+        """Whether some process is working on the run now; only looks, so it also works where nothing may be written."""
+        try:
+            with open(self.path / ".lock") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
         except OSError:
             return False
+        return False
 
 
 def create_run(runs_dir: Path, task: str) -> RunFolder:
@@ -107,7 +116,7 @@ def find_run(reference: str, runs_dir: Path) -> RunFolder:
         RunFolderError: No run, or more than one, fits.
     """
     if (Path(reference) / EVENTS).is_file():
-        return RunFolder(Path(reference))
+        return RunFolder(Path(reference).resolve())  # `.` has no name
     runs = list_runs(runs_dir)
     if not runs:
         raise RunFolderError(f"there are no runs in {os.fspath(runs_dir)}/", "start one with `rewardgen run cartpole`")

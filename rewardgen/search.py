@@ -15,8 +15,8 @@ from rewardgen import evolution, finals
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.config import RunConfig
 from rewardgen.critic.gates import Critic
-from rewardgen.designer.protocol import Designer
-from rewardgen.errors import BudgetExhausted
+from rewardgen.designer.protocol import NO_REPLY, Designer
+from rewardgen.errors import BudgetExhausted, ModelError
 from rewardgen.evolution import Slot
 from rewardgen.history import History, Phase, Summary
 from rewardgen.journal import Journal
@@ -152,12 +152,21 @@ class Search:
     def _design(self, slots: Sequence[Slot]) -> list[Candidate]:
         """The first version of each candidate; those that the budget no longer allowed are recorded as failures."""
         generation = _generation(slots)
+        unanswered: list[Candidate] = []
 
         async def design(slot: Slot) -> None:
             brief = self._brief(slot, generation)
-            self._record_candidate(await self._within_budget(self._parts.designer.design(brief), _undesigned(brief)))
+            candidate = await self._within_budget(self._parts.designer.design(brief), _undesigned(brief))
+            if candidate.failure.startswith(NO_REPLY):
+                unanswered.append(candidate)
+            else:
+                self._record_candidate(candidate)
 
         self._gather([design(slot) for slot in slots if (slot.candidate_id, 0) not in self._history.designed])
+        if len(unanswered) == len(slots):
+            raise _no_answers(unanswered)
+        for candidate in unanswered:
+            self._record_candidate(candidate)
         return [self._history.designed[slot.candidate_id, 0] for slot in slots]
 
     def _repair(self, slots: Sequence[Slot], verdicts: dict[str, Verdict]) -> list[Candidate]:
@@ -173,7 +182,8 @@ class Search:
 
         repairable = [slot for slot in slots if _repairable(verdicts[slot.candidate_id])]
         missing = [slot for slot in repairable if (slot.candidate_id, 1) not in self._history.designed]
-        self._gather([repair(slot) for slot in missing])
+        if not self._history.generations[_generation(slots)].finished:  # else a repair failed for good back then
+            self._gather([repair(slot) for slot in missing])
         versions = [self._history.designed.get((slot.candidate_id, 1)) for slot in slots]
         return [version for version in versions if version is not None]
 
@@ -195,8 +205,10 @@ class Search:
             return await asyncio.gather(*calls, return_exceptions=True)
 
         if calls:
-            errors = [each for each in asyncio.run(all_of_them()) if each is not None]
-            self._record_usage()
+            try:
+                errors = [each for each in asyncio.run(all_of_them()) if each is not None]
+            finally:
+                self._record_usage()
             if errors:
                 raise errors[0]
 
@@ -313,6 +325,16 @@ class Search:
 
 def _generation(slots: Sequence[Slot]) -> int:
     return int(slots[0].candidate_id[1:].split("-")[0])
+
+
+def _no_answers(unanswered: Sequence[Candidate]) -> ModelError:
+    """A model that answers nothing is away; a generation without candidates would end the search for no fault of it."""
+    why = unanswered[0].failure.removeprefix(NO_REPLY)
+    calls = "the call" if len(unanswered) == 1 else f"any of the {len(unanswered)} calls"
+    return ModelError(
+        f"the model did not answer {calls} of this generation: {why}",
+        "see that the model can be reached, then resume the run",
+    )
 
 
 def _undesigned(brief: Brief) -> Candidate:

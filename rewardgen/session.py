@@ -89,6 +89,7 @@ def resume(folder: RunFolder, listener: Listener) -> Outcome:
         if history.config is None:
             raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
         if history.summary is not None:
+            _write_results(folder, history)  # it may have been killed, or the disk full, before they were all written
             return _outcome(folder, history)
         if _file_hash(history.config.task) != history.task_hash:
             raise RunFolderError(
@@ -264,6 +265,11 @@ class _Reporter:
         if event.kind == "finished":
             report.write_best(self._folder, history)
         self._listener.event(event, history)
+
+
+def _write_results(folder: RunFolder, history: History) -> None:
+    report.write_readme(folder, history)
+    report.write_best(folder, history)
 
 
 @contextmanager

@@ -15,6 +15,9 @@ from rewardgen.schema import Frozen
 
 RESAMPLES = 4000
 
+SAME_BASELINES = 1e-3
+"""Gap of the human and the sparse reward, relative to the larger; to divide by a smaller one gives empty numbers."""
+
 Standing = Literal["above", "on par", "below"]
 
 
@@ -75,7 +78,7 @@ def noise(*standard_errors: float) -> float:
 def human_normalised(method: float, human: float, sparse: float) -> float | None:
     """(M - S) / |H - S|: 0 is the sparse reward, 1 the human one. None if the two cannot be told apart."""
     gap = abs(human - sparse)
-    return (method - sparse) / gap if gap > 1e-9 else None
+    return (method - sparse) / gap if gap > SAME_BASELINES * max(abs(human), abs(sparse)) else None
 
 
 def _resamples(values: Sequence[float], rng: random.Random) -> list[list[float]]:

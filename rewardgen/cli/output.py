@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from rewardgen.rundir import DEFAULT_RUNS_DIR
+from rewardgen.rundir import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print data as JSON on stdout.", show_default=False)]
@@ -37,4 +38,10 @@ def next_steps(*steps: tuple[str, str]) -> None:
 
 def with_runs_dir(command: str, runs_dir: Path) -> str:
     """A command that looks for runs where this one did."""
-    return command if runs_dir == DEFAULT_RUNS_DIR else f"{command} --runs-dir {runs_dir}"
+    return command if runs_dir == DEFAULT_RUNS_DIR else f"{command} --runs-dir {shlex.quote(str(runs_dir))}"
+
+
+def home_of(folder: RunFolder, runs_dir: Path) -> Path:
+    """The folder of runs in which a run is found by its id: not the given one if it was named by its path."""
+    parent = folder.path.resolve().parent
+    return runs_dir if parent == runs_dir.resolve() else parent

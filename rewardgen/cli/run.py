@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from rewardgen import session
 from rewardgen.cli.failures import INTERRUPTED
-from rewardgen.cli.output import TASK_HELP, Json, RunsDir, next_steps, print_json, with_runs_dir
+from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.config import RunConfig
 from rewardgen.errors import RewardgenError
 from rewardgen.history import History
@@ -51,7 +51,7 @@ def resume(
 ) -> int:
     """Go on with an interrupted run."""
     folder = find_run(ref, runs_dir)
-    return _watch(lambda listener: session.resume(folder, listener), runs_dir, json)
+    return _watch(lambda listener: session.resume(folder, listener), home_of(folder, runs_dir), json)
 
 
 class _Memory:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 from rich.table import Table
 
-from rewardgen.cli.output import Json, RunsDir, next_steps, print_json, with_runs_dir
+from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.errors import RunFolderError, UsageError, did_you_mean
 from rewardgen.history import History
 from rewardgen.records import Study
@@ -76,19 +77,31 @@ def _listed(folder: RunFolder) -> _Listed:
         history = History.load(folder)
     except RunFolderError:
         return _Listed(folder.id)
-    config, best = history.config, history.best()
+    config = history.config
+    best, fitness, success_rate = _best(history)
     return _Listed(
         id=folder.id,
         task=history.card.name if history.card else "",
         model=config.model if config else "",
         status=status_of(folder, history),
         candidates=len(history.ids()),
-        best=best.candidate.id if best else None,
-        fitness=best.fitness if best else None,
-        success_rate=best.result.success_rate if best and best.result else None,
+        best=best,
+        fitness=fitness,
+        success_rate=success_rate,
         cost_usd=history.usage.cost_usd,
         elapsed_s=history.elapsed_s,
     )
+
+
+def _best(history: History) -> tuple[str | None, float | None, float | None]:
+    """Id, fitness and success rate: of the chosen reward on the fresh seeds, or before that of the search's best."""
+    summary, best = history.summary, history.best()
+    if summary is not None:
+        row = next((each for each in summary.rows if each.candidate_id == summary.chosen), None)
+        return (row.candidate_id, row.fitness.value, row.success_rate) if row and row.fitness else (None, None, None)
+    if best is None or best.result is None:
+        return None, None, None
+    return best.candidate.id, best.fitness, best.result.success_rate
 
 
 def status_of(folder: RunFolder, history: History) -> str:
@@ -108,6 +121,7 @@ def show(
 ) -> int:
     """Show a run or a candidate."""
     folder = find_run(ref, runs_dir)
+    runs_dir = home_of(folder, runs_dir)
     history = History.load(folder)
     if candidate is None:
         return _show_run(folder, history, runs_dir, json)
@@ -183,7 +197,8 @@ def _show_candidate(folder: RunFolder, history: History, study: Study, runs_dir:
         (with_runs_dir(f"runs show {folder.id} {each}", runs_dir), "its parent") for each in study.candidate.parents
     ]
     if study.candidate.source and history.config:
-        steps.append((f"check {history.config.task} {folder_of / 'reward.py'}", "its way through the gates"))
+        files = shlex.join([history.config.task, str(folder_of / "reward.py")])
+        steps.append((f"check {files}", "its way through the gates"))
     next_steps(*steps, (with_runs_dir(f"runs show {folder.id}", runs_dir), "the whole run"))
     return 0
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rewardgen.config import RunConfig
+from rewardgen.designer.protocol import NO_REPLY
 from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.prompts import designer_messages, repair_messages
 from rewardgen.records import Brief, Candidate, Finding, LLMRequest, Message
@@ -61,7 +62,7 @@ class LLMDesigner:
         try:
             reply = await self._llm.complete(request)
         except CallFailed as error:
-            return candidate.model_copy(update={"failure": f"no reply: {error.message}"})
+            return candidate.model_copy(update={"failure": f"{NO_REPLY}{error.message}"})
         parts = parse_reply(reply.text)
         if not parts.source:
             start = " ".join(reply.text.split())[:80]

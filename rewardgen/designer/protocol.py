@@ -7,6 +7,9 @@ from typing import Protocol
 
 from rewardgen.records import Brief, Candidate, Finding
 
+NO_REPLY = "no reply: "
+"""How the `failure` of a candidate begins for which the model gave no answer at all."""
+
 
 class Designer(Protocol):
     """Proposes reward programs, and mends those that the critic rejected."""

@@ -105,8 +105,9 @@ def read_call(path: Path) -> ArchivedCall:
 
 
 def read_archive(folder: Path) -> list[ArchivedCall]:
-    """All calls and failed attempts of an archive, by file name."""
-    return [read_call(path) for path in sorted(folder.glob("*.json"))]
+    """All calls and failed attempts of an archive; the attempts at one call in the order in which they were made."""
+    paths = sorted(folder.glob("*.json"), key=lambda path: (len(path.name), path.name))  # failed-10 after failed-2
+    return [read_call(path) for path in paths]
 
 
 def archived_usage(folder: Path) -> Usage:

@@ -30,8 +30,8 @@ class BudgetedLLM:
         self._inner = inner
         self._budget = budget
 
-    async def complete(self, request: LLMRequest) -> Reply:
-        """See `LLM.complete`.
+    def estimate(self, request: LLMRequest) -> Usage:
+        """An upper bound of a call's tokens and price.
 
         Raises:
             UsageError: There is a limit on the cost, and the price of the model is unknown.
@@ -42,6 +42,15 @@ class BudgetedLLM:
                 "the price of this model is unknown, so a limit on the cost cannot be kept",
                 "use `--max-tokens` instead of `--max-cost`",
             )
+        return estimate
+
+    async def complete(self, request: LLMRequest) -> Reply:
+        """See `LLM.complete`.
+
+        Raises:
+            UsageError: There is a limit on the cost, and the price of the model is unknown.
+        """
+        estimate = self.estimate(request)
         await self._budget.reserve(estimate)
         actual = Usage()
         try:

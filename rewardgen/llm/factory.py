@@ -54,7 +54,7 @@ def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:
         folder: The run's folder.
 
     Raises:
-        UsageError: The model string has an unknown scheme.
+        UsageError: The model string has an unknown scheme, or there is a limit on the cost but no known price.
         ModelError: LiteLLM knows no provider for the model string.
         CredentialsError: The provider's key is not set.
         RunFolderError: The run to replay does not exist or has no recorded calls.
@@ -73,7 +73,9 @@ def lasting_model(model: str, runs_dir: Path) -> str:
     Raises:
         RunFolderError: The run to replay does not exist.
     """
-    scheme, _, rest = model.partition(":")
+    scheme, separator, rest = model.partition(":")
+    if separator and scheme in SCHEMES and not rest:
+        raise UsageError(f"`{model}` names no {scheme}", "write `mailbox:DIR` or `replay:RUN`")
     if scheme == "replay":
         return f"replay:{find_run(rest, runs_dir).path.resolve()}"
     return f"mailbox:{Path(rest).expanduser().resolve()}" if scheme == "mailbox" else model
@@ -94,7 +96,9 @@ def _source(config: RunConfig, folder: RunFolder) -> LLM:
         concurrency=config.concurrency,
     )
     client.check()
-    return BudgetedLLM(client, Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls)))
+    llm = BudgetedLLM(client, Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls)))
+    llm.estimate(LLMRequest(label="price", messages=()))  # an unknown price must show before any work is done
+    return llm
 
 
 def _misspelt(scheme: str) -> str | None:

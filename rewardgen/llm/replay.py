@@ -40,7 +40,8 @@ class ReplayLLM:
         if reply is not None:
             return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0})
         if found:
-            raise CallFailed(f"{found[-1].failure} (recorded)", transient=False)
+            # The very words of the recorded run: they are in later prompts, which have to be the recorded ones.
+            raise CallFailed(found[-1].failure, "it failed when it was recorded", transient=False)
         raise self._unseen(request)
 
     def _unseen(self, request: LLMRequest) -> ModelError:

@@ -45,9 +45,10 @@ class RetryingLLM:
         except CallFailed as error:
             if not error.transient:
                 raise
-            raise CallFailed(
-                f"{error.message} (the last of {self._attempts} attempts)", error.hint, transient=False
-            ) from error
+            # The message stays as it is archived: it gets into later prompts, and a replay has to say the same.
+            tried = f"this was the last of {self._attempts} attempts"
+            hint = f"{error.hint}; {tried}" if error.hint else tried
+            raise CallFailed(error.message, hint, transient=False) from error
 
     def _wait_s(self, attempt: int, asked_s: float | None) -> float:
         """Full jitter keeps calls that failed together from coming back together."""

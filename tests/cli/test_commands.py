@@ -40,7 +40,7 @@ def test_each_field_of_the_configuration_is_an_option(rewardgen):
 def test_the_list_of_runs_shows_status_best_and_a_next_step_with_a_real_id(rewardgen, finished_run):
     done = rewardgen("runs", "list")
     (line,) = [line for line in done.stdout.splitlines() if RUN_ID in line]
-    assert line.split()[1:4] == ["finished", "g01-k5", "1636"]
+    assert line.split()[1:4] == ["finished", "g01-k5", "1655"], "of the finals, not of the search that chose it"
     assert f"next: rewardgen runs show {RUN_ID} " in done.stderr
 
 
@@ -57,6 +57,23 @@ def test_one_damaged_run_does_not_hide_the_others(rewardgen, tmp_path, finished_
     (broken / "events.jsonl").write_text("nonsense\n")
     listed = json.loads(rewardgen("runs", "list", "--json").stdout)["runs"]
     assert [each["status"] for each in listed] == ["damaged", "finished"]
+
+
+def test_a_run_of_another_version_is_told_and_does_not_hide_the_others(rewardgen, tmp_path, finished_run):
+    newer = tmp_path / "runs" / "20200101-000000-hopper-0000"
+    write_run(tmp_path / "runs", run_id=newer.name)
+    log = newer / "events.jsonl"
+    log.write_text(log.read_text().replace('"patience":', '"a_later_setting":', 1))
+    listed = json.loads(rewardgen("runs", "list", "--json").stdout)["runs"]
+    assert [each["status"] for each in listed] == ["damaged", "finished"]
+    shown = rewardgen("runs", "show", newer.name)
+    assert shown.returncode == 2 and "does not fit this version" in shown.stderr
+
+
+def test_next_steps_find_a_run_that_was_named_by_its_path(rewardgen, tmp_path):
+    folder = write_run(tmp_path / "else where")
+    done = rewardgen("runs", "show", folder)
+    assert f"rewardgen runs show {RUN_ID} g01-k5 --runs-dir '{tmp_path / 'else where'}'" in done.stderr
 
 
 def test_next_steps_keep_the_runs_folder(rewardgen, tmp_path):
@@ -108,6 +125,8 @@ def test_resuming_a_finished_run_shows_its_table_again(rewardgen, finished_run):
     assert done.returncode == 0
     assert "It beats the sparse reward" in " ".join(done.stdout.split())
     assert f"next: rewardgen runs show {RUN_ID} " in done.stderr
+    assert (finished_run / "best" / "reward.py").is_file(), "it was not written by the run that was killed"
+    assert "fresh seeds" in (finished_run / "README.md").read_text()
 
 
 def test_a_run_in_which_nothing_could_be_trained_exits_with_1(rewardgen, tmp_path):

@@ -72,3 +72,10 @@ def test_events_from_several_threads_stay_whole_lines(tmp_path):
     for each in threads:
         each.join()
     assert len(read_events(tmp_path / "e.jsonl")) == 100
+
+
+def test_a_log_that_cannot_be_opened_is_an_error_with_a_hint(tmp_path):
+    log = EventLog(tmp_path / "events.jsonl")
+    (tmp_path / "events.jsonl").mkdir()
+    with pytest.raises(RunFolderError):
+        log.append("interrupted", 0.0, {})

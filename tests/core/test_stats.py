@@ -59,3 +59,7 @@ def test_human_normalised_keeps_its_sign_when_sparse_beats_human():
 
 def test_human_normalised_is_unknown_when_the_baselines_agree():
     assert human_normalised(5.0, human=2.0, sparse=2.0) is None
+
+
+def test_human_normalised_is_unknown_when_the_baselines_differ_by_rounding_only():
+    assert human_normalised(0.78, human=0.7864583302, sparse=0.7864583265) is None

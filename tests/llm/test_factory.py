@@ -5,7 +5,7 @@ import pytest
 
 from rewardgen.config import RunConfig
 from rewardgen.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError, UsageError
-from rewardgen.llm.factory import make_llm
+from rewardgen.llm.factory import lasting_model, make_llm
 from rewardgen.records import Reply
 from rewardgen.rundir import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
@@ -84,3 +84,14 @@ def test_missing_key_and_unknown_model_are_told_when_the_model_is_made(tmp_path,
         run_llm(tmp_path, "openai/gpt-4o")
     with pytest.raises(ModelError):
         run_llm(tmp_path, "no-such-model")
+
+
+def test_limit_on_the_cost_of_a_model_without_a_price_is_refused_before_any_work(tmp_path):
+    with pytest.raises(UsageError, match="price"):
+        run_llm(tmp_path / "run", "local", api_base="http://127.0.0.1:9/v1", max_cost=1.0)
+
+
+@pytest.mark.parametrize("model", ["mailbox:", "replay:"])
+def test_kind_of_model_without_a_name_is_refused(tmp_path, model):
+    with pytest.raises(UsageError):
+        lasting_model(model, tmp_path)

@@ -4,6 +4,7 @@ from rewardgen.errors import ModelError, RunFolderError
 from rewardgen.llm.archive import ArchivedLLM
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.llm.replay import ReplayLLM
+from rewardgen.llm.retry import RetryingLLM
 from rewardgen.records import Usage
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.llm.requests import ask, ask_one, request
@@ -60,3 +61,14 @@ def test_unknown_label_fails_with_the_nearest_one(tmp_path):
 def test_run_without_calls_cannot_be_replayed(tmp_path):
     with pytest.raises(RunFolderError):
         ReplayLLM(tmp_path)
+
+
+def test_call_that_failed_for_good_is_told_in_the_same_words_when_replayed(tmp_path):
+    def failure(llm):
+        with pytest.raises(CallFailed) as caught:
+            ask_one(RetryingLLM(llm, attempts=11, first_wait_s=0.0), request("a"))
+        return caught.value.message
+
+    attempts = iter(range(99))
+    recording = ArchivedLLM(ScriptedLLM(lambda _: CallFailed(f"fault {next(attempts)}")), tmp_path)
+    assert failure(recording) == failure(ReplayLLM(tmp_path)) == "fault 10"

@@ -52,7 +52,7 @@ def test_fault_that_stays_is_a_failed_call_after_six_attempts():
     with ChatServer(Answer("oops", status=503)) as server, pytest.raises(CallFailed) as caught:
         ask_one(over(server))
     assert len(server.bodies) == 6
-    assert "6 attempts" in caught.value.message
+    assert "6 attempts" in caught.value.hint
 
 
 def test_refused_key_is_not_tried_again():

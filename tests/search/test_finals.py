@@ -53,3 +53,14 @@ def test_baseline_is_never_chosen():
     summary = summarise("done", ["human", "sparse"], a_history(human=HUMAN, sparse=SPARSE))
     assert summary.chosen is None
     assert "no reward to recommend" in summary.conclusion
+
+
+def test_result_on_one_seed_and_a_baseline_that_failed_are_said_plainly():
+    history = History()
+    history.final_seeds = (10,)
+    history.trained["final", "best", 10] = slice_result("best", 10, 2.0)
+    history.trained["final", "sparse", 10] = slice_result("sparse", 10, 1.0)
+    history.trained["final", "human", 10] = failed_slice("human", 10)
+    conclusion = summarise("done", ["best", "human", "sparse"], history).conclusion
+    assert "The human reward failed to train" in conclusion
+    assert "may be noise" in conclusion

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from rewardgen.errors import CredentialsError
+from rewardgen.errors import CredentialsError, ModelError
 from rewardgen.events import read_events
 from tests.search.parts import Crew, Listener, a_search
 
@@ -143,3 +143,38 @@ def _event_of(call):
         "review": ("reviewed", what),
         "diagnose": ("studied", what),
     }[kind]
+
+
+class Away(Crew):
+    """The model does not answer for some candidates."""
+
+    async def design(self, brief):
+        found = await super().design(brief)
+        away = brief.candidate_id in self.rejected
+        return found.model_copy(update={"source": "", "failure": "no reply: it is down"}) if away else found
+
+
+def test_model_that_answers_nothing_stops_the_run_so_that_it_can_be_resumed(tmp_path):
+    ids = [f"g01-k{number}" for number in range(4)]
+    search, history = a_search(tmp_path / "run", Away(rejected=ids))
+    with pytest.raises(ModelError, match="any of the 4 calls of this generation: it is down"):
+        search.run()
+    assert len(history.designed) == 4 and history.summary is None
+    assert a_search(tmp_path / "run", Crew())[0].run().chosen == "g02-k3"
+
+
+def test_single_call_without_an_answer_costs_one_candidate(tmp_path):
+    search, history = a_search(tmp_path / "run", Away(rejected=["g00-k1"]))
+    assert search.run().chosen == "g02-k3"
+    assert history.study("g00-k1").outcome == "no reply: it is down"
+
+
+def test_repair_that_failed_in_a_finished_generation_is_not_tried_again_on_resume(tmp_path):
+    search, _ = a_search(tmp_path / "run", Crew(rejected=["g00-k1"]), Listener(stop_after=50))
+    with pytest.raises(KeyboardInterrupt):
+        search.run()
+    again = Crew(repairable=["g00-k1"])
+    search, history = a_search(tmp_path / "run", again)
+    assert history.generations[0].finished and history.summary is None
+    search.run()
+    assert ("repair", "g00-k1") not in again.calls
