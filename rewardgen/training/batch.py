@@ -19,10 +19,9 @@ from rewardgen.records import (
     TrainJob,
     TrainSettings,
 )
-from rewardgen.simulation.worlds import Worlds
 from rewardgen.task import Task
 from rewardgen.training import digests
-from rewardgen.training.evaluation import evaluate
+from rewardgen.training.evaluation import EvaluationWorlds, evaluate
 from rewardgen.training.learner import Learner
 from rewardgen.training.names import policy_names
 from rewardgen.training.networks import Sizes
@@ -99,7 +98,7 @@ class SliceBatch:
         specs = [log.spec for log in self._logs]
         seeds = [spec.seed for spec in specs]
         worlds = SpreadWorlds(task, _derived(seeds, "training"), job.settings.num_worlds)
-        self._evaluation_worlds = Worlds(task, _derived(seeds, "evaluation"), job.settings.evaluation_worlds)
+        self._evaluation_worlds = EvaluationWorlds(task, _derived(seeds, "evaluation"), job.settings.evaluation_worlds)
         self._rewards = Rewards(job.rewards, specs, input_names(task))
         sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
         self._learner = Learner(sizes, seeds, job.settings)

@@ -42,6 +42,22 @@ class Evaluation:
     endings: list[str]
 
 
+class EvaluationWorlds(Worlds):
+    """Worlds for several evaluations: what each begins with depends on how many came before it, and on nothing else.
+
+    Otherwise a world that ends early, and goes on until the last one ends, would begin the next evaluation with another
+    episode than it would among other slices.
+    """
+
+    _resets = 0
+
+    def reset(self) -> Tensor:
+        """Begin an evaluation's episodes."""
+        self._episode[:] = self._resets << 32
+        self._resets += 1
+        return super().reset()
+
+
 def evaluate(task: Task, worlds: Worlds, policy: StackedPolicy, names: Iterable[str] = ()) -> Evaluation:
     """Run one new episode in every world and measure it.
 
