@@ -120,7 +120,9 @@ def _extreme_inputs(inputs: Inputs, bank: Inputs) -> Iterator[tuple[str, Inputs]
     yield "where nothing has changed since the step before", _copy(still)
     for name, value in inputs.items():
         if not _is_direction(value):
-            for extreme in _EXTREMES:
+            # What was never negative, over all ranges of the joints, is a size: a force, a sum of squares.
+            signed = bool((value < 0.0).any())
+            for extreme in (each for each in _EXTREMES if each >= 0.0 or signed):
                 rows = {other: each[:2].clone() for other, each in inputs.items()}
                 rows[name].fill_(extreme)
                 yield f"at `{name}` = {extreme:g}", rows

@@ -69,6 +69,12 @@ def test_unit_vectors_are_not_tried_at_zero():
     assert "non-finite" not in detectors("return {'w': orientation[:, 0] / orientation.norm(dim=-1)}", "orientation")
 
 
+def test_sizes_are_not_tried_below_zero_and_signed_inputs_are():
+    bank = {**BANK, "height": BANK["height"].abs()}
+    assert "non-finite" not in detectors("return {'h': height.sqrt()}", "height", bank=bank)
+    assert "non-finite" in detectors("return {'h': (x_velocity + 100.0).sqrt()}", "x_velocity")
+
+
 @pytest.mark.parametrize(
     "bad",
     [
