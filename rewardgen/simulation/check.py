@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 
 from rewardgen.errors import RewardgenError
+from rewardgen.records import TrainSettings
 from rewardgen.simulation.card import PROBE_WORLDS, probe, trivial_policies
 from rewardgen.simulation.contract import (
     Problem,
@@ -26,12 +28,13 @@ from rewardgen.simulation.mujoco_cpu import CpuSimulator
 from rewardgen.simulation.reward_check import baseline_problems
 from rewardgen.simulation.view import Draws, SimView, stream_keys
 from rewardgen.simulation.wording import wording_problems
-from rewardgen.simulation.worlds import Worlds
+from rewardgen.simulation.worlds import Step, Worlds
 from rewardgen.task import Task, load_task
 
 _SEED = 40_000_003
 _WORLDS = 5
 """Worlds of the first look; odd, so that no other axis is mistaken for theirs."""
+_FINITE_HINT = "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"
 
 
 def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -90,8 +93,11 @@ def setting_problems(task: Task) -> list[Problem]:
     problems += [
         Problem(f"variable `{name}` cannot be an input of a reward", "choose another name")
         for name in declared
-        if name == "action" or name.startswith("prev_")
+        if name in ("action", "torch", "math") or name.startswith("prev_") or "__" in name
     ]
+    if not isinstance(task.training, TrainSettings):
+        what = f"`training` is a {type(task.training).__name__}, expected TrainSettings"
+        problems.append(Problem(what, "write `training = TrainSettings(env_steps=300_000)`"))
     problems += [
         Problem(f"variable `{name}` has no {lack}", "the designer of rewards knows of it only what is declared")
         for name, variable in declared.items()
@@ -119,15 +125,29 @@ def _call_each(task: Task, problems: list[Problem]) -> None:
     view, variables = SimView(simulator), {}
     with _noted(problems), task_faults(task, "reset"):
         _reset(task, simulator, view, problems)
-    with _noted(problems), task_faults(task, "variables"):
+    with _noted(problems), task_faults(task, "variables"), _unchanged(view, "variables", problems):
         variables = task.variables(view)
         problems += variable_problems(task.declared(), variables, _WORLDS)
-    with _noted(problems), task_faults(task, "observe"):
+    with _noted(problems), task_faults(task, "observe"), _unchanged(view, "observe", problems):
         problems += tensor_problems("the observation", task.observe(view, variables), (_WORLDS, -1))
-    with _noted(problems), task_faults(task, "terminated"):
+    with _noted(problems), task_faults(task, "terminated"), _unchanged(view, "terminated", problems):
         causes = task.terminated(view, variables)
         wrong = termination_problems(causes, _WORLDS)
         problems += wrong or _ended_at_start(causes)
+
+
+@contextmanager
+def _unchanged(view: SimView, method: str, problems: list[Problem]) -> Iterator[None]:
+    """Add a problem if a method writes into the simulation: variables may be views of its state."""
+    before = view.qpos.clone(), view.qvel.clone()
+    yield
+    if not (_same(before[0], view.qpos) and _same(before[1], view.qvel)):
+        hint = "change a copy, as with `x.clone()`: tensors of `sim`, and variables taken from them, are its own state"
+        problems.append(Problem(f"`{method}` changes the state of the simulation", hint))
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True)
 
 
 def _reset(task: Task, simulator: CpuSimulator, view: SimView, problems: list[Problem]) -> None:
@@ -158,10 +178,14 @@ def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any
     probes = []
     started, steps = time.perf_counter(), 0
     for name, policy in trivial_policies(worlds).items():
-        recording = record_episodes(worlds, policy)
+        wild: list[int] = []
+        recording = record_episodes(worlds, policy, partial(_note_wild, wild))
         steps += len(recording.episode.mask) * worlds.num_worlds
         recordings.append(recording)
         problems += finiteness_problems(recording, name)
+        if wild:
+            what = f"the observation is not finite at step {wild[0]} with {name} actions"
+            problems.append(Problem(what, _FINITE_HINT))
     measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
     problems += baseline_problems(task, recordings)
     for name, recording in zip(("zero", "random"), recordings, strict=True):
@@ -169,6 +193,12 @@ def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any
             probes.append(probe(task, name, recording).model_dump(mode="json"))
             problems += measurement_problems(task, recording.episode)
     measured["probes"] = probes
+
+
+def _note_wild(steps: list[int], step: Step, alive: torch.Tensor) -> None:
+    """Note the step of the episode at which an observation is not finite."""
+    wrong = alive & ~step.final_observation.isfinite().all(1)
+    steps += step.episode_step[wrong][:1].tolist()
 
 
 def finiteness_problems(recording: Recording, policy: str) -> list[Problem]:
@@ -184,5 +214,5 @@ def finiteness_problems(recording: Recording, policy: str) -> list[Problem]:
         if bool(wrong.any()):
             step = int(wrong.any(1).nonzero()[0]) + 1
             what = f"variable `{name}` is not finite at step {step} with {policy} actions"
-            problems.append(Problem(what, "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"))
+            problems.append(Problem(what, _FINITE_HINT))
     return problems

@@ -91,6 +91,30 @@ def test_a_variable_that_turns_infinite_is_told_with_its_step(tmp_path):
     assert any("`velocity` is not finite at step 1 with zero actions" in problem["what"] for problem in found)
 
 
+def test_an_observation_that_turns_infinite_is_told_with_its_step(tmp_path):
+    observation = 'torch.stack((variables["position"], variables["velocity"]), -1)'
+    found = problems(tmp_path, (observation, 'variables["position"].log()[:, None]'))
+    assert {each["what"].split(" at ")[0] for each in found} == {"the observation is not finite"}
+
+
+@pytest.mark.parametrize("change", ["sim.qpos[:] = 0.0", 'variables["position"].mul_(2.0)'])
+def test_a_method_that_changes_the_simulation_is_told(tmp_path, change):
+    found = problems(tmp_path, ("return torch.stack(", f"{change}\n        return torch.stack("))
+    only(found, "`observe` changes the state of the simulation", "clone")
+
+
+def test_settings_of_another_kind_are_told(tmp_path):
+    settings = "TrainSettings(env_steps=16_384, num_worlds=32, rollout_steps=16, evaluation_phases=2)"
+    only(problems(tmp_path, (settings, "{'env_steps': 1000}")), "`training` is a dict", "TrainSettings(")
+
+
+@pytest.mark.parametrize("name", ["prev_velocity", "torch", "left__velocity"])
+def test_a_variable_that_no_reward_can_name_is_told(tmp_path, name):
+    changes = ("    velocity = Var", f"    {name} = Var"), ('"velocity": sim', f'"{name}": sim')
+    found = problems(tmp_path, *changes, ('variables["velocity"]', f'variables["{name}"]'))
+    assert f"variable `{name}` cannot be an input of a reward" in [each["what"] for each in found]
+
+
 def test_random_numbers_from_elsewhere_are_told(tmp_path):
     found = problems(tmp_path, ("draw.uniform(-1.0, 1.0, 1)", "torch.rand(draw.num_worlds, 1)"))
     only(found, "the same seed and actions give different episodes", "`draw`")
