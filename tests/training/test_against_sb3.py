@@ -15,7 +15,7 @@ from rewardgen.training.rewards import Rewards
 
 pytestmark = pytest.mark.slow
 
-STEPS = 80_000
+STEPS = 60_000
 SEEDS = (0, 1)
 
 
