@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from pydantic import model_validator
+
+from rewardgen.errors import UsageError
 from rewardgen.schema import Frozen
 
 Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
@@ -114,6 +117,14 @@ class TrainSettings(Frozen):
     """Evaluations spread evenly over training, the last one at its end."""
     evaluation_worlds: int = 8
     """Episodes per slice and evaluation, on worlds of their own."""
+
+    @model_validator(mode="after")
+    def _can_train(self) -> TrainSettings:
+        if min(self.minibatches, self.env_steps, self.epochs, self.evaluation_phases, self.evaluation_worlds) < 1:
+            raise UsageError("one of minibatches, env_steps, epochs, evaluation_phases, evaluation_worlds is below 1")
+        if self.num_worlds * self.rollout_steps < self.minibatches:
+            raise UsageError("num_worlds * rollout_steps is below `minibatches`", "use more worlds or steps")
+        return self
 
 
 class RewardSpec(Frozen):

@@ -108,6 +108,12 @@ def test_settings_of_another_kind_are_told(tmp_path):
     only(problems(tmp_path, (settings, "{'env_steps': 1000}")), "`training` is a dict", "TrainSettings(")
 
 
+@pytest.mark.parametrize("wrong", ["env_steps=0", "num_worlds=0", "num_worlds=1, rollout_steps=2"])
+def test_settings_that_cannot_train_are_told_with_their_line(tmp_path, wrong):
+    settings = "env_steps=16_384, num_worlds=32, rollout_steps=16, evaluation_phases=2"
+    only(problems(tmp_path, (settings, wrong)), "raised UsageError at line 15: ")
+
+
 @pytest.mark.parametrize("name", ["prev_velocity", "torch", "left__velocity"])
 def test_a_variable_that_no_reward_can_name_is_told(tmp_path, name):
     changes = ("    velocity = Var", f"    {name} = Var"), ('"velocity": sim', f'"{name}": sim')
