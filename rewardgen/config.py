@@ -53,5 +53,5 @@ class RunConfig(Frozen):
     """Time limit of one language model call [s]."""
     workers: int | None = Field(default=None, ge=1)
     """Training processes; the number of CPU cores if not given."""
-    job_timeout_s: float = Field(default=7200.0, gt=0)
-    """Time limit of one training process [s]."""
+    slice_timeout_s: float = Field(default=3600.0, gt=0)
+    """Time limit for training one candidate with one seed [s]; a process that trains several has all of theirs."""

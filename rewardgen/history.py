@@ -80,7 +80,7 @@ class History:
         self.baselines: dict[str, str] = {}
         """Source of the task's own rewards: `human` and `sparse`, where it has them."""
         self.task_hash = ""
-        """Of the task file when the run began."""
+        """Of the task file and its models when the run began."""
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
         self.started_at = ""

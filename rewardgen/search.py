@@ -36,6 +36,9 @@ from rewardgen.reward.identity import source_fingerprint
 
 Result = TypeVar("Result")
 
+NOT_DESIGNED = "not designed: "
+"""How the `failure` of a candidate begins that the budget no longer allowed."""
+
 
 class Trainer(Protocol):
     """Trains slices; each is handed over as soon as its fitness is known. A failed slice is a result too."""
@@ -109,16 +112,22 @@ class Search:
             return self._history.stop_reason
         best = self._history.best()
         target, minutes = self._config.target_fitness, self._config.max_minutes
-        if self._exhausted:
-            return self._exhausted
+        if exhausted := self._exhausted or self._undesigned_for():
+            return exhausted
         if best is not None and target is not None and (best.fitness or 0.0) >= target:
             return f"target fitness {target:g} reached"
         if generation >= self._config.generations:
-            return f"all {generation} generations done"
+            return "the one generation is done" if generation == 1 else f"all {generation} generations done"
         if minutes is not None and self._journal.elapsed_s >= 60 * minutes:
             return f"time limit of {minutes:g} min reached"
         stalled = evolution.stalled_generations(self._studies())
         return f"no gain beyond noise for {stalled} generations" if stalled >= self._config.patience else ""
+
+    def _undesigned_for(self) -> str:
+        """Why the last generation was not designed in full, as an earlier session recorded it; empty if it was."""
+        ids = self._history.generations[-1].ids if self._history.generations else ()
+        failures = [self._history.designed[id, 0].failure for id in ids]
+        return next((each.removeprefix(NOT_DESIGNED) for each in failures if each.startswith(NOT_DESIGNED)), "")
 
     def _studies(self, before: int | None = None) -> list[Study]:
         """All candidates so far, in order; only those of generations before an index, if one is given."""
@@ -156,7 +165,8 @@ class Search:
 
         async def design(slot: Slot) -> None:
             brief = self._brief(slot, generation)
-            candidate = await self._within_budget(self._parts.designer.design(brief), _undesigned(brief))
+            answer = await self._within_budget(self._parts.designer.design(brief), None)
+            candidate = answer or _undesigned(brief, self._exhausted)
             if candidate.failure.startswith(NO_REPLY):
                 unanswered.append(candidate)
             else:
@@ -337,13 +347,13 @@ def _no_answers(unanswered: Sequence[Candidate]) -> ModelError:
     )
 
 
-def _undesigned(brief: Brief) -> Candidate:
+def _undesigned(brief: Brief, why: str) -> Candidate:
     return Candidate(
         id=brief.candidate_id,
         generation=brief.generation,
         operator=brief.operator,
         parents=tuple(study.candidate.id for study in brief.parents),
-        failure="not designed: the budget was spent",
+        failure=f"{NOT_DESIGNED}{why}",
     )
 
 

@@ -91,10 +91,10 @@ def resume(folder: RunFolder, listener: Listener) -> Outcome:
         if history.summary is not None:
             _write_results(folder, history)  # it may have been killed, or the disk full, before they were all written
             return _outcome(folder, history)
-        if _file_hash(history.config.task) != history.task_hash:
+        if _task_hash(history.config.task) != history.task_hash:
             raise RunFolderError(
-                f"the task file {history.config.task} has changed since the run began",
-                "restore the file, or start a new run",
+                f"the task {history.config.task} or a model beside it has changed since the run began",
+                "restore the files, or start a new run",
             )
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
         journal.record("run-resumed")
@@ -156,7 +156,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
         card=card.model_dump(mode="json"),
         training=settings.model_dump(mode="json"),
         baselines={name: found[name] for name in ("human", "sparse") if found[name]},
-        task_hash=_file_hash(config.task),
+        task_hash=_task_hash(config.task),
         search_seeds=[first + number for number in range(config.seeds)],
         final_seeds=[first + SEEDS_PER_RUN // 2 + number for number in range(config.final_seeds)],
     )
@@ -168,8 +168,13 @@ def _lasting_reference(reference: str) -> str:
     return reference if reference in shipped_tasks() else str(resolve_task(reference))
 
 
-def _file_hash(reference: str) -> str:
-    return hashlib.sha256(resolve_task(reference).read_bytes()).hexdigest()
+def _task_hash(reference: str) -> str:
+    """Hash of the task file and the MJCF files beside it: a run must not go on with another task."""
+    path = resolve_task(reference)
+    digest = hashlib.sha256(path.read_bytes())
+    for model in sorted(path.parent.glob("*.xml")):
+        digest.update(model.read_bytes())
+    return digest.hexdigest()
 
 
 def _measure(job: str, payload: dict[str, Any]) -> dict[str, Any]:
@@ -223,7 +228,7 @@ def _parts(folder: RunFolder, config: RunConfig, settings: TrainSettings) -> Par
     designer, analyzer, usage = _make_designer(folder, config)
     if not folder.bank.exists():
         _record_bank(config.task, folder.bank)
-    limits = Limits(wall_s=config.job_timeout_s)
+    limits = Limits(wall_s=config.slice_timeout_s)
     return Parts(
         designer=designer,
         critic=Critic(SandboxedProber(folder.bank, MEASURING, folder.scratch)),

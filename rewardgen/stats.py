@@ -63,7 +63,9 @@ def difference_interval(a: Sequence[float], b: Sequence[float], seed: int = 0) -
 
 
 def standing(a: Sequence[float], b: Sequence[float]) -> Standing:
-    """Whether group `a` is above, below, or within noise of group `b`."""
+    """Whether group `a` is above, below, or within noise of group `b`. One value alone is always within noise."""
+    if min(len(a), len(b)) < 2:
+        return "on par"
     difference = difference_interval(a, b)
     if difference.low > 0:
         return "above"

@@ -76,7 +76,7 @@ class ProcessTrainer:
         settings: Settings of the training.
         workers: Processes at a time.
         scratch: Folder for the workers' own folders.
-        limits: Limits of each worker.
+        limits: Limits of each worker; its wall-clock time is that of one slice, so a batch has as many times more.
     """
 
     def __init__(
@@ -248,7 +248,7 @@ class _Work:
             if (progress.candidate_id, progress.seed) in expected:
                 self.news.put(progress)
 
-        answer = self._run("train", job.model_dump(mode="json"), own, announce)
+        answer = self._run("train", job.model_dump(mode="json"), own, announce, len(batch.slices))
         results = _validated(SliceResult, answer.get("slices"))
         _require_all(results, expected)
         return [_distrusted(result) for result in results]
@@ -266,15 +266,23 @@ class _Work:
             "seed": _EVALUATION_SEED,
             "episodes": EPISODES,
         }
-        measured = _validated(_Measured, self._run("evaluate", payload, own / "evaluate", None).get("slices"))
+        measured = _validated(
+            _Measured, self._run("evaluate", payload, own / "evaluate", None, len(slices)).get("slices")
+        )
         _require_all(measured, {(each.candidate_id, each.seed) for each in slices})
         found = {(each.candidate_id, each.seed): each for each in measured}
         return [each if each.failure else _concluded(each, found[each.candidate_id, each.seed]) for each in results]
 
     def _run(
-        self, job: str, payload: dict[str, Any], scratch: Path, on_message: Callable[[dict[str, Any]], None] | None
+        self,
+        job: str,
+        payload: dict[str, Any],
+        scratch: Path,
+        on_message: Callable[[dict[str, Any]], None] | None,
+        slices: int,
     ) -> dict[str, Any]:
-        return run_worker(job, payload, limits=self._limits, scratch=scratch, on_message=on_message, cancel=self.stop)
+        limits = self._limits.model_copy(update={"wall_s": self._limits.wall_s * slices})
+        return run_worker(job, payload, limits=limits, scratch=scratch, on_message=on_message, cancel=self.stop)
 
 
 def _validated(kind: type[Record], items: Any) -> list[Record]:

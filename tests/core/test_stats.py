@@ -63,3 +63,8 @@ def test_human_normalised_is_unknown_when_the_baselines_agree():
 
 def test_human_normalised_is_unknown_when_the_baselines_differ_by_rounding_only():
     assert human_normalised(0.78, human=0.7864583302, sparse=0.7864583265) is None
+
+
+def test_a_single_seed_proves_nothing():
+    assert standing([9.0], [1.0]) == "on par"
+    assert standing([9.0, 9.1], [1.0]) == "on par"

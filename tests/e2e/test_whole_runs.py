@@ -104,15 +104,16 @@ def test_interrupt_saves_the_run_and_prints_the_line_that_resumes_it(tmp_path):
     assert workers_of(run_folder(tmp_path)) == []
 
 
-def test_changed_task_file_is_refused_on_resume(tmp_path):
+@pytest.mark.parametrize("changed", ["point.py", "point.xml"])
+def test_changed_task_is_refused_on_resume(tmp_path, changed):
     for name in ("point.py", "point.xml"):
         shutil.copy(POINT.with_name(name), tmp_path)
     running = start("run", "point.py", *SHORT, cwd=tmp_path)
     wait_for_event(tmp_path, "run-started")
     os.killpg(running.pid, signal.SIGINT)
     running.communicate(timeout=20)
-    with open(tmp_path / "point.py", "a") as file:
-        file.write("# another task now\n")
+    with open(tmp_path / changed, "a") as file:
+        file.write("\n")
     done = rewardgen("resume", "latest", cwd=tmp_path)
     assert done.returncode == 2
     assert "has changed since the run began" in done.stderr and "hint:" in done.stderr

@@ -83,7 +83,20 @@ def test_spent_budget_ends_the_search_but_trains_what_was_designed(tmp_path):
     assert summary.reason == "the limit of 1 USD is reached"
     assert len(history.generations) == 2
     assert summary.chosen == "g01-k1"
-    assert history.study("g01-k3").outcome == "not designed: the budget was spent"
+    assert history.study("g01-k3").outcome == "not designed: the limit of 1 USD is reached"
+
+
+def test_spent_budget_is_not_forgotten_by_a_resumed_run(tmp_path):
+    whole, _ = a_search(tmp_path / "whole", Crew(budget=6))
+    expected = whole.run()
+    events = read_events(tmp_path / "whole" / "events.jsonl")
+    second = [each.kind for each in events].index("finals-started")
+    search, _ = a_search(tmp_path / "cut", Crew(budget=6), Listener(stop_after=second))
+    with pytest.raises(KeyboardInterrupt):
+        search.run()
+    again, history = a_search(tmp_path / "cut", Crew(budget=6))
+    assert again.run() == expected
+    assert len(history.generations) == 2
 
 
 def test_refused_key_stops_the_run_after_the_other_calls_were_recorded(tmp_path):
