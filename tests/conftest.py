@@ -1,9 +1,13 @@
 import os
+import signal
 import subprocess
 
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell starts background jobs with SIGINT ignored, and their children inherit that; here interrupts are tested.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

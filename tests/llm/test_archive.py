@@ -57,8 +57,8 @@ def test_failed_attempts_are_kept_apart_and_their_usage_counts(tmp_path):
         archive = ArchivedLLM(LiteLLMClient("local", api_base=server.api_base), tmp_path)
         assert ask_one(RetryingLLM(archive, first_wait_s=0.01)).text == "fine"
     kept = read_archive(tmp_path)
-    assert [bool(each.failure) for each in kept] == [True, True, False]
-    assert "empty reply" in kept[0].failure
+    assert sorted(bool(each.failure) for each in kept) == [False, True, True]
+    assert any("empty reply" in each.failure for each in kept)
     assert archive.usage().tokens == server.served.tokens == 250
 
 
