@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from rewardgen.history import FinalRow, History, Summary
 from rewardgen.prompts import number, percent
 from rewardgen.records import CandidateResult
-from rewardgen.stats import Interval, Standing, bootstrap_interval, human_normalised, standing
+from rewardgen.stats import (
+    Interval,
+    Standing,
+    bootstrap_interval,
+    human_normalised,
+    interquartile_mean,
+    standing,
+)
 
 BASELINES = ("human", "sparse")
 
@@ -33,10 +40,10 @@ def summarise(reason: str, ids: Sequence[str], history: History) -> Summary:
     return Summary(
         reason=reason,
         chosen=chosen,
-        rows=tuple(_row(id, result, estimates) for id, result in results.items()),
+        rows=tuple(_row(id, result, estimates, _scale(values)) for id, result in results.items()),
         against_human=against.get("human"),
         against_sparse=against.get("sparse"),
-        conclusion=_conclusion(chosen, estimates, against, results),
+        conclusion=_conclusion(chosen, estimates, against, results, _scale(values) is not None),
     )
 
 
@@ -46,9 +53,19 @@ def _fitness_values(result: CandidateResult) -> list[float]:
     return values if len(values) == len(result.slices) else []
 
 
-def _row(id: str, result: CandidateResult, estimates: dict[str, Interval]) -> FinalRow:
-    own, human, sparse = estimates.get(id), estimates.get("human"), estimates.get("sparse")
-    normalised = human_normalised(own.value, human.value, sparse.value) if own and human and sparse else None
+def _scale(values: dict[str, list[float]]) -> tuple[float, float] | None:
+    """Fitness of the human and the sparse reward; None unless they differ beyond noise, for then it is no scale."""
+    human, sparse = values.get("human"), values.get("sparse")
+    if not human or not sparse or standing(human, sparse) == "on par":
+        return None
+    return interquartile_mean(human), interquartile_mean(sparse)
+
+
+def _row(
+    id: str, result: CandidateResult, estimates: dict[str, Interval], scale: tuple[float, float] | None
+) -> FinalRow:
+    own = estimates.get(id)
+    normalised = human_normalised(own.value, *scale) if own and scale else None
     return FinalRow(
         candidate_id=id,
         fitness=own,
@@ -64,6 +81,7 @@ def _conclusion(
     estimates: dict[str, Interval],
     against: dict[str, Standing],
     results: dict[str, CandidateResult],
+    scaled: bool,
 ) -> str:
     if chosen is None:
         return "No candidate could be trained to the end, so there is no reward to recommend."
@@ -75,6 +93,8 @@ def _conclusion(
     ]
     words += [_comparison(id, against[id], estimates[id]) for id in BASELINES if id in against]
     words += [_untrained(id) for id in BASELINES if id in results and id not in against]
+    if len(against) == len(BASELINES) and not scaled:
+        words.append("The human and the sparse reward are within noise of each other: no human-normalised score.")
     words += ["With a single seed, any of this may be noise."] if len(results[chosen].slices) == 1 else []
     return " ".join(words)
 

@@ -64,3 +64,10 @@ def test_result_on_one_seed_and_a_baseline_that_failed_are_said_plainly():
     conclusion = summarise("done", ["best", "human", "sparse"], history).conclusion
     assert "The human reward failed to train" in conclusion
     assert "may be noise" in conclusion
+
+
+def test_baselines_within_noise_of_each_other_give_no_human_normalised_score():
+    noisy = a_history(best=[9, 9, 9.1, 9, 9], human=[1.9, 0.7, 1.5, 2.0, 1.7], sparse=[1.8, 0.9, 1.7, 1.9, 1.6])
+    summary = summarise("done", ["best", "human", "sparse"], noisy)
+    assert all(row.human_normalised is None for row in summary.rows)
+    assert "no human-normalised score" in summary.conclusion
