@@ -16,7 +16,7 @@ PACKAGES = ("rewardgen", "torch", "mujoco", "gymnasium", "numpy", "litellm", "op
 def provenance() -> dict[str, object]:
     """Versions, git commit of the source tree if it is one, host, and command line, as JSON-ready data."""
     return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": shlex.join(["rewardgen", *sys.argv[1:]]),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
         "commit": _commit(),
