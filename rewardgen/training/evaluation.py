@@ -11,16 +11,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rewardgen.errors import TaskError
-from rewardgen.simulation.contract import require, tensor_problems
-from rewardgen.simulation.faults import task_faults
+from rewardgen.simulation.episodes import TIME_LIMIT, measure
 from rewardgen.simulation.worlds import Step, Worlds
 from rewardgen.task import Episode, Task
 from rewardgen.training.policy_file import StackedPolicy
 from rewardgen.training.rollout import stack_inputs
-
-TIME_LIMIT = "time limit"
-"""What ended an episode that no termination condition ended."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,7 @@ def evaluate(task: Task, worlds: Worlds, policy: StackedPolicy, names: Iterable[
         control_step_s=worlds.view.control_step_s,
         max_steps=task.episode_steps,
     )
-    return Evaluation(episode, inputs, *_measure(task, episode), endings)
+    return Evaluation(episode, inputs, *measure(task, episode), endings)
 
 
 def _run_episodes(
@@ -102,14 +97,3 @@ def _run_episodes(
 
 def _ending(step: Step, world: int) -> str:
     return next((cause for cause, holds in step.causes.items() if bool(holds[world])), TIME_LIMIT)
-
-
-def _measure(task: Task, episode: Episode) -> tuple[Tensor, Tensor]:
-    with task_faults(task):
-        fitness, success = task.fitness(episode), task.success(episode)
-        worlds = len(episode.lengths)
-        require(tensor_problems("the fitness", fitness, (worlds,)))
-        require(tensor_problems("the success", success, (worlds,), boolean=True))
-        if not bool(fitness.isfinite().all()):
-            raise TaskError("`fitness` is not finite", "guard its divisions and logarithms")
-    return fitness.double(), success
