@@ -19,7 +19,7 @@ class Cartpole(MujocoTask):
     model = "cartpole.xml"
     frame_skip = 4
     episode_steps = 250
-    training = TrainSettings(env_steps=120_000)
+    training = TrainSettings(env_steps=100_000)
 
     cart_position = Var("m", "position of the cart along the rail, 0 in the middle, stops at -1.8 and 1.8")
     cart_velocity = Var("m/s", "velocity of the cart along +x")

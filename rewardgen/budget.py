@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 
 from rewardgen.errors import BudgetExhausted
-from rewardgen.records import Usage
+from rewardgen.messages import Usage
 
 _EMPTY = Usage()
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from rewardgen.schema import Frozen
 
 BUILTIN = "builtin"
 """The model name of the designer that needs no language model."""
+
+
+SandboxMode = Literal["strict", "auto", "off"]
+"""What to do about a layer of the sandbox that this machine lacks: refuse, go on without it, or use none of them."""
 
 
 class RunConfig(Frozen):
@@ -53,5 +59,7 @@ class RunConfig(Frozen):
     """Time limit of one language model call [s]."""
     workers: int | None = Field(default=None, ge=1)
     """Training processes; the number of CPU cores if not given."""
+    sandbox: SandboxMode = "auto"
+    """`strict` refuses to run unless every layer of the sandbox holds, `auto` uses those that there are, `off` none."""
     slice_timeout_s: float = Field(default=3600.0, gt=0)
     """Time limit for training one candidate with one seed [s]; a process that trains several has all of theirs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import shutil
@@ -18,11 +17,13 @@ from rewardgen.files import explain_os_error
 from rewardgen.llm.factory import make_llm
 from rewardgen.provenance import provenance, usable_cores
 from rewardgen.rundir import RunFolder
-from rewardgen.sandbox.selftest import check_limits
+from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
 
 _GIB = 1 << 30
 _ROOM = 2 * _GIB
 """Memory and disk below which a run is likely to get into trouble [bytes]."""
+
+_UNTRUSTED = "the reward language still keeps generated code in; run rewards of unknown origin on a recent Linux"
 
 _ASK_TORCH = """
 import torch
@@ -117,52 +118,47 @@ def _gpu() -> Check:
 
 
 def _sandbox() -> list[Check]:
-    """The limits that are in force, tried on live workers, then what is not in force."""
+    """How workers start, the limits that are in force, tried on live workers, then what is not in force."""
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
+        started = _start(Path(scratch))
+        if started.state == "fail":
+            return [started]
         held = [
             Check(f"sandbox: {each.name}", "ok", f"held when it was tried: {each.detail}")
             if each.held
             else Check(f"sandbox: {each.name}", "fail", each.detail, "do not run rewards that you have not read")
             for each in check_limits(Path(scratch))
         ]
-    return [*held, _privileges(), _kernel("Landlock", _landlock_abi()), _kernel("seccomp", _has_seccomp())]
+        return [started, *held, *_layers(Path(scratch))]
 
 
-def _privileges() -> Check:
-    name = "sandbox: privileges"
-    if sys.platform == "linux":
-        return Check(name, "ok", "workers cannot gain privileges (no_new_privs) and die with rewardgen")
-    return Check(
-        name,
-        "warn",
-        "no_new_privs and the parent-death signal are Linux only; workers watch their parent instead",
-        "run rewards of untrusted origin on Linux",
-    )
+def _start(scratch: Path) -> Check:
+    """Whether a worker starts at all, and how soon once the process that they are forked from is warm."""
+    name = "workers"
+    try:
+        first, again = start_seconds(scratch)
+    except RewardgenError as error:
+        return Check(name, "fail", error.message, error.hint)
+    return Check(name, "ok", f"the first one of a run starts in {first:.1f} s, the next ones in {again:.2f} s each")
 
 
-def _kernel(name: str, available: int) -> Check:
-    """What the kernel could confine; nothing of it is used yet, so this is a warning either way."""
-    here = "the kernel has it" if available else "the kernel lacks it"
-    covers = {"Landlock": "files and network addresses", "seccomp": "system calls"}[name]
-    return Check(
-        f"sandbox: {name}",
-        "warn",
-        f"{here}, but {covers} of workers are not confined by it in this version",
-        "the reward language is what keeps generated code from files and network; read rewards of unknown origin first",
-    )
+def _layers(scratch: Path) -> list[Check]:
+    """What keeps a worker in, as one tells it, and what one can do that tries to get out."""
+    report = layers_in_force(scratch)
+    checks = [
+        Check(f"sandbox: {each.name}", "ok", each.detail)
+        if each.active
+        else Check(f"sandbox: {each.name}", "warn", f"not in force: {each.detail}", _UNTRUSTED)
+        for each in report.layers
+    ]
+    return [*checks, _escapes(scratch, bool(report.missing))]
 
 
-def _landlock_abi() -> int:
-    """Version of the kernel's Landlock; 0 without it. See landlock_create_ruleset(2)."""
-    if sys.platform != "linux":
-        return 0
-    create_ruleset, ask_version = 444, 1
-    return max(0, ctypes.CDLL(None, use_errno=True).syscall(create_ruleset, None, ctypes.c_size_t(0), ask_version))
-
-
-def _has_seccomp() -> int:
-    status = Path("/proc/self/status")
-    return int(status.is_file() and "\nSeccomp:" in status.read_text())
+def _escapes(scratch: Path, expected: bool) -> Check:
+    name = "sandbox: escapes"
+    if found := escapes(scratch):
+        return Check(name, "warn" if expected else "fail", f"a worker can {', '.join(found)} outside", _UNTRUSTED)
+    return Check(name, "ok", "a worker that tried to read, write, connect and start a process outside could not")
 
 
 def _api_keys() -> Check:

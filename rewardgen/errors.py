@@ -6,6 +6,7 @@ RewardgenError
 ├── CredentialsError      exit 4   a missing or refused API key
 ├── ModelError            exit 2   a language model that does not exist or refuses the request
 ├── RunFolderError        exit 2   a run folder that cannot be read or written
+├── SandboxError          exit 2   a machine that lacks a layer of the sandbox, and `--sandbox strict`
 ├── WorkerError           exit 1   a worker process that crashed, hung or answered out of contract
 └── BudgetExhausted       exit 1   the limit on cost or tokens does not allow the next call
 """
@@ -57,6 +58,12 @@ class ModelError(RewardgenError):
 
 class RunFolderError(RewardgenError):
     """A run folder that is missing, locked, damaged, or cannot be written."""
+
+    exit_code = 2
+
+
+class SandboxError(RewardgenError):
+    """A machine that cannot confine generated code as it was asked to."""
 
     exit_code = 2
 

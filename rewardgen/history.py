@@ -8,6 +8,7 @@ from typing import Literal
 from rewardgen.config import RunConfig
 from rewardgen.errors import RunFolderError, UsageError
 from rewardgen.events import Event, read_events
+from rewardgen.messages import Usage
 from rewardgen.records import (
     Analysis,
     Candidate,
@@ -16,7 +17,6 @@ from rewardgen.records import (
     Study,
     TaskCard,
     TrainSettings,
-    Usage,
     Verdict,
 )
 from rewardgen.rundir import RunFolder

@@ -14,7 +14,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, meta
 
 from rewardgen.errors import UsageError, did_you_mean
-from rewardgen.records import Analysis, Brief, Candidate, Finding, Message, Study, TaskCard, VariableCard
+from rewardgen.messages import Message
+from rewardgen.records import Analysis, Brief, Candidate, Finding, Study, TaskCard, VariableCard
 from rewardgen.resources import shipped
 
 ENDING = ".md.j2"

@@ -98,13 +98,17 @@ class TrainSettings(Frozen):
     """Training worlds per slice."""
     rollout_steps: int = 32
     """Control steps per world between two updates."""
-    epochs: int = 8
+    epochs: int = 5
     minibatches: int = 4
     discount: float = 0.99
     gae_lambda: float = 0.95
     clip: float = 0.2
     learning_rate: float = 1e-3
     """Initial value; then adapted to keep the KL divergence of an update near `target_kl`."""
+    value_rate: float = 3.0
+    """Learning rate of the value network, relative to the policy's, which the divergence holds down."""
+    std_rate: float = 0.3
+    """Learning rate of the policy's log standard deviation, relative to the rest of the policy: it narrows late."""
     target_kl: float = 0.02
     entropy_coefficient: float = 0.0
     value_coefficient: float = 1.0
@@ -365,56 +369,3 @@ class Brief(Frozen):
     failed_ideas: tuple[str, ...] = ()
     """One line each: what was tried, why it failed."""
     seed: int = 0
-
-
-# Language models.
-
-
-class Message(Frozen):
-    """One chat message."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
-
-
-class LLMRequest(Frozen):
-    """One call of a language model."""
-
-    label: str
-    """Who asks, and for what: `g02-k7/designer/edit`. Unique within a run, so it keys the archive."""
-    messages: tuple[Message, ...]
-    temperature: float = 1.0
-    max_tokens: int = 8192
-
-
-class Usage(Frozen):
-    """Tokens and price of calls; adds up."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
-    """None where the price of a model is unknown."""
-    calls: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        known = self.cost_usd is not None and other.cost_usd is not None
-        return Usage(
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
-            calls=self.calls + other.calls,
-        )
-
-    @property
-    def tokens(self) -> int:
-        """Prompt and completion tokens together."""
-        return self.prompt_tokens + self.completion_tokens
-
-
-class Reply(Frozen):
-    """A language model's answer."""
-
-    text: str
-    model: str
-    usage: Usage = Usage()
-    latency_s: float = 0.0

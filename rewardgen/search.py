@@ -20,6 +20,7 @@ from rewardgen.errors import BudgetExhausted, ModelError
 from rewardgen.evolution import Slot
 from rewardgen.history import History, Phase, Summary
 from rewardgen.journal import Journal
+from rewardgen.messages import Usage
 from rewardgen.records import (
     Brief,
     Candidate,
@@ -29,7 +30,6 @@ from rewardgen.records import (
     SliceSpec,
     Study,
     TaskCard,
-    Usage,
     Verdict,
 )
 from rewardgen.reward.identity import source_fingerprint

@@ -16,7 +16,7 @@ import tomli_w
 
 from rewardgen import report
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.config import BUILTIN, RunConfig
+from rewardgen.config import BUILTIN, RunConfig, SandboxMode
 from rewardgen.critic.gates import Critic
 from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
@@ -26,12 +26,14 @@ from rewardgen.files import write_atomic
 from rewardgen.history import History
 from rewardgen.journal import Journal, Listener
 from rewardgen.llm.factory import lasting_model, make_llm
+from rewardgen.messages import Usage
 from rewardgen.prompts import template_versions
 from rewardgen.provenance import provenance, usable_cores
-from rewardgen.records import Candidate, TaskCard, TrainSettings, Usage, Verdict
+from rewardgen.records import Candidate, TaskCard, TrainSettings, Verdict
 from rewardgen.rundir import RunFolder, create_run
 from rewardgen.sandbox.prober import SandboxedProber
 from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search import Parts, Search
 from rewardgen.task import resolve_task, shipped_tasks
 from rewardgen.training.trainer import ProcessTrainer
@@ -101,13 +103,17 @@ def resume(folder: RunFolder, listener: Listener) -> Outcome:
         return _work(folder, journal)
 
 
-def describe_task(reference: str) -> TaskCard:
+def describe_task(reference: str, sandbox: SandboxMode = "auto") -> TaskCard:
     """Measure a task's card in a worker.
+
+    Args:
+        reference: Name or path of the task.
+        sandbox: What to do about a layer of the sandbox that is missing.
 
     Raises:
         TaskError: The task cannot be loaded or simulated.
     """
-    return TaskCard.model_validate(_measure("card", {"task": _lasting_reference(reference)})["card"])
+    return TaskCard.model_validate(_measure("card", {"task": _lasting_reference(reference)}, sandbox)["card"])
 
 
 def check_task(reference: str) -> dict[str, Any]:
@@ -139,13 +145,16 @@ def check_rewards(task: str, files: Sequence[Path]) -> dict[str, Verdict]:
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     _make_designer(folder, config)  # a wrong model or a missing key must show before anything is measured
     listener.note(f"measuring the task {Path(config.task).stem}")
-    card = describe_task(config.task)
-    found = _measure("baselines", {"task": config.task})
+    sandbox = _layers(config.sandbox, listener)
+    card = describe_task(config.task, config.sandbox)
+    found = _measure("baselines", {"task": config.task}, config.sandbox)
     settings = TrainSettings.model_validate(found["training"])
     if config.env_steps is not None:
         settings = settings.model_copy(update={"env_steps": config.env_steps})
     write_atomic(folder.config, tomli_w.dumps(config.model_dump(mode="json", exclude_none=True)))
-    write_atomic(folder.provenance, json.dumps(provenance() | {"prompts": template_versions()}, indent=1))
+    write_atomic(
+        folder.provenance, json.dumps(provenance() | {"prompts": template_versions(), "sandbox": sandbox}, indent=1)
+    )
     write_atomic(folder.card, card.model_dump_json(indent=1))
     first = config.seed * SEEDS_PER_RUN
     journal = Journal(EventLog(folder.events), History(), _Reporter(listener, folder))
@@ -177,13 +186,26 @@ def _task_hash(reference: str) -> str:
     return digest.hexdigest()
 
 
-def _measure(job: str, payload: dict[str, Any]) -> dict[str, Any]:
+def _layers(sandbox: SandboxMode, listener: Listener) -> dict[str, Any]:
+    """What keeps generated code in on this machine, for the record; what is missing is also said."""
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
-        return run_worker(job, payload, limits=MEASURING, scratch=Path(scratch))
+        found = layers_in_force(Path(scratch), _measuring(sandbox))
+    for layer in found.missing:
+        listener.note(f"sandbox without {layer.name}: {layer.detail}")
+    return found.model_dump(mode="json")
 
 
-def _record_bank(task: str, path: Path) -> None:
-    _measure("bank", {"task": task, "path": str(path.resolve())})
+def _measuring(sandbox: SandboxMode) -> Limits:
+    return MEASURING.model_copy(update={"sandbox": sandbox})
+
+
+def _measure(job: str, payload: dict[str, Any], sandbox: SandboxMode = "auto") -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
+        return run_worker(job, payload, limits=_measuring(sandbox), scratch=Path(scratch))
+
+
+def _record_bank(task: str, path: Path, sandbox: SandboxMode = "auto") -> None:
+    _measure("bank", {"task": task, "path": str(path.resolve())}, sandbox)
 
 
 def _read(path: Path) -> str:
@@ -227,11 +249,11 @@ def _outcome(folder: RunFolder, history: History) -> Outcome:
 def _parts(folder: RunFolder, config: RunConfig, settings: TrainSettings) -> Parts:
     designer, analyzer, usage = _make_designer(folder, config)
     if not folder.bank.exists():
-        _record_bank(config.task, folder.bank)
-    limits = Limits(wall_s=config.slice_timeout_s)
+        _record_bank(config.task, folder.bank, config.sandbox)
+    limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
     return Parts(
         designer=designer,
-        critic=Critic(SandboxedProber(folder.bank, MEASURING, folder.scratch)),
+        critic=Critic(SandboxedProber(folder.bank, _measuring(config.sandbox), folder.scratch)),
         analyzer=analyzer,
         trainer=ProcessTrainer(
             config.task, settings, config.workers or usable_cores(), folder.scratch.resolve(), limits

@@ -89,6 +89,11 @@ class Episode(Mapping[str, "Tensor"]):
         steps = next(iter(self._values.values())).shape[0]
         return torch.arange(steps, device=self.lengths.device)[:, None] < self.lengths
 
+    def of_worlds(self, part: slice) -> Episode:
+        """The episodes of some of the worlds."""
+        values = {name: each[:, part] for name, each in self._values.items()}
+        return Episode(values, self.lengths[part], self.terminated[part], self.control_step_s, self.max_steps)
+
     def total(self, values: Tensor) -> Tensor:
         """Sum of (T, N) over the steps lived, (N,)."""
         return (values * self.mask).sum(0)

@@ -12,13 +12,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of one megabyte."""
+    """A file system of two megabytes, twice what a short run takes."""
     place = tmp_path / "disk"
     place.mkdir()
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
     done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True, text=True
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)], capture_output=True, text=True
     )
     if done.returncode:
         pytest.skip(f"cannot mount a small file system: {done.stderr.strip()}")

@@ -16,7 +16,7 @@ PACKAGE = Path(rewardgen.__file__).parent
 LAYERS = (
     ("rewardgen", "errors"),
     ("schema", "files", "resources"),
-    ("config", "records"),
+    ("config", "records", "messages"),
     ("task", "reward", "prompts", "llm", "budget", "events", "stats", "rundir", "provenance"),
     ("history",),
     ("journal", "finals", "report"),
@@ -26,6 +26,7 @@ LAYERS = (
     ("training",),
     ("search",),
     ("session",),
+    ("bench",),
     ("ui", "export", "doctor"),
     ("cli", "__main__"),
 )

@@ -7,7 +7,7 @@ from rewardgen.errors import BudgetExhausted, UsageError
 from rewardgen.llm.budgeted import BudgetedLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.records import Reply, Usage
+from rewardgen.messages import Reply, Usage
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
 

@@ -8,8 +8,9 @@ from rewardgen.analyzer.course import Course, course_of
 from rewardgen.analyzer.flags import flags_of
 from rewardgen.analyzer.table import table_text
 from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.messages import LLMRequest
 from rewardgen.prompts import analyzer_messages
-from rewardgen.records import Analysis, LLMRequest, Study, TaskCard
+from rewardgen.records import Analysis, Study, TaskCard
 
 MAX_TOKENS = 4096
 """Of a diagnosis; models that think first need more than the 120 words asked for."""

@@ -37,9 +37,16 @@ COMMANDS = (
     Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),
     Command("tasks check", "tasks:check", "Check a task file.", "tasks check my_task.py"),
     Command("check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py"),
+    Command("bench sim", "bench:sim", "Measure stepping against the machine's limit.", "bench sim hopper --quick"),
+    Command("bench train", "bench:train", "Measure training against Stable-Baselines3.", "bench train --quick"),
+    Command("bench search", "bench:search", "Measure what a run does besides training.", "bench search --quick"),
     Command("doctor", "doctor:doctor", "Say what works on this machine.", "doctor --model openai/gpt-5.1"),
 )
-_NOUNS = {"runs": "List and read runs.", "tasks": "List, read and check tasks."}
+_NOUNS = {
+    "bench": "Measure how fast this machine trains.",
+    "runs": "List and read runs.",
+    "tasks": "List, read and check tasks.",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from rewardgen.config import RunConfig
 from rewardgen.designer.protocol import NO_REPLY
 from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.messages import LLMRequest, Message
 from rewardgen.prompts import designer_messages, repair_messages
-from rewardgen.records import Brief, Candidate, Finding, LLMRequest, Message
+from rewardgen.records import Brief, Candidate, Finding
 from rewardgen.reward.extraction import extract_source
 
 _HEADING = r"^[#>*_\s]*{}[*_\s]*:[*_ \t]*"

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from rewardgen.errors import ModelError, RewardgenError, RunFolderError
 from rewardgen.files import write_atomic
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.records import LLMRequest, Message, Reply, Usage
+from rewardgen.messages import LLMRequest, Message, Reply, Usage
 from rewardgen.schema import Frozen
 
 

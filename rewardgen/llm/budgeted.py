@@ -7,7 +7,7 @@ from typing import Protocol
 from rewardgen.budget import Budget
 from rewardgen.errors import UsageError
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.records import LLMRequest, Reply, Usage
+from rewardgen.messages import LLMRequest, Reply, Usage
 
 
 class PricedLLM(LLM, Protocol):

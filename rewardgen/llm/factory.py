@@ -14,7 +14,7 @@ from rewardgen.llm.mailbox import MailboxLLM
 from rewardgen.llm.protocol import LLM
 from rewardgen.llm.replay import ReplayLLM
 from rewardgen.llm.retry import RetryingLLM
-from rewardgen.records import LLMRequest, Reply, Usage
+from rewardgen.messages import LLMRequest, Reply, Usage
 from rewardgen.rundir import RunFolder, find_run
 
 SCHEMES = ("mailbox", "replay")

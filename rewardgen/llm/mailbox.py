@@ -24,7 +24,7 @@ from pathlib import Path
 from rewardgen.files import explain_os_error, write_atomic
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.records import LLMRequest, Reply, Usage
+from rewardgen.messages import LLMRequest, Reply, Usage
 
 
 class MailboxLLM:

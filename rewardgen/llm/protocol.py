@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from rewardgen.errors import RewardgenError
-from rewardgen.records import LLMRequest, Reply, Usage
+from rewardgen.messages import LLMRequest, Reply, Usage
 
 
 class LLM(Protocol):

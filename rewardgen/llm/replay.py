@@ -7,7 +7,7 @@ from pathlib import Path
 from rewardgen.errors import ModelError, RunFolderError, did_you_mean
 from rewardgen.llm.archive import ArchivedCall, read_archive
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.records import LLMRequest, Reply, Usage
+from rewardgen.messages import LLMRequest, Reply, Usage
 
 
 class ReplayLLM:

@@ -31,7 +31,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "AsyncFor": ("an `async for`", WHOLE_BATCH),
     "Try": ("`try`", _GUARD),
     "TryStar": ("`try`", _GUARD),
-    "Raise": ("`raise`", _GUARD),
+    "Raise": ("`raise` in an unusual way", 'write `raise ValueError("...")`'),
     "ClassDef": ("a class", "write functions: `compute_reward` and helpers"),
     "Global": ("`global`", _PURE),
     "Nonlocal": ("`nonlocal`", _PURE),

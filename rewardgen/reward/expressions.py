@@ -19,6 +19,7 @@ from rewardgen.reward.vocabulary import (
     MAX_POSITIONAL,
     METHODS,
     MODULE_NAMES,
+    NUMPY_DTYPES,
     PREDEFINED_FUNCTIONS,
     REFUSED_KEYWORDS,
     TOLERANCE_PARAMETERS,
@@ -166,11 +167,12 @@ class Expressions(Refusals):
             self.refuse(node, "computed-call", "calls the result of an expression", "call functions by their name")
 
     def _check_arguments(self, node: ast.Call) -> None:
-        moves = isinstance(node.func, ast.Attribute) and node.func.attr == "to"
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        moves, converts = method == "to", method in ("to", "astype")
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 self.refuse(argument, "star-argument", "passes `*` arguments", "write each argument")
-            elif not (moves and _is_dtype(argument)):
+            elif not (converts and _is_dtype(argument)):
                 self.visit(argument)
         if moves and any(isinstance(argument, ast.Constant) for argument in node.args[:1]):
             self.refuse(node, "fixed-device", "moves a tensor to a fixed device", "drop it: inputs share a device")
@@ -191,6 +193,8 @@ class Expressions(Refusals):
     def _check_module_call(self, node: ast.Call, dotted: str) -> None:
         module, name = split_module(dotted)
         limit = MAX_POSITIONAL.get(dotted)
+        if dotted in NUMPY_DTYPES:
+            return
         if dotted in VALUES:
             self.refuse(node, "computed-call", f"calls `{dotted}`, which is a value", "drop the parentheses")
         elif name not in MODULE_NAMES.get(module, ()):

@@ -19,7 +19,7 @@ from rewardgen.reward.ownership import owned_names
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.scope import Function, Scope
 from rewardgen.reward.signature import ENTRY
-from rewardgen.reward.vocabulary import ANNOTATION_ONLY, IGNORED_DECORATORS, IMPORTABLE, MODULE_NAMES
+from rewardgen.reward.vocabulary import ANNOTATION_ONLY, IGNORED_DECORATORS, IMPORTABLE, MODULE_NAMES, RAISED
 
 
 def check_language(source: str) -> tuple[Finding, ...]:
@@ -140,10 +140,19 @@ class _Statements(Expressions):
             self.visit(condition)
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """Checked, then dropped."""
-        self.visit(node.test)
-        if node.msg is not None and not isinstance(node.msg, ast.Constant):
-            self.visit(node.msg)
+        """Never evaluated, and dropped."""
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        """One of the plain exceptions with a text, as in `raise ValueError("unknown kind")`."""
+        call = node.exc
+        named = call.func if isinstance(call, ast.Call) else None
+        plain = isinstance(named, ast.Name) and named.id in RAISED and named.id not in self.scope.variables
+        if not plain or node.cause or not isinstance(call, ast.Call) or len(call.args) > 1 or call.keywords:
+            words, instead = REFUSED["Raise"]
+            self.refuse(node, "forbidden-construct", f"uses {words}", instead)
+            return
+        for argument in call.args:
+            self.visit(argument)
 
     def visit_With(self, node: ast.With) -> None:
         """`torch.no_grad()` only, which changes nothing here."""
@@ -166,7 +175,7 @@ class _Statements(Expressions):
         for call in (node for node in ast.walk(test) if isinstance(node, ast.Call)):
             dotted = self.scope.resolve(call.func) or ""
             method = isinstance(call.func, ast.Attribute) and not dotted and call.func.attr not in SHAPE_METHODS
-            if method or dotted.startswith("torch."):
+            if method or dotted.startswith(("torch.", "numpy.")):
                 words = f"branches on `{ast.unparse(call)[:60]}`, one answer for all worlds"
                 self.refuse(call, "tensor-branch", words, "use `torch.where`, which decides for each world")
                 return

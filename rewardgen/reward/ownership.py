@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from rewardgen.reward.scope import Function, Scope
-from rewardgen.reward.vocabulary import FRESH_BUILTINS, FRESH_FUNCTIONS, FRESH_METHODS
+from rewardgen.reward.vocabulary import CHANGING_METHODS, FRESH_BUILTINS, FRESH_FUNCTIONS, FRESH_METHODS
 
 _NEW = (ast.BinOp, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare)
 
@@ -29,6 +29,51 @@ def owned_names(function: Function, scope: Scope) -> frozenset[str]:
     for name, value in _bound_in(function):
         (fresh if value is not None and is_fresh(value, scope) else other).add(name)
     return frozenset(fresh - other)
+
+
+def returns_fresh(entry: ast.FunctionDef, scope: Scope) -> bool:
+    """Whether all that a function returns in dicts was surely made by it, and shares no memory with its inputs.
+
+    Args:
+        entry: The function.
+        scope: The names of the reward.
+    """
+    owned = owned_names(entry, scope)
+    returned = [node.value for node in _own_nodes(entry) if isinstance(node, ast.Return)]
+    parts = [value.elts[-1] if isinstance(value, ast.Tuple) and value.elts else value for value in returned]
+    values = [each for part in parts for each in _dict_values(entry, part)]
+    return bool(values) and all(
+        value is not None and (is_fresh(value, scope) or (isinstance(value, ast.Name) and value.id in owned))
+        for value in values
+    )
+
+
+def _dict_values(entry: ast.FunctionDef, node: ast.expr | None) -> Iterator[ast.expr | None]:
+    """The values of a dict as it is written, or of a name that is only ever given such dicts; None if unknown."""
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        yield from node.values
+    elif isinstance(node, ast.Name):
+        yield from _stored_values(entry, node.id)
+    else:
+        yield None
+
+
+def _stored_values(entry: ast.FunctionDef, name: str) -> Iterator[ast.expr | None]:
+    for bound, value in _bound_in(entry):
+        if bound == name:
+            yield from _dict_values(entry, value) if isinstance(value, ast.Dict) else iter([None])
+    values = {
+        id(place): node.value for node in _own_nodes(entry) if isinstance(node, ast.Assign) for place in node.targets
+    }
+    for node in _own_nodes(entry):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and _is_name(node.value, name):
+            yield values.get(id(node))  # unknown within a tuple, in a loop, and by `+=`
+        elif isinstance(node, ast.Attribute) and node.attr in CHANGING_METHODS and _is_name(node.value, name):
+            yield None
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def is_fresh(value: ast.expr, scope: Scope) -> bool:

@@ -27,6 +27,7 @@ def parse_source(source: str) -> ast.Module | Finding:
     Returns:
         The tree, or the finding that keeps it from being one.
     """
+    source = source.removeprefix("\ufeff")
     finding = _check_text(source)
     if finding is not None:
         return finding

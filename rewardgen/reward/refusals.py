@@ -12,7 +12,7 @@ from rewardgen.reward.vocabulary import INSTEAD, NO_REACH
 _MAX_FINDINGS = 20
 
 _MAKE_NEW = "make a new tensor, as with `torch.where(...)` or `x.clone()` first; inputs are never changed"
-_IN_SCOPE = "remove it: `torch`, `math`, `F` and `tolerance` are in scope"
+_IN_SCOPE = "remove it: `torch`, `math`, `F`, `np` and `tolerance` are in scope"
 _LISTED = "write it with elementwise torch functions"
 
 

@@ -8,11 +8,12 @@ a sorted tensor but reorders a list in place, is not).
 from __future__ import annotations
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
+    """The words of a text."""
     return text.split()
 
 
-_ELEMENTWISE = _words("""
+_ELEMENTWISE = words("""
 abs acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh
 bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh deg2rad div divide
 eq erf erfc exp exp2 expm1 fix float_power floor floor_divide fmax fmin fmod frac ge greater greater_equal gt heaviside
@@ -22,46 +23,63 @@ rad2deg reciprocal relu remainder round rsqrt sgn sigmoid sign sin sinc sinh sof
 true_divide trunc where xlogy
 """)
 
-_REDUCTIONS = _words("""
+_REDUCTIONS = words("""
 all amax amin any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum diff dist dot logsumexp max
 mean median min mode nanmean nansum norm numel prod std sum var
 """)
 
-_PRODUCTS = _words("bmm cdist cosine_similarity cross matmul mm mv outer")
+_PRODUCTS = words("bmm cdist cosine_similarity cross matmul mm mv outer")
 
-_NEW = _words("arange eye full full_like linspace ones ones_like scalar_tensor tensor zeros zeros_like")
+_NEW = words("arange eye full full_like linspace ones ones_like scalar_tensor tensor zeros zeros_like")
 
-_ASSEMBLED = _words("cat clone concat concatenate gather flip fliplr flipud index_select roll stack tile tril triu")
+_ASSEMBLED = words("cat clone concat concatenate gather flip fliplr flipud index_select roll stack tile tril triu")
 
-_VIEWS = _words("""
+_VIEWS = words("""
 as_tensor atleast_1d atleast_2d broadcast_tensors broadcast_to chunk column_stack detach diagonal einsum flatten hstack
 meshgrid movedim narrow permute ravel reshape sort split squeeze swapaxes tensor_split topk transpose unbind unflatten
 unsqueeze vstack
 """)
 
-_TORCH_VALUES = _words("""
+_TORCH_VALUES = words("""
 bool e finfo float float16 float32 float64 double inf int int32 int64 long nan pi
 """)
 
-_FUNCTIONAL = _words("""
+_FUNCTIONAL = words("""
 celu cosine_similarity elu gelu hardsigmoid hardswish hardtanh huber_loss l1_loss leaky_relu log_softmax logsigmoid mish
 mse_loss normalize pad pairwise_distance relu relu6 selu sigmoid silu smooth_l1_loss softmax softmin softplus
 softsign tanh tanhshrink threshold
 """)
 
-_LINALG = _words("cross det inv matmul matrix_norm norm vecdot vector_norm")
+_LINALG = words("cross det inv matmul matrix_norm norm vecdot vector_norm")
 
-_MATH = _words("""
+_MATH = words("""
 acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees dist e erf erfc exp exp2 expm1 fabs floor fmod
 hypot inf isclose isfinite isinf isnan log log10 log1p log2 nan pi pow radians remainder sin sinh sqrt tan tanh tau
 trunc
 """)
+
+_NUMPY_VALUES = words("pi e inf nan newaxis float32 float64 int32 int64 bool_")
+
+_NUMPY_NEW = words("""
+exp exp2 expm1 log log2 log10 log1p sqrt square sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
+sinc deg2rad rad2deg abs sign floor ceil trunc negative reciprocal isfinite isinf isnan add subtract multiply
+divide true_divide floor_divide remainder fmod arctan2 fmax fmin hypot copysign heaviside logaddexp logaddexp2
+float_power equal not_equal greater greater_equal less less_equal logical_and logical_or logical_not logical_xor
+absolute fabs power mod radians degrees rint cbrt isclose clip round nan_to_num select interp where maximum minimum
+sum mean prod max amax min amin std var median any all argmax argmin count_nonzero cumsum cumprod diff sort dot cross
+stack concatenate column_stack zeros_like ones_like full_like astype copy array zeros ones full arange linspace eye
+""")
+"""Functions of the subset of numpy whose result never shares memory with an argument."""
+
+_NUMPY_VIEWS = words("asarray positive squeeze expand_dims reshape")
 
 MODULE_NAMES: dict[str, frozenset[str]] = {
     "torch": frozenset([*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED, *_VIEWS, *_TORCH_VALUES]),
     "torch.nn.functional": frozenset(_FUNCTIONAL),
     "torch.linalg": frozenset(_LINALG),
     "math": frozenset(_MATH),
+    "numpy": frozenset([*_NUMPY_NEW, *_NUMPY_VIEWS, *_NUMPY_VALUES]),
+    "numpy.linalg": frozenset(["norm"]),
 }
 """Module to what may be used of it."""
 
@@ -69,17 +87,21 @@ VALUES = frozenset(
     [
         *(f"torch.{name}" for name in _TORCH_VALUES if name != "finfo"),
         *(f"math.{name}" for name in ("e", "inf", "nan", "pi", "tau")),
+        *(f"numpy.{name}" for name in _NUMPY_VALUES),
     ]
 )
 """The names of `MODULE_NAMES` that are values; all others can only be called."""
 
-PREDEFINED_MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functional"}
+NUMPY_DTYPES = frozenset(f"numpy.{name}" for name in ("float32", "float64", "int32", "int64", "bool_"))
+"""Values that may also be called, to convert."""
+
+PREDEFINED_MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functional", "np": "numpy"}
 """In scope without an import."""
 
 IMPORTABLE = frozenset([*MODULE_NAMES, "typing", "torch.nn", "__future__"])
 """What an import may name; `typing`, and `Tensor` of torch, only serve annotations, which are never evaluated."""
 
-ANNOTATION_ONLY = frozenset(["torch.Tensor", "torch.FloatTensor", "torch.BoolTensor", "torch.jit"])
+ANNOTATION_ONLY = frozenset(["torch.Tensor", "torch.FloatTensor", "torch.BoolTensor", "torch.jit", "numpy.ndarray"])
 
 IGNORED_DECORATORS = frozenset(["torch.jit.script", "torch.no_grad", "torch.inference_mode", "staticmethod"])
 
@@ -88,21 +110,27 @@ PREDEFINED_FUNCTIONS = frozenset(["tolerance"])
 TOLERANCE_PARAMETERS = ("x", "lower", "upper", "margin", "sigmoid", "value_at_margin")
 
 BUILTINS = frozenset(
-    _words("""
+    words("""
     abs all any bool dict enumerate float int len list max min print range reversed round set sorted str sum tuple zip
     """)
 )
 
-_NEW_METHODS = _words("new_full new_ones new_tensor new_zeros")
+RAISED = frozenset(["ValueError", "TypeError", "KeyError", "AssertionError", "RuntimeError", "NotImplementedError"])
+"""Exceptions that a reward may raise; all of them end its call alike."""
 
-_VIEW_METHODS = _words("""
+_NEW_METHODS = words("new_full new_ones new_tensor new_zeros")
+
+_VIEW_METHODS = words("""
 bool contiguous detach diagonal double expand expand_as flatten float int long movedim narrow permute ravel reshape
 select split squeeze swapaxes to transpose type_as unbind unflatten unsqueeze view view_as chunk topk
 """)
 
-_OTHER_METHODS = _words("dim size numel get items keys values copy")
+_OTHER_METHODS = words("dim size numel get items keys values copy astype")
 
-_METHOD_ONLY = _words("index_fill masked_fill repeat repeat_interleave softmax")
+CONTAINER_METHODS = frozenset(_OTHER_METHODS)
+"""Methods that take no tensors to combine with."""
+
+_METHOD_ONLY = words("index_fill masked_fill repeat repeat_interleave softmax")
 
 METHODS = frozenset(
     [
@@ -115,10 +143,10 @@ METHODS = frozenset(
     ]
 )
 
-ATTRIBUTES = frozenset(_words("shape ndim T mT dtype device values indices eps tiny"))
+ATTRIBUTES = frozenset(words("shape ndim T mT dtype device values indices eps tiny"))
 
 CHANGING_METHODS = frozenset(
-    _words("""
+    words("""
     add_ sub_ mul_ div_ pow_ clamp_ clamp_min_ clamp_max_ fill_ zero_ masked_fill_ neg_ abs_ exp_ sqrt_ square_ tanh_
     append extend insert pop update setdefault
     """)
@@ -126,15 +154,19 @@ CHANGING_METHODS = frozenset(
 """Methods that change their object: only on something that the function made itself."""
 
 FRESH_FUNCTIONS = frozenset(
-    f"torch.{name}" for name in [*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED]
+    [
+        *(f"torch.{name}" for name in [*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED]),
+        *(f"numpy.{name}" for name in _NUMPY_NEW),
+        "numpy.linalg.norm",
+    ]
 ) - {"torch.max", "torch.min", "torch.median", "torch.mode", "torch.cummax", "torch.cummin", "torch.numel"}
 """Functions whose result never shares memory with an argument."""
 
 FRESH_METHODS = frozenset(
-    [*_ELEMENTWISE, *_REDUCTIONS, *_NEW_METHODS, "clone", "masked_fill", "matmul", "copy", "flip", "roll"]
+    [*_ELEMENTWISE, *_REDUCTIONS, *_NEW_METHODS, "clone", "masked_fill", "matmul", "copy", "astype", "flip", "roll"]
 ) - {"max", "min", "median", "mode", "cummax", "cummin"}
 
-FRESH_BUILTINS = frozenset(_words("abs bool dict enumerate float int len list range reversed set sorted str tuple zip"))
+FRESH_BUILTINS = frozenset(words("abs bool dict enumerate float int len list range reversed set sorted str tuple zip"))
 
 REFUSED_KEYWORDS = {
     "out": "use the returned tensor",
@@ -171,18 +203,21 @@ NO_REACH = "remove it: a reward computes with torch, math and its parameters, an
 """Instead of what is outside a reward's world."""
 
 INSTEAD: dict[str, str] = {
-    **dict.fromkeys(_words("item tolist numpy data cpu cuda __array__"), _TENSORS_ONLY),
+    **dict.fromkeys(words("item tolist numpy data cpu cuda __array__"), _TENSORS_ONLY),
     **dict.fromkeys(
-        _words("rand randn randint rand_like randn_like randperm normal bernoulli multinomial dropout seed random")
-        + _words("uniform manual_seed normal_ uniform_ random_ bernoulli_"),
+        words("rand randn randint rand_like randn_like randperm normal bernoulli multinomial dropout seed random")
+        + words("uniform manual_seed normal_ uniform_ random_ bernoulli_"),
         _DETERMINISTIC,
     ),
     **dict.fromkeys(
-        _words("eval exec open input compile getattr setattr delattr hasattr globals locals vars dir type object")
-        + _words("super id memoryview bytes bytearray callable iter next breakpoint exit quit help load save"),
+        words("eval exec open input compile getattr setattr delattr hasattr globals locals vars dir type object")
+        + words("super id memoryview bytes bytearray callable iter next breakpoint exit quit help load save"),
         NO_REACH,
     ),
-    **dict.fromkeys(_words("np numpy jnp jax"), "write the same with `torch.` functions"),
+    **dict.fromkeys(words("np numpy jnp jax"), "write the same with `torch.` functions"),
+    **dict.fromkeys(
+        words("hstack vstack append"), "use `np.stack([...], axis=-1)` or `np.concatenate([...], axis=-1)`"
+    ),
     **dict.fromkeys(["map", "filter"], "write a comprehension, or one torch function over the whole batch"),
     **dict.fromkeys(["empty", "empty_like", "new_empty"], "use `torch.zeros` or `torch.zeros_like`"),
     "isinstance": "inputs are always torch tensors, constants always floats: drop the test",

@@ -1,25 +1,25 @@
-"""What a worker process may use, and the one place where it gives up its rights.
+"""What a worker process may use, and that it ends with its parent.
 
-This covers memory, files, privileges and the parent's death. It does not yet confine system calls or the file system:
-that belongs in `confine`, which the worker calls before any generated code is compiled.
+Which files and system calls are left to it is the matter of `rewardgen.sandbox.layers`.
 """
 
 from __future__ import annotations
 
-import ctypes
+import math
 import os
 import resource
-import signal
 import sys
 import threading
 import time
 
 from pydantic import Field
 
+from rewardgen.config import SandboxMode
+from rewardgen.sandbox.privileges import end_with_parent
 from rewardgen.schema import Frozen
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_NO_NEW_PRIVS = 38
+_TO_SAY_SO_S = 5
+"""CPU time that is left to a process which does not end when it is told that its CPU time is used up [s]."""
 
 
 class Limits(Frozen):
@@ -29,15 +29,30 @@ class Limits(Frozen):
     """Wall-clock time from start to answer [s]."""
     memory_bytes: int = Field(default=8 << 30, gt=0)
     """Resident memory of the worker and its children, and private memory of each."""
-    file_bytes: int = Field(default=1 << 30, gt=0)
+    file_bytes: int = Field(default=128 << 20, gt=0)
     """Size of any file that it writes."""
-    open_files: int = Field(default=256, gt=0)
+    open_files: int = Field(default=64, gt=0)
+    """Descriptors. A file that is open but has no name any more is in no folder, so these two bound what they take."""
+    folder_bytes: int = Field(default=1 << 30, gt=0)
+    """Size of all that is in its own folder."""
+    folder_entries: int = Field(default=10_000, gt=0)
+    """Files and folders in its own folder."""
+    cpu_s: float | None = Field(default=None, gt=0)
+    """CPU time of all its threads [s]; twice the wall-clock time if not given. It needs nobody who watches."""
+    threads: int = Field(default=128, gt=0)
+    """Threads of the worker and its children."""
     answer_bytes: int = Field(default=64 << 20, gt=0)
     """Size of everything that it sends back."""
+    sandbox: SandboxMode = "auto"
+    """`strict` refuses to work without every layer of the sandbox, `auto` does with those there are, `off` without."""
+
+    def cpu_seconds(self) -> int:
+        """Its CPU time [s], which the system counts in whole seconds."""
+        return math.ceil(2.0 * self.wall_s if self.cpu_s is None else self.cpu_s)
 
 
 def confine(limits: Limits) -> None:
-    """Give up, for good, what a job does not need: core dumps, large files, memory, new privileges.
+    """Give up, for good, what a job does not need: core dumps, large files, memory, time, files for other users.
 
     Args:
         limits: What remains.
@@ -45,9 +60,10 @@ def confine(limits: Limits) -> None:
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
+    _lower(resource.RLIMIT_CPU, limits.cpu_seconds(), limits.cpu_seconds() + _TO_SAY_SO_S)
     if sys.platform == "linux":
         _lower(resource.RLIMIT_DATA, limits.memory_bytes)
-        _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    os.umask(0o077)
 
 
 def die_with(parent: int) -> None:
@@ -57,7 +73,7 @@ def die_with(parent: int) -> None:
         parent: Process id of the parent, as the parent knew it; another one now means that it is already gone.
     """
     if sys.platform == "linux":
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        end_with_parent()
     else:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     if os.getppid() != parent:
@@ -70,14 +86,9 @@ def _watch(parent: int) -> None:
     os._exit(1)
 
 
-def _lower(which: int, value: int) -> None:
-    _, hard = resource.getrlimit(which)
-    allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(which, (allowed, allowed))
-
-
-def _prctl(option: int, value: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"prctl({option}): {os.strerror(number)}")
+def _lower(which: int, value: int, hard: int | None = None) -> None:
+    """Lower a limit to a value, and where it can never be exceeded to another; never raise it."""
+    _, most = resource.getrlimit(which)
+    lowest = math.inf if most == resource.RLIM_INFINITY else most
+    hard = value if hard is None else hard
+    resource.setrlimit(which, (int(min(value, lowest)), int(min(hard, lowest))))

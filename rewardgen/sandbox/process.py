@@ -1,4 +1,4 @@
-"""Running a job in a process of its own: started clean, watched, and ended as a whole group.
+"""Running a job in a process of its own: forked from a clean warm parent, watched, and ended as a whole group.
 
 The orchestrator's side. It loads nothing heavy and trusts nothing that comes back: JSON of a bounded size, by one pipe.
 """
@@ -10,8 +10,6 @@ import json
 import os
 import selectors
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,18 +20,26 @@ from typing import IO, Any, Literal
 from rewardgen import errors
 from rewardgen.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.environment import worker_environment
+from rewardgen.sandbox.launcher import Child, exit_in_words, last_lines, launch
 from rewardgen.sandbox.limits import Limits
+from rewardgen.sandbox.watch import folder_use, resident_bytes, threads
 
 __all__ = ["Limits", "WorkerCancelled", "run_worker"]
 
 _WATCH_S = 0.1
 """Pause between two looks at memory, the clock and the cancel event [s]."""
 _LOG_BYTES = 1 << 20
-_TAIL_LINES = 6
+
+_peaks: dict[str, int] = {}
+_noting = threading.Lock()
 
 
 class WorkerCancelled(WorkerError):
     """The caller set its cancel event and the worker was ended."""
+
+
+class _ServerLost(WorkerError):
+    """The process that all workers are forked from has died, and they with it."""
 
 
 def run_worker(
@@ -65,54 +71,70 @@ def run_worker(
         RewardgenError: What the job itself raised, of the same class.
     """
     scratch.mkdir(parents=True, exist_ok=True)
-    with _started(job, payload, limits, scratch) as worker:
-        return worker.answer(on_message, cancel)
+
+    def check_cancel() -> None:
+        if cancel is not None and cancel.is_set():
+            raise WorkerCancelled(f"the {job} worker was cancelled")
+
+    def attempt() -> dict[str, Any]:
+        with _started(job, payload, limits, scratch, check_cancel) as worker:
+            return worker.answer(on_message, check_cancel)
+
+    try:
+        return attempt()
+    except _ServerLost:
+        # That is no fault of the job, and the server is started anew.
+        return attempt()
 
 
 @contextlib.contextmanager
-def _started(job: str, payload: dict[str, Any], limits: Limits, scratch: Path) -> Iterator[_Worker]:
-    # An unlinked file, not a pipe: a worker that does not read must not block us.
-    with tempfile.TemporaryFile() as request, (scratch / "worker.log").open("wb") as log:
-        request.write(json.dumps({"job": job, "payload": payload, "limits": limits.model_dump()}).encode())
-        request.seek(0)
-        read_end, write_end = os.pipe()
-        try:
-            process = _spawn(request, write_end, scratch)
-        except BaseException:
-            os.close(read_end)
-            raise
-        finally:
-            os.close(write_end)
-        worker = _Worker(job, process, read_end, limits, log)
-        try:
-            yield worker
-        finally:
-            worker.end()
+def _started(
+    job: str, payload: dict[str, Any], limits: Limits, scratch: Path, check: Callable[[], None]
+) -> Iterator[_Worker]:
+    with contextlib.ExitStack() as ours:
+        log = ours.enter_context((scratch / "worker.log").open("wb"))
+        with contextlib.ExitStack() as theirs:
+            # An unlinked file, not a pipe: a worker that does not read must not block us.
+            request = theirs.enter_context(tempfile.TemporaryFile())
+            request.write(_request(job, payload, limits, scratch.resolve()))
+            request.flush()
+            answers, answer = _pipe(ours, theirs)
+            output, printed = _pipe(ours, theirs)
+            child = launch((request.fileno(), answer, printed), check)
+            ours.callback(_end, job, child)
+        yield _Worker(job, child, answers, output, limits, log)
 
 
-def _spawn(request: IO[bytes], pipe: int, scratch: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        # -P: a file named like a module in the current folder must not be imported instead of it.
-        [sys.executable, "-P", "-m", "rewardgen.sandbox.worker", str(pipe), str(os.getpid())],
-        stdin=request,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        pass_fds=[pipe],
-        cwd=scratch,
-        env=worker_environment(scratch.resolve()),
-        start_new_session=True,
-    )
+def _request(job: str, payload: dict[str, Any], limits: Limits, scratch: Path) -> bytes:
+    place = {"folder": str(scratch), "environment": worker_environment(scratch)}
+    return json.dumps({"job": job, "payload": payload, "limits": limits.model_dump(), **place}).encode()
+
+
+def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+    """The two ends of a pipe, of which we read and a worker writes."""
+    read_end, write_end = os.pipe()
+    ours.callback(os.close, read_end)
+    theirs.callback(os.close, write_end)
+    return read_end, write_end
+
+
+def _end(job: str, child: Child) -> None:
+    peak = child.end().peak_bytes
+    with _noting:
+        _peaks[job] = max(peak, _peaks.get(job, 0))
 
 
 class _Worker:
-    """One running worker, until it has answered or was ended."""
+    """One running worker, until it has answered."""
 
-    def __init__(self, job: str, process: subprocess.Popen[bytes], pipe: int, limits: Limits, log: IO[bytes]) -> None:
+    def __init__(self, job: str, child: Child, answers: int, output: int, limits: Limits, log: IO[bytes]) -> None:
         self._job = job
-        self._process = process
-        self._pipe = pipe
+        self._child = child
+        self._answers = answers
+        self._output = output
         self._limits = limits
         self._log = log
+        self._folder = Path(log.name).parent
         self._deadline = time.monotonic() + limits.wall_s
         self._unread = b""
         self._received = 0
@@ -120,16 +142,15 @@ class _Worker:
         self._tail = b""
 
     def answer(
-        self, on_message: Callable[[dict[str, Any]], None] | None, cancel: threading.Event | None
+        self, on_message: Callable[[dict[str, Any]], None] | None, check_cancel: Callable[[], None]
     ) -> dict[str, Any]:
-        assert self._process.stdout is not None
         with selectors.DefaultSelector() as selector:
-            selector.register(self._pipe, selectors.EVENT_READ, "answer")
-            selector.register(self._process.stdout, selectors.EVENT_READ, "output")
+            selector.register(self._answers, selectors.EVENT_READ)
+            selector.register(self._output, selectors.EVENT_READ)
             while True:
                 for key, _ in selector.select(_WATCH_S):
                     data = os.read(key.fd, 1 << 16)
-                    if key.data == "output":
+                    if key.fd == self._output:
                         self._keep(data)
                         if not data:
                             selector.unregister(key.fd)
@@ -140,21 +161,8 @@ class _Worker:
                         result = self._receive(data, on_message)
                         if result is not None:
                             return result
-                self._check(cancel)
-
-    def end(self) -> None:
-        """Kill the whole group and let go of it."""
-        self._kill()
-        os.close(self._pipe)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-
-    def _kill(self) -> int:
-        """Kill the group once, before it is waited for: until then its id cannot belong to another."""
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        return self._process.wait()
+                check_cancel()
+                self._check()
 
     def _receive(self, data: bytes, on_message: Callable[[dict[str, Any]], None] | None) -> dict[str, Any] | None:
         self._received += len(data)
@@ -180,15 +188,26 @@ class _Worker:
             raise self._failed(f"answered with `{str(kind)[:40]}`", "crash")
         return kind, value
 
-    def _check(self, cancel: threading.Event | None) -> None:
-        if cancel is not None and cancel.is_set():
-            raise WorkerCancelled(f"the {self._job} worker was cancelled")
+    def _check(self) -> None:
         if time.monotonic() > self._deadline:
             raise self._failed(f"ran past its limit of {self._limits.wall_s:g} s", "timeout")
-        used = resident_bytes(self._process.pid)
+        used = resident_bytes(self._child.pid)
         if used > self._limits.memory_bytes:
             limit = self._limits.memory_bytes >> 20
             raise self._failed(f"used {used >> 20} MiB of memory, its limit is {limit} MiB", "memory")
+        started = threads(self._child.pid)
+        if started > self._limits.threads:
+            raise self._failed(f"ran {started} threads, its limit is {self._limits.threads}", "crash")
+        self._check_folder()
+
+    def _check_folder(self) -> None:
+        limits = self._limits
+        use = folder_use(self._folder, limits.folder_entries)
+        if use.entries > limits.folder_entries:
+            raise self._failed(f"made more than {limits.folder_entries} files in its folder", "crash")
+        if use.size > limits.folder_bytes:
+            size, most = use.size >> 20, limits.folder_bytes >> 20
+            raise self._failed(f"filled its folder with {size} MiB, its limit is {most} MiB", "crash")
 
     def _keep(self, data: bytes) -> None:
         self._log.write(data[: max(0, _LOG_BYTES - self._logged)])
@@ -197,19 +216,24 @@ class _Worker:
 
     def _drain_output(self) -> None:
         """Read what the dead worker has left; a child of it may still hold the pipe, so never wait."""
-        assert self._process.stdout is not None
-        os.set_blocking(self._process.stdout.fileno(), False)
+        os.set_blocking(self._output, False)
         with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._process.stdout.fileno(), 1 << 16):
-                self._keep(data)
+            for _ in range(_LOG_BYTES >> 16):
+                self._keep(os.read(self._output, 1 << 16))
 
     def _crashed(self) -> WorkerError:
-        # A process that is already ending keeps its own exit status.
-        return self._failed(f"ended without an answer ({_exit_in_words(self._kill())})", "crash")
+        status, _, lost = self._child.end()
+        if lost:
+            lost_with = "the process that starts workers"
+            return _ServerLost(
+                f"the {self._job} worker was lost with {lost_with}", "see `rewardgen doctor`, and free memory"
+            )
+        if status == -signal.SIGXCPU:
+            return self._failed(f"used up its limit of {self._limits.cpu_seconds()} s of CPU time", "timeout")
+        return self._failed(f"ended without an answer ({exit_in_words(status)})", "crash")
 
     def _failed(self, what: str, kind: Literal["timeout", "memory", "crash"]) -> WorkerError:
-        lines = self._tail.decode(errors="replace").strip().splitlines()[-_TAIL_LINES:]
-        said = "".join(f"\n  {line[:200]}" for line in lines) if kind == "crash" else ""
+        said = last_lines(self._tail) if kind == "crash" else ""
         return WorkerError(f"the {self._job} worker {what}{said}", f"what it printed is in {self._log.name}", kind)
 
     def _error(self, value: dict[str, Any]) -> RewardgenError:
@@ -223,22 +247,13 @@ class _Worker:
         return found(message, hint)
 
 
-def resident_bytes(pid: int) -> int:
-    """Resident memory of a process and all its descendants [bytes]; 0 where `/proc` does not tell.
+def peak_bytes(job: str) -> int:
+    """Largest resident memory of any worker of this process that ran a job and has ended [bytes]; 0 if none did.
+
+    What a worker shares with the server that it was forked from is included.
 
     Args:
-        pid: The process.
+        job: Its name.
     """
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except (OSError, IndexError, ValueError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE") + sum(resident_bytes(int(child)) for child in children)
-
-
-def _exit_in_words(status: int) -> str:
-    if status >= 0:
-        return f"exit status {status}"
-    name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
-    return f"killed by {name}, as the system does when memory runs out" if name == "SIGKILL" else f"killed by {name}"
+    with _noting:
+        return _peaks.get(job, 0)

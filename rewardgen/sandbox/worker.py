@@ -1,20 +1,26 @@
 """The worker's side of a job: read one request, give up rights, run the job, answer in JSON lines over one pipe.
 
-Started by `rewardgen.sandbox.process` as `python -P -m rewardgen.sandbox.worker <pipe> <parent>`.
+It runs in a fresh child of `rewardgen.sandbox.forkserver`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import sys
+import tempfile
+import time
 import traceback
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
-from rewardgen.errors import RewardgenError
-from rewardgen.sandbox.limits import Limits, confine, die_with
+from rewardgen.errors import RewardgenError, TaskError
+from rewardgen.sandbox import layers
+from rewardgen.sandbox.limits import Limits
+from rewardgen.task import load_task, resolve_task, shipped_tasks
 
 Job = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any]]
 
@@ -30,21 +36,35 @@ JOBS = {
 }
 """Everything that a worker can be asked to do."""
 
+_READS = {"evaluate": "folder", "probe": "bank"}
+"""What in a job's payload names a file or folder that it reads, besides the task."""
+_WRITES = {"bank": "path"}
+"""What in a job's payload names a file that it writes outside its own folder; only of jobs without generated code."""
 
-def main() -> None:
-    """Serve one request from standard input."""
-    pipe, parent = int(sys.argv[1]), int(sys.argv[2])
-    die_with(parent)
-    os.set_inheritable(pipe, False)
-    request = json.load(sys.stdin)
-    _send(pipe, _answer(request, lambda message: _send(pipe, {"message": message})))
+
+def serve(request: int, pipe: int) -> NoReturn:
+    """Serve one request, then end this process.
+
+    Args:
+        request: Descriptor of a file with the request.
+        pipe: Descriptor that answers go to.
+    """
+    with open(request) as file:
+        file.seek(0)
+        asked = json.load(file)
+    answer = _answer(asked, lambda message: _send(pipe, {"message": message}))
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    _send(pipe, answer)
     os._exit(0)
 
 
 def _answer(request: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     try:
+        _settle(request["environment"], request["folder"])
         job = _load(request["job"])
-        confine(Limits.model_validate(request["limits"]))
+        layers.apply(_policy(request))
         return {"result": job(request["payload"], report)}
     except RewardgenError as error:
         kind = getattr(error, "kind", None)
@@ -54,6 +74,19 @@ def _answer(request: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
         return {"error": {"type": "WorkerError", "message": _in_words(error), "kind": _kind(error)}}
 
 
+def _settle(environment: dict[str, str], folder: str) -> None:
+    """Take on what is this job's own, in place of what the process was forked with."""
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    os.chdir(folder)
+    tempfile.tempdir = None
+    # Python's own generator does this by itself at a fork; torch's starts at a fixed state in every process.
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed()
+
+
 def _load(name: str) -> Job:
     module, function = JOBS[name].split(":")
     job = getattr(importlib.import_module(module), function)
@@ -61,6 +94,29 @@ def _load(name: str) -> Job:
     if torch is not None:
         torch.set_num_threads(1)
     return job
+
+
+def _policy(request: dict[str, Any]) -> layers.Policy:
+    """What this job needs of the machine."""
+    job, payload = request["job"], request["payload"]
+    reads = [Path(payload[_READS[job]])] if job in _READS else []
+    writes = [Path(payload[_WRITES[job]]).parent] if job in _WRITES else []
+    if "task" in payload and payload["task"] not in shipped_tasks():
+        reads += _task_files(payload["task"])
+    limits = Limits.model_validate(request["limits"])
+    return layers.Policy(folder=Path(request["folder"]), reads=tuple(reads), writes=tuple(writes), limits=limits)
+
+
+def _task_files(reference: str) -> list[Path]:
+    """The folder of a user's own task, and what its model includes. What is wrong with it is for the job to tell."""
+    model = importlib.import_module("rewardgen.simulation.model")
+    try:
+        folder = resolve_task(reference).parent
+    except TaskError:
+        return []
+    with contextlib.suppress(TaskError):
+        return [folder, *model.model_files(load_task(reference))]
+    return [folder]
 
 
 def _in_words(error: BaseException) -> str:
@@ -78,7 +134,3 @@ def _send(pipe: int, answer: dict[str, Any]) -> None:
     data = json.dumps(answer).encode() + b"\n"
     while data:
         data = data[os.write(pipe, data) :]
-
-
-if __name__ == "__main__":
-    main()

@@ -179,8 +179,8 @@ def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any
     started, steps = time.perf_counter(), 0
     for name, policy in trivial_policies(worlds).items():
         wild: list[int] = []
-        recording = record_episodes(worlds, policy, partial(_note_wild, wild))
-        steps += len(recording.episode.mask) * worlds.num_worlds
+        recording = record_episodes(worlds, policy, watch=partial(_note_wild, wild))
+        steps += int(recording.episode.lengths.sum())
         recordings.append(recording)
         problems += finiteness_problems(recording, name)
         if wild:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,19 +27,28 @@ class Recording:
     Attributes:
         episode: The episodes, as `fitness` and `success` get them.
         endings: How each world's episode ended: a termination cause, or `time limit`.
+        inputs: The inputs of rewards that were asked for, name to (T, N, ...), among them the episode's values.
     """
 
     episode: Episode
     endings: tuple[str, ...]
+    inputs: dict[str, Tensor]
 
 
-def record_episodes(worlds: Worlds, policy: Policy, watch: Callable[[Step, Tensor], None] | None = None) -> Recording:
-    """Run one whole episode in every world, from a reset.
+def record_episodes(
+    worlds: Worlds,
+    policy: Policy,
+    *,
+    names: Iterable[str] = (),
+    watch: Callable[[Step, Tensor], None] | None = None,
+) -> Recording:
+    """Run one whole episode in every world, from a reset. A world whose episode is over is simulated no further.
 
     Args:
         worlds: N worlds; they are reset first.
         policy: Acts at every step, also in worlds whose episode is over.
-        watch: Is given each step, and which worlds are still in their first episode, (N,) bool.
+        names: Inputs of rewards to record, besides the variables and the action.
+        watch: Is given each step, and which worlds are still in their episode, (N,) bool.
 
     Raises:
         TaskError: Task code raised or broke the contract.
@@ -49,21 +58,26 @@ def record_episodes(worlds: Worlds, policy: Policy, watch: Callable[[Step, Tenso
     lengths = torch.zeros(worlds.num_worlds, dtype=torch.int64)
     terminated = torch.zeros_like(alive)
     endings = [TIME_LIMIT] * worlds.num_worlds
+    variables = (*worlds.task.declared(), "action")
+    recorded = dict.fromkeys((*variables, *names))
     history: list[dict[str, Tensor]] = []
     while bool(alive.any()):
         step = worlds.step(policy(observation))
-        history.append({name: value for name, value in step.inputs.items() if not name.startswith("prev_")})
+        history.append({name: step.inputs[name] for name in recorded})
         lengths += alive
         if watch is not None:
             watch(step, alive)
         _note_endings(step, alive, endings)
         terminated |= alive & step.terminated
-        alive &= ~(step.terminated | step.truncated)
+        ended = step.terminated | step.truncated
+        if bool(ended.any()):
+            alive &= ~ended
+            worlds.rest(ended)
         observation = step.observation
-    values = {name: torch.stack([each[name] for each in history]) for name in history[0]}
-    control_step_s = worlds.view.control_step_s
-    episode = Episode(values, lengths, terminated, control_step_s, worlds.task.episode_steps)
-    return Recording(episode, tuple(endings))
+    inputs = {name: torch.stack([each[name] for each in history]) for name in recorded}
+    values = {name: inputs[name] for name in variables}
+    episode = Episode(values, lengths, terminated, worlds.view.control_step_s, worlds.task.episode_steps)
+    return Recording(episode, tuple(endings), inputs)
 
 
 def _note_endings(step: Step, alive: Tensor, endings: list[str]) -> None:

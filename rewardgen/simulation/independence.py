@@ -73,7 +73,7 @@ def measurement_problems(task: Task, episode: Episode) -> list[Problem]:
         hint = "use `episode.mean`, `total`, `last`, `share` or `mask`, which heed each world's length"
         problems.append(Problem("fitness or success reads steps after an episode's end", hint))
     half = len(fitness) // 2
-    if not _equal((fitness[:half], success[:half]), measure(task, _first_worlds(episode, half))):
+    if not _equal((fitness[:half], success[:half]), measure(task, episode.of_worlds(slice(half)))):
         hint = "reduce over steps (axis 0) only, never over worlds (axis 1)"
         problems.append(Problem("the fitness or success of a world depends on the worlds beside it", hint))
     return problems
@@ -86,16 +86,7 @@ def _equal(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> bool:
 def _with_other_padding(episode: Episode) -> Episode:
     """The same episodes with other values, and one more step, after each world's end."""
     values = {name: torch.cat((each, each[-1:])) for name, each in episode.items()}
-    longer = _like(episode, values, episode.lengths, episode.terminated)
+    longer = Episode(values, episode.lengths, episode.terminated, episode.control_step_s, episode.max_steps)
     for each in values.values():
         each[~longer.mask] = _PADDING if each.is_floating_point() else 0
     return longer
-
-
-def _first_worlds(episode: Episode, count: int) -> Episode:
-    values = {name: each[:, :count] for name, each in episode.items()}
-    return _like(episode, values, episode.lengths[:count], episode.terminated[:count])
-
-
-def _like(episode: Episode, values: dict[str, Tensor], lengths: Tensor, terminated: Tensor) -> Episode:
-    return Episode(values, lengths, terminated, episode.control_step_s, episode.max_steps)

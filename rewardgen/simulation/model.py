@@ -60,6 +60,18 @@ def model_path(task: Task) -> Path:
     return path
 
 
+def model_files(task: Task) -> tuple[Path, ...]:
+    """The model file of a task and all that it includes, wherever that is; empty for a model that cannot be read.
+
+    Args:
+        task: As for `load_model`, which tells what is wrong with it.
+    """
+    try:
+        return tuple(Path(each) for each in mujoco.mju_getXMLDependencies(str(model_path(task))))
+    except (TaskError, mujoco.FatalError):
+        return ()
+
+
 def _gymnasium_asset(name: str) -> Path:
     spec = find_spec("gymnasium")
     if spec is None or spec.origin is None:

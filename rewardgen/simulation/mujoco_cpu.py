@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 
 import mujoco
 import mujoco.batch
@@ -75,19 +76,20 @@ class CpuSimulator:
             self._before[name] = self.field(name).clone()
         return self._before[name]
 
-    def step(self, control: Tensor) -> None:
-        """Advance every world by one control step.
+    def step(self, control: Tensor, ids: NDArray[np.int64] | None = None) -> None:
+        """Advance worlds by one control step.
 
         Args:
             control: Actuator controls, (N, nu), within their ranges.
+            ids: Which worlds, (n,); all of them if not given. The others stay as they are.
         """
         for name, kept in self._before.items():
             kept.copy_(self._fields[name])
         self._fields["ctrl"].copy_(control)
-        self._batch.step(nstep=self._frame_skip)
+        self._batch.step(ids, nstep=self._frame_skip)
         self._fresh = False
         if self._scratch is not None:
-            self._update_contact_forces(self._scratch)
+            self._update_contact_forces(self._scratch, range(self.num_worlds) if ids is None else ids.tolist())
 
     def restore_diverged(self) -> Tensor:
         """Put worlds whose state is not finite back to where they were before the control step, at rest.
@@ -124,10 +126,10 @@ class CpuSimulator:
             kept[rows] = self._fields[name][rows]
         self._fresh = self._fresh or len(ids) == self.num_worlds
 
-    def _update_contact_forces(self, scratch: mujoco.MjData) -> None:
+    def _update_contact_forces(self, scratch: mujoco.MjData, ids: Iterable[int]) -> None:
         """Contact forces from the contacts of the last substep, as Gymnasium computes them after `mj_step`."""
         forces = self._arrays[_CONTACT_FORCES]
-        for world in range(self.num_worlds):
+        for world in ids:
             self._batch.get_data(world, scratch)
             mujoco.mj_rnePostConstraint(self.model, scratch)
             forces[world] = scratch.cfrc_ext

@@ -87,17 +87,38 @@ class Worlds:
         self._names = tuple(task.declared())
         self._previous: dict[str, Tensor] = {}
         self._some_first = True
+        self._awake = torch.ones(self.num_worlds, dtype=torch.bool)
+        self._awake_ids: NDArray[np.int64] | None = None
         self.observation_size, self.causes = self._rehearse()
 
-    def reset(self) -> Tensor:
-        """Begin a new episode in every world.
+    def reset(self, *, staggered: bool = False) -> Tensor:
+        """Begin a new episode in every world, those at rest included.
+
+        Args:
+            staggered: Cut the first episodes short by different amounts, so that the worlds of a seed are never in step
+                with each other. Otherwise a rollout of a task without early termination shows one moment of the episode
+                only, and the policy forgets the others: on the cart-pole swing-up, 0.72 instead of 0.84 fitness.
 
         Returns:
             The observation, (N, O) float32.
         """
+        self._awake[:] = True
+        self._awake_ids = None
         with task_faults(self.task):
             self._begin(np.arange(self.num_worlds))
+            if staggered:
+                index = torch.from_numpy(self._index.astype(np.int64))
+                self._episode_step = index * self.task.episode_steps // (int(index.max()) + 1)
             return self._observe()
+
+    def rest(self, which: Tensor) -> None:
+        """Simulate some worlds no longer, until the next `reset`; they stay as they are, and no episode ends in them.
+
+        Args:
+            which: (N,) bool.
+        """
+        self._awake &= ~which
+        self._awake_ids = self._awake.nonzero()[:, 0].numpy()
 
     def place(self, qpos: Tensor, qvel: Tensor) -> Tensor:
         """Put every world into a state, as if its episode had begun there.
@@ -116,14 +137,14 @@ class Worlds:
             return self._observe()
 
     def step(self, action: Tensor) -> Step:
-        """Apply an action for one control step; worlds whose episode ends begin the next one.
+        """Apply an action for one control step; worlds whose episode ends begin the next one, those at rest do nothing.
 
         Args:
             action: (N, A) in actuator units; clipped to their range.
         """
         action = action.float().clamp(self.action_low, self.action_high)
-        self._simulator.step(action)
-        self._episode_step += 1
+        self._simulator.step(action, self._awake_ids)
+        self._episode_step += self._awake
         diverged = self._simulator.restore_diverged()
         with task_faults(self.task):
             return self._conclude(action, diverged)
@@ -132,8 +153,8 @@ class Worlds:
         variables = self.task.variables(self.view)
         final_observation = self.task.observe(self.view, variables).float()
         causes = {**self.task.terminated(self.view, variables), DIVERGED: diverged}
-        terminated = torch.stack(tuple(causes.values())).any(0)
-        truncated = (self._episode_step >= self.task.episode_steps) & ~terminated
+        terminated = torch.stack(tuple(causes.values())).any(0) & self._awake
+        truncated = (self._episode_step >= self.task.episode_steps) & self._awake & ~terminated
         inputs = self._inputs(variables, action)
         episode_step = self._episode_step.clone()
         ended = terminated | truncated

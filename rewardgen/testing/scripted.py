@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rewardgen.records import LLMRequest, Reply, Usage
+from rewardgen.messages import LLMRequest, Reply, Usage
 
 Answer = str | Exception
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from rewardgen.records import Usage
+from rewardgen.messages import Usage
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,16 @@ from rewardgen.records import (
     TrainJob,
     TrainSettings,
 )
+from rewardgen.simulation.worlds import Worlds
 from rewardgen.task import Task
 from rewardgen.training import digests
-from rewardgen.training.evaluation import EvaluationWorlds, evaluate
+from rewardgen.training.evaluation import evaluate
 from rewardgen.training.learner import Learner
 from rewardgen.training.names import policy_names
 from rewardgen.training.networks import Sizes
 from rewardgen.training.policy_file import StackedPolicy
 from rewardgen.training.rewards import Rewards
-from rewardgen.training.rollout import Collector, SpreadWorlds
+from rewardgen.training.rollout import Collector, Rollout
 from rewardgen.training.seeding import derive_seed, slice_generators
 
 Report = Callable[[dict[str, Any]], None]
@@ -88,17 +89,15 @@ class SliceBatch:
     """
 
     def __init__(self, task: Task, job: TrainJob, report: Report) -> None:
-        self._task = task
         self._settings = job.settings
         self._folder = Path(job.folder)
         self._report = report
-        # The seeds of a candidate side by side, so that one call of its reward serves them all.
-        self._logs = [_Log(spec) for spec in sorted(job.slices, key=lambda each: each.candidate_id)]
+        self._logs = [_Log(spec) for spec in job.slices]
         self._env_steps = 0
         specs = [log.spec for log in self._logs]
         seeds = [spec.seed for spec in specs]
-        worlds = SpreadWorlds(task, _derived(seeds, "training"), job.settings.num_worlds)
-        self._evaluation_worlds = EvaluationWorlds(task, _derived(seeds, "evaluation"), job.settings.evaluation_worlds)
+        worlds = Worlds(task, _derived(seeds, "training"), job.settings.num_worlds)
+        self._evaluation_worlds = Worlds(task, _derived(seeds, "evaluation"), job.settings.evaluation_worlds)
         self._rewards = Rewards(job.rewards, specs, input_names(task))
         sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
         self._learner = Learner(sizes, seeds, job.settings)
@@ -133,6 +132,8 @@ class SliceBatch:
         """One rollout and one update."""
         learner, settings = self._learner, self._settings
         rollout = self._collector.collect(learner.networks, learner.normaliser, settings.rollout_steps)
+        for index in unobservable(rollout):
+            self._disable(index, "non-finite", "the task's observation is not finite", 0)
         priced = self._rewards.price(rollout.inputs, self._active())
         for fault in priced.faults:
             self._disable(fault.slice, fault.kind, fault.message, (fault.step + 1) * settings.num_worlds)
@@ -143,14 +144,17 @@ class SliceBatch:
 
     def _disable(self, index: int, kind: FailureKind, message: str, further_steps: int) -> None:
         self._learner.silence(index)
+        self._collector.rest(index)
         if self._logs[index].failure is None:
             self._logs[index].failure = SliceFailure(
                 kind=kind, message=message, env_steps=self._env_steps + further_steps
             )
 
     def _evaluate(self) -> None:
-        found = evaluate(self._task, self._evaluation_worlds, self._policy, self._rewards.input_names)
-        priced = self._rewards.price(found.inputs, self._active())
+        found = evaluate(self._evaluation_worlds, self._policy, self._rewards.input_names)
+        for index, problem in found.problems.items():
+            self._disable(index, "non-finite", problem, 0)
+        priced = self._rewards.price(found.recording.inputs, self._active())
         for fault in priced.faults:
             self._disable(fault.slice, fault.kind, fault.message, 0)
         for index, log in enumerate(self._logs):
@@ -173,6 +177,12 @@ class SliceBatch:
 def count_updates(settings: TrainSettings) -> int:
     """Updates that come nearest to the wanted control steps, at least one."""
     return max(1, round(settings.env_steps / (settings.num_worlds * settings.rollout_steps)))
+
+
+def unobservable(rollout: Rollout) -> list[int]:
+    """The slices in which some observation is not finite."""
+    finite = rollout.observation.isfinite() & rollout.final_observation.isfinite()
+    return (~finite.flatten(3).all(3).all(2).all(0)).nonzero()[:, 0].tolist()
 
 
 def input_names(task: Task) -> set[str]:

@@ -61,14 +61,15 @@ def of_slice(evaluation: Evaluation, components: Mapping[str, Tensor], index: in
         episodes: E, episodes per slice.
     """
     part = slice(index * episodes, (index + 1) * episodes)
+    episode = evaluation.recording.episode.of_worlds(part)
     return SliceEvaluation(
-        variables={name: value[:, part] for name, value in evaluation.episode.items()},
+        variables=dict(episode),
         components=components,
-        lengths=evaluation.episode.lengths[part],
+        lengths=episode.lengths,
         fitness=evaluation.fitness[part],
         success=evaluation.success[part],
-        endings=evaluation.endings[part],
-        control_step_s=evaluation.episode.control_step_s,
+        endings=evaluation.recording.endings[part],
+        control_step_s=episode.control_step_s,
     )
 
 

@@ -5,17 +5,17 @@ Knows nothing of generated rewards. Shapes: T steps, S slices, E episodes per sl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from rewardgen.simulation.episodes import TIME_LIMIT, measure
-from rewardgen.simulation.worlds import Step, Worlds
+from rewardgen.errors import TaskError
+from rewardgen.simulation.episodes import Recording, measure, record_episodes
+from rewardgen.simulation.worlds import Worlds
 from rewardgen.task import Episode, Task
 from rewardgen.training.policy_file import StackedPolicy
-from rewardgen.training.rollout import stack_inputs
 
 
 @dataclass(frozen=True)
@@ -23,77 +23,49 @@ class Evaluation:
     """One episode in each of W worlds.
 
     Args:
-        episode: The variables and actions of the whole episodes.
-        inputs: What was asked for, name to (T, W, ...).
-        fitness: (W,) float64.
+        recording: The episodes, how they ended, and the inputs of rewards that were asked for.
+        fitness: (W,) float64; not a number in slices that could not be measured.
         success: (W,) bool.
-        endings: Termination cause of each world, or `time limit`.
+        problems: Index of a slice to why it could not be measured.
     """
 
-    episode: Episode
-    inputs: dict[str, Tensor]
+    recording: Recording
     fitness: Tensor
     success: Tensor
-    endings: list[str]
+    problems: dict[int, str]
 
 
-class EvaluationWorlds(Worlds):
-    """Worlds for several evaluations: what each begins with depends on how many came before it, and on nothing else.
-
-    Otherwise a world that ends early, and goes on until the last one ends, would begin the next evaluation with another
-    episode than it would among other slices.
-    """
-
-    _resets = 0
-
-    def reset(self) -> Tensor:
-        """Begin an evaluation's episodes."""
-        self._episode[:] = self._resets << 32
-        self._resets += 1
-        return super().reset()
-
-
-def evaluate(task: Task, worlds: Worlds, policy: StackedPolicy, names: Iterable[str] = ()) -> Evaluation:
+def evaluate(worlds: Worlds, policy: StackedPolicy, names: Iterable[str] = ()) -> Evaluation:
     """Run one new episode in every world and measure it.
 
     Args:
-        task: The task.
         worlds: Evaluation worlds, slice-major.
         policy: One policy per slice.
-        names: Reward inputs to record as well.
+        names: Reward inputs to record, besides the variables and the action.
 
-    Raises:
-        TaskError: The task's fitness or success fails.
+    What the task cannot measure is no error here: whether one slice or all of them are concerned may be chance.
     """
-    variables = (*task.declared(), "action")
-    inputs, ended_at, endings = _run_episodes(worlds, policy, task.episode_steps, {*variables, *names})
-    episode = Episode(
-        {name: inputs[name] for name in variables},
-        lengths=ended_at,
-        terminated=torch.tensor([ending != TIME_LIMIT for ending in endings]),
-        control_step_s=worlds.view.control_step_s,
-        max_steps=task.episode_steps,
-    )
-    return Evaluation(episode, inputs, *measure(task, episode), endings)
+    recording = record_episodes(worlds, policy.act, names=names)
+    return Evaluation(recording, *_measured(worlds.task, recording.episode, policy.slices))
 
 
-def _run_episodes(
-    worlds: Worlds, policy: StackedPolicy, limit: int, names: Collection[str]
-) -> tuple[dict[str, Tensor], Tensor, list[str]]:
-    """Inputs until every world's first episode is over, at which step (from 1) each ended, and by what."""
-    observation = worlds.reset()
-    ended_at = torch.zeros(worlds.num_worlds, dtype=torch.int64)
-    endings = [TIME_LIMIT] * worlds.num_worlds
-    steps: list[dict[str, Tensor]] = []
-    while len(steps) < limit and not bool((ended_at > 0).all()):
-        step = worlds.step(policy.act(observation))
-        observation = step.observation
-        steps.append({name: step.inputs[name] for name in names})
-        for world in ((ended_at == 0) & (step.terminated | step.truncated)).nonzero()[:, 0].tolist():
-            ended_at[world] = len(steps)
-            endings[world] = _ending(step, world)
-    return stack_inputs(steps, names), ended_at, endings
+def _measured(task: Task, episode: Episode, slices: int) -> tuple[Tensor, Tensor, dict[int, str]]:
+    try:
+        return *measure(task, episode), {}
+    except TaskError:
+        return _measured_apart(task, episode, slices)
 
 
-def _ending(step: Step, world: int) -> str:
-    return next((cause for cause, holds in step.causes.items() if bool(holds[world])), TIME_LIMIT)
+def _measured_apart(task: Task, episode: Episode, slices: int) -> tuple[Tensor, Tensor, dict[int, str]]:
+    """Fitness (W,), success (W,) and problems, where the task fails in states that only some policies reach."""
+    episodes = len(episode.lengths) // slices
+    fitness = torch.full((slices * episodes,), torch.nan, dtype=torch.float64)
+    success = torch.zeros(slices * episodes, dtype=torch.bool)
+    problems: dict[int, str] = {}
+    for index in range(slices):
+        part = slice(index * episodes, (index + 1) * episodes)
+        try:
+            fitness[part], success[part] = measure(task, episode.of_worlds(part))
+        except TaskError as error:
+            problems[index] = error.message
+    return fitness, success, problems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -18,6 +18,13 @@ from rewardgen.training.names import policy_names
 from rewardgen.training.networks import Sizes
 from rewardgen.training.policy_file import SavedPolicy, load_policy, stack_policies
 from rewardgen.training.seeding import derive_seed
+
+
+class _Rates(NamedTuple):
+    """Means over the episodes of one policy."""
+
+    fitness: float
+    success: float
 
 
 def train_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
@@ -57,7 +64,7 @@ def evaluate_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     slices = [SliceSpec.model_validate(each) for each in payload["slices"]]
     loaded = [_load(Path(payload["folder"]), each, sizes) for each in slices]
     policies = [(each, policy) for each, found in zip(slices, loaded, strict=True) for policy in _sound(found)]
-    measured: dict[SliceSpec, list[tuple[float, float]]] = {}
+    measured: dict[SliceSpec, list[_Rates | str]] = {}
     if policies:
         rates = _measure(task, policies, payload["seed"], payload["episodes"])
         for (owner, _), rate in zip(policies, rates, strict=True):
@@ -78,22 +85,22 @@ def _sound(found: list[SavedPolicy] | RunFolderError) -> list[SavedPolicy]:
     return [] if isinstance(found, RunFolderError) else found
 
 
-def _measure(
-    task: Task, policies: list[tuple[SliceSpec, SavedPolicy]], seed: int, episodes: int
-) -> list[tuple[float, float]]:
-    """Mean fitness and success rate of every policy."""
+def _measure(task: Task, policies: list[tuple[SliceSpec, SavedPolicy]], seed: int, episodes: int) -> list[_Rates | str]:
+    """What every policy reached, or why it cannot be measured."""
     seeds = [derive_seed(seed, f"final evaluation {owner.seed}") for owner, _ in policies]
-    found = evaluate(task, Worlds(task, seeds, episodes), stack_policies([policy for _, policy in policies]))
-    fitness, success = found.fitness.view(-1, episodes), found.success.double().view(-1, episodes)
-    return list(zip(fitness.mean(1).tolist(), success.mean(1).tolist(), strict=True))
+    found = evaluate(Worlds(task, seeds, episodes), stack_policies([policy for _, policy in policies]))
+    fitness, success = (each.double().view(-1, episodes).mean(1).tolist() for each in (found.fitness, found.success))
+    rates = [_Rates(*each) for each in zip(fitness, success, strict=True)]
+    return [found.problems.get(index, rate) for index, rate in enumerate(rates)]
 
 
 def _answer(
-    spec: SliceSpec,
-    found: list[SavedPolicy] | RunFolderError,
-    measured: Mapping[SliceSpec, list[tuple[float, float]]],
+    spec: SliceSpec, found: list[SavedPolicy] | RunFolderError, measured: Mapping[SliceSpec, list[_Rates | str]]
 ) -> dict[str, Any]:
     if isinstance(found, RunFolderError):
         return {**spec.model_dump(), "problem": found.message}
-    fitness, success_rate = (sum(values) / len(values) for values in zip(*measured[spec], strict=True))
+    rates = [each for each in measured[spec] if isinstance(each, _Rates)]
+    if len(rates) < len(found):
+        return {**spec.model_dump(), "problem": next(each for each in measured[spec] if isinstance(each, str))}
+    fitness, success_rate = (sum(values) / len(values) for values in zip(*rates, strict=True))
     return {**spec.model_dump(), "fitness": fitness, "success_rate": success_rate}

@@ -34,7 +34,8 @@ class Learner:
         initial = initial_parameters(sizes, slice_generators(seeds, "networks"), settings.initial_std)
         self.networks = ActorCritic(sizes, initial)
         self.normaliser = ObservationNormaliser(RunningMoments.zeros(len(seeds), sizes.observation))
-        self._optimiser = StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm)
+        rates = self.networks.rates(settings.value_rate, settings.std_rate)
+        self._optimiser = StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm, rates)
         self._scaler = RewardScaler(len(seeds), settings.num_worlds, settings.discount)
         self._orders = slice_generators(seeds, "minibatches")
 
@@ -62,7 +63,7 @@ class Learner:
             observation=observation,
             action=_rows(rollout.action),
             mean=_rows(rollout.mean),
-            log_std=self.networks.parameters()["log_std"].detach().clone(),
+            log_std=self.networks.log_std.clone(),
             advantage=_rows(advantage),
             target=_rows(advantage + value),
         )

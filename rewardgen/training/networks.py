@@ -13,6 +13,8 @@ from math import log, prod, sqrt
 import torch
 from torch import Tensor
 
+from rewardgen.training.mlp import Layer, StackedMLP
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -42,43 +44,84 @@ class Sizes:
 class ActorCritic:
     """A Gaussian policy with a state-independent standard deviation, and a value network, for each of S slices.
 
-    All parameters live in one leaf tensor `flat (S, P)`: one gradient, one optimiser step and one norm per slice serve
-    all layers, and a matrix product over the leading axis serves all slices.
+    All parameters live in one tensor `flat (S, P)`: one gradient, one optimiser step and one norm per slice serve all
+    layers, and a matrix product over the leading axis serves all slices.
 
     Args:
         sizes: Sizes of the networks.
-        flat: Parameters (S, P), as made by `initial_parameters` or `pack`.
+        flat: Parameters (S, P), as made by `initial_parameters` or `pack`; copied.
+
+    Attributes:
+        parameters: Name to parameter (S, ...), views of `flat`.
     """
 
     def __init__(self, sizes: Sizes, flat: Tensor) -> None:
         self.sizes = sizes
-        self.flat = flat.detach().clone().requires_grad_()
-        self._shapes = sizes.shapes()
-        self._counts = [prod(shape) for shape in self._shapes.values()]
+        self.flat = flat.detach().clone()
+        self.parameters = _views(sizes, self.flat)
+        self._gradient = torch.zeros_like(self.flat)
+        self._gradients = _views(sizes, self._gradient)
+        self._policy, self._value = (
+            StackedMLP(_layers(self.parameters, network), _layers(self._gradients, network))
+            for network in ("policy", "value")
+        )
 
-    def parameters(self) -> dict[str, Tensor]:
-        """Name to parameter (S, ...), views of `flat` that carry its gradient."""
-        parts = self.flat.split(self._counts, dim=1)
-        slices = len(self.flat)
-        return {
-            name: part.view(slices, *shape) for (name, shape), part in zip(self._shapes.items(), parts, strict=True)
-        }
+    def rates(self, value: float, log_std: float) -> Tensor:
+        """Learning rate of every parameter (P,), relative to that of the policy network.
 
-    def policy(self, observation: Tensor, parameters: Mapping[str, Tensor] | None = None) -> Tensor:
+        Args:
+            value: Of the value network.
+            log_std: Of the policy's log standard deviation.
+        """
+        rates = torch.ones(1, self.flat.shape[1])
+        for name, part in _views(self.sizes, rates).items():
+            part.mul_(log_std if name == "log_std" else value if name.startswith("value") else 1.0)
+        return rates[0]
+
+    @property
+    def log_std(self) -> Tensor:
+        """Log standard deviation of the policy, (S, 1, A), in units of half the action range."""
+        return self.parameters["log_std"]
+
+    def policy(self, observation: Tensor) -> Tensor:
         """Mean action (S, B, A), in units of half the action range, for normalised observations (S, B, O)."""
-        return self._forward("policy", observation, parameters or self.parameters())
+        return self._policy(observation)
 
-    def value(self, observation: Tensor, parameters: Mapping[str, Tensor] | None = None) -> Tensor:
+    def value(self, observation: Tensor) -> Tensor:
         """Value (S, B) of normalised observations (S, B, O)."""
-        return self._forward("value", observation, parameters or self.parameters()).squeeze(-1)
+        return self._value(observation).squeeze(-1)
 
-    def _forward(self, network: str, rows: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
-        last = len(self.sizes.hidden)
-        for layer in range(last + 1):
-            rows = torch.baddbmm(parameters[f"{network}.{layer}.bias"], rows, parameters[f"{network}.{layer}.weight"])
-            if layer < last:
-                rows = torch.tanh(rows)
-        return rows
+    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean action (S, B, A) and value (S, B) of normalised observations (S, B, O), to be followed by `backward`."""
+        return self._policy.forward(observation), self._value.forward(observation).squeeze(-1)
+
+    def backward(self, mean: Tensor, log_std: Tensor, value: Tensor) -> Tensor:
+        """Gradient of the parameters, from the gradients of what `forward` returned and of the log std.
+
+        Args:
+            mean: (S, B, A).
+            log_std: (S, 1, A).
+            value: (S, B).
+
+        Returns:
+            (S, P), to be used before the next call.
+        """
+        self._policy.backward(mean)
+        self._value.backward(value.unsqueeze(-1))
+        self._gradients["log_std"].copy_(log_std)
+        return self._gradient
+
+
+def _views(sizes: Sizes, flat: Tensor) -> dict[str, Tensor]:
+    """The named parts (S, ...) of flat parameters (S, P)."""
+    shapes = sizes.shapes()
+    parts = flat.split([prod(shape) for shape in shapes.values()], dim=1)
+    return {name: part.view(len(flat), *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def _layers(parts: Mapping[str, Tensor], network: str) -> list[Layer]:
+    weights = [name for name in parts if name.startswith(network) and name.endswith("weight")]
+    return [Layer(parts[name], parts[name.removesuffix("weight") + "bias"]) for name in weights]
 
 
 def initial_parameters(sizes: Sizes, generators: Sequence[torch.Generator], initial_std: float) -> Tensor:

@@ -17,10 +17,12 @@ class StackedAdam:
         flat: The leaf tensor (S, P) with all parameters.
         learning_rate: Initial learning rate of every slice.
         max_grad_norm: Each slice's gradient is scaled down to this norm.
+        rates: Learning rate of each parameter, relative to its slice's, (P,); 1 if not given.
     """
 
-    def __init__(self, flat: Tensor, learning_rate: float, max_grad_norm: float) -> None:
+    def __init__(self, flat: Tensor, learning_rate: float, max_grad_norm: float, rates: Tensor | None = None) -> None:
         self._flat = flat
+        self._rates = torch.ones(flat.shape[1]) if rates is None else rates
         self._first = torch.zeros_like(flat)
         self._second = torch.zeros_like(flat)
         self._steps = 0
@@ -38,7 +40,8 @@ class StackedAdam:
         self._first.lerp_(gradient, 1 - _BETAS[0])
         self._second.mul_(_BETAS[1]).addcmul_(gradient, gradient, value=1 - _BETAS[1])
         corrected = (self._second / (1 - _BETAS[1] ** self._steps)).sqrt_().add_(_EPSILON)
-        self._flat -= self.learning_rate / (1 - _BETAS[0] ** self._steps) * self._first / corrected
+        rates = self.learning_rate / (1 - _BETAS[0] ** self._steps) * self._rates
+        self._flat.addcdiv_(self._first * rates, corrected, value=-1)
 
     def adapt(self, divergence: Tensor, target: float) -> None:
         """Steer the learning rates towards a KL divergence per update.

@@ -93,7 +93,7 @@ class StackedPolicy:
         """
         moments, sizes = self._normaliser.moments, self._networks.sizes
         arrays: dict[str, Any] = {
-            f"parameter/{name}": value[index] for name, value in self._networks.parameters().items()
+            f"parameter/{name}": value[index] for name, value in self._networks.parameters.items()
         }
         arrays |= {"normaliser/mean": moments.mean[index], "normaliser/variance": moments.variance[index]}
         arrays |= {"action/low": self._low[index, 0], "action/high": self._high[index, 0]}

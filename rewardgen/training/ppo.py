@@ -80,18 +80,18 @@ def _minibatch_step(
         [networks.sizes.observation, networks.sizes.action, networks.sizes.action, 3], dim=-1
     )
     log_old, advantage, target = scalars.unbind(-1)
-    parameters = networks.parameters()
-    mean, log_std = networks.policy(observation, parameters), parameters["log_std"]
+    log_std = networks.log_std.detach().requires_grad_()
+    mean, value = (each.requires_grad_() for each in networks.forward(observation))
     ratio = torch.exp(log_probability(action, mean, log_std) - log_old)
     policy_loss = clipped_objective(ratio, normalised(advantage), settings.clip)
-    value_loss = (networks.value(observation, parameters) - target).square().mean(-1)
+    value_loss = (value - target).square().mean(-1)
     loss = -policy_loss + 0.5 * settings.value_coefficient * value_loss
     if settings.entropy_coefficient:
         loss = loss - settings.entropy_coefficient * log_std.sum((-1, -2))
-    (gradient,) = torch.autograd.grad(loss.sum(), networks.flat)
+    gradients = torch.autograd.grad(loss.sum(), (mean, log_std, value))
     with torch.no_grad():
         optimiser.adapt(kl_divergence(old_mean, old_log_std, mean, log_std), settings.target_kl)
-    optimiser.step(gradient)
+    optimiser.step(networks.backward(*gradients))
 
 
 def clipped_objective(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:

@@ -27,7 +27,7 @@ from rewardgen.training.names import policy_names
 EPISODES = 16
 """Episodes for the fitness of one policy; a slice has two, its last and the one an evaluation phase before."""
 _EVALUATION_SEED = 0
-_POLL_S = 0.2
+_POLL_S = 0.02
 
 Record = TypeVar("Record", bound=Frozen)
 OnProgress = Callable[[dict[str, Any]], None]
@@ -217,12 +217,13 @@ class _Work:
         self._scratch.mkdir(parents=True, exist_ok=True)
         own = Path(tempfile.mkdtemp(prefix="train-", dir=self._scratch))
         try:
-            results = self._measure(self._train(batch, own / "train"), own)
+            trained = self._train(batch, own / "train")
         except WorkerCancelled:
             raise
         except WorkerError as error:
             # Its folder stays: the message names the log in it.
             return self._blame(batch, error)
+        results = self._measure(trained, own)
         for result in results:
             content = (own / "train" / result.policy).read_bytes() if result.policy else b""
             self.news.put(_Finished(result, content))
@@ -256,8 +257,21 @@ class _Work:
     def _measure(self, results: list[SliceResult], own: Path) -> list[SliceResult]:
         """The results with the fitness of the sound slices, from a process that loads no generated code."""
         slices = [SliceSpec(candidate_id=each.candidate_id, seed=each.seed) for each in results if not each.failure]
-        if not slices:
-            return results
+        found = {(each.candidate_id, each.seed): each for each in self._measured(slices, own)} if slices else {}
+        return [each if each.failure else _concluded(each, found[each.candidate_id, each.seed]) for each in results]
+
+    def _measured(self, slices: list[SliceSpec], own: Path) -> list[_Measured]:
+        """Measurements of slices: in one process or, if that fails, one for each. Nothing is trained again."""
+        try:
+            return self._evaluate(slices, own)
+        except WorkerCancelled:
+            raise
+        except WorkerError as error:
+            if len(slices) == 1:
+                return [_Measured(**slices[0].model_dump(), problem=error.message)]
+        return [measured for each in slices for measured in self._measured([each], own)]
+
+    def _evaluate(self, slices: list[SliceSpec], own: Path) -> list[_Measured]:
         payload = {
             "task": self._task,
             "folder": str(own / "train"),
@@ -266,12 +280,10 @@ class _Work:
             "seed": _EVALUATION_SEED,
             "episodes": EPISODES,
         }
-        measured = _validated(
-            _Measured, self._run("evaluate", payload, own / "evaluate", None, len(slices)).get("slices")
-        )
+        answer = self._run("evaluate", payload, own / "evaluate", None, len(slices))
+        measured = _validated(_Measured, answer.get("slices"))
         _require_all(measured, {(each.candidate_id, each.seed) for each in slices})
-        found = {(each.candidate_id, each.seed): each for each in measured}
-        return [each if each.failure else _concluded(each, found[each.candidate_id, each.seed]) for each in results]
+        return measured
 
     def _run(
         self,
@@ -307,7 +319,8 @@ def _distrusted(result: SliceResult) -> SliceResult:
 
 def _concluded(result: SliceResult, measured: _Measured) -> SliceResult:
     if measured.problem or measured.fitness is None:
-        failure = SliceFailure(kind="crash", message=measured.problem, env_steps=result.env_steps)
+        message = f"its policy could not be measured: {measured.problem}"
+        failure = SliceFailure(kind="crash", message=message, env_steps=result.env_steps)
         return result.model_copy(update={"failure": failure, "policy": None})
     rates = {"final_fitness": measured.fitness, "final_success_rate": measured.success_rate}
     return result.model_copy(update=rates)

@@ -78,6 +78,6 @@ def test_nothing_to_review_starts_no_probe():
 
 
 def test_one_look_tells_of_the_language_and_of_the_signature_at_once():
-    source = "import numpy\ndef compute_reward(velocity):\n    return {'x': velocity}\n"
+    source = "import os\ndef compute_reward(velocity):\n    return {'x': velocity}\n"
     verdict = Critic(Prober()).review([candidate("g00-k0", source)], card())["g00-k0"]
     assert {finding.gate for finding in verdict.rejections} == {"language", "signature"}

@@ -142,8 +142,8 @@ def test_the_constants_given_with_a_reward_are_those_that_are_probed():
 
 
 def test_a_reward_that_takes_too_long_is_stopped_and_told(monkeypatch):
-    monkeypatch.setattr(probe, "TIME_LIMIT_S", 0.3)
-    detector, finding = only("x = 2\nfor i in range(60):\n    x = x * x\nreturn {'h': height + x % 7}")
+    monkeypatch.setattr(probe, "TIME_LIMIT_S", 0.05)
+    detector, finding = only("x = height\nfor i in range(900):\n    x = x + torch.sin(torch.cos(x))\nreturn {'h': x}")
     assert (detector, finding.severity) == ("probe-timeout", "reject")
 
 

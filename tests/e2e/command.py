@@ -67,13 +67,10 @@ def workers_of(folder: RunFolder) -> list[int]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            environment = (process / "environ").read_bytes()
+            place, command = (process / "cwd").readlink(), (process / "cmdline").read_bytes()
         except OSError:
             continue
-        if (
-            b"rewardgen.sandbox.worker" in (process / "cmdline").read_bytes()
-            and str(folder.path.resolve()).encode() in environment
-        ):
+        if b"rewardgen.sandbox" in command and place.is_relative_to(folder.path.resolve()):
             found.append(int(process.name))
     return found
 

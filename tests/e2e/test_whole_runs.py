@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from rewardgen.records import Usage
+from rewardgen.messages import Usage
 from tests.e2e.command import POINT, SHORT, history, rewardgen, run_folder, start, table, wait_for_event, workers_of
 
 pytestmark = pytest.mark.slow
@@ -48,6 +48,7 @@ def test_run_folder_keeps_where_its_numbers_come_from(finished):
     folder = run_folder(finished[0])
     known = json.loads(folder.provenance.read_text())
     assert known["packages"]["mujoco"] and known["command"]
+    assert {layer["name"] for layer in known["sandbox"]["layers"]} >= {"limits", "landlock", "seccomp"}
     assert "task = " in folder.config.read_text()
     assert not folder.scratch.exists()
 

@@ -7,7 +7,7 @@ from rewardgen.llm.archive import ArchivedLLM, archived_usage, read_archive
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.llm.retry import RetryingLLM
-from rewardgen.records import Usage
+from rewardgen.messages import Usage
 from rewardgen.testing.scripted import ScriptedLLM
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request

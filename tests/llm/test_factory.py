@@ -6,7 +6,7 @@ import pytest
 from rewardgen.config import RunConfig
 from rewardgen.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError, UsageError
 from rewardgen.llm.factory import lasting_model, make_llm
-from rewardgen.records import Reply
+from rewardgen.messages import Reply
 from rewardgen.rundir import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request

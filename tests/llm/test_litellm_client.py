@@ -8,7 +8,7 @@ import pytest
 from rewardgen.errors import CredentialsError, ModelError
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.records import Usage
+from rewardgen.messages import Usage
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
 

@@ -5,7 +5,7 @@ from rewardgen.llm.archive import ArchivedLLM
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.llm.replay import ReplayLLM
 from rewardgen.llm.retry import RetryingLLM
-from rewardgen.records import Usage
+from rewardgen.messages import Usage
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.llm.requests import ask, ask_one, request
 

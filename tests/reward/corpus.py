@@ -2,6 +2,9 @@
 
 import torch
 
+from tests.reward.corpus_numpy import HONEST_NUMPY
+from tests.reward.corpus_torch import HONEST_TORCH
+
 INPUTS = (
     *("x_velocity", "height", "pitch", "joint_velocity", "position", "target", "orientation", "contact", "action"),
     *("prev_height", "prev_action", "prev_position"),
@@ -304,4 +307,6 @@ def compute_reward(height, contact, x_velocity):
     scale = torch.tensor(0.5, dtype=height.dtype, device=height.device)
     return {"step": step * base, "height": height * scale, "fast": (x_velocity > 1).type_as(height)}
 """,
+    **HONEST_TORCH,
+    **HONEST_NUMPY,
 }

@@ -1,7 +1,5 @@
 """Everything that a reward must not do is refused, by the detector for it, before anything runs."""
 
-import time
-
 import pytest
 
 from rewardgen.reward.language import check_language
@@ -28,45 +26,6 @@ def test_an_attack_is_never_compiled_into_a_working_program(name):
         import torch
 
         compile_reward(text)({"height": torch.ones(4)})
-
-
-@pytest.mark.parametrize(
-    "text",
-    {
-        "empty": "",
-        "blank": " \n\t\n",
-        "nul": "def compute_reward(height):\n    return {'h': height}\x00",
-        "ten megabytes": "x = 1\n" * 1_700_000,
-        "one long line": "x = " + "1+" * 4_000_000 + "1",
-        "a thousand brackets": "(" * 1000 + ")" * 1000,
-        "a thousand minus signs": "x = " + "-" * 5000 + "1",
-        "some hundred minus signs": f"def compute_reward(height):\n    return {{'h': {'-' * 300}height}}\n",
-        "a thousand nots": "x = " + "not " * 3000 + "1",
-        "long sum": "x = " + "+".join(["1"] * 5000),
-        "deep indentation": "".join(" " * i + "if True:\n" for i in range(200)),
-        "deep attributes": "x = a" + ".b" * 5000,
-        "deep calls": "x = f" + "()" * 5000,
-        "mixed tabs": "def compute_reward(height):\n\tx = 1\n        return {'h': height}\n",
-        "lone surrogate": "x = '\ud800'",
-        "unclosed string": "x = '''",
-        "half a function": "def compute_reward(height",
-        "prose": "Here is the reward you asked for.",
-        "many digits": "x = " + "9" * 10_000,
-        "form feed and bell": "\x07x = 1",
-        "return at top": "return 1",
-        "break outside": "break",
-        "parameter twice": "def compute_reward(height, height):\n    return {'h': height}",
-        "bad escape": "x = '\\N{NO SUCH NAME}'",
-        "binary": bytes(range(256)).decode("latin-1"),
-    }.items(),
-    ids=lambda item: item[0],
-)
-def test_malformed_text_is_refused_at_once_and_without_an_exception(text):
-    start = time.perf_counter()
-    findings = check_language(text[1])
-    assert time.perf_counter() - start < 2.0
-    assert findings
-    assert all(finding.severity == "reject" for finding in findings)
 
 
 def test_a_refusal_names_line_construct_and_remedy():

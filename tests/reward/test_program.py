@@ -1,11 +1,12 @@
 """What a compiled reward returns, and what it says when it goes wrong."""
 
 import math
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 import torch
 
+from rewardgen.reward.numpy_subset import numpy_names
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.reward.vocabulary import CHANGING_METHODS, FRESH_FUNCTIONS, METHODS, MODULE_NAMES
 
@@ -184,10 +185,13 @@ def test_a_program_reaches_only_the_functions_that_it_names():
 
 
 def test_every_name_of_the_language_exists():
+    subset = numpy_names(lambda: torch.device("cpu"))
+    numpy = SimpleNamespace(**subset, linalg=SimpleNamespace(norm=subset["linalg.norm"]))
     modules = {"torch": torch, "torch.nn.functional": torch.nn.functional, "torch.linalg": torch.linalg, "math": math}
+    modules |= {"numpy": numpy, "numpy.linalg": numpy.linalg}
     for module, names in MODULE_NAMES.items():
         assert [name for name in names if not hasattr(modules[module], name)] == []
-    offered = set(dir(torch.Tensor)) | set(dir(dict)) | set(dir(list))
+    offered = set(dir(torch.Tensor)) | set(dir(dict)) | set(dir(list)) | {"astype"}
     assert (METHODS | CHANGING_METHODS) - offered == set()
 
 
@@ -206,7 +210,7 @@ def test_no_method_of_the_language_changes_a_container():
     }
 
 
-UNARY = {name for name in FRESH_FUNCTIONS if name.split(".")[1] in dir(torch.Tensor)}
+UNARY = {name for name in FRESH_FUNCTIONS if name.startswith("torch.") and name.split(".")[1] in dir(torch.Tensor)}
 
 
 @pytest.mark.parametrize(
@@ -244,3 +248,20 @@ def test_pairs_and_lists_of_operands_are_new_memory_too():
     ]
     for result in results:
         assert result.untyped_storage().data_ptr() != value.untyped_storage().data_ptr()
+
+
+def test_components_of_other_types_are_converted_at_every_call():
+    program = compile_reward(
+        "def compute_reward(x):\n    return {'high': x > 0.2, 'count': (x > 0.2) * 1, 'x': 2.0 * x}\n"
+    )
+    for _ in range(3):
+        found = program({"x": torch.tensor([0.0, 1.0])})
+        assert {value.dtype for value in found.values()} == {torch.float32}
+        assert found["high"].tolist() == found["count"].tolist() == [0.0, 1.0]
+
+
+def test_a_total_without_components_is_refused_at_every_call():
+    program = compile_reward("def compute_reward(x):\n    return x, {}\n")
+    for _ in range(2):
+        with pytest.raises(RewardError, match="0 components"):
+            program({"x": torch.ones(2)})

@@ -1,50 +1,38 @@
 """A worker ends with an answer or with an error that says why, and never outlives its limits or its parent."""
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from rewardgen.errors import UsageError, WorkerError
-from rewardgen.sandbox.process import Limits, WorkerCancelled, resident_bytes, run_worker
-from rewardgen.sandbox.selftest import check_limits
+from rewardgen.errors import SandboxError, UsageError, WorkerError
+from rewardgen.sandbox import privileges, seccomp
+from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
+from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force
+from rewardgen.sandbox.syscalls import machine, number
+from rewardgen.sandbox.watch import resident_bytes
+from tests.sandbox.confined import in_child, no_seccomp
+from tests.sandbox.processes import FREE, dies, is_alive, misbehave, orchestrator
+from tests.training.builders import leaver
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prctl")
+needs_seccomp = pytest.mark.skipif(bool(no_seccomp()), reason=no_seccomp() or "-")
 PATIENT = Limits(wall_s=60.0)
-
-
-def misbehave(how, scratch, limits=PATIENT, **options):
-    return run_worker("selftest", {"do": how}, limits=limits, scratch=scratch, **options)
+MEMORY = 600 << 20
+"""Well above what a worker begins with."""
 
 
 def failure(how, scratch, **options):
     with pytest.raises(WorkerError) as caught:
         misbehave(how, scratch, **options)
     return caught.value
-
-
-def is_alive(pid):
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
-    return status != "Z"
-
-
-def dies(pid, within_s=5.0):
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        if not is_alive(pid):
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_the_environment_is_built_from_an_allow_list(tmp_path, monkeypatch):
@@ -76,14 +64,42 @@ def test_a_worker_that_hangs_is_ended_at_its_time_limit(tmp_path):
 
 
 def test_a_worker_that_takes_too_much_memory_is_ended(tmp_path):
-    error = failure("allocate", tmp_path, limits=Limits(wall_s=60.0, memory_bytes=200 << 20))
-    assert error.kind == "memory"
+    begun = []
+    error = failure("allocate", tmp_path, limits=Limits(wall_s=60.0, memory_bytes=MEMORY), on_message=begun.append)
+    assert error.kind == "memory" and begun
 
 
 @linux
 def test_memory_that_only_watching_sees_counts_too(tmp_path):
-    error = failure("share", tmp_path, limits=Limits(wall_s=60.0, memory_bytes=200 << 20))
-    assert error.kind == "memory" and "its limit is 200 MiB" in error.message
+    begun = []
+    error = failure("share", tmp_path, limits=FREE.model_copy(update={"memory_bytes": MEMORY}), on_message=begun.append)
+    assert error.kind == "memory" and "its limit is 600 MiB" in error.message and begun
+
+
+def test_a_worker_that_uses_up_its_cpu_time_is_ended_though_nobody_watches_the_clock(tmp_path):
+    error = failure("spin", tmp_path, limits=Limits(wall_s=60.0, cpu_s=1.0))
+    assert error.kind == "timeout" and "1 s of CPU time" in error.message
+
+
+@linux
+def test_a_worker_that_starts_many_threads_is_ended(tmp_path):
+    begun = []
+    error = failure("crowd", tmp_path, limits=Limits(wall_s=60.0, threads=64), on_message=begun.append)
+    assert "threads, its limit is 64" in error.message and dies(begun[0]["pid"])
+
+
+def test_a_worker_that_fills_its_folder_is_ended(tmp_path):
+    begun = []
+    limits = Limits(wall_s=60.0, folder_bytes=100 << 20)
+    error = failure("fill", tmp_path, limits=limits, on_message=begun.append)
+    assert "MiB, its limit is 100 MiB" in error.message and dies(begun[0]["pid"])
+
+
+def test_a_worker_that_makes_files_without_end_is_ended(tmp_path):
+    begun = []
+    limits = Limits(wall_s=60.0, folder_entries=500)
+    error = failure("litter", tmp_path, limits=limits, on_message=begun.append)
+    assert "more than 500 files" in error.message and dies(begun[0]["pid"])
 
 
 @linux
@@ -154,7 +170,7 @@ def test_the_workers_own_children_end_with_it(tmp_path):
         cancel.set()
 
     with pytest.raises(WorkerCancelled):
-        misbehave("spawn", tmp_path, on_message=note, cancel=cancel)
+        misbehave("spawn", tmp_path, limits=FREE, on_message=note, cancel=cancel)
     assert dies(seen[0])
 
 
@@ -169,18 +185,6 @@ def test_an_error_in_the_callers_own_code_leaves_no_worker_behind(tmp_path):
     with pytest.raises(RuntimeError, match="in the caller"):
         misbehave("hang", tmp_path, on_message=fail)
     assert dies(seen[0])
-
-
-def orchestrator(scratch):
-    """A process that runs a worker which hangs, and prints the worker's id."""
-    code = f"""
-        from pathlib import Path
-        from rewardgen.sandbox.process import Limits, run_worker
-        run_worker("selftest", {{"do": "hang"}}, limits=Limits(wall_s=60.0), scratch=Path({str(scratch)!r}),
-                   on_message=lambda message: print(message["pid"], flush=True))
-    """
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], start_new_session=True, **pipes)
 
 
 @linux
@@ -238,3 +242,68 @@ def test_the_limits_are_seen_to_hold_on_this_machine_and_leave_no_trace(tmp_path
     assert [check.name for check in checks] == ["time limit", "memory limit", "no API keys"]
     assert all(check.held for check in checks), checks
     assert dict(os.environ) == before
+
+
+def test_a_users_task_may_include_files_from_elsewhere(tmp_path):
+    (tmp_path / "robots").mkdir()
+    (tmp_path / "tasks").mkdir()
+    leaver(tmp_path / "tasks", "episode.terminated.float()")
+    (tmp_path / "tasks" / "point.xml").rename(tmp_path / "robots" / "point.xml")
+    text = '<mujoco><include file="../robots/point.xml"/></mujoco>'
+    (tmp_path / "tasks" / "point.xml").write_text(text)
+    task = {"task": str(tmp_path / "tasks" / "leaver.py"), "path": str(tmp_path / "run" / "bank.npz")}
+    (tmp_path / "run").mkdir()
+    assert run_worker("bank", task, limits=PATIENT, scratch=tmp_path / "scratch")["transitions"] > 0
+    assert (tmp_path / "run" / "bank.npz").exists()
+
+
+@linux
+def test_what_is_in_force_is_told_and_what_gets_through_is_seen(tmp_path):
+    report = layers_in_force(tmp_path)
+    found = escapes(tmp_path)
+    active = {each.name for each in report.layers if each.active}
+    assert {"limits", "privileges", "memory"} <= active
+    if report.missing:
+        pytest.skip(f"this host lacks {', '.join(each.name for each in report.missing)}: {found} get through")
+    assert found == ()
+
+
+@linux
+def test_without_the_sandbox_everything_gets_through(tmp_path, monkeypatch):
+    monkeypatch.setattr("rewardgen.sandbox.selftest.Limits", lambda **limits: Limits(**limits, sandbox="off"))
+    assert escapes(tmp_path) == ("read a file", "write a file", "open a connection", "start a process")
+
+
+# As in a container that forbids Landlock.
+
+
+def forbid_landlock():
+    refused = seccomp.refuse(errno.ENOSYS)
+    create = number("landlock_create_ruleset", machine())
+    program = [(0x20, 0, 0, 0), (0x15, 0, 1, create), (0x06, 0, 0, refused), (0x06, 0, 0, seccomp.ALLOW)]
+    privileges.gain_none()
+    seccomp.load([seccomp.Instruction(*each) for each in program])
+
+
+@needs_seccomp
+def test_without_landlock_workers_run_and_say_what_is_missing(tmp_path):
+    told = in_child(forbid_landlock, lambda: layers_in_force(tmp_path).in_words()).answer
+    assert "landlock: NOT in force: landlock_create_ruleset: Function not implemented" in told
+    assert told.count("NOT in force") == 1
+
+
+@needs_seccomp
+def test_without_landlock_no_worker_runs_if_the_sandbox_is_strict(tmp_path):
+    def ask():
+        try:
+            layers_in_force(tmp_path, Limits(wall_s=60.0, sandbox="strict"))
+        except SandboxError as error:
+            return [error.message, error.hint]
+
+    message, hint = in_child(forbid_landlock, ask).answer
+    assert "landlock" in message and "--sandbox auto" in hint
+
+
+@needs_seccomp
+def test_without_landlock_the_filter_still_keeps_network_and_processes_out(tmp_path):
+    assert in_child(forbid_landlock, lambda: escapes(tmp_path)).answer == ["read a file", "write a file"]

@@ -9,7 +9,8 @@ from rewardgen.errors import BudgetExhausted
 from rewardgen.events import EventLog
 from rewardgen.history import History
 from rewardgen.journal import Journal
-from rewardgen.records import Analysis, Candidate, Finding, Usage, Verdict
+from rewardgen.messages import Usage
+from rewardgen.records import Analysis, Candidate, Finding, Verdict
 from rewardgen.rundir import RunFolder
 from rewardgen.search import Parts, Search
 from tests.builders import card, failed_slice, slice_result

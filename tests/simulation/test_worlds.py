@@ -192,3 +192,24 @@ def test_nothing_is_logged_to_the_working_folder(tmp_path, monkeypatch):
     worlds.place(worlds.view.qpos.clone(), torch.full((2, 6), 1e11, dtype=torch.float64))
     worlds.step(torch.zeros(2, 3))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("task", ["hopper", "ant"])
+def test_worlds_at_rest_stay_as_they_are_and_the_others_notice_nothing(task):
+    resting, plain = Worlds(load_task(task), [8], 4), Worlds(load_task(task), [8], 4)
+    asleep = torch.tensor([True, False, False, True])
+    generator = torch.Generator().manual_seed(0)
+    for worlds in (resting, plain):
+        worlds.reset()
+    for number in range(60):
+        if number == 5:
+            resting.rest(asleep)
+            kept = resting.view.qpos[asleep].clone()
+        action = 2 * torch.rand(4, plain.action_size, generator=generator) - 1
+        one, other = resting.step(action), plain.step(action)
+        assert torch.equal(one.observation[~asleep], other.observation[~asleep])
+        if number >= 5:
+            assert not (one.terminated | one.truncated)[asleep].any()
+    assert torch.equal(resting.view.qpos[asleep], kept)
+    resting.reset()
+    assert not torch.equal(resting.step(action).observation[asleep], one.observation[asleep])

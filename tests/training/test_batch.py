@@ -1,9 +1,11 @@
+import pytest
 import torch
 
 from rewardgen.records import TrainSettings
 from rewardgen.task import load_task
-from rewardgen.training.batch import SliceBatch, evaluation_updates
+from rewardgen.training.batch import SliceBatch, evaluation_updates, unobservable
 from rewardgen.training.policy_file import load_policy
+from rewardgen.training.rollout import Rollout
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
 NEVER = "def compute_reward(pole_upright):\n    return {'x': torch.log(pole_upright - 2.0)}\n"
@@ -31,9 +33,21 @@ def test_first_updates_of_a_slice_are_the_same_alone_and_among_others(tmp_path):
     assert not torch.allclose(alone, weights(tmp_path / "among", "a-s3.npz"), atol=1e-3)
 
 
-def test_a_failing_slice_leaves_the_others_exactly_as_they_were(tmp_path):
-    sound, _ = train(job(tmp_path / "sound", {"a": UPRIGHT, "b": UPRIGHT}))
-    mixed, _ = train(job(tmp_path / "mixed", {"a": UPRIGHT, "b": NAN_WHEN_FAST}))
+WRONG_ONCE_UP = {
+    "non-finite": "torch.log(0.8 - pole_upright)",
+    "shape": "pole_upright[pole_upright < 0.8]",
+    "exception": "pole_upright.reshape((pole_upright < 0.8).sum())",
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_ONCE_UP)
+def test_a_failing_slice_leaves_the_others_exactly_as_they_were(tmp_path, kind):
+    wrong = f"def compute_reward(pole_upright):\n    return {{'up': pole_upright, 'x': {WRONG_ONCE_UP[kind]}}}\n"
+    longer = TINY.model_copy(update={"env_steps": 16384})
+    sound, _ = train(job(tmp_path / "sound", {"a": UPRIGHT, "b": UPRIGHT}, settings=longer))
+    mixed, _ = train(job(tmp_path / "mixed", {"a": UPRIGHT, "b": wrong}, settings=longer))
+    failure = mixed["b", 0].failure
+    assert failure and failure.kind == kind and failure.env_steps > 512  # not in the first rollout
     assert sound["a", 0].curve == mixed["a", 0].curve
     assert sound["a", 0].components == mixed["a", 0].components
     assert torch.equal(weights(tmp_path / "sound", "a-s0.npz"), weights(tmp_path / "mixed", "a-s0.npz"))
@@ -90,3 +104,14 @@ def test_evaluations_are_spread_evenly_and_end_with_the_training():
 def test_the_default_settings_fit_together():
     settings = TrainSettings()
     assert settings.num_worlds * settings.rollout_steps % settings.minibatches == 0
+
+
+def test_a_slice_whose_observation_is_not_finite_is_found():
+    sound = torch.zeros(4, 3, 2, 5)
+    broken = sound.clone()
+    broken[2, 1, 0, 4] = torch.inf
+    flags = torch.zeros(4, 3, 2, dtype=torch.bool)
+    others = {"action": sound, "mean": sound, "terminated": flags, "done": flags, "inputs": {}}
+    assert unobservable(Rollout(observation=sound, final_observation=sound, **others)) == []
+    assert unobservable(Rollout(observation=broken, final_observation=sound, **others)) == [1]
+    assert unobservable(Rollout(observation=sound, final_observation=broken, **others)) == [1]

@@ -1,21 +1,29 @@
 import torch
 
-from rewardgen.training.evaluation import EvaluationWorlds
+from rewardgen.simulation.episodes import record_episodes
+from rewardgen.simulation.worlds import Worlds
 from tests.training.builders import leaver
 
 
-def second_start(task, seeds, steps):
-    """What the first seed's worlds begin a second evaluation with, after one of so many steps."""
-    worlds = EvaluationWorlds(task, seeds, 2)
-    worlds.reset()
-    for _ in range(steps):
-        worlds.step(torch.zeros(worlds.num_worlds, 1))
-    return worlds.reset()[:2]
+def starts(task, seeds):
+    """What the first seed's worlds begin three evaluations with."""
+    worlds = Worlds(task, seeds, 2)
+    began = []
+
+    def still(observation):
+        began.append(observation[:2].clone())
+        return torch.zeros(worlds.num_worlds, 1)
+
+    first_calls = []
+    for _ in range(3):
+        first_calls.append(len(began))
+        record_episodes(worlds, still)
+    return torch.stack([began[call] for call in first_calls])
 
 
 def test_evaluations_begin_the_same_alone_and_among_slices_that_live_longer(tmp_path):
     task = leaver(tmp_path, "episode.last(episode['x'])")
-    alone, among = second_start(task, [1], 40), second_start(task, [1, 2], 200)
+    alone, among = starts(task, [1]), starts(task, [1, 2, 3])
     assert torch.equal(alone, among)
-    assert not torch.equal(alone, second_start(task, [2], 40))
-    assert not torch.equal(alone, EvaluationWorlds(task, [1], 2).reset())
+    assert not torch.equal(alone, starts(task, [2]))
+    assert not torch.equal(alone[0], alone[1]) and not torch.equal(alone[1], alone[2])

@@ -9,7 +9,6 @@ from rewardgen.task import load_task
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.jobs import evaluate_job, train_job
 from rewardgen.training.policy_file import load_policy, stack_policies
-from rewardgen.training.rollout import SpreadWorlds
 from tests.training.builders import TINY, UPRIGHT, job, leaver
 
 
@@ -84,8 +83,8 @@ def test_an_unknown_task_is_an_error_for_the_user(tmp_path):
 
 
 def test_training_episodes_begin_out_of_step():
-    worlds = SpreadWorlds(load_task("cartpole"), [0, 1], 10)
-    worlds.reset()
+    worlds = Worlds(load_task("cartpole"), [0, 1], 10)
+    worlds.reset(staggered=True)
     ends = []
     for number in range(60):
         step = worlds.step(torch.zeros(20, 1))
@@ -96,23 +95,35 @@ def test_training_episodes_begin_out_of_step():
 
 def trained_policy(folder, task):
     train_job(leaver_job(folder, task, [0]).model_dump(mode="json"), silent)
-    return stack_policies([load_policy(folder / "a-s0.npz")])
+    return load_policy(folder / "a-s0.npz")
 
 
 def test_evaluation_measures_one_whole_episode_per_world(tmp_path):
     task = leaver(tmp_path, "episode.lengths.float()")
-    found = evaluate(task, Worlds(task, [0], 8), trained_policy(tmp_path, task))
-    left = [ending == "left" for ending in found.endings]
+    found = evaluate(Worlds(task, [0], 8), stack_policies([trained_policy(tmp_path, task)]))
+    episode = found.recording.episode
+    left = [ending == "left" for ending in found.recording.endings]
     assert any(left) and not all(left)
-    assert left == found.success.tolist() == (found.fitness < 40).tolist() == found.episode.terminated.tolist()
+    assert left == found.success.tolist() == (found.fitness < 40).tolist() == episode.terminated.tolist()
     # An episode that ended is followed by another in the same world: what counts is the first.
-    last = found.episode.last(found.episode["x"]).abs()
-    assert ((last > 0.2) == torch.tensor(left)).all()
+    assert ((episode.last(episode["x"]).abs() > 0.2) == torch.tensor(left)).all()
+
+
+def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_path):
+    task = leaver(tmp_path, "episode.lengths.float()")
+    policy = trained_policy(tmp_path, task)
+    seeds = [0, 1]
+    whole = evaluate(Worlds(task, seeds, 8), stack_policies([policy, policy]))
+    first_place = float(whole.recording.episode["x"][0, 3])
+    picky = f"torch.where(episode['x'][0] == {first_place!r}, torch.nan, 1.0) * episode.lengths.float()"
+    found = evaluate(Worlds(leaver(tmp_path, picky), seeds, 8), stack_policies([policy, policy]))
+    assert found.problems == {0: "`fitness` is not finite"}
+    assert found.fitness[:8].isnan().all() and torch.equal(found.fitness[8:], whole.fitness[8:])
 
 
 @pytest.mark.parametrize("body", ["episode.lengths[0]", "episode.lengths / 0.0", "episode['y']"])
-def test_a_broken_fitness_is_an_error_of_the_task(tmp_path, body):
+def test_a_broken_fitness_is_the_problem_of_every_slice(tmp_path, body):
     policy = trained_policy(tmp_path, leaver(tmp_path, "episode.lengths.float()"))
     task = leaver(tmp_path, body)
-    with pytest.raises(TaskError):
-        evaluate(task, Worlds(task, [0], 8), policy)
+    found = evaluate(Worlds(task, [0, 1], 8), stack_policies([policy, policy]))
+    assert found.problems.keys() == {0, 1} and all("fitness" in each for each in found.problems.values())

@@ -25,24 +25,38 @@ def single_network(parameters, network, index):
 def test_stacked_networks_equal_single_networks():
     networks = stacked([3, 4, 5])
     observation = torch.randn(3, 7, 5)
-    parameters = networks.parameters()
+    parameters = networks.parameters
     for index in range(3):
         policy, value = (single_network(parameters, name, index) for name in ("policy", "value"))
         torch.testing.assert_close(networks.policy(observation)[index], policy(observation[index]))
         torch.testing.assert_close(networks.value(observation)[index], value(observation[index])[:, 0])
 
 
-def test_gradient_of_a_slice_is_that_of_its_own_network():
+def test_gradient_of_a_slice_is_that_of_its_own_networks():
+    networks = stacked([3, 4])
+    for rows in (7, 4):  # another number of rows needs other buffers
+        observation, mean_weight, value_weight = torch.randn(2, rows, 5), torch.randn(2, rows, 2), torch.randn(2, rows)
+        networks.forward(observation)
+        gradient = networks.backward(mean_weight, torch.full((2, 1, 2), 0.5), value_weight)
+        for index in range(2):
+            policy, value = (single_network(networks.parameters, name, index) for name in ("policy", "value"))
+            loss = (policy(observation[index]) * mean_weight[index]).sum()
+            loss = loss + (value(observation[index])[:, 0] * value_weight[index]).sum()
+            loss.backward()
+            parts = [part for network in (policy, value) for part in flat_gradients(network)]
+            torch.testing.assert_close(gradient[index], torch.cat([*parts, torch.full((2,), 0.5)]))
+
+
+def flat_gradients(network):
+    """In the order and layout of the stacked parameters: weight (in, out), bias, layer by layer."""
+    return [(each.grad.T if each.dim() == 2 else each.grad).flatten() for each in network.parameters()]
+
+
+def test_forward_for_learning_equals_the_forward_for_acting():
     networks = stacked([3, 4])
     observation = torch.randn(2, 7, 5)
-    single = single_network(networks.parameters(), "value", 1)
-    (gradient,) = torch.autograd.grad(networks.value(observation).square().sum(), networks.flat)
-    single(observation[1]).square().sum().backward()
-    weight, bias = (parameter.grad for parameter in list(single.parameters())[:2])
-    assert weight is not None and bias is not None
-    expected = torch.cat([weight.T.flatten(), bias])
-    offset = sum(value[0].numel() for name, value in networks.parameters().items() if name.startswith("policy"))
-    torch.testing.assert_close(gradient[1, offset : offset + len(expected)], expected)
+    mean, value = networks.forward(observation)
+    assert torch.equal(mean, networks.policy(observation)) and torch.equal(value, networks.value(observation))
 
 
 def test_initial_parameters_of_a_slice_do_not_depend_on_its_neighbours():
@@ -52,7 +66,7 @@ def test_initial_parameters_of_a_slice_do_not_depend_on_its_neighbours():
 
 def test_untrained_policy_has_the_wanted_spread_and_stays_near_zero():
     networks = stacked([0])
-    assert torch.allclose(networks.parameters()["log_std"].exp(), torch.tensor(0.5))
+    assert torch.allclose(networks.parameters["log_std"].exp(), torch.tensor(0.5))
     assert networks.policy(torch.randn(1, 100, 5)).abs().max() < 0.1
 
 
@@ -64,3 +78,12 @@ def test_densities_agree_with_torch_distributions():
     torch.testing.assert_close(log_probability(action, mean, log_std), first.log_prob(action).sum(-1))
     expected = torch.distributions.kl_divergence(first, second).sum(-1).mean(-1)
     torch.testing.assert_close(kl_divergence(mean, log_std, other, other_log_std), expected)
+
+
+def test_value_network_and_spread_have_learning_rates_of_their_own():
+    networks = stacked([0])
+    rates = networks.rates(value=3.0, log_std=0.3)
+    values = sum(part.numel() for name, part in networks.parameters.items() if name.startswith("value"))
+    assert int((rates == 3.0).sum()) == values
+    assert torch.equal(rates[-2:], torch.full((2,), 0.3))  # log_std stands last
+    assert int((rates == 1.0).sum()) == len(rates) - values - 2

@@ -8,11 +8,11 @@ from rewardgen.errors import TaskError
 from rewardgen.records import RewardSpec, SliceSpec
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.training.trainer import ProcessTrainer, split
-from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT
+from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, leaver
 
 HANG = """
 def compute_reward(pole_upright):
-    wide = torch.ones(3000, 3000)
+    wide = torch.ones(1000, 1000)
     for _ in range(900):
         wide = (wide @ wide).clamp(0.0, 1.0)
     return {"upright": pole_upright}
@@ -82,6 +82,22 @@ def test_a_worker_that_is_killed_is_a_result(tmp_path):
     )
     (result,) = results
     assert result.failure and result.failure.kind in ("memory", "crash") and result.failure.message
+
+
+def test_a_crash_while_measuring_costs_no_training(tmp_path):
+    # Four policies of 16 episodes end the process; those of one slice do not, and neither does training.
+    leaver(tmp_path, "__import__('os')._exit(3) if len(episode.lengths) > 40 else episode.lengths.float()")
+    still = "def compute_reward(x):\n    return {'still': -x.abs()}\n"
+    heard = train(tmp_path, {"a": still, "b": still}, task=str(tmp_path / "leaver.py"))
+    assert all(result.failure is None and result.final_fitness for result in heard.results.values())
+    assert len(heard.progress) == 4  # two slices, two evaluations: none was trained twice
+
+
+def test_a_policy_that_cannot_be_measured_fails_and_says_so(tmp_path):
+    leaver(tmp_path, "__import__('os')._exit(3) if len(episode.lengths) > 31 else episode.lengths.float()")
+    still = "def compute_reward(x):\n    return {'still': -x.abs()}\n"
+    failure = train(tmp_path, {"a": still}, task=str(tmp_path / "leaver.py")).results["a", 0].failure
+    assert failure and failure.kind == "crash" and "could not be measured" in failure.message
 
 
 def test_a_task_that_cannot_be_simulated_is_an_error_for_the_user(tmp_path):

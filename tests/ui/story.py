@@ -8,7 +8,8 @@ from rewardgen.config import RunConfig
 from rewardgen.events import Event
 from rewardgen.finals import summarise
 from rewardgen.history import History
-from rewardgen.records import Analysis, Candidate, Finding, SliceFailure, SliceResult, TrainSettings, Usage, Verdict
+from rewardgen.messages import Usage
+from rewardgen.records import Analysis, Candidate, Finding, SliceFailure, SliceResult, TrainSettings, Verdict
 from tests.builders import card
 
 RUN_ID = "20261120-191500-hopper-3f2a"

@@ -1,0 +1,158 @@
+"""Whatever text or file is given for a reward: a clear rejection at once, or a reward."""
+
+import gzip
+import time
+
+import pytest
+import torch
+
+from rewardgen.errors import UsageError
+from rewardgen.reward.language import check_language
+from rewardgen.reward.program import RewardError, compile_reward
+from rewardgen.reward.signature import check_signature
+from rewardgen.session import check_rewards
+
+SOUND = "def compute_reward(height):\n    return {'h': height}\n"
+
+MALFORMED = {
+    # Not a program.
+    "empty": "",
+    "blank": " \n\t\n",
+    "comment only": "# a reward",
+    "docstring only": '"""A reward."""',
+    "prose": "Here is the reward you asked for.",
+    "markdown": f"```python\n{SOUND}```",
+    "json": '{"reward": "height", "weight": 1.0}',
+    "another language": "double compute_reward(double height) { return height; }",
+    "python 2": "def compute_reward(height):\n    print height\n    return {'h': height}\n",
+    "diff": "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n",
+    "notebook magic": f"%matplotlib inline\n{SOUND}",
+    "prompt signs": ">>> def compute_reward(height):\n...     return {'h': height}\n",
+    "binary": bytes(range(256)).decode("latin-1"),
+    "compressed": gzip.compress(SOUND.encode()).decode("latin-1"),
+    # Characters.
+    "nul": SOUND + "\x00",
+    "nul within": "def compute_\x00reward(height):\n    return {'h': height}\n",
+    "form feed and bell": "\x07x = 1",
+    "escape sequence": f"# \x1b[2J\n{SOUND}",
+    "lone surrogate": "x = '\ud800'",
+    "reading direction": f"# \u202e{SOUND}",
+    "typographic quotes": "def compute_reward(height):\n    return {\u2018h\u2019: height}\n",
+    "wide colon": "def compute_reward(height)\uff1a\n    return {'h': height}\n",
+    "two marks of byte order": "\ufeff\ufeff" + SOUND,
+    "mark of byte order within": SOUND.replace("return", "\ufeffreturn"),
+    "utf-16 read as latin-1": SOUND.encode("utf-16").decode("latin-1"),
+    "bad escape": "x = '\\N{NO SUCH NAME}'",
+    "carriage returns in a string": "x = 'a\rb'",
+    # Broken.
+    "half a function": "def compute_reward(height",
+    "no body": "def compute_reward(height):\n",
+    "unclosed string": "x = '''",
+    "mixed tabs": "def compute_reward(height):\n\tx = 1\n        return {'h': height}\n",
+    "return at top": "return 1",
+    "break outside": "break",
+    "parameter twice": "def compute_reward(height, height):\n    return {'h': height}",
+    "future that is none": f"from __future__ import braces\n{SOUND}",
+    "assigning to a call": "def compute_reward(height):\n    height.sum() = 1\n    return {'h': height}\n",
+    # Too large or too deep.
+    "ten megabytes": "x = 1\n" * 1_700_000,
+    "ten megabytes of one string": f"x = '{'a' * 10_000_000}'\n{SOUND}",
+    "ten megabytes of blanks": " " * 10_000_000,
+    "one long line": "x = " + "1+" * 4_000_000 + "1",
+    "a thousand brackets": "(" * 1000 + ")" * 1000,
+    "a thousand lists": f"x = {'[' * 1000}{']' * 1000}\n{SOUND}",
+    "a thousand dicts": "x = " + "{1:" * 1000 + "1" + "}" * 1000,
+    "a thousand minus signs": "x = " + "-" * 5000 + "1",
+    "some hundred minus signs": f"def compute_reward(height):\n    return {{'h': {'-' * 300}height}}\n",
+    "a thousand nots": "x = " + "not " * 3000 + "1",
+    "a thousand lambdas": "x = " + "lambda: " * 1000 + "1",
+    "a thousand conditions": "x = " + "1 if 1 else " * 1000 + "1",
+    "a thousand powers": "x = " + "2 ** " * 1000 + "2",
+    "a thousand nested f-strings": "x = " + "f'{" * 1000 + "1" + "}'" * 1000,
+    "a thousand nested functions": "".join(" " * i + f"def f{i}():\n" for i in range(1000)),
+    "long sum": "x = " + "+".join(["1"] * 5000),
+    "deep indentation": "".join(" " * i + "if True:\n" for i in range(200)),
+    "deep attributes": "x = a" + ".b" * 5000,
+    "deep calls": "x = f" + "()" * 5000,
+    "many digits": "x = " + "9" * 10_000,
+    "many parameters": f"def compute_reward({', '.join(f'p{i}' for i in range(5000))}):\n    return {{'h': p0}}\n",
+    "many lines": "\n" * 30_000 + SOUND,
+    # Not one plain function of that name.
+    "no function": "height = 1.0\n",
+    "another name": SOUND.replace("compute_reward", "reward"),
+    "two functions": SOUND * 2,
+    "function and lambda": SOUND + "compute_reward = lambda height: {'h': height}\n",
+    "lambda only": "compute_reward = lambda height: {'h': height}\n",
+    "method": "class Task:\n    def compute_reward(self, height):\n        return {'h': height}\n",
+    "inner function": "def make():\n    def compute_reward(height):\n        return {'h': height}\n",
+    "generator": "def compute_reward(height):\n    yield {'h': height}\n",
+    "async": "async def compute_reward(height):\n    return {'h': height}\n",
+    "async generator": "async def compute_reward(height):\n    yield {'h': height}\n",
+    "no inputs": "def compute_reward():\n    return {'h': 1.0}\n",
+    "any inputs": "def compute_reward(*inputs):\n    return {'h': inputs[0]}\n",
+    "deleted": SOUND + "del compute_reward\n",
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_text_is_rejected_at_once_and_without_an_exception(name):
+    start = time.perf_counter()
+    findings = (*check_language(MALFORMED[name]), *check_signature(MALFORMED[name], ["height"]))
+    assert time.perf_counter() - start < 2.0
+    assert findings
+    assert all(finding.severity == "reject" and finding.message and finding.hint for finding in findings)
+    assert all(len(finding.message) < 400 for finding in findings)
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_text_is_never_compiled(name):
+    with pytest.raises(RewardError) as caught:
+        compile_reward(MALFORMED[name])
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    {
+        "windows": SOUND.replace("\n", "\r\n"),
+        "old mac": SOUND.replace("\n", "\r"),
+        "tabs": SOUND.replace("    ", "\t"),
+        "mark of byte order": "\ufeff" + SOUND,
+        "no last newline": SOUND.strip(),
+        "blank lines around": f"\n\n\n{SOUND}\n\n\n",
+        "trailing blanks": SOUND.replace("\n", "   \n"),
+        "coding line": f"# -*- coding: latin-1 -*-\n{SOUND}",
+        "form feed between": f"\f{SOUND}",
+        "other letters in comments": f"# \u00e9\u00df\u4e2d\u6587 \U0001f916\n{SOUND}",
+        "letters of other scripts": SOUND.replace("{'h': height}", "{'h': \u03b1}").replace(
+            "    return", "    \u03b1 = height\n    return"
+        ),
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_what_is_harmless_is_a_reward(text):
+    assert check_language(text[1]) == ()
+    assert compile_reward(text[1])({"height": torch.ones(3)})["h"].tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize(
+    "content",
+    {
+        "utf-16": SOUND.encode("utf-16"),
+        "utf-32": SOUND.encode("utf-32"),
+        "latin-1": f"# \u00e9\n{SOUND}".encode("latin-1"),
+        "shift-jis": f"# \u4e2d\n{SOUND}".encode("shift-jis"),
+        "compressed": gzip.compress(SOUND.encode()),
+        "binary": bytes(range(256)) * 40_000,
+        "cut in a letter": SOUND.encode() + "\u00e9".encode()[:1],
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_a_file_that_is_not_utf_8_is_rejected_by_name_at_once(content, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_bytes(content[1])
+    start = time.perf_counter()
+    with pytest.raises(UsageError, match=r"mine\.py is not UTF-8") as caught:
+        check_rewards("hopper", [path])
+    assert time.perf_counter() - start < 2.0
+    assert caught.value.hint
