@@ -1,5 +1,6 @@
 """What hostile code tries once it can run any Python, with ctypes: each attempt, and how its effect is seen."""
 
+import _thread
 import ctypes
 import fcntl
 import mmap
@@ -394,14 +395,20 @@ def code_for_terminal():
 
 
 def start_threads(count):
-    """How many of these threads could be started at once."""
-    enough = threading.Event()
+    """How many of these threads could be started at once.
+
+    `Thread.start` would wait for ever for a thread that found no memory for its first call, and with all memory in use
+    the number could not be told: so these threads are started without waiting, and some memory is kept back.
+    """
+    kept = bytearray(32 << 20)
+    enough = threading.Lock()
+    enough.acquire()
     started = 0
     try:
         for _ in range(count):
-            threading.Thread(target=enough.wait, daemon=True).start()
+            _thread.start_new_thread(enough.acquire, (True, 60))
             started += 1
     except (RuntimeError, MemoryError):
         pass
-    enough.set()
+    del kept
     return started
