@@ -15,6 +15,10 @@ Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossov
 
 Severity = Literal["reject", "warn"]
 
+Gate = Literal["parse", "language", "signature", "static", "probe", "duplicate", "preference", "model"]
+"""The critic's gates in order of cost: the text, the text's meaning, a run on recorded transitions, comparison with
+earlier candidates, the ranking of recorded episodes, and a language model's reading."""
+
 FailureKind = Literal["exception", "non-finite", "shape", "diverged", "timeout", "crash", "memory", "cut"]
 
 
@@ -289,7 +293,7 @@ class Candidate(Frozen):
 class Finding(Frozen):
     """What one detector of the critic saw."""
 
-    gate: Literal["parse", "language", "signature", "probe", "duplicate"]
+    gate: Gate
     detector: str
     """Stable name, such as `unknown-input` or `dead-component`."""
     severity: Severity
@@ -297,6 +301,8 @@ class Finding(Frozen):
     hint: str = ""
     line: int | None = None
     component: str | None = None
+    evidence: dict[str, float] = {}
+    """The measured values that the message rests on, by name; finite."""
 
 
 class Verdict(Frozen):
