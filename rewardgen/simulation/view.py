@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -50,6 +51,16 @@ class SimView:
         self.control_step_s = simulator.control_step_s
         self.qpos0 = torch.from_numpy(simulator.model.qpos0.copy())
         self._found: dict[tuple[str, str], int] = {}
+
+    def of_worlds(self, ids: Tensor) -> SimView:
+        """Some of the worlds only, as they are now.
+
+        Args:
+            ids: Which worlds, (n,) int64.
+        """
+        part = copy.copy(self)
+        part._simulator = _Part(self._simulator, ids)
+        return part
 
     @property
     def qpos(self) -> Tensor:
@@ -132,6 +143,27 @@ class SimView:
                 raise TaskError(f"the model has no {kind} `{name}`", did_you_mean(name, filter(None, names)))
             self._found[kind, name] = names.index(name)
         return self._found[kind, name]
+
+
+class _Part:
+    """Some worlds of a simulator.
+
+    Args:
+        simulator: The simulator of all worlds.
+        ids: Which of them, (n,) int64.
+    """
+
+    def __init__(self, simulator: Simulator, ids: Tensor) -> None:
+        self._simulator = simulator
+        self._ids = ids
+        self.model = simulator.model
+        self.control_step_s = simulator.control_step_s
+
+    def field(self, name: str) -> Tensor:
+        return self._simulator.field(name)[self._ids]
+
+    def before(self, name: str) -> Tensor:
+        return self._simulator.before(name)[self._ids]
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -109,7 +109,7 @@ class Worlds:
             if staggered:
                 index = torch.from_numpy(self._index.astype(np.int64))
                 self._episode_step = index * self.task.episode_steps // (int(index.max()) + 1)
-            return self._observe()
+            return self._observe(self.view)
 
     def rest(self, which: Tensor) -> None:
         """Simulate some worlds no longer, until the next `reset`; they stay as they are, and no episode ends in them.
@@ -134,7 +134,7 @@ class Worlds:
         self._episode_step[:] = 0
         self._some_first = True
         with task_faults(self.task):
-            return self._observe()
+            return self._observe(self.view)
 
     def step(self, action: Tensor) -> Step:
         """Apply an action for one control step; worlds whose episode ends begin the next one, those at rest do nothing.
@@ -160,8 +160,9 @@ class Worlds:
         ended = terminated | truncated
         observation = final_observation
         if bool(ended.any()):
-            self._begin(ended.nonzero()[:, 0].numpy())
-            observation = torch.where(ended[:, None], self._observe(), final_observation)
+            ids = ended.nonzero()[:, 0]
+            self._begin(ids.numpy())
+            observation = final_observation.index_copy(0, ids, self._observe(self.view.of_worlds(ids)))
         return Step(observation, final_observation, inputs, terminated, truncated, causes, episode_step)
 
     def _inputs(self, variables: dict[str, Tensor], action: Tensor) -> dict[str, Tensor]:
@@ -187,8 +188,8 @@ class Worlds:
         self._episode_step[torch.from_numpy(ids)] = 0
         self._some_first = True
 
-    def _observe(self) -> Tensor:
-        return self.task.observe(self.view, self.task.variables(self.view)).float()
+    def _observe(self, view: SimView) -> Tensor:
+        return self.task.observe(view, self.task.variables(view)).float()
 
     def _rehearse(self) -> tuple[int, tuple[str, ...]]:
         """Go through a reset once, check what the task returns, forget it; observation size and termination causes."""

@@ -213,3 +213,15 @@ def test_worlds_at_rest_stay_as_they_are_and_the_others_notice_nothing(task):
     assert torch.equal(resting.view.qpos[asleep], kept)
     resting.reset()
     assert not torch.equal(resting.step(action).observation[asleep], one.observation[asleep])
+
+
+@pytest.mark.parametrize("task", ["hopper", "humanoid"])
+def test_a_view_of_some_worlds_shows_what_the_whole_view_shows_of_them(task):
+    worlds = Worlds(load_task(task), [0], 6)
+    worlds.reset()
+    for _ in range(5):
+        worlds.step(torch.full((6, worlds.action_size), 0.3))
+    ids = torch.tensor([4, 1])
+    part = worlds.task.variables(worlds.view.of_worlds(ids))
+    whole = worlds.task.variables(worlds.view)
+    assert all(torch.equal(part[name], value[ids]) for name, value in whole.items())
