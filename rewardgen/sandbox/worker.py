@@ -30,13 +30,14 @@ JOBS = {
     "bank": "rewardgen.simulation.bank:bank_job",
     "baselines": "rewardgen.simulation.card:baselines_job",
     "probe": "rewardgen.training.probe:probe_job",
+    "price": "rewardgen.training.pricing:price_job",
     "train": "rewardgen.training.jobs:train_job",
     "evaluate": "rewardgen.training.jobs:evaluate_job",
     "selftest": "rewardgen.sandbox.selftest:selftest_job",
 }
 """Everything that a worker can be asked to do."""
 
-_READS = {"evaluate": "folder", "probe": "bank"}
+_READS = {"evaluate": "folder", "probe": "bank", "price": "folder"}
 """What in a job's payload names a file or folder that it reads, besides the task."""
 _WRITES = {"bank": "path"}
 """What in a job's payload names a file that it writes outside its own folder; only of jobs without generated code."""

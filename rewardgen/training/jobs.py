@@ -9,22 +9,29 @@ from typing import Any, NamedTuple
 import torch
 
 from rewardgen.errors import RunFolderError
-from rewardgen.records import SliceSpec, TrainJob
+from rewardgen.files import write_atomic
+from rewardgen.records import KeptEpisode, SliceSpec, TrainJob
 from rewardgen.simulation.worlds import Worlds
 from rewardgen.task import Task, load_task
 from rewardgen.training.batch import Report, SliceBatch
-from rewardgen.training.evaluation import evaluate
-from rewardgen.training.names import policy_names
+from rewardgen.training.evaluation import Evaluation, evaluate
+from rewardgen.training.kept_episodes import choose_episodes, pack_episodes
+from rewardgen.training.names import episodes_name, policy_names
 from rewardgen.training.networks import Sizes
 from rewardgen.training.policy_file import SavedPolicy, load_policy, stack_policies
 from rewardgen.training.seeding import derive_seed
 
 
+_KEPT = 3
+"""Episodes of a slice's final policy that are kept."""
+
+
 class _Rates(NamedTuple):
-    """Means over the episodes of one policy."""
+    """Means over the episodes of one policy, and those of its episodes that were kept."""
 
     fitness: float
     success: float
+    kept: list[KeptEpisode]
 
 
 def train_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
@@ -51,11 +58,12 @@ def evaluate_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
     Args:
         payload: `task`, `folder` with the policy files, `slices`, `hidden` as the policies were trained with, `seed`,
-            and `episodes` per policy.
+            `episodes` per policy, and optionally the folder `keep` for files of episodes.
         report: Not used.
 
     Returns:
-        `slices`: candidate_id, seed, and fitness and success_rate or, if a policy file cannot be used, `problem`.
+        `slices`: candidate_id, seed, and fitness, success_rate and `kept` episodes of the final policy or, if a policy
+        file cannot be used, `problem`.
     """
     torch.set_num_threads(1)
     task = load_task(payload["task"])
@@ -66,7 +74,7 @@ def evaluate_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     policies = [(each, policy) for each, found in zip(slices, loaded, strict=True) for policy in _sound(found)]
     measured: dict[SliceSpec, list[_Rates | str]] = {}
     if policies:
-        rates = _measure(task, policies, payload["seed"], payload["episodes"])
+        rates = _measure(task, policies, payload["seed"], payload["episodes"], payload.get("keep"))
         for (owner, _), rate in zip(policies, rates, strict=True):
             measured.setdefault(owner, []).append(rate)
     return {"slices": [_answer(each, found, measured) for each, found in zip(slices, loaded, strict=True)]}
@@ -85,13 +93,36 @@ def _sound(found: list[SavedPolicy] | RunFolderError) -> list[SavedPolicy]:
     return [] if isinstance(found, RunFolderError) else found
 
 
-def _measure(task: Task, policies: list[tuple[SliceSpec, SavedPolicy]], seed: int, episodes: int) -> list[_Rates | str]:
+def _measure(
+    task: Task, policies: list[tuple[SliceSpec, SavedPolicy]], seed: int, episodes: int, keep: str | None
+) -> list[_Rates | str]:
     """What every policy reached, or why it cannot be measured."""
     seeds = [derive_seed(seed, f"final evaluation {owner.seed}") for owner, _ in policies]
     found = evaluate(Worlds(task, seeds, episodes), stack_policies([policy for _, policy in policies]))
-    fitness, success = (each.double().view(-1, episodes).mean(1).tolist() for each in (found.fitness, found.success))
-    rates = [_Rates(*each) for each in zip(fitness, success, strict=True)]
-    return [found.problems.get(index, rate) for index, rate in enumerate(rates)]
+    rates: list[_Rates | str] = []
+    kept_for: set[SliceSpec] = set()  # the first policy of a slice is its final one
+    for index, (owner, _) in enumerate(policies):
+        part = slice(index * episodes, (index + 1) * episodes)
+        if index in found.problems:
+            rates.append(found.problems[index])
+            continue
+        wanted = keep is not None and owner not in kept_for
+        kept = _keep(found, part, Path(keep or "", episodes_name(owner))) if wanted else []
+        kept_for.add(owner)
+        rates.append(_Rates(float(found.fitness[part].mean()), float(found.success[part].double().mean()), kept))
+    return rates
+
+
+def _keep(found: Evaluation, part: slice, path: Path) -> list[KeptEpisode]:
+    """Keep some of the episodes of a policy, in a file."""
+    fitness, success = found.fitness[part], found.success[part]
+    episode = found.recording.episode.of_worlds(part)
+    chosen = choose_episodes(fitness, _KEPT)
+    write_atomic(path, pack_episodes(episode, chosen))
+    return [
+        KeptEpisode(fitness=float(fitness[each]), success=bool(success[each]), steps=int(episode.lengths[each]))
+        for each in chosen
+    ]
 
 
 def _answer(
@@ -102,5 +133,6 @@ def _answer(
     rates = [each for each in measured[spec] if isinstance(each, _Rates)]
     if len(rates) < len(found):
         return {**spec.model_dump(), "problem": next(each for each in measured[spec] if isinstance(each, str))}
-    fitness, success_rate = (sum(values) / len(values) for values in zip(*rates, strict=True))
-    return {**spec.model_dump(), "fitness": fitness, "success_rate": success_rate}
+    fitness, success_rate = (sum(values) / len(rates) for values in list(zip(*rates, strict=True))[:2])
+    kept = [each.model_dump() for each in rates[0].kept]
+    return {**spec.model_dump(), "fitness": fitness, "success_rate": success_rate, "kept": kept}

@@ -1,0 +1,137 @@
+"""Trajectory preference: a reward must rank recorded episodes as the task's fitness does, or it is not trained.
+
+After CARD's trajectory preference evaluation (Sun et al. 2024, "A Large Language Model-Driven Reward Code Design
+Framework via Dynamic Feedback", section 4.3), with pairs clearly apart in fitness where success is rare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from rewardgen.records import Finding
+
+RIGHT_SHARE = 0.8
+"""Share of the pairs that must rank right."""
+_CLEARLY = 0.3
+"""Of the range of fitness over all episodes: how far apart two episodes must be to count."""
+_FEWEST_PAIRS = 10
+_SAME = 1e-6
+"""Returns that differ by less, relative to their size, rank neither way; such a pair is half right."""
+
+
+class RecordedEpisode(NamedTuple):
+    """One recorded episode, as the orchestrator knows it.
+
+    Attributes:
+        name: What to call it, such as `g00-k1 seed 0`.
+        fitness: The task's own number.
+        success: The task's own yes or no.
+        steps: Control steps.
+    """
+
+    name: str
+    fitness: float
+    success: bool
+    steps: int
+
+
+class _Pair(NamedTuple):
+    better: int
+    worse: int
+
+
+def ordered_pairs(episodes: Sequence[RecordedEpisode]) -> list[tuple[int, int]]:
+    """Pairs of episodes, better before worse, that any sound reward should rank like that.
+
+    A success stands against a failure if its fitness is also higher. Other pairs count if they are clearly apart.
+
+    Args:
+        episodes: All episodes.
+
+    Returns:
+        Indices (better, worse); empty if there are too few to judge by.
+    """
+    values = [each.fitness for each in episodes]
+    apart = _CLEARLY * (max(values) - min(values)) if values else 0.0
+    found = []
+    for first, second in combinations(range(len(episodes)), 2):
+        better, worse = (first, second) if values[first] > values[second] else (second, first)
+        gap = values[better] - values[worse]
+        decided = episodes[better].success and not episodes[worse].success
+        contradicts = episodes[worse].success and not episodes[better].success
+        if gap > 0 and not contradicts and (decided or gap >= apart):
+            found.append((better, worse))
+    return found if len(found) >= _FEWEST_PAIRS else []
+
+
+def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[RecordedEpisode]) -> tuple[Finding, ...]:
+    """Compare a reward's ranking of episodes with that by fitness.
+
+    Args:
+        sums: Component name to its sum over each episode.
+        episodes: The episodes.
+
+    Returns:
+        A rejection if returns rank less than `RIGHT_SHARE` of the pairs right; a warning if only rewards per step do.
+    """
+    pairs = ordered_pairs(episodes)
+    if not pairs:
+        return ()
+    totals = [sum(values) for values in zip(*sums.values(), strict=True)]
+    per_step = [total / each.steps for total, each in zip(totals, episodes, strict=True)]
+    in_total, by_step = _right_share(totals, pairs), _right_share(per_step, pairs)
+    if min(in_total, by_step) >= RIGHT_SHARE:
+        return ()
+    ranked, share, what = (
+        (totals, in_total, "return") if in_total < RIGHT_SHARE else (per_step, by_step, "reward per step")
+    )
+    better, worse = max(pairs, key=lambda pair: ranked[pair[1]] - ranked[pair[0]])
+    message = (
+        f"its {what} ranks {100 * share:.0f} % of {len(pairs)} pairs of recorded episodes as fitness does, "
+        f"{100 * RIGHT_SHARE:.0f} % are needed; the worst: {_described(better, episodes, sums)} is ranked below "
+        f"{_described(worse, episodes, sums)}"
+    )
+    hint = "find the component that pays the worse episode more, and bound, gate or reweight it"
+    evidence = {
+        "pairs": float(len(pairs)),
+        "right_in_total": in_total,
+        "right_per_step": by_step,
+        "better_return": totals[better],
+        "worse_return": totals[worse],
+    }
+    rejected = in_total < RIGHT_SHARE
+    return (
+        Finding(
+            gate="preference",
+            detector="ranks-against-fitness" if rejected else "ranks-against-fitness-per-step",
+            severity="reject" if rejected else "warn",
+            message=message,
+            hint=hint,
+            component=_culprit(sums, better, worse),
+            evidence=evidence,
+        ),
+    )
+
+
+def _right_share(values: Sequence[float], pairs: Sequence[tuple[int, int]]) -> float:
+    return sum(_rightness(values[better], values[worse]) for better, worse in pairs) / len(pairs)
+
+
+def _rightness(better: float, worse: float) -> float:
+    if abs(better - worse) <= _SAME * max(abs(better), abs(worse)):
+        return 0.5
+    return float(better > worse)
+
+
+def _culprit(sums: Mapping[str, Sequence[float]], better: int, worse: int) -> str:
+    """The component that favours the worse episode most."""
+    return max(sums, key=lambda name: sums[name][worse] - sums[name][better])
+
+
+def _described(index: int, episodes: Sequence[RecordedEpisode], sums: Mapping[str, Sequence[float]]) -> str:
+    each = episodes[index]
+    parts = ", ".join(f"{name} {values[index]:.4g}" for name, values in sums.items())
+    outcome = "success" if each.success else "no success"
+    return f"the episode of {each.name} (fitness {each.fitness:.3g}, {outcome}, {each.steps} steps; {parts})"

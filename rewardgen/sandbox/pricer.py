@@ -1,0 +1,66 @@
+"""Trying rewards on recorded episodes in a worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rewardgen.errors import WorkerError
+from rewardgen.records import RewardSpec
+from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
+
+_START_S = 30.0
+_EACH_S = 10.0
+
+Sums = dict[str, list[float]]
+"""Component name to its sum over each episode."""
+
+
+class SandboxedPricer:
+    """Runs the `price` job on the files of episodes that a run has kept.
+
+    Args:
+        folder: Where the files are.
+        limits: Upper limits of a worker; time is tightened to what pricing takes.
+        scratch: The workers' folder.
+    """
+
+    def __init__(self, folder: Path, limits: Limits, scratch: Path) -> None:
+        self._folder = folder.resolve()
+        self._limits = limits
+        self._scratch = scratch
+
+    def price(self, rewards: Sequence[RewardSpec], files: Sequence[str]) -> dict[str, Sums]:
+        """What each component of each reward sums up to over each episode.
+
+        Args:
+            rewards: Rewards that passed the probe.
+            files: Names of files of episodes.
+
+        Returns:
+            Sums by candidate id. A reward that fails on the episodes, or ends its process, is left out: training will
+            tell more about it than a comparison could.
+
+        Raises:
+            WorkerCancelled: The run is being stopped.
+            RewardgenError: A file of episodes cannot be read.
+        """
+        try:
+            return self._run(rewards, files)
+        except WorkerCancelled:
+            raise
+        except WorkerError:
+            if len(rewards) == 1:
+                return {}
+        return {id: sums for reward in rewards for id, sums in self.price([reward], files).items()}
+
+    def _run(self, rewards: Sequence[RewardSpec], files: Sequence[str]) -> dict[str, Sums]:
+        payload = {
+            "folder": str(self._folder),
+            "files": list(files),
+            "rewards": [reward.model_dump(mode="json") for reward in rewards],
+        }
+        wall_s = min(self._limits.wall_s, _START_S + _EACH_S * len(rewards))
+        limits = self._limits.model_copy(update={"wall_s": wall_s})
+        answer = run_worker("price", payload, limits=limits, scratch=self._scratch / "price")
+        return {reward.candidate_id: sums for reward in rewards if (sums := answer["sums"].get(reward.candidate_id))}
