@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from rewardgen.critic.reasoning import Facts
 from rewardgen.records import Finding
 from rewardgen.reward.parsing import parse_source
+from rewardgen.reward.signature import ENTRY
 
 _EXPONENTIALS = ("exp", "exp2", "expm1")
 
@@ -19,17 +20,21 @@ def find_suspicions(source: str) -> tuple[Finding, ...]:
     """Warnings about a reward's text.
 
     Args:
-        source: A reward that passed the gates `language` and `signature`.
+        source: Any text; there is nothing to say of one that defines no reward.
 
     Returns:
         Warnings in the order of their lines.
     """
     tree = parse_source(source)
-    if isinstance(tree, Finding):
+    if isinstance(tree, Finding) or not _defines_reward(tree):
         return ()
     facts = Facts(tree)
     found = [finding for detector in _DETECTORS for finding in detector(facts)]
     return tuple(sorted(found, key=lambda finding: finding.line or 0))
+
+
+def _defines_reward(tree: ast.Module) -> bool:
+    return any(isinstance(node, ast.FunctionDef) and node.name == ENTRY for node in tree.body)
 
 
 def _unused_parameters(facts: Facts) -> Iterator[Finding]:

@@ -1,5 +1,7 @@
 """The gates stand in order of cost, and a candidate meets a later one only after the earlier ones."""
 
+import pytest
+
 from rewardgen.critic.gates import Critic
 from rewardgen.records import Candidate, Finding
 from tests.builders import card
@@ -63,6 +65,22 @@ def test_suspicions_are_kept_with_an_accepted_candidate():
     verdict = Critic(Prober()).review([candidate("a", source)], card())["a"]
     assert verdict.accepted
     assert [finding.detector for finding in verdict.findings] == ["unused-input"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def reward(position):\n    return {'p': position}\n",
+        "class Reward:\n    def compute_reward(self, position):\n        return {'p': position}\n",
+        "async def compute_reward(position):\n    return {'p': position}\n",
+        "compute_reward = lambda position: {'p': position}\n",
+        "x = 1\n",
+    ],
+)
+def test_code_without_the_function_at_its_top_level_is_rejected_and_told_so(source):
+    verdict = Critic(Prober()).review([candidate("a", source), candidate("b")], card())
+    assert "missing-entry" in [finding.detector for finding in verdict["a"].rejections]
+    assert verdict["b"].accepted
 
 
 def test_previous_values_and_the_action_are_inputs():
