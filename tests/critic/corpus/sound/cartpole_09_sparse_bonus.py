@@ -4,8 +4,8 @@ import math
 
 import torch
 
-UPRIGHT_LIMIT = math.radians(25.0)
-CENTRE_LIMIT = 1.0
+UPRIGHT_LIMIT = math.radians(18.0)
+CENTRE_LIMIT = 0.7
 
 
 def compute_reward(cart_position, pole_angle, pole_velocity, *, bonus: float = 1.0, dense: float = 0.5):
