@@ -61,5 +61,8 @@ class RunConfig(Frozen):
     """Training processes; the number of CPU cores if not given."""
     sandbox: SandboxMode = "auto"
     """`strict` refuses to run unless every layer of the sandbox holds, `auto` uses those that there are, `off` none."""
+    isolate: bool = False
+    """Each candidate trains in a process of its own, all its seeds together. Otherwise several share one, which is
+    faster, and only the reward language keeps them from changing each other's results."""
     slice_timeout_s: float = Field(default=3600.0, gt=0)
     """Time limit for training one candidate with one seed [s]; a process that trains several has all of theirs."""

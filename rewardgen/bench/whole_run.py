@@ -27,8 +27,8 @@ _MEASURING, _REVIEWING, _TRAINING = ("card", "baselines", "bank"), ("probe",), (
 
 _NOTES = (
     "Outside: no worker trains or evaluates. The built-in designer makes no model calls, and counts as outside.",
-    "A training counts from its first update to its last evaluation, as its worker measured it. For the final"
-    " evaluation, a worker's start is taken to last as long as the shortest start of a training.",
+    "A training counts from its first update to its last evaluation, and the final evaluation from reading the policies"
+    " to their fitness, as their workers measured it.",
     "Idle cores: from the first to the last training or evaluation of a generation, or of the finals.",
 )
 
@@ -106,21 +106,13 @@ class _Run(NamedTuple):
 
     def busy(self) -> list[list[Span]]:
         """When workers trained or evaluated, in each phase; without their start."""
-        trainings = [_trained(job) for jobs in self.phases for job in jobs if job.name == "train"]
-        asked = [job.span for jobs in self.phases for job in jobs if job.name == "train"]
-        start = min((one.length - other.length for one, other in zip(asked, trainings, strict=True)), default=0.0)
-        return [[_working(job, start) for job in jobs if job.name in _TRAINING] for jobs in self.phases]
+        return [[_working(job) for job in jobs if job.name in _TRAINING] for jobs in self.phases]
 
 
-def _working(job: _Job, start: float) -> Span:
-    if job.name == "train":
-        return _trained(job)
-    return Span(min(job.span.began + start, job.span.ended), job.span.ended)
-
-
-def _trained(job: _Job) -> Span:
-    """When a worker trained: each slice has its part of the time."""
-    seconds = sum(float(each["wall_s"]) for each in job.answer["slices"])
+def _working(job: _Job) -> Span:
+    """When a worker trained, of which each slice has its part, or evaluated."""
+    parts = job.answer["slices"] if job.name == "train" else [job.answer]
+    seconds = sum(float(each["wall_s"]) for each in parts)
     return Span(max(job.span.began, job.span.ended - seconds), job.span.ended)
 
 

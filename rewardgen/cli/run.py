@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from rewardgen import session
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.config import RunConfig
-from rewardgen.errors import RewardgenError
+from rewardgen.errors import RewardgenError, UsageError
 from rewardgen.history import History
 from rewardgen.journal import Listener
 from rewardgen.rundir import DEFAULT_RUNS_DIR, find_run
@@ -21,6 +22,10 @@ from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.screen import Screen
 from rewardgen.ui.tables import closing_table
+
+_UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
+
+Yes = Annotated[bool, Parameter(negative="", help="Do not ask before a run with `--sandbox off`.", show_default=False)]
 
 
 class Options(RunConfig):
@@ -34,11 +39,14 @@ def run(
     /,
     *,
     options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008
+    yes: Yes = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
     """Search for a reward."""
     config = RunConfig.model_validate(options.model_dump() | {"task": task})
+    if config.sandbox == "off" and not yes:
+        _confirm()
     return _watch(lambda listener: session.start(config, runs_dir, listener), runs_dir, json)
 
 
@@ -52,6 +60,19 @@ def resume(
     """Go on with an interrupted run."""
     folder = find_run(ref, runs_dir)
     return _watch(lambda listener: session.resume(folder, listener), home_of(folder, runs_dir), json)
+
+
+def _confirm() -> None:
+    """Ask on a terminal; without one nobody can be asked, and only `--yes` will do."""
+    console = messages()
+    if not (sys.stdin.isatty() and console.is_terminal):
+        raise UsageError(_UNCONFINED, "add `--yes` if that is what you want, or leave out `--sandbox off`")
+    try:
+        answer = console.input(f"{_UNCONFINED}\ngo on? [y/N] ")
+    except EOFError:
+        answer = ""
+    if answer.strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was started", "leave out `--sandbox off`, or answer `y`")
 
 
 class _Memory:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from rewardgen.errors import WorkerError
 from rewardgen.sandbox import landlock, privileges
+from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.environment import worker_environment
 from rewardgen.sandbox.forkserver import WORD
 
@@ -241,4 +242,4 @@ def last_lines(said: bytes) -> str:
         said: Some of it.
     """
     lines = said.decode(errors="replace").strip().splitlines()[-_TAIL_LINES:]
-    return "".join(f"\n  {line[:200]}" for line in lines)
+    return "".join(f"\n  {clean(line, 200)}" for line in lines)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from rewardgen.errors import WorkerError
+from pydantic import ValidationError
+
+from rewardgen.errors import RewardgenError, WorkerError
 from rewardgen.records import Finding, RewardSpec
+from rewardgen.sandbox.answers import clean
+from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 
 _START_S = 30.0
 _EACH_S = 15.0
 _MEMORY_BYTES = 2 << 30
 """Recorded transitions take a few MiB; a reward that needs gigabytes of temporaries cannot be trained with."""
+_MOST_FINDINGS, _NAME_CHARS = 100, 60
 
 
 class SandboxedProber:
@@ -40,25 +46,26 @@ class SandboxedProber:
 
         Raises:
             WorkerCancelled: The run is being stopped.
-            RewardgenError: The bank cannot be read.
+            RewardgenError: The bank cannot be read. That a worker with rewards says so is not enough.
         """
         try:
             return self._run(rewards)
         except WorkerCancelled:
             raise
-        except WorkerError as error:
+        except RewardgenError as error:
+            if not rewards:
+                raise
+            if not isinstance(error, WorkerError):
+                self._run([])
             if len(rewards) == 1:
                 return {rewards[0].candidate_id: (_fatal(error),)}
         return {id: findings for reward in rewards for id, findings in self.probe([reward]).items()}
 
     def _run(self, rewards: Sequence[RewardSpec]) -> dict[str, tuple[Finding, ...]]:
         payload = {"bank": str(self._bank), "rewards": [reward.model_dump(mode="json") for reward in rewards]}
-        result = run_worker("probe", payload, limits=self._tightened(len(rewards)), scratch=self._scratch / "probe")
-        found = result["findings"]
-        return {
-            reward.candidate_id: tuple(Finding.model_validate(each) for each in found[reward.candidate_id])
-            for reward in rewards
-        }
+        folder = self._scratch / "probe"
+        discard(folder)
+        return _findings(rewards, run_worker("probe", payload, limits=self._tightened(len(rewards)), scratch=folder))
 
     def _tightened(self, rewards: int) -> Limits:
         wall_s = min(self._limits.wall_s, _START_S + _EACH_S * rewards)
@@ -66,16 +73,34 @@ class SandboxedProber:
         return self._limits.model_copy(update={"wall_s": wall_s, "memory_bytes": memory_bytes})
 
 
-def _fatal(error: WorkerError) -> Finding:
+def _findings(rewards: Sequence[RewardSpec], answer: dict[str, Any]) -> dict[str, tuple[Finding, ...]]:
+    """What a worker answered of each reward. It ran them, so this may be anything."""
+    try:
+        told = {each.candidate_id: answer["findings"][each.candidate_id][:_MOST_FINDINGS] for each in rewards}
+        return {id: tuple(_legible(Finding.model_validate(each)) for each in found) for id, found in told.items()}
+    except (KeyError, TypeError, ValidationError, RewardgenError) as error:
+        raise WorkerError("the probe worker answered with malformed findings") from error
+
+
+def _legible(finding: Finding) -> Finding:
+    texts = {"detector": finding.detector, "message": finding.message, "hint": finding.hint}
+    if finding.component is not None:
+        texts["component"] = finding.component
+    evidence = {clean(name, _NAME_CHARS): value for name, value in finding.evidence.items()}
+    return finding.model_copy(update={**{name: clean(text) for name, text in texts.items()}, "evidence": evidence})
+
+
+def _fatal(error: RewardgenError) -> Finding:
     hints = {
         "timeout": "compute over the whole batch, without large loops",
         "memory": "keep every tensor at the size of the batch, (N,) or (N, k)",
         "crash": "use plain elementwise torch functions",
     }
+    kind = error.kind if isinstance(error, WorkerError) else "crash"
     return Finding(
         gate="probe",
-        detector=f"probe-{error.kind}",
+        detector=f"probe-{kind}",
         severity="reject",
         message=f"the reward ends its process: {error.message.splitlines()[0]}",
-        hint=hints[error.kind],
+        hint=hints[kind],
     )

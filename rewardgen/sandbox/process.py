@@ -17,12 +17,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from rewardgen import errors
-from rewardgen.errors import RewardgenError, WorkerError
+from rewardgen.errors import WorkerError
+from rewardgen.sandbox.answers import clean, raised
 from rewardgen.sandbox.environment import worker_environment
+from rewardgen.sandbox.folders import folder_use
 from rewardgen.sandbox.launcher import Child, exit_in_words, last_lines, launch
 from rewardgen.sandbox.limits import Limits
-from rewardgen.sandbox.watch import folder_use, resident_bytes, threads
+from rewardgen.sandbox.watch import resident_bytes, threads
 
 __all__ = ["Limits", "WorkerCancelled", "run_worker"]
 
@@ -68,7 +69,8 @@ def run_worker(
     Raises:
         WorkerError: It crashed, ran past a limit, or answered out of contract.
         WorkerCancelled: `cancel` was set.
-        RewardgenError: What the job itself raised, of the same class.
+        RewardgenError: What the job itself raised for the user, of the same class. A job that ran generated code may
+            have been made to say so: see `rewardgen.sandbox.answers`.
     """
     scratch.mkdir(parents=True, exist_ok=True)
 
@@ -174,7 +176,7 @@ class _Worker:
             if kind == "result":
                 return value
             if kind == "error":
-                raise self._error(value)
+                raise raised(self._job, value, self._log.name)
             if on_message is not None:
                 on_message(value)
         return None
@@ -185,7 +187,7 @@ class _Worker:
         except (ValueError, AttributeError, RecursionError):
             raise self._failed("answered with something that is not one JSON object", "crash") from None
         if kind not in ("message", "result", "error") or not isinstance(value, dict):
-            raise self._failed(f"answered with `{str(kind)[:40]}`", "crash")
+            raise self._failed(f"answered with `{clean(kind, 40)}`", "crash")
         return kind, value
 
     def _check(self) -> None:
@@ -204,7 +206,7 @@ class _Worker:
         limits = self._limits
         use = folder_use(self._folder, limits.folder_entries)
         if use.entries > limits.folder_entries:
-            raise self._failed(f"made more than {limits.folder_entries} files in its folder", "crash")
+            raise self._failed(f"made more than {limits.folder_entries} files in its folder, or hid some", "crash")
         if use.size > limits.folder_bytes:
             size, most = use.size >> 20, limits.folder_bytes >> 20
             raise self._failed(f"filled its folder with {size} MiB, its limit is {most} MiB", "crash")
@@ -235,16 +237,6 @@ class _Worker:
     def _failed(self, what: str, kind: Literal["timeout", "memory", "crash"]) -> WorkerError:
         said = last_lines(self._tail) if kind == "crash" else ""
         return WorkerError(f"the {self._job} worker {what}{said}", f"what it printed is in {self._log.name}", kind)
-
-    def _error(self, value: dict[str, Any]) -> RewardgenError:
-        message, hint = str(value.get("message", "")), str(value.get("hint") or "")
-        found = getattr(errors, str(value.get("type")), None)
-        if not (isinstance(found, type) and issubclass(found, RewardgenError)) or found is WorkerError:
-            kind = value.get("kind")
-            told = f"the {self._job} worker failed: {message}"
-            log = hint or f"what it printed is in {self._log.name}"
-            return WorkerError(told, log, kind if kind in ("timeout", "memory") else "crash")
-        return found(message, hint)
 
 
 def peak_bytes(job: str) -> int:

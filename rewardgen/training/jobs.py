@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,6 @@ from rewardgen.training.names import episodes_name, policy_names
 from rewardgen.training.networks import Sizes
 from rewardgen.training.policy_file import SavedPolicy, load_policy, stack_policies
 from rewardgen.training.seeding import derive_seed
-
 
 _KEPT = 3
 """Episodes of a slice's final policy that are kept."""
@@ -63,8 +63,9 @@ def evaluate_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
     Returns:
         `slices`: candidate_id, seed, and fitness, success_rate and `kept` episodes of the final policy or, if a policy
-        file cannot be used, `problem`.
+        file cannot be used, `problem`. `wall_s`: how long all of it took [s].
     """
+    began = time.perf_counter()
     torch.set_num_threads(1)
     task = load_task(payload["task"])
     world = Worlds(task, [0], 1)
@@ -77,7 +78,8 @@ def evaluate_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         rates = _measure(task, policies, payload["seed"], payload["episodes"], payload.get("keep"))
         for (owner, _), rate in zip(policies, rates, strict=True):
             measured.setdefault(owner, []).append(rate)
-    return {"slices": [_answer(each, found, measured) for each, found in zip(slices, loaded, strict=True)]}
+    answers = [_answer(each, found, measured) for each, found in zip(slices, loaded, strict=True)]
+    return {"slices": answers, "wall_s": time.perf_counter() - began}
 
 
 def _load(folder: Path, spec: SliceSpec, sizes: Sizes) -> list[SavedPolicy] | RunFolderError:

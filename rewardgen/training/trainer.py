@@ -7,51 +7,31 @@ never loads generated code, on the policy files that the first one left.
 from __future__ import annotations
 
 import queue
-import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
-from rewardgen.errors import RewardgenError, WorkerError
+from rewardgen.errors import RewardgenError, RunFolderError, WorkerError
 from rewardgen.files import write_atomic
 from rewardgen.records import RewardSpec, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
+from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
-from rewardgen.schema import Frozen
-from rewardgen.training.names import policy_names
+from rewardgen.training.intake import Intake, Measured, Progress, Words, measurements, take_policies
+from rewardgen.training.names import episodes_name
 
 EPISODES = 16
 """Episodes for the fitness of one policy; a slice has two, its last and the one an evaluation phase before."""
 _EVALUATION_SEED = 0
 _POLL_S = 0.02
+_POLICY_BYTES = 64 << 20
+_ROOM_BYTES = 8 << 20
+"""More than a training leaves: a disk on which this can be written is not full."""
 
-Record = TypeVar("Record", bound=Frozen)
 OnProgress = Callable[[dict[str, Any]], None]
 OnSlice = Callable[[SliceResult], None]
-
-
-class Progress(Frozen):
-    """What a training worker reports of a slice at an evaluation phase."""
-
-    candidate_id: str
-    seed: int
-    env_steps: int
-    fitness: float
-    success_rate: float
-
-
-class _Measured(Frozen):
-    """What a clean worker reports of a slice."""
-
-    candidate_id: str
-    seed: int
-    fitness: float | None = None
-    success_rate: float | None = None
-    problem: str = ""
 
 
 class _Batch(NamedTuple):
@@ -77,16 +57,24 @@ class ProcessTrainer:
         workers: Processes at a time.
         scratch: Folder for the workers' own folders.
         limits: Limits of each worker; its wall-clock time is that of one slice, so a batch has as many times more.
+        isolate: Whether each candidate trains in a process of its own, with all its seeds.
+        words: Names of the task; without them, an episode's digest may hold any that look like names.
     """
 
     def __init__(
-        self, task_reference: str, settings: TrainSettings, workers: int, scratch: Path, limits: Limits
+        self,
+        task_reference: str,
+        settings: TrainSettings,
+        workers: int,
+        scratch: Path,
+        limits: Limits,
+        *,
+        isolate: bool = False,
+        words: Words | None = None,
     ) -> None:
-        self._task = task_reference
-        self._settings = settings
         self._workers = workers
-        self._scratch = scratch
-        self._limits = limits
+        self._isolate = isolate
+        self._job = _Job(task_reference, settings, scratch, limits, words)
 
     def train(
         self,
@@ -100,8 +88,8 @@ class ProcessTrainer:
     ) -> None:
         """Train all slices; returns when every one was handed to `on_slice`. A failed slice is a result too.
 
-        A worker that crashes, hangs or takes too much memory takes its whole batch down. Then each candidate of the
-        batch is trained again in a process of its own, and only the one that does it again has failed.
+        A worker that crashes, hangs, passes a limit or answers out of contract takes its whole batch down. Then each
+        candidate of the batch is trained again in a process of its own, and only the one that does it again has failed.
 
         Args:
             rewards: The programs.
@@ -113,13 +101,14 @@ class ProcessTrainer:
 
         Raises:
             WorkerCancelled: `cancel` was set.
-            RewardgenError: The task cannot be simulated, or a file cannot be written.
+            RewardgenError: The task cannot be simulated, or a file cannot be written. That a training says so is not
+                enough: it must be seen without generated code.
         """
-        work = _Work(self._task, self._settings, self._scratch, self._limits)
+        work = _Work(self._job)
         by_id = {reward.candidate_id: reward for reward in rewards}
         with ThreadPoolExecutor(self._workers, thread_name_prefix="train") as pool:
             try:
-                pending = {pool.submit(work.run, _batch(part, by_id)) for part in split(slices, self._workers)}
+                pending = {pool.submit(work.run, _batch(part, by_id)) for part in self._split(slices)}
                 while pending:
                     if cancel is not None and cancel.is_set():
                         work.stop.set()
@@ -130,6 +119,17 @@ class ProcessTrainer:
                 work.stop.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+    def _split(self, slices: Sequence[SliceSpec]) -> list[list[SliceSpec]]:
+        return list(by_candidate(slices).values()) if self._isolate else split(slices, self._workers)
+
+
+def by_candidate(slices: Sequence[SliceSpec]) -> dict[str, list[SliceSpec]]:
+    """The slices of each candidate."""
+    groups: dict[str, list[SliceSpec]] = {}
+    for each in slices:
+        groups.setdefault(each.candidate_id, []).append(each)
+    return groups
 
 
 def split(slices: Sequence[SliceSpec], workers: int) -> list[list[SliceSpec]]:
@@ -143,9 +143,7 @@ def split(slices: Sequence[SliceSpec], workers: int) -> list[list[SliceSpec]]:
         The slices of each process that gets any.
     """
     share = -(-len(slices) // workers)
-    groups: dict[str, list[SliceSpec]] = {}
-    for each in slices:
-        groups.setdefault(each.candidate_id, []).append(each)
+    groups = by_candidate(slices)
     parts: list[list[SliceSpec]] = [[] for _ in range(workers)]
     for group in sorted(groups.values(), key=len, reverse=True):
         min(parts, key=len).extend(group)
@@ -169,10 +167,10 @@ def _follow_up(pending: set[Future[list[_Batch]]], pool: ThreadPoolExecutor, wor
 
 
 class _Finished(NamedTuple):
-    """A slice's result, and its final policy as a file's content."""
+    """A slice's result, and the files that go with it: name to content."""
 
     result: SliceResult
-    policy: bytes
+    files: dict[str, bytes]
 
 
 def _hand_over(
@@ -190,21 +188,28 @@ def _hand_over(
             if isinstance(item, Progress):
                 on_progress(item.model_dump())
                 continue
-            if item.result.policy:
-                write_atomic(folder / item.result.policy, item.policy)
+            for name, content in item.files.items():
+                write_atomic(folder / name, content)
             on_slice(item.result)
     except queue.Empty:
         return
 
 
+class _Job(NamedTuple):
+    """What all batches of a trainer have in common."""
+
+    task: str
+    settings: TrainSettings
+    scratch: Path
+    limits: Limits
+    words: Words | None
+
+
 class _Work:
     """What the threads share: how to run a batch, the news for the caller, and the word to stop."""
 
-    def __init__(self, task: str, settings: TrainSettings, scratch: Path, limits: Limits) -> None:
-        self._task = task
-        self._settings = settings
-        self._scratch = scratch
-        self._limits = limits
+    def __init__(self, job: _Job) -> None:
+        self._job = job
         self.news: queue.Queue[Progress | _Finished] = queue.Queue()
         self.stop = threading.Event()
 
@@ -214,53 +219,67 @@ class _Work:
         Returns:
             What has to be done again, each candidate by itself; nothing if all is announced.
         """
-        self._scratch.mkdir(parents=True, exist_ok=True)
-        own = Path(tempfile.mkdtemp(prefix="train-", dir=self._scratch))
+        self._job.scratch.mkdir(parents=True, exist_ok=True)
+        own = Path(tempfile.mkdtemp(prefix="train-", dir=self._job.scratch))
         try:
             trained = self._train(batch, own / "train")
         except WorkerCancelled:
             raise
-        except WorkerError as error:
-            # Its folder stays: the message names the log in it.
-            return self._blame(batch, error)
-        results = self._measure(trained, own)
-        for result in results:
-            content = (own / "train" / result.policy).read_bytes() if result.policy else b""
-            self.news.put(_Finished(result, content))
-        shutil.rmtree(own, ignore_errors=True)
+        except RewardgenError as error:
+            return self._blame(batch, error, own)
+        for result in self._measure(trained, own):
+            self.news.put(_Finished(result, _files(result, own)))
+        discard(own)
         return []
 
-    def _blame(self, batch: _Batch, error: WorkerError) -> list[_Batch]:
+    def _blame(self, batch: _Batch, error: RewardgenError, own: Path) -> list[_Batch]:
+        if not isinstance(error, WorkerError):
+            self._confirm(error, own)
         if len(batch.rewards) > 1:
+            discard(own)
             return batch.by_candidate()
-        failure = SliceFailure(kind=error.kind, message=error.message)
+        # Of what it left only the log is of use, and it may be a lot.
+        discard(own / "train", log="worker.log")
+        kind = error.kind if isinstance(error, WorkerError) else "crash"
+        failure = SliceFailure(kind=kind, message=error.message)
         for each in batch.slices:
-            self.news.put(_Finished(SliceResult(**each.model_dump(), failure=failure), b""))
+            self.news.put(_Finished(SliceResult(**each.model_dump(), failure=failure), {}))
         return []
+
+    def _confirm(self, error: RewardgenError, own: Path) -> None:
+        """Raise what a training worker says is wrong with the task or the disk if that is so.
+
+        Otherwise one hostile candidate could end the run by saying so.
+        """
+        if isinstance(error, RunFolderError):
+            write_atomic(own / "room", bytes(_ROOM_BYTES))
+            (own / "room").unlink()
+        else:
+            self._run("card", {"task": self._job.task}, own / "card", None, 1)
 
     def _train(self, batch: _Batch, own: Path) -> list[SliceResult]:
-        job = TrainJob(
-            task=self._task, rewards=batch.rewards, slices=batch.slices, settings=self._settings, folder=str(own)
-        )
-        expected = {(each.candidate_id, each.seed) for each in batch.slices}
+        task, settings = self._job.task, self._job.settings
+        job = TrainJob(task=task, rewards=batch.rewards, slices=batch.slices, settings=settings, folder=str(own))
+        wall_s = self._job.limits.wall_s * len(batch.slices)
+        intake = Intake(batch.slices, settings, wall_s, self._job.words)
 
         def announce(message: dict[str, Any]) -> None:
-            (progress,) = _validated(Progress, [message])
-            if (progress.candidate_id, progress.seed) in expected:
-                self.news.put(progress)
+            self.news.put(intake.progress(message))
 
         answer = self._run("train", job.model_dump(mode="json"), own, announce, len(batch.slices))
-        results = _validated(SliceResult, answer.get("slices"))
-        _require_all(results, expected)
-        return [_distrusted(result) for result in results]
+        return intake.results(answer)
 
     def _measure(self, results: list[SliceResult], own: Path) -> list[SliceResult]:
         """The results with the fitness of the sound slices, from a process that loads no generated code."""
-        slices = [SliceSpec(candidate_id=each.candidate_id, seed=each.seed) for each in results if not each.failure]
-        found = {(each.candidate_id, each.seed): each for each in self._measured(slices, own)} if slices else {}
-        return [each if each.failure else _concluded(each, found[each.candidate_id, each.seed]) for each in results]
+        most = min(_POLICY_BYTES, self._job.limits.file_bytes)
+        specs = {_spec(each): each for each in results if not each.failure}
+        problems = {spec: take_policies(spec, own / "train", own / "policies", most) for spec in specs}
+        sound = [spec for spec, problem in problems.items() if not problem]
+        found = {spec: Measured(**spec.model_dump(), problem=problem) for spec, problem in problems.items() if problem}
+        found |= {_spec(each): each for each in self._measured(sound, own)} if sound else {}
+        return [each if each.failure else _concluded(each, found[_spec(each)]) for each in results]
 
-    def _measured(self, slices: list[SliceSpec], own: Path) -> list[_Measured]:
+    def _measured(self, slices: list[SliceSpec], own: Path) -> list[Measured]:
         """Measurements of slices: in one process or, if that fails, one for each. Nothing is trained again."""
         try:
             return self._evaluate(slices, own)
@@ -268,22 +287,20 @@ class _Work:
             raise
         except WorkerError as error:
             if len(slices) == 1:
-                return [_Measured(**slices[0].model_dump(), problem=error.message)]
+                return [Measured(**slices[0].model_dump(), problem=error.message)]
         return [measured for each in slices for measured in self._measured([each], own)]
 
-    def _evaluate(self, slices: list[SliceSpec], own: Path) -> list[_Measured]:
+    def _evaluate(self, slices: list[SliceSpec], own: Path) -> list[Measured]:
         payload = {
-            "task": self._task,
-            "folder": str(own / "train"),
+            "task": self._job.task,
+            "folder": str(own / "policies"),
             "slices": [each.model_dump() for each in slices],
-            "hidden": self._settings.hidden,
+            "hidden": self._job.settings.hidden,
             "seed": _EVALUATION_SEED,
             "episodes": EPISODES,
+            "keep": str(own / "evaluate"),
         }
-        answer = self._run("evaluate", payload, own / "evaluate", None, len(slices))
-        measured = _validated(_Measured, answer.get("slices"))
-        _require_all(measured, {(each.candidate_id, each.seed) for each in slices})
-        return measured
+        return measurements(self._run("evaluate", payload, own / "evaluate", None, len(slices)), slices)
 
     def _run(
         self,
@@ -293,34 +310,32 @@ class _Work:
         on_message: Callable[[dict[str, Any]], None] | None,
         slices: int,
     ) -> dict[str, Any]:
-        limits = self._limits.model_copy(update={"wall_s": self._limits.wall_s * slices})
+        limits = self._job.limits
+        most = min(limits.answer_bytes, answer_bytes(slices, self._job.settings))
+        limits = limits.model_copy(update={"wall_s": limits.wall_s * slices, "answer_bytes": most})
         return run_worker(job, payload, limits=limits, scratch=scratch, on_message=on_message, cancel=self.stop)
 
 
-def _validated(kind: type[Record], items: Any) -> list[Record]:
-    try:
-        return [kind.model_validate(item) for item in items]
-    except (ValidationError, RewardgenError, TypeError) as error:
-        raise WorkerError(f"a worker answered with a malformed {kind.__name__}: {error}") from error
+def answer_bytes(slices: int, settings: TrainSettings) -> int:
+    """Room for all that the worker of so many slices may have to say [bytes]; each byte costs this process several."""
+    return (1 << 20) + slices * ((128 << 10) + settings.evaluation_phases * (16 << 10))
 
 
-def _require_all(found: Iterable[SliceResult] | Iterable[_Measured], expected: set[tuple[str, int]]) -> None:
-    keys = [(each.candidate_id, each.seed) for each in found]
-    if sorted(keys) != sorted(expected):
-        raise WorkerError("a worker answered for other slices than it was given")
+def _spec(each: SliceResult | Measured) -> SliceSpec:
+    return SliceSpec(candidate_id=each.candidate_id, seed=each.seed)
 
 
-def _distrusted(result: SliceResult) -> SliceResult:
-    """A training worker's result without what it has no say in: the fitness, and the name of the policy's file."""
-    spec = SliceSpec(candidate_id=result.candidate_id, seed=result.seed)
-    policy = None if result.failure else policy_names(spec)[0]
-    return result.model_copy(update={"policy": policy, "final_fitness": None, "final_success_rate": None})
-
-
-def _concluded(result: SliceResult, measured: _Measured) -> SliceResult:
+def _concluded(result: SliceResult, measured: Measured) -> SliceResult:
     if measured.problem or measured.fitness is None:
         message = f"its policy could not be measured: {measured.problem}"
         failure = SliceFailure(kind="crash", message=message, env_steps=result.env_steps)
         return result.model_copy(update={"failure": failure, "policy": None})
     rates = {"final_fitness": measured.fitness, "final_success_rate": measured.success_rate}
-    return result.model_copy(update=rates)
+    episodes = episodes_name(_spec(result)) if measured.kept else None
+    return result.model_copy(update={**rates, "kept": measured.kept, "episodes_file": episodes})
+
+
+def _files(result: SliceResult, own: Path) -> dict[str, bytes]:
+    """What is kept of a slice: its final policy, and the episodes that the clean process recorded with it."""
+    places = {result.policy: own / "policies", result.episodes_file: own / "evaluate"}
+    return {name: (folder / name).read_bytes() for name, folder in places.items() if name}

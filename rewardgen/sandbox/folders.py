@@ -1,0 +1,84 @@
+"""Folders that a worker may have filled as it liked: how much is in one, and getting rid of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+_LOG_BYTES = 2 << 20
+"""More than a worker's log is allowed to take."""
+
+
+class FolderUse(NamedTuple):
+    """What is in a folder and all below it."""
+
+    size: int
+    """Bytes on the disk."""
+    entries: int
+
+
+def folder_use(folder: Path, most: int) -> FolderUse:
+    """Look through a folder that somebody else may be changing, and may have filled so that this takes long.
+
+    Args:
+        folder: The folder.
+        most: Looking ends after more than so many entries. What cannot be looked into, because it is nested deeper
+            than paths can be or closed to reading, counts as more: anything may be in it.
+    """
+    size = entries = 0
+    waiting = [str(folder)]
+    while waiting and entries <= most:
+        try:
+            with os.scandir(waiting.pop()) as found:
+                for entry in found:
+                    entries += 1
+                    if entries > most:
+                        break
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    size += 512 * entry.stat(follow_symlinks=False).st_blocks
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            entries = most + 1
+    return FolderUse(size, entries)
+
+
+def discard(folder: Path, log: str = "") -> None:
+    """Remove a worker's folder, as far as that is possible: however deep it is nested, and whatever its modes.
+
+    Args:
+        folder: The folder; nobody uses it any more.
+        log: Name of a file in it that stays, and the folder with it, if it has the size of a log.
+    """
+    waiting = [str(folder)]
+    while waiting:
+        waiting += _empty(waiting.pop(), str(folder), log)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _empty(path: str, top: str, log: str) -> list[str]:
+    """Remove a folder and the files in it. Its own folders are moved to the top, so that no path grows longer."""
+    moved: list[str] = []
+    with contextlib.suppress(OSError):
+        os.chmod(path, 0o700)
+        with os.scandir(path) as found:
+            entries = list(found)
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                os.chmod(entry.path, 0o700)
+                moved.append(tempfile.mkdtemp(dir=top))
+                os.rename(entry.path, moved[-1])
+            elif not (path == top and entry.name == log and _is_log(entry)):
+                os.unlink(entry.path)
+        if path != top:
+            os.rmdir(path)
+    return moved
+
+
+def _is_log(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_size <= _LOG_BYTES
