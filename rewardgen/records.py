@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from pydantic import model_validator
+from pydantic import FiniteFloat, model_validator
 
 from rewardgen.errors import UsageError
+from rewardgen.readings import ComponentPoint, EpisodeDigest, EvaluationPoint, IdleReading, Travel
 from rewardgen.schema import Frozen
 
 Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
@@ -162,44 +163,12 @@ class TrainJob(Frozen):
     """Where the policies are written, one `<candidate>-s<seed>.npz` per slice."""
 
 
-class EvaluationPoint(Frozen):
-    """One evaluation phase of one slice: deterministic policy, worlds of its own, means over episodes."""
+class KeptEpisode(Frozen):
+    """One episode of the clean evaluation whose inputs were kept, for later rewards to be tried on."""
 
-    env_steps: int
-    fitness: float
-    success_rate: float
-    episode_steps: float
-    episode_return: float
-    """Sum of the generated reward over an episode."""
-
-
-class ComponentPoint(Frozen):
-    """One component of the reward in one evaluation phase, over all control steps of its episodes."""
-
-    env_steps: int
-    mean: float
-    std: float
-    share: float
-    """Its part of the summed absolute components, 0 to 1."""
-    activation: float
-    """Share of the steps at which it is not (nearly) zero."""
-    fitness_correlation: float | None = None
-    """Pearson correlation of its episode mean with the episode's fitness; None where either is constant."""
-
-
-class EpisodeDigest(Frozen):
-    """One evaluation episode in a few numbers, read at fixed times."""
-
-    rank: Literal["best", "median", "worst"]
     fitness: float
     success: bool
     steps: int
-    ending: str
-    """The termination cause, or `time limit`."""
-    times_s: tuple[float, ...]
-    variables: dict[str, tuple[float, ...]]
-    """Scalar variables, and vectors by their norm, at those times."""
-    components: dict[str, tuple[float, ...]]
 
 
 class SliceFailure(Frozen):
@@ -225,11 +194,19 @@ class SliceResult(Frozen):
     """Share of the last evaluation's episodes that ended by each cause; `time limit` for the rest."""
     episodes: tuple[EpisodeDigest, ...] = ()
     """Best, median and worst of the last evaluation."""
+    travels: tuple[Travel, ...] = ()
+    """Of the last evaluation, one per component that follows some variable's change."""
+    idle: IdleReading | None = None
+    """None where the reward or the fitness cannot be computed on idle episodes."""
     policy: str | None = None
     """Name of the policy file in the job's folder."""
     final_fitness: float | None = None
     """From a clean process that never loaded generated code, on held-out evaluation seeds."""
     final_success_rate: float | None = None
+    kept: tuple[KeptEpisode, ...] = ()
+    """Episodes of the clean process, in the order of `episodes_file`."""
+    episodes_file: str | None = None
+    """Name of the file, beside the policy, with what rewards read in these episodes."""
 
 
 class CandidateResult(Frozen):
@@ -321,6 +298,33 @@ class Verdict(Frozen):
         """Whether the candidate may be trained."""
         return not self.rejections
 
+    @property
+    def repairable(self) -> bool:
+        """Rejected for what its source says; a missing source or a duplicate is not a matter of repair."""
+        return not self.accepted and all(
+            each.gate != "duplicate" and each.detector != "no-code" for each in self.rejections
+        )
+
+
+class Flag(Frozen):
+    """What one detector of the analyzer saw in a training."""
+
+    detector: str
+    """Stable name, such as `reach-and-hover` or `saturated-component`."""
+    message: str
+    """One sentence."""
+    component: str | None = None
+    evidence: dict[str, FiniteFloat] = {}
+    """The measured values that the message rests on, by name."""
+
+
+class PredictionOutcome(Frozen):
+    """A claim of the designer, such as `fitness >= 1.5`, held against what was measured."""
+
+    claim: str
+    outcome: Literal["held", "failed", "not checkable"]
+    measured: FiniteFloat | None = None
+
 
 class Analysis(Frozen):
     """The analyzer's view of one trained candidate."""
@@ -328,8 +332,10 @@ class Analysis(Frozen):
     candidate_id: str
     table: str
     """Component table, episode digests and terminations as text for a prompt or a terminal."""
-    flags: tuple[str, ...] = ()
-    """What the numbers say by themselves, one sentence each."""
+    flags: tuple[Flag, ...] = ()
+    """What the numbers say by themselves."""
+    predictions: tuple[PredictionOutcome, ...] = ()
+    """The claims in the designer's prediction that have the form of a measurement; the rest of it stays words."""
     diagnosis: str = ""
     """Written by a language model from the table; empty without one."""
     fitness_delta: float | None = None

@@ -190,7 +190,7 @@ class Search:
             if repaired is not None:
                 self._record_candidate(repaired.model_copy(update={"repairs": 1}))
 
-        repairable = [slot for slot in slots if _repairable(verdicts[slot.candidate_id])]
+        repairable = [slot for slot in slots if verdicts[slot.candidate_id].repairable]
         missing = [slot for slot in repairable if (slot.candidate_id, 1) not in self._history.designed]
         if not self._history.generations[_generation(slots)].finished:  # else a repair failed for good back then
             self._gather([repair(slot) for slot in missing])
@@ -242,7 +242,8 @@ class Search:
 
     def _verdicts(self, candidates: Sequence[Candidate], repairs: int) -> dict[str, Verdict]:
         pending = [each for each in candidates if (each.id, repairs) not in self._history.reviewed]
-        for verdict in self._parts.critic.review(pending, self._card).values() if pending else ():
+        earlier = self._studies(before=pending[0].generation) if pending else ()
+        for verdict in self._parts.critic.review(pending, self._card, earlier).values() if pending else ():
             checked = self._refuse_duplicate(verdict, repairs)
             self._journal.record("reviewed", verdict=checked.model_dump(mode="json"), repairs=repairs)
         return {each.id: self._history.reviewed[each.id, repairs] for each in candidates}
@@ -354,13 +355,6 @@ def _undesigned(brief: Brief, why: str) -> Candidate:
         operator=brief.operator,
         parents=tuple(study.candidate.id for study in brief.parents),
         failure=f"{NOT_DESIGNED}{why}",
-    )
-
-
-def _repairable(verdict: Verdict) -> bool:
-    """Rejected for what its source says; a missing source or a duplicate is not a matter of repair."""
-    return not verdict.accepted and all(
-        each.gate != "duplicate" and each.detector != "no-code" for each in verdict.rejections
     )
 
 

@@ -31,11 +31,13 @@ from rewardgen.prompts import template_versions
 from rewardgen.provenance import provenance, usable_cores
 from rewardgen.records import Candidate, TaskCard, TrainSettings, Verdict
 from rewardgen.rundir import RunFolder, create_run
+from rewardgen.sandbox.pricer import SandboxedPricer
 from rewardgen.sandbox.prober import SandboxedProber
 from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search import Parts, Search
 from rewardgen.task import resolve_task, shipped_tasks
+from rewardgen.training.intake import Words
 from rewardgen.training.trainer import ProcessTrainer
 
 SEEDS_PER_RUN = 10_000
@@ -100,6 +102,8 @@ def resume(folder: RunFolder, listener: Listener) -> Outcome:
             )
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
         journal.record("run-resumed")
+        if history.config.sandbox == "off":
+            listener.note("the sandbox is off, as it was when the run began")
         return _work(folder, journal)
 
 
@@ -226,7 +230,7 @@ def _work(folder: RunFolder, journal: Journal) -> Outcome:
     config, card, settings = journal.history.config, journal.history.card, journal.history.training
     assert config is not None and card is not None and settings is not None
     try:
-        Search(config, card, _parts(folder, config, settings), journal).run()
+        Search(config, card, _parts(folder, config, card, settings), journal).run()
     except KeyboardInterrupt:
         journal.record("interrupted")
         raise
@@ -246,22 +250,33 @@ def _outcome(folder: RunFolder, history: History) -> Outcome:
     return Outcome(folder, history, 0 if history.summary and history.summary.chosen else 1)
 
 
-def _parts(folder: RunFolder, config: RunConfig, settings: TrainSettings) -> Parts:
+def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: TrainSettings) -> Parts:
     designer, analyzer, usage = _make_designer(folder, config)
     if not folder.bank.exists():
         _record_bank(config.task, folder.bank, config.sandbox)
     limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
     return Parts(
         designer=designer,
-        critic=Critic(SandboxedProber(folder.bank, _measuring(config.sandbox), folder.scratch)),
+        critic=_critic(folder, _measuring(config.sandbox)),
         analyzer=analyzer,
         trainer=ProcessTrainer(
-            config.task, settings, config.workers or usable_cores(), folder.scratch.resolve(), limits
+            config.task,
+            settings,
+            config.workers or usable_cores(),
+            folder.scratch.resolve(),
+            limits,
+            isolate=config.isolate,
+            words=Words([*(each.name for each in card.variables), "action"], card.termination_causes),
         ),
         usage=usage,
         policies=folder.policies,
         on_study=lambda study: report.write_candidate(folder, study),
     )
+
+
+def _critic(folder: RunFolder, limits: Limits) -> Critic:
+    prober = SandboxedProber(folder.bank, limits, folder.scratch)
+    return Critic(prober, SandboxedPricer(folder.policies / "search", limits, folder.scratch))
 
 
 def _make_designer(folder: RunFolder, config: RunConfig) -> tuple[Any, Analyzer, Any]:

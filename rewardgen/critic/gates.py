@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from rewardgen.critic.preference import check_preference, kept_files, ordered_pairs
 from rewardgen.critic.suspicions import find_suspicions
-from rewardgen.records import Candidate, Finding, RewardSpec, TaskCard, Verdict
+from rewardgen.records import Candidate, Finding, RewardSpec, Study, TaskCard, Verdict
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
 
@@ -22,22 +23,35 @@ class Prober(Protocol):
         ...
 
 
+class Pricer(Protocol):
+    """Runs rewards on recorded episodes."""
+
+    def price(self, rewards: Sequence[RewardSpec], files: Sequence[str]) -> Mapping[str, Mapping[str, list[float]]]:
+        """Candidate id to component name to its sum over each of the files' episodes."""
+        ...
+
+
 class Critic:
     """Reviews candidates.
 
     Args:
         prober: Runs those that pass the gates before it.
+        pricer: Runs those that pass the probe; None to leave out the ranking of recorded episodes.
     """
 
-    def __init__(self, prober: Prober) -> None:
+    def __init__(self, prober: Prober, pricer: Pricer | None = None) -> None:
         self._prober = prober
+        self._pricer = pricer
 
-    def review(self, candidates: Sequence[Candidate], card: TaskCard) -> dict[str, Verdict]:
-        """Put candidates through the gates: source, language, signature, and for the survivors the probe.
+    def review(
+        self, candidates: Sequence[Candidate], card: TaskCard, earlier: Sequence[Study] = ()
+    ) -> dict[str, Verdict]:
+        """Put candidates through the gates: the source alone, then for the survivors the probe, then the ranking.
 
         Args:
             candidates: With different ids.
             card: The task, for its input names.
+            earlier: Candidates that were trained, with the episodes that were kept of them.
 
         Returns:
             Verdict by candidate id, in the order given.
@@ -48,7 +62,19 @@ class Critic:
             RewardSpec(candidate_id=each.id, source=each.source) for each in candidates if _passes(findings[each.id])
         ]
         probed = self._prober.probe(sound) if sound else {}
-        return {id: Verdict(candidate_id=id, findings=(*found, *probed.get(id, ()))) for id, found in findings.items()}
+        ranked = self._rank([each for each in sound if _passes(probed.get(each.candidate_id, ()))], earlier)
+        return {
+            id: Verdict(candidate_id=id, findings=(*found, *probed.get(id, ()), *ranked.get(id, ())))
+            for id, found in findings.items()
+        }
+
+    def _rank(self, rewards: Sequence[RewardSpec], earlier: Sequence[Study]) -> dict[str, tuple[Finding, ...]]:
+        files = kept_files(earlier)
+        episodes = [episode for each in files for episode in each.episodes]
+        if self._pricer is None or not rewards or not ordered_pairs(episodes):
+            return {}
+        sums = self._pricer.price(rewards, [each.name for each in files])
+        return {id: check_preference(found, episodes) for id, found in sums.items()}
 
 
 def review_source(candidate: Candidate, valid: Sequence[str]) -> tuple[Finding, ...]:

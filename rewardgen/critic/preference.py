@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from rewardgen.records import Finding
+from rewardgen.records import Finding, SliceResult, Study
 
 RIGHT_SHARE = 0.8
 """Share of the pairs that must rank right."""
 _CLEARLY = 0.3
 """Of the range of fitness over all episodes: how far apart two episodes must be to count."""
 _FEWEST_PAIRS = 10
+_MOST_FILES = 16
 _SAME = 1e-6
 """Returns that differ by less, relative to their size, rank neither way; such a pair is half right."""
 
@@ -37,9 +38,35 @@ class RecordedEpisode(NamedTuple):
     steps: int
 
 
-class _Pair(NamedTuple):
-    better: int
-    worse: int
+class EpisodeFile(NamedTuple):
+    """The kept episodes of one slice.
+
+    Attributes:
+        name: Of the file that holds what rewards read.
+        episodes: In the file's order.
+    """
+
+    name: str
+    episodes: tuple[RecordedEpisode, ...]
+
+
+def kept_files(studies: Sequence[Study]) -> list[EpisodeFile]:
+    """The episodes to rank by: of at most `_MOST_FILES` slices, evenly spread over fitness.
+
+    Args:
+        studies: Candidates that were trained.
+    """
+    slices = [each for study in studies if study.result for each in study.result.slices if each.episodes_file]
+    ordered = sorted(slices, key=lambda each: each.final_fitness or 0.0)
+    last = len(ordered) - 1
+    count = min(len(ordered), _MOST_FILES)
+    return [_file(ordered[round(number * last / max(count - 1, 1))]) for number in range(count)]
+
+
+def _file(result: SliceResult) -> EpisodeFile:
+    title = f"{result.candidate_id} seed {result.seed}"
+    episodes = tuple(RecordedEpisode(title, each.fitness, each.success, each.steps) for each in result.kept)
+    return EpisodeFile(result.episodes_file or "", episodes)
 
 
 def ordered_pairs(episodes: Sequence[RecordedEpisode]) -> list[tuple[int, int]]:
@@ -81,38 +108,28 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
         return ()
     totals = [sum(values) for values in zip(*sums.values(), strict=True)]
     per_step = [total / each.steps for total, each in zip(totals, episodes, strict=True)]
-    in_total, by_step = _right_share(totals, pairs), _right_share(per_step, pairs)
-    if min(in_total, by_step) >= RIGHT_SHARE:
+    shares = {"right_in_total": _right_share(totals, pairs), "right_per_step": _right_share(per_step, pairs)}
+    if min(shares.values()) >= RIGHT_SHARE:
         return ()
-    ranked, share, what = (
-        (totals, in_total, "return") if in_total < RIGHT_SHARE else (per_step, by_step, "reward per step")
-    )
+    against = shares["right_in_total"] < RIGHT_SHARE
+    ranked = totals if against else per_step
     better, worse = max(pairs, key=lambda pair: ranked[pair[1]] - ranked[pair[0]])
+    what, share = ("return", shares["right_in_total"]) if against else ("reward per step", shares["right_per_step"])
     message = (
         f"its {what} ranks {100 * share:.0f} % of {len(pairs)} pairs of recorded episodes as fitness does, "
         f"{100 * RIGHT_SHARE:.0f} % are needed; the worst: {_described(better, episodes, sums)} is ranked below "
         f"{_described(worse, episodes, sums)}"
     )
-    hint = "find the component that pays the worse episode more, and bound, gate or reweight it"
-    evidence = {
-        "pairs": float(len(pairs)),
-        "right_in_total": in_total,
-        "right_per_step": by_step,
-        "better_return": totals[better],
-        "worse_return": totals[worse],
-    }
-    rejected = in_total < RIGHT_SHARE
-    return (
-        Finding(
-            gate="preference",
-            detector="ranks-against-fitness" if rejected else "ranks-against-fitness-per-step",
-            severity="reject" if rejected else "warn",
-            message=message,
-            hint=hint,
-            component=_culprit(sums, better, worse),
-            evidence=evidence,
-        ),
+    finding = Finding(
+        gate="preference",
+        detector="ranks-against-fitness" if against else "ranks-against-fitness-per-step",
+        severity="reject" if against else "warn",
+        message=message,
+        hint="find the component that pays the worse episode more, and bound, gate or reweight it",
+        component=_culprit(sums, better, worse),
+        evidence={**shares, "pairs": len(pairs), "better_return": totals[better], "worse_return": totals[worse]},
     )
+    return (finding,)
 
 
 def _right_share(values: Sequence[float], pairs: Sequence[tuple[int, int]]) -> float:

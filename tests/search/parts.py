@@ -65,7 +65,7 @@ class Crew:
 
     # critic
 
-    def review(self, candidates, card):
+    def review(self, candidates, card, earlier=()):
         return {each.id: self._verdict(each) for each in candidates}
 
     def _verdict(self, candidate):

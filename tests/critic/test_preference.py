@@ -1,0 +1,107 @@
+"""A reward that ranks recorded episodes against their fitness is not trained; one that ranks them right is."""
+
+import pytest
+
+from rewardgen.critic.gates import Critic
+from rewardgen.critic.preference import RecordedEpisode, check_preference, kept_files, ordered_pairs
+from rewardgen.records import CandidateResult, KeptEpisode
+from tests.builders import card, slice_result, study
+from tests.critic.test_gates import Prober, candidate
+
+
+def episodes(*fitness, steps=100, success=lambda fitness: False):
+    return [RecordedEpisode(f"episode {n}", each, success(each), steps) for n, each in enumerate(fitness)]
+
+
+RISING = episodes(0.0, 0.1, 0.5, 0.6, 0.9, 1.0)
+
+
+def test_a_reward_that_ranks_as_fitness_does_passes():
+    assert check_preference({"a": [each.fitness for each in RISING]}, RISING) == ()
+
+
+def test_a_reward_that_ranks_the_other_way_is_rejected_with_the_worst_pair_and_the_component():
+    sums = {"good": [each.fitness for each in RISING], "bad": [-5 * each.fitness for each in RISING]}
+    (finding,) = check_preference(sums, RISING)
+    assert (finding.gate, finding.severity, finding.component) == ("preference", "reject", "bad")
+    assert "episode 5 (fitness 1," in finding.message and "episode 0 (fitness 0," in finding.message
+    assert finding.evidence["right_in_total"] == 0.0
+
+
+def test_a_few_wrong_pairs_are_tolerated():
+    returns = [each.fitness for each in RISING]
+    returns[4], returns[5] = returns[5], returns[4]
+    assert check_preference({"a": returns}, RISING) == ()
+
+
+def test_a_constant_reward_tells_nothing_apart_and_is_rejected():
+    (finding,) = check_preference({"alive": [7.0] * len(RISING)}, RISING)
+    assert finding.evidence["right_in_total"] == 0.5 and finding.severity == "reject"
+
+
+def test_short_episodes_that_only_look_better_per_step_are_a_warning():
+    mixed = [RecordedEpisode(str(fitness), fitness, False, 1000 if fitness else 10) for fitness in (0, 0, 0, 1, 1, 1)]
+    mixed, returns = 2 * mixed, 2 * [20.0, 20.0, 20.0, 900.0, 900.0, 900.0]
+    (finding,) = check_preference({"a": returns}, mixed)
+    assert (finding.severity, finding.detector) == ("warn", "ranks-against-fitness-per-step")
+
+
+def test_episodes_of_nearly_the_same_fitness_are_not_compared():
+    assert ordered_pairs(episodes(0.50, 0.51, 0.52, 0.53, 1.0)) == []
+    pairs = ordered_pairs(episodes(*[0.5 + n / 1000 for n in range(5)], *[1.0 + n / 1000 for n in range(5)]))
+    assert len(pairs) == 25 and all(better >= 5 > worse for better, worse in pairs)
+
+
+def test_a_success_stands_against_every_failure_of_lower_fitness():
+    values = [0.90, 0.92, 0.94, 0.96, 0.98, 0.99, 0.0]
+    pairs = ordered_pairs(episodes(*values, success=lambda fitness: fitness > 0.95))
+    assert (3, 2) in pairs and (5, 0) in pairs and (5, 3) not in pairs
+
+
+def test_a_failure_of_higher_fitness_is_not_held_against_a_success():
+    odd = [RecordedEpisode("a", 1.0, False, 10), RecordedEpisode("b", 0.0, True, 10)]
+    assert (0, 1) not in ordered_pairs([*odd, *RISING]) and (1, 0) not in ordered_pairs([*odd, *RISING])
+
+
+def test_episodes_are_drawn_from_slices_of_all_levels_of_fitness():
+    names = [each.name for each in kept_files([trained(f"g00-k{n}", n / 10, f"f{n}") for n in range(40)])]
+    assert len(names) == 16 and {"f0", "f39"} <= set(names)
+
+
+def trained(id, fitness, file):
+    kept = (KeptEpisode(fitness=fitness, success=False, steps=10),)
+    result = slice_result(id, 0, fitness, episodes_file=file, kept=kept)
+    return study(id).model_copy(update={"result": CandidateResult(candidate_id=id, slices=(result,))})
+
+
+class Pricer:
+    """Pays what it is told to."""
+
+    def __init__(self, sums):
+        self.sums = sums
+        self.asked = []
+
+    def price(self, rewards, files):
+        self.asked.append([each.candidate_id for each in rewards])
+        return {id: sums for id, sums in self.sums.items() if id in self.asked[-1]}
+
+
+@pytest.fixture
+def earlier():
+    return [trained(f"g00-k{number}", number / 7, f"file {number}") for number in range(8)]
+
+
+def test_what_passes_the_probe_is_ranked_on_earlier_episodes_and_the_rest_is_not(earlier):
+    rising, falling = {"x": [float(n) for n in range(8)]}, {"x": [-float(n) for n in range(8)]}
+    pricer = Pricer({"a": rising, "b": falling, "c": falling})
+    verdicts = Critic(Prober(rejects=("c",)), pricer).review([candidate(id) for id in "abc"], card(), earlier)
+    assert pricer.asked == [["a", "b"]]
+    assert verdicts["a"].accepted
+    assert [each.gate for each in verdicts["b"].rejections] == ["preference"]
+    assert [each.gate for each in verdicts["c"].rejections] == ["probe"]
+
+
+def test_in_a_first_generation_nothing_is_ranked():
+    pricer = Pricer({})
+    assert Critic(Prober(), pricer).review([candidate("a")], card(), [])["a"].accepted
+    assert pricer.asked == []
