@@ -4,10 +4,12 @@ import torch
 
 from rewardgen.records import TrainSettings
 from rewardgen.simulation.rotations import heading, upright
-from rewardgen.task import MujocoTask, Var
+from rewardgen.task import MujocoTask, Pair, Shift, Var, Wrap
 
 LEGS = ("leg_1", "leg_2", "leg_3", "leg_4")
 JOINTS = ("hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4")
+
+STANDING = {"height": 0.6, "upright": 1.0, "healthy": 1.0}
 
 
 class Ant(MujocoTask):
@@ -38,6 +40,23 @@ class Ant(MujocoTask):
     foot_force = Var("N", "size of the contact force on each lower leg; 0 in the air", LEGS)
     contact_load = Var("1", "sum of the squares of all contact forces and torques, each clipped to [-1, 1]")
     healthy = Var("1", "1 while no termination condition holds, else 0")
+
+    pairs = (
+        Pair("standing beats sinking", better=STANDING, worse={"height": 0.25, "upright": 0.0, "healthy": 1.0}),
+        Pair("standing beats fallen", better=STANDING, worse={"height": 0.15, "upright": -0.9, "healthy": 0.0}),
+        Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
+        Pair(
+            "fast beats standing still",
+            better=STANDING | {"x_velocity": 3.0},
+            worse=STANDING | {"x_velocity": 0.0},
+            graded=True,
+        ),
+        Pair("gentle beats full effort", better={"action": 0.1}, worse={"action": 1.0}),
+    )
+    invariances = (
+        Shift("x_position", 3.0),
+        Wrap("heading"),
+    )
 
     def reset(self, sim, draw):
         """The reference pose at x = y = 0, with noise on positions (uniform, 0.1) and velocities (normal, 0.1)."""

@@ -5,7 +5,11 @@ import math
 import torch
 
 from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.task import MujocoTask, Pair, Var, Wrap
+
+UPRIGHT = {"pole_angle": 0.0, "pole_upright": 1.0}
+HANGING = {"pole_angle": 3.14, "pole_upright": -1.0}
+AT_REST = {"cart_velocity": 0.0, "pole_velocity": 0.0, "action": 0.0}
 
 
 class Cartpole(MujocoTask):
@@ -26,6 +30,17 @@ class Cartpole(MujocoTask):
     pole_angle = Var("rad", "angle of the pole in (-pi, pi]: 0 upright, +-pi hanging, positive leaning towards +x")
     pole_upright = Var("1", "cosine of the pole's angle: 1 upright, 0 horizontal, -1 hanging")
     pole_velocity = Var("rad/s", "angular velocity of the pole, positive when it turns towards +x from upright")
+
+    pairs = (
+        Pair("upright beats hanging", better=AT_REST | UPRIGHT, worse=AT_REST | HANGING, graded=True),
+        Pair(
+            "the middle beats the stop",
+            better=AT_REST | UPRIGHT | {"cart_position": 0.0},
+            worse=AT_REST | UPRIGHT | {"cart_position": 1.7},
+        ),
+        Pair("gentle beats full effort", better={"action": 0.1}, worse={"action": 1.0}),
+    )
+    invariances = (Wrap("pole_angle"),)
 
     def reset(self, sim, draw):
         """The pole hangs straight down within 0.1 rad, the cart rests within 0.2 m of the middle, all nearly still."""
@@ -66,6 +81,15 @@ class Cartpole(MujocoTask):
         """The pole stays within about 25 degrees of upright during the whole of the last 2 seconds."""
         steps = round(2.0 / episode.control_step_s)
         return (episode["pole_upright"][-steps:] > 0.9).all(0) & (episode.lengths == episode.max_steps)
+
+    def scripted(self, sim, variables):
+        """Pump energy into the pole until it comes near the top, then balance it with state feedback."""
+        angle, turn = variables["pole_angle"], variables["pole_velocity"]
+        cart, speed = variables["cart_position"], variables["cart_velocity"]
+        surplus = turn.square() / 2.0 - 1.5 * 9.81 / 0.8 * (1.0 - angle.cos())  # energy over that at the top
+        pump = 0.05 * surplus * (turn * angle.cos()).sign() - 0.3 * cart - 0.2 * speed
+        balance = 4.0 * angle + 0.8 * turn + 0.1 * cart + 0.3 * speed
+        return torch.where(angle.abs() < 0.5, balance, pump)[:, None]
 
     @staticmethod
     def human_reward(cart_position, pole_upright, pole_velocity, action):

@@ -3,11 +3,13 @@
 import torch
 
 from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.task import MujocoTask, Pair, Shift, Var
 
 JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "front_foot")
 FEET = ("back", "front")
 TORSO_HEIGHT = 0.7
+
+STANDING = {"height": 0.6, "pitch": 0.0, "upright": 1.0}
 
 
 class HalfCheetah(MujocoTask):
@@ -33,6 +35,21 @@ class HalfCheetah(MujocoTask):
     joint_position = Var("rad", "joint angles, 0 in the reference pose; positive swings the limb back", JOINTS)
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
     foot_clearance = Var("m", "height of each foot's lowest point above the ground; about 0 in contact", FEET)
+
+    pairs = (
+        Pair(
+            "standing beats lying on the back", better=STANDING, worse={"height": 0.2, "pitch": 3.14, "upright": -1.0}
+        ),
+        Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
+        Pair(
+            "fast beats standing still",
+            better=STANDING | {"x_velocity": 6.0},
+            worse=STANDING | {"x_velocity": 0.0},
+            graded=True,
+        ),
+        Pair("gentle beats full effort", better={"action": 0.1}, worse={"action": 1.0}),
+    )
+    invariances = (Shift("x_position", 3.0),)
 
     def reset(self, sim, draw):
         """The reference pose at x = 0, with uniform noise of 0.1 on positions and normal noise of 0.1 on velocities."""

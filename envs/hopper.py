@@ -3,9 +3,11 @@
 import torch
 
 from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.task import MujocoTask, Pair, Shift, Var
 
 JOINTS = ("thigh", "leg", "foot")
+
+STANDING = {"height": 1.25, "pitch": 0.0, "healthy": 1.0}
 
 
 class Hopper(MujocoTask):
@@ -32,6 +34,20 @@ class Hopper(MujocoTask):
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
     foot_clearance = Var("m", "height of the foot's lowest point above the ground; about 0 in contact")
     healthy = Var("1", "1 while no termination condition holds, else 0")
+
+    pairs = (
+        Pair("standing beats sinking", better=STANDING, worse=STANDING | {"height": 0.75, "pitch": 0.19}),
+        Pair("standing beats fallen", better=STANDING, worse={"height": 0.4, "pitch": 1.0, "healthy": 0.0}),
+        Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
+        Pair(
+            "fast beats standing still",
+            better=STANDING | {"x_velocity": 3.0},
+            worse=STANDING | {"x_velocity": 0.0},
+            graded=True,
+        ),
+        Pair("gentle beats full effort", better={"action": 0.1}, worse={"action": 1.0}),
+    )
+    invariances = (Shift("x_position", 3.0),)
 
     def reset(self, sim, draw):
         """Standing straight and still at x = 0, with uniform noise of 0.005 on every position and velocity."""

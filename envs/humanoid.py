@@ -4,7 +4,7 @@ import torch
 
 from rewardgen.records import TrainSettings
 from rewardgen.simulation.rotations import heading, upright
-from rewardgen.task import MujocoTask, Var
+from rewardgen.task import MujocoTask, Pair, Shift, Var, Wrap
 
 LEG_JOINTS = ("hip_x", "hip_z", "hip_y", "knee")
 ARM_JOINTS = ("shoulder1", "shoulder2", "elbow")
@@ -14,6 +14,8 @@ JOINTS = (
     *(f"{side}_{joint}" for side in ("right", "left") for joint in ARM_JOINTS),
 )
 SIDES = ("right", "left")
+
+STANDING = {"height": 1.4, "upright": 1.0, "healthy": 1.0}
 
 
 class Humanoid(MujocoTask):
@@ -48,6 +50,23 @@ class Humanoid(MujocoTask):
     foot_force = Var("N", "size of the contact force on each foot; 0 in the air", SIDES)
     contact_load = Var("1", "sum of the squares of all contact forces [N] and torques [N m] on the bodies")
     healthy = Var("1", "1 while no termination condition holds, else 0")
+
+    pairs = (
+        Pair("standing beats sinking", better=STANDING, worse={"height": 1.05, "upright": 0.7, "healthy": 1.0}),
+        Pair("standing beats fallen", better=STANDING, worse={"height": 0.3, "upright": 0.0, "healthy": 0.0}),
+        Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
+        Pair(
+            "fast beats standing still",
+            better=STANDING | {"x_velocity": 3.0},
+            worse=STANDING | {"x_velocity": 0.0},
+            graded=True,
+        ),
+        Pair("gentle beats full effort", better={"action": 0.04}, worse={"action": 0.4}),
+    )
+    invariances = (
+        Shift("x_position", 3.0),
+        Wrap("heading"),
+    )
 
     def reset(self, sim, draw):
         """Standing straight and still at x = y = 0, with uniform noise of 0.01 on every position and velocity."""

@@ -3,10 +3,12 @@
 import torch
 
 from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.task import MujocoTask, Pair, Shift, Var
 
 JOINTS = ("right_thigh", "right_leg", "right_foot", "left_thigh", "left_leg", "left_foot")
 FEET = ("right", "left")
+
+STANDING = {"height": 1.25, "pitch": 0.0, "healthy": 1.0}
 
 
 class Walker2d(MujocoTask):
@@ -35,6 +37,20 @@ class Walker2d(MujocoTask):
     foot_clearance = Var("m", "height of each foot's lowest point above the ground; about 0 in contact", FEET)
     foot_position = Var("m", "position of each foot's centre along +x relative to the torso, positive in front", FEET)
     healthy = Var("1", "1 while no termination condition holds, else 0")
+
+    pairs = (
+        Pair("standing beats sinking", better=STANDING, worse=STANDING | {"height": 0.85, "pitch": 0.9}),
+        Pair("standing beats fallen", better=STANDING, worse={"height": 0.4, "pitch": 1.5, "healthy": 0.0}),
+        Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
+        Pair(
+            "fast beats standing still",
+            better=STANDING | {"x_velocity": 3.0},
+            worse=STANDING | {"x_velocity": 0.0},
+            graded=True,
+        ),
+        Pair("gentle beats full effort", better={"action": 0.1}, worse={"action": 1.0}),
+    )
+    invariances = (Shift("x_position", 3.0),)
 
     def reset(self, sim, draw):
         """Standing straight and still at x = 0, with uniform noise of 0.005 on every position and velocity."""

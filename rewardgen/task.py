@@ -6,13 +6,17 @@ imports torch itself; this module does not, so that the command line can name ta
 
 from __future__ import annotations
 
+import errno
+import functools
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rewardgen.errors import TaskError, did_you_mean
 from rewardgen.records import TrainSettings
@@ -42,6 +46,78 @@ class Var:
     def shape(self) -> tuple[int, ...]:
         """Shape without the world axis: () or (k,)."""
         return (len(self.parts),) if self.parts else ()
+
+
+Setting = float | tuple[float, ...]
+"""A value of a variable; a single number stands for every part of a vector."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two situations of which a reward must not prefer the second: the critic tries them on recorded states.
+
+    The named variables are set, and their `prev_` with them, as if nothing had moved; everything else stays as
+    recorded. Only rewards that read a variable in which the two differ are asked, and to like both alike is allowed.
+    Set what decides along with what differs, such as a velocity to 0, so that no sound reward has a reason to disagree.
+
+    Args:
+        name: In words, such as "upright beats fallen".
+        better: Variable or `action` to its value where more reward is due.
+        worse: The same variables where less is due.
+        graded: Whether there should still be something to gain on the second half of the way from worse to better.
+    """
+
+    name: str
+    better: Mapping[str, Setting]
+    worse: Mapping[str, Setting]
+    graded: bool = False
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Declares that nothing changes when variables are moved together, now and one step earlier.
+
+    Args:
+        variables: One variable, or several such as the positions of a hand and of what it reaches for.
+        amount: By how much, one number or one per part.
+    """
+
+    variables: str | tuple[str, ...]
+    amount: Setting
+    kind: Literal["shift"] = "shift"
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Declares that a quaternion and its negative mean the same.
+
+    Args:
+        variables: One variable or several; each is flipped by itself.
+    """
+
+    variables: str | tuple[str, ...]
+    kind: Literal["flip"] = "flip"
+
+
+@dataclass(frozen=True)
+class Wrap:
+    """Declares an angle in (-pi, pi] that goes on from one end to the other.
+
+    Args:
+        variables: One variable or several; each is wrapped by itself.
+    """
+
+    variables: str | tuple[str, ...]
+    kind: Literal["wrap"] = "wrap"
+
+
+Invariance = Shift | Flip | Wrap
+
+
+def variables_of(invariance: Invariance) -> tuple[str, ...]:
+    """The variables that a declared invariance is about."""
+    named = invariance.variables
+    return (named,) if isinstance(named, str) else tuple(named)
 
 
 class Episode(Mapping[str, "Tensor"]):
@@ -132,6 +208,13 @@ class MujocoTask:
     training: ClassVar[TrainSettings] = TrainSettings()
     needs_contact_forces: ClassVar[bool] = False
     """Whether `cfrc_ext` is read, which costs an extra pass per control step."""
+    pairs: ClassVar[tuple[Pair, ...]] = ()
+    """Situations that a sound reward tells apart: `Pair("near beats far", better={"distance": 0.1}, worse=...)`."""
+    invariances: ClassVar[tuple[Invariance, ...]] = ()
+    """What a sound reward does not notice, such as `Shift("x_position", 3.0)`."""
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Files and folders that it reads besides those in its own folder and what its model includes, relative to the task
+    file: `("../meshes", "/data/terrain.npy")`. The sandbox keeps its code from all others once it is loaded."""
     path: ClassVar[Path]
     """The task file; set by the loader."""
 
@@ -167,7 +250,9 @@ class MujocoTask:
         """The task's own yes or no per episode, (N,) bool."""
         raise NotImplementedError
 
-    # Optional: `human_reward` and `sparse_reward`, static methods in the reward contract.
+    # Optional: `human_reward` and `sparse_reward`, static methods in the reward contract, and
+    # `scripted(self, sim, variables)`, the actions (N, A) of a simple controller that gets somewhere: the critic then
+    # tries rewards on its transitions too. It has no memory, so that it acts alike whenever it is asked.
 
     @classmethod
     def declared(cls) -> dict[str, Var]:
@@ -228,7 +313,8 @@ def load_task(reference: str) -> Task:
         TaskError: The file is missing, raises, or does not hold exactly one task class.
     """
     path = resolve_task(reference)
-    module = _execute(path)
+    with _told(path):
+        module = _module(path, hashlib.sha256(path.read_bytes()).hexdigest())
     classes = [
         value
         for value in vars(module).values()
@@ -241,22 +327,60 @@ def load_task(reference: str) -> Task:
             "define one class that derives from `rewardgen.task.MujocoTask`",
         )
     leaves[0].path = path
-    return leaves[0]()
+    with _told(path):
+        return leaves[0]()
 
 
-def _execute(path: Path) -> Any:
+@functools.lru_cache(maxsize=16)
+def _module(path: Path, content: str) -> Any:
+    """Execute a task file, once in each process as long as its content, given by a hash, stays the same."""
     name = f"rewardgen_task_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise TaskError(f"cannot load {path}", "a task file is a Python file ending in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        line = _line_in(path, error)
-        raise TaskError(f"{path.name} raised {type(error).__name__}{line}: {error}", f"mend {path}") from error
+    spec.loader.exec_module(module)
     return module
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn an exception of a task file that is being loaded into a `TaskError` with the line."""
+    try:
+        yield
+    except TaskError:
+        raise
+    except Exception as error:
+        raise task_error(path, path.name, _line_in(path, error), error) from error
+
+
+def task_error(path: Path, where: str, line: str, error: Exception) -> TaskError:
+    """The `TaskError` for an exception out of task code.
+
+    Args:
+        path: The task file.
+        where: What was running.
+        line: ` at line N`, or empty if that is not known.
+        error: What was raised. A file that the sandbox refused is told as that: else nothing would explain why a file
+            that is there and may be read cannot be opened.
+    """
+    refused = _refused(error)
+    if refused is not None:
+        hint = f"if the task needs it, name it or its folder in the class: `reads = ({refused!r},)`"
+        return TaskError(f"the sandbox keeps {where}{line} from {refused}", hint)
+    return TaskError(f"{where} raised {type(error).__name__}{line}: {error}", f"mend {path}")
+
+
+def _refused(error: BaseException | None) -> str | None:
+    """The file that could not be opened though its modes, which are all that `access` looks at, allow it."""
+    while error is not None:
+        if isinstance(error, PermissionError) and error.errno == errno.EACCES:
+            name = error.filename
+            if isinstance(name, str) and os.access(name, os.R_OK):
+                return os.path.abspath(name)
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def _line_in(path: Path, error: BaseException) -> str:

@@ -5,50 +5,50 @@
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
+import torch
 from torch import Tensor
 
-from rewardgen.files import write_atomic
+from rewardgen.simulation.bank_file import SOURCES, Bank, BankFacts, Source, save_bank
 from rewardgen.simulation.card import trivial_policies
+from rewardgen.simulation.contract import require, tensor_problems
 from rewardgen.simulation.episodes import Policy
+from rewardgen.simulation.faults import task_faults
 from rewardgen.simulation.view import Draws, stream_keys
-from rewardgen.simulation.worlds import DIVERGED, Worlds
-from rewardgen.task import Task, load_task
+from rewardgen.simulation.worlds import DIVERGED, Step, Worlds
+from rewardgen.task import Task, Wrap, load_task, variables_of
 
-WORLDS = 64
 _SEED = 30_000_001
-_PERTURBED_STARTS = 4
+_MANY, _FEW = 32, 8
+_RANDOM_STEPS = 40
+_ZERO_STEPS = 60
+_PERTURBED_STARTS, _PERTURBED_STEPS = 8, 6
+_SCRIPTED_STEPS = 300
 
 _UNLIMITED_SHIFT = {mujoco.mjtJoint.mjJNT_HINGE: (-math.pi, math.pi), mujoco.mjtJoint.mjJNT_SLIDE: (-0.5, 0.5)}
 """How far a joint without limits is moved, by its type [rad, m]."""
 
-Transitions = dict[str, NDArray[np.float32]]
-"""Reward input to its values, (M,) or (M, k)."""
-
 
 def bank_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """The worker job `bank`: {"task": reference, "path": .npz file} to {"transitions": how many}."""
-    transitions = record_transitions(load_task(payload["task"]))
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **transitions)
-    write_atomic(Path(payload["path"]), buffer.getvalue())
-    return {"transitions": len(transitions["action"])}
+    bank = record_bank(load_task(payload["task"]))
+    save_bank(Path(payload["path"]), bank)
+    return {"transitions": len(bank)}
 
 
-def record_transitions(task: Task) -> Transitions:
-    """Record what rewards read, where trivial policies go and well beyond it.
+def record_bank(task: Task) -> Bank:
+    """Record what rewards read, where simple policies go and well beyond it.
 
-    A third comes from random actions, a sixth from none, the rest from random actions after starts anywhere between
-    the usual ones and joint positions drawn over their whole ranges, so that a reward is also seen where only a trained
-    policy gets. Transitions of diverged worlds are left out.
+    Whole short rollouts with random actions, with none, by the task's `scripted` controller if it has one, and with
+    random actions after starts anywhere between the usual ones and joint positions drawn over their whole ranges, so
+    that a reward is also seen where only a trained policy gets. Transitions of diverged worlds are left out.
 
     Args:
         task: The task.
@@ -56,27 +56,120 @@ def record_transitions(task: Task) -> Transitions:
     Raises:
         TaskError: The task breaks its contract.
     """
-    worlds = Worlds(task, [_SEED], WORLDS)
-    policies = trivial_policies(worlds)
-    rows = _record(worlds, worlds.reset(), policies["random"], steps=40, every=5)
-    rows += _record(worlds, worlds.reset(), policies["zero"], steps=20, every=5)
+    many, few = Worlds(task, [_SEED], _MANY), Worlds(task, [_SEED + 1], _FEW)
+    pieces = [_roll(many, many.reset(), trivial_policies(many)["random"], "random", _RANDOM_STEPS)]
+    pieces.append(_roll(few, few.reset(), trivial_policies(few)["zero"], "zero", _ZERO_STEPS))
+    if hasattr(task, "scripted"):
+        steps = min(task.episode_steps, _SCRIPTED_STEPS)
+        pieces.append(_roll(few, few.reset(), scripted_policy(few), "scripted", steps))
+    noise = trivial_policies(many)["random"]
     for number in range(_PERTURBED_STARTS):
-        observation = worlds.reset()
-        observation = worlds.place(*perturbed_state(worlds, number))
-        rows += _record(worlds, observation, policies["random"], steps=6, every=2)
-    return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+        many.reset()
+        observation = many.place(*perturbed_state(many, number))
+        pieces.append(_roll(many, observation, noise, "perturbed", _PERTURBED_STEPS))
+    bank = _joined(pieces, _facts(task, many))
+    return replace(bank, facts=bank.facts.model_copy(update={"bounds": _bounds(task, many, bank.inputs)}))
 
 
-def _record(worlds: Worlds, observation: Tensor, policy: Policy, steps: int, every: int) -> list[Transitions]:
-    """Every so many steps' inputs, the first step's among them, where `prev_` equals the current value."""
-    rows = []
-    for number in range(steps):
+def scripted_policy(worlds: Worlds) -> Policy:
+    """The task's own controller as a policy.
+
+    Args:
+        worlds: Worlds of a task with a method `scripted`; the policy acts on their present state.
+    """
+    task: Any = worlds.task
+
+    def act(observation: Tensor) -> Tensor:
+        with task_faults(task, "scripted"):
+            action = task.scripted(worlds.view, task.variables(worlds.view))
+        require(tensor_problems("the action of `scripted`", action, (worlds.num_worlds, worlds.action_size)))
+        return action
+
+    return act
+
+
+def _facts(task: Task, worlds: Worlds) -> BankFacts:
+    return BankFacts(
+        discount=task.training.discount,
+        episode_steps=task.episode_steps,
+        success_terminates=task.success_terminates,
+        ends_early=any(cause != DIVERGED for cause in worlds.causes),
+        pairs=task.pairs,
+        invariances=task.invariances,
+    )
+
+
+def _bounds(task: Task, worlds: Worlds, inputs: Mapping[str, Tensor]) -> dict[str, float]:
+    """Sizes that inputs cannot exceed: angles that are wrapped, cosines and shares, and the action."""
+    wrapped = {name for each in task.invariances if isinstance(each, Wrap) for name in variables_of(each)}
+    bounds = {"action": float(torch.maximum(worlds.action_low.abs(), worlds.action_high.abs()).max())}
+    for name, variable in task.declared().items():
+        if name in wrapped:
+            bounds[name] = math.pi
+        elif variable.unit == "1" and float(inputs[name].abs().max()) <= 1.0 + 1e-6:
+            bounds[name] = 1.0
+    return {f"{prefix}{name}": bound for name, bound in bounds.items() for prefix in ("", "prev_")}
+
+
+# Rollouts.
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Rows of N worlds over T steps: inputs (T * N, ...), world and episode within it, step, and how they ended."""
+
+    inputs: dict[str, Tensor]
+    episode: Tensor
+    step: Tensor
+    terminated: Tensor
+    source: Source
+
+
+def _roll(worlds: Worlds, observation: Tensor, policy: Policy, source: Source, steps: int) -> _Piece:
+    taken: list[Step] = []
+    for _ in range(steps):
         step = worlds.step(policy(observation))
         observation = step.observation
-        if number % every == 0:
-            sound = ~step.causes[DIVERGED]
-            rows.append({name: value[sound].numpy().copy() for name, value in step.inputs.items()})
-    return rows
+        # The state's own tensors are live.
+        taken.append(_kept(step))
+    return _piece(taken, source)
+
+
+def _kept(step: Step) -> Step:
+    step.inputs = {name: value.clone() for name, value in step.inputs.items()}
+    return step
+
+
+def _piece(taken: list[Step], source: Source) -> _Piece:
+    """Sort rows by world and time, number the episodes, and leave out where physics diverged."""
+    ended = torch.stack([each.terminated | each.truncated for each in taken])  # (T, N)
+    before = ended.int().cumsum(0) - ended.int()
+    episode = before + (before.max() + 1) * torch.arange(ended.shape[1])
+    sound = ~torch.stack([each.causes[DIVERGED] for each in taken]).T.flatten()
+
+    def rows(values: Iterable[Tensor]) -> Tensor:
+        return torch.stack(list(values)).transpose(0, 1).flatten(0, 1)[sound]
+
+    inputs = {name: rows(each.inputs[name] for each in taken) for name in taken[0].inputs}
+    step, terminated = rows(each.episode_step for each in taken), rows(each.terminated for each in taken)
+    return _Piece(inputs, rows(episode), step, terminated, source)
+
+
+def _joined(pieces: list[_Piece], facts: BankFacts) -> Bank:
+    starts = np.cumsum([0] + [int(each.episode.max()) + 1 for each in pieces])
+    episode = torch.cat([each.episode + int(start) for each, start in zip(pieces, starts, strict=False)])
+    sources = [torch.full((len(each.step),), SOURCES.index(each.source), dtype=torch.int8) for each in pieces]
+    return Bank(
+        inputs={name: torch.cat([each.inputs[name] for each in pieces]) for name in pieces[0].inputs},
+        episode=episode.int(),
+        step=torch.cat([each.step for each in pieces]).int(),
+        source=torch.cat(sources),
+        terminated=torch.cat([each.terminated for each in pieces]),
+        facts=facts,
+    )
+
+
+# Starts.
 
 
 def perturbed_state(worlds: Worlds, number: int) -> tuple[Tensor, Tensor]:

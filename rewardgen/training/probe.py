@@ -9,15 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from rewardgen.errors import UsageError
 from rewardgen.records import Finding, RewardSpec
 from rewardgen.reward.program import Program, RewardError, compile_reward
-from rewardgen.training.probe_contract import Call, check_contract, probe_finding
+from rewardgen.simulation.bank_file import Bank, load_bank
+from rewardgen.training.probe_bonus import check_bonuses
+from rewardgen.training.probe_contract import check_contract, probe_finding
+from rewardgen.training.probe_episodes import check_episodes
+from rewardgen.training.probe_findings import rejection, warning
+from rewardgen.training.probe_invariances import check_invariances
+from rewardgen.training.probe_loops import check_loops
+from rewardgen.training.probe_pairs import check_pairs, ways
+from rewardgen.training.probe_source import Makers
 from rewardgen.training.probe_statistics import check_statistics
+from rewardgen.training.probe_subject import Subject
 
 TIME_LIMIT_S = 10.0
 """For all calls of one reward together; a sound one takes well under a tenth of a second."""
@@ -30,7 +37,7 @@ def probe_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
     """Probe rewards on a bank of transitions.
 
     Args:
-        payload: `{"bank": path, "rewards": [RewardSpec...]}`; the bank is an `.npz` of input names to (M, ...) float32.
+        payload: `{"bank": path, "rewards": [RewardSpec...]}`; the bank is a file of `rewardgen.simulation.bank_file`.
         report: Not used.
 
     Returns:
@@ -46,70 +53,79 @@ def probe_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
     return {"findings": {id: [each.model_dump(mode="json") for each in found] for id, found in findings.items()}}
 
 
-def load_bank(path: Path) -> dict[str, Tensor]:
-    """The recorded transitions of a task.
-
-    Args:
-        path: An `.npz` file.
-
-    Returns:
-        Input name to (M, ...) float32.
-
-    Raises:
-        UsageError: The file is missing or damaged.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: torch.from_numpy(arrays[name].astype(np.float32)) for name in arrays.files}
-    except (OSError, ValueError, EOFError) as error:
-        hint = "delete it; it is recorded again when it is missing"
-        raise UsageError(f"cannot read the bank of transitions {path}: {error}", hint) from error
-
-
-def probe_reward(reward: RewardSpec, bank: dict[str, Tensor]) -> tuple[Finding, ...]:
+def probe_reward(reward: RewardSpec, bank: Bank) -> tuple[Finding, ...]:
     """What a reward does on recorded transitions and beyond them.
 
     Args:
         reward: The reward.
-        bank: Input name to (M, ...) float32.
+        bank: Transitions of its task.
 
     Returns:
-        Rejections if it cannot work; otherwise warnings about the size and variation of its components.
+        Rejections if it cannot work; otherwise what is doubtful about it.
     """
     try:
         with _time_limit(TIME_LIMIT_S), torch.no_grad():
-            program = compile_reward(reward.source)
-            return _probe(program, reward, bank)
+            return _probe(compile_reward(reward.source), reward, bank)
     except RewardError as error:
         return (probe_finding(error, "when it is compiled"),)
     except _OutOfTimeError:
-        message = f"the reward takes more than {TIME_LIMIT_S:g} s on {len(bank['action'])} recorded transitions"
+        message = f"the reward takes more than {TIME_LIMIT_S:g} s on {len(bank)} recorded transitions"
         hint = "compute over the whole batch, without large loops"
-        return (Finding(gate="probe", detector="probe-timeout", severity="reject", message=message, hint=hint),)
+        return (rejection("probe-timeout", message, hint, {"limit_s": TIME_LIMIT_S, "transitions": len(bank)}),)
 
 
-def _probe(program: Program, reward: RewardSpec, bank: dict[str, Tensor]) -> tuple[Finding, ...]:
+def _probe(program: Program, reward: RewardSpec, bank: Bank) -> tuple[Finding, ...]:
     def call(inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         return program(inputs, reward.tunables)
 
-    rejections = check_contract(call, {name: bank[name] for name in program.inputs}, bank)
+    inputs = {name: bank.inputs[name] for name in program.inputs}
+    rejections = check_contract(call, inputs, bank)
     if rejections:
         return rejections
-    components = call({name: bank[name].clone() for name in program.inputs})
-    return (*check_statistics(components), *_check_time(call, bank))
+    subject = Subject(call, program.inputs, bank, call({name: value.clone() for name, value in inputs.items()}))
+    makers = Makers(reward.source)
+    return tuple(_with_line(finding, makers) for finding in (*_study(subject, makers), *_check_time(subject)))
 
 
-def _check_time(call: Call, bank: dict[str, Tensor]) -> Iterator[Finding]:
-    rows = {name: value[:_TIMED_WORLDS].clone() for name, value in bank.items()}
+def _study(subject: Subject, makers: Makers) -> tuple[Finding, ...]:
+    """What is doubtful about a reward that runs."""
+    conditional = {name for name in subject.components if makers.asks(name)}
+    found = check_statistics(subject.components, subject.bank, conditional)
+    if any(finding.severity == "reject" for finding in found):
+        return found
+    try:
+        between = ways(subject)
+        bonuses = tuple(check_bonuses(subject, makers, between))
+        more = (
+            *check_pairs(subject, between),
+            *check_invariances(subject),
+            *check_loops(subject),
+            *check_episodes(subject, between),
+        )
+    except RewardError as error:
+        return (*found, probe_finding(error, "in a state made of recorded and declared values"))
+    # A bonus that never fires is zero everywhere, of course.
+    silent = {finding.component for finding in bonuses}
+    return (*(each for each in found if each.component not in silent), *bonuses, *more)
+
+
+def _with_line(finding: Finding, makers: Makers) -> Finding:
+    if finding.component is None or finding.line is not None:
+        return finding
+    return finding.model_copy(update={"line": makers.line(finding.component)})
+
+
+def _check_time(subject: Subject) -> Iterator[Finding]:
+    rows = {name: subject.bank.inputs[name][:_TIMED_WORLDS].clone() for name in subject.reads}
     times = []
     for _ in range(_TIMED_CALLS):
         start = time.perf_counter()
-        call(rows)
+        subject.call(rows)
         times.append(time.perf_counter() - start)
     if min(times) > _SLOW_S:
         message = f"the reward takes {1e3 * min(times):.1f} ms for {_TIMED_WORLDS} worlds; most take about 0.1 ms"
         hint = "replace loops by torch functions over the whole batch"
-        yield Finding(gate="probe", detector="slow-reward", severity="warn", message=message, hint=hint)
+        yield warning("slow-reward", message, hint, {"seconds": min(times), "worlds": _TIMED_WORLDS})
 
 
 class _OutOfTimeError(BaseException):

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 
 import torch
 from torch import Tensor
 
 from rewardgen.records import Finding
 from rewardgen.reward.program import RewardError
-
-Inputs = dict[str, Tensor]
-Call = Callable[[Inputs], dict[str, Tensor]]
-"""A reward with its constants: inputs, each (N, ...), to components, each (N,)."""
+from rewardgen.simulation.bank_file import Bank
+from rewardgen.training.probe_findings import rejection
+from rewardgen.training.probe_subject import Call, Inputs
 
 _DETECTORS = {"exception": "probe-exception", "shape": "probe-shape", "non-finite": "non-finite"}
-_EXTREMES = (0.0, 1e3, -1e3)
+_FAR = 1e3
 _BATCHES = (64, 2, 1)
 _TOLERANCE = 1e-4
 """Kernels for different batch sizes may round differently; relative to the component's largest value."""
 
 
-def check_contract(call: Call, inputs: Inputs, bank: Inputs) -> tuple[Finding, ...]:
+def check_contract(call: Call, inputs: Inputs, bank: Bank) -> tuple[Finding, ...]:
     """Find what keeps a reward from being trained with.
 
     Args:
         call: The reward.
         inputs: What it reads, (M, ...).
-        bank: Every input that is recorded, (M, ...).
+        bank: Where they are from.
 
     Returns:
         Rejections; those that follow from an earlier one are left out.
@@ -35,7 +35,8 @@ def check_contract(call: Call, inputs: Inputs, bank: Inputs) -> tuple[Finding, .
     try:
         components = call(_copy(inputs))
     except RewardError as error:
-        return (probe_finding(error, "on recorded transitions"),)
+        evidence = {"transitions": len(next(iter(inputs.values())))}
+        return (probe_finding(error, "on recorded transitions", evidence),)
     return (
         *_changes_inputs(call, inputs),
         *_is_not_repeatable(call, inputs, components),
@@ -44,22 +45,17 @@ def check_contract(call: Call, inputs: Inputs, bank: Inputs) -> tuple[Finding, .
     )
 
 
-def probe_finding(error: RewardError, where: str) -> Finding:
+def probe_finding(error: RewardError, where: str, evidence: Mapping[str, float] | None = None) -> Finding:
     """The rejection for a call that failed.
 
     Args:
         error: What the reward raised.
         where: In which situation.
+        evidence: The numbers of that situation by name.
     """
-    return Finding(
-        gate="probe",
-        detector=_DETECTORS[error.kind],
-        severity="reject",
-        message=f"{error.message} ({where})",
-        hint=error.hint,
-        line=error.line,
-        component=error.component,
-    )
+    message = f"{error.message} ({where})"
+    found = rejection(_DETECTORS[error.kind], message, error.hint, evidence or {}, error.component)
+    return found.model_copy(update={"line": error.line})
 
 
 def _changes_inputs(call: Call, inputs: Inputs) -> Iterator[Finding]:
@@ -68,7 +64,8 @@ def _changes_inputs(call: Call, inputs: Inputs) -> Iterator[Finding]:
     for name, value in inputs.items():
         if not torch.equal(given[name], value):
             hint = "make a new tensor, as with `torch.where(...)` or `x.clone()` first"
-            yield _rejection("changes-input", f"the reward changes its input `{name}`", hint)
+            evidence = {"changed": float((given[name] != value).float().mean())}
+            yield rejection("changes-input", f"the reward changes its input `{name}`", hint, evidence)
 
 
 def _is_not_repeatable(call: Call, inputs: Inputs, first: dict[str, Tensor]) -> Iterator[Finding]:
@@ -76,7 +73,9 @@ def _is_not_repeatable(call: Call, inputs: Inputs, first: dict[str, Tensor]) -> 
     for name, value in first.items():
         if name not in second or not torch.equal(second[name], value):
             hint = "compute it from the inputs alone, without memory between calls"
-            yield _rejection("not-repeatable", f"component `{name}` differs between two equal calls", hint, name)
+            evidence = {"difference": float((second[name] - value).abs().max())} if name in second else {}
+            message = f"component `{name}` differs between two equal calls"
+            yield rejection("not-repeatable", message, hint, evidence, name)
 
 
 def _depends_on_batch(call: Call, inputs: Inputs, whole: dict[str, Tensor]) -> Iterator[Finding]:
@@ -85,11 +84,12 @@ def _depends_on_batch(call: Call, inputs: Inputs, whole: dict[str, Tensor]) -> I
             # The last rows: a running sum over the first ones would agree with the whole.
             part = call({name: value[-size:].clone() for name, value in inputs.items()})
         except RewardError as error:
-            yield probe_finding(error, f"in a batch of {size}")
+            yield probe_finding(error, f"in a batch of {size}", {"batch": size})
             return
         if set(part) != set(whole):
             hint = "return the same components in every state"
-            yield _rejection("batch-dependent", f"the components differ in a batch of {size}", hint)
+            message = f"the components differ in a batch of {size}"
+            yield rejection("batch-dependent", message, hint, {"batch": size})
             return
         for name, value in whole.items():
             expected = value[-size:]
@@ -97,35 +97,45 @@ def _depends_on_batch(call: Call, inputs: Inputs, whole: dict[str, Tensor]) -> I
             difference = (part[name] - expected).abs()
             if float(difference.max()) > allowed:
                 row = int(difference.argmax())
-                among, alone = f"{float(expected[row]):.4g}", f"{float(part[name][row]):.4g}"
-                sizes = f"{among} in a batch of {len(value)}, {alone} in a batch of {size}"
+                among, alone = float(expected[row]), float(part[name][row])
+                sizes = f"{among:.4g} in a batch of {len(value)}, {alone:.4g} in a batch of {size}"
                 what = f"component `{name}` of one world is {sizes}"
                 hint = "reduce over the last axis of (N, k) only: `.sum(-1)`; a reward never mixes worlds"
-                yield _rejection("batch-dependent", what, hint, name)
+                yield rejection("batch-dependent", what, hint, {"among": among, "alone": alone, "batch": size}, name)
                 return
 
 
-def _is_not_finite(call: Call, inputs: Inputs, bank: Inputs) -> Iterator[Finding]:
-    for where, rows in _extreme_inputs(inputs, bank):
+def _is_not_finite(call: Call, inputs: Inputs, bank: Bank) -> Iterator[Finding]:
+    for where, evidence, rows in _extreme_inputs(inputs, bank):
         try:
             call(rows)
         except RewardError as error:
-            yield probe_finding(error, where)
+            yield probe_finding(error, where, evidence)
             return
 
 
-def _extreme_inputs(inputs: Inputs, bank: Inputs) -> Iterator[tuple[str, Inputs]]:
-    """Situations that no recording may hold, with their name: nothing has moved, and one input far out."""
-    still = {name: bank.get(name.removeprefix("prev_"), value) for name, value in inputs.items()}
-    yield "where nothing has changed since the step before", _copy(still)
+def _extreme_inputs(inputs: Inputs, bank: Bank) -> Iterator[tuple[str, dict[str, float], Inputs]]:
+    """Situations that no recording may hold, with their words and numbers: standstill, equal points, one far out."""
+    still = _copy({name: bank.still[name] for name in inputs})
+    yield "where nothing has changed since the step before", {"transitions": len(bank)}, still
+    for first, second in combinations(inputs, 2):
+        if inputs[first].ndim == 2 and inputs[first].shape == inputs[second].shape:
+            rows = _few(inputs)
+            rows[second] = rows[first].clone()
+            yield f"where `{first}` and `{second}` are equal", {"transitions": len(rows[first])}, rows
     for name, value in inputs.items():
         if not _is_direction(value):
             # What was never negative, over all ranges of the joints, is a size: a force, a sum of squares.
             signed = bool((value < 0.0).any())
-            for extreme in (each for each in _EXTREMES if each >= 0.0 or signed):
-                rows = {other: each[:2].clone() for other, each in inputs.items()}
+            far = bank.facts.bounds.get(name, _FAR)
+            for extreme in (0.0, far, -far) if signed else (0.0, far):
+                rows = _few(inputs)
                 rows[name].fill_(extreme)
-                yield f"at `{name}` = {extreme:g}", rows
+                yield f"at `{name}` = {extreme:g}", {"input": extreme}, rows
+
+
+def _few(inputs: Inputs) -> Inputs:
+    return {name: value[:2].clone() for name, value in inputs.items()}
 
 
 def _is_direction(value: Tensor) -> bool:
@@ -135,7 +145,3 @@ def _is_direction(value: Tensor) -> bool:
 
 def _copy(inputs: Inputs) -> Inputs:
     return {name: value.clone() for name, value in inputs.items()}
-
-
-def _rejection(detector: str, message: str, hint: str, component: str | None = None) -> Finding:
-    return Finding(gate="probe", detector=detector, severity="reject", message=message, hint=hint, component=component)

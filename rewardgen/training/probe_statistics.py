@@ -1,16 +1,21 @@
 """What the values of a reward's components on recorded transitions say: dead, constant, dominant, exploding, misscaled.
 
-Warnings, as a trained policy goes where no recording was, unless there is no signal at all.
+Warnings, as a trained policy goes where no recording was, unless there is no signal at all. Sizes are those of typical
+states; what is said to hold of a component always must hold on typical and on perturbed states alike, as a few wild
+ones would otherwise decide it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import torch
 from torch import Tensor
 
 from rewardgen.records import Finding
+from rewardgen.simulation.bank_file import Bank
+from rewardgen.training.probe_findings import rejection, warning
+from rewardgen.training.probe_subject import summed
 
 _DEAD_ACTIVATION = 0.01
 _DEAD_VARIANCE = 1e-6
@@ -18,16 +23,22 @@ _CONSTANT = 1e-3
 _DOMINANT_SHARE = 0.95
 _EXPLODING_RATIO = 100.0
 _EXPLODING_VALUE = 10.0
+_LARGEST = 0.999
+"""The quantile that stands for the largest value: a few freaks of the physics do not count."""
 _SCALE = (1e-3, 1e2)
-_CORRELATION = 0.995
+_SAME, _OPPOSITE = 0.995, -0.98
 _NEARLY_ZERO = 1e-8
 
+Components = Mapping[str, Tensor]
 
-def check_statistics(components: Mapping[str, Tensor]) -> tuple[Finding, ...]:
+
+def check_statistics(components: Components, bank: Bank, conditional: Collection[str] = ()) -> tuple[Finding, ...]:
     """Find components that cannot guide a policy as they are.
 
     Args:
-        components: Component name to its values, (M,), on recorded transitions.
+        components: Component name to its values, (M,), on the bank.
+        bank: The transitions.
+        conditional: Components that a comparison decides, which may be zero nearly everywhere.
 
     Returns:
         Warnings, or one rejection if no component varies at all.
@@ -36,85 +47,110 @@ def check_statistics(components: Mapping[str, Tensor]) -> tuple[Finding, ...]:
     if all(_is_flat(value) for value in own.values()):
         listed = ", ".join(f"`{name}` = {float(value.mean()):.4g}" for name, value in own.items())
         hint = "make a component vary between states that a random policy visits: rescale it, or widen its threshold"
-        message = f"no component varies over {len(next(iter(own.values())))} recorded transitions: {listed}"
-        return (Finding(gate="probe", detector="no-signal", severity="reject", message=message, hint=hint),)
+        message = f"no component varies over {len(bank)} recorded transitions: {listed}"
+        return (rejection("no-signal", message, hint, {"transitions": len(bank)}),)
+    parts = _parts(own, bank)
     return (
         *_residual(components),
-        *_flat_components(own),
-        *_dominant_component(own),
-        *_exploding_components(own),
-        *_redundant_components(own),
-        *_scale(own),
+        *_flat_components(own, parts, conditional),
+        *_dominant_component(parts),
+        *_exploding_components({name: value[bank.reachable] for name, value in own.items()}),
+        *_redundant_components(parts),
+        *_scale(parts),
     )
 
 
-def _residual(components: Mapping[str, Tensor]) -> Iterator[Finding]:
+def _parts(components: Components, bank: Bank) -> list[Components]:
+    """The components on typical rows, and on the other reachable ones if there are any."""
+    chosen = (bank.typical, ~bank.typical & bank.reachable)
+    return [{name: value[rows] for name, value in components.items()} for rows in chosen if bool(rows.any())]
+
+
+def _residual(components: Components) -> Iterator[Finding]:
     residual = components.get("residual")
     if residual is not None and _activation(residual) > 0.0:
         mean = float(residual.abs().mean())
         message = f"the total is not the sum of the components: they differ by {mean:.4g} on average"
-        yield _warning("residual", message, "return every term that is summed, already weighted", "residual")
+        hint = "return every term that is summed, already weighted"
+        yield warning("residual", message, hint, {"difference": mean}, "residual")
 
 
-def _flat_components(components: Mapping[str, Tensor]) -> Iterator[Finding]:
-    total_variance = float(_stacked(components).sum(0).var())
+def _flat_components(
+    components: Components, parts: list[Components], conditional: Collection[str]
+) -> Iterator[Finding]:
     for name, value in components.items():
         mean, std = float(value.mean()), float(value.std())
         activation = _activation(value)
+        evidence = {"activation": activation, "mean": mean, "std": std}
         if activation < _DEAD_ACTIVATION:
-            message = f"component `{name}` is zero in {100 * (1 - activation):.1f} % of the recorded transitions"
-            hint = "widen its threshold or temperature, unless it is meant for states that come later"
-            yield _warning("dead-component", message, hint, name)
+            # A bonus for a rare event or a cost of rare trouble is active only then.
+            if activation == 0.0 or (name not in conditional and float(value.max()) > 0.0):
+                message = f"component `{name}` is zero in {100 * (1 - activation):.1f} % of the recorded transitions"
+                hint = "widen its threshold or temperature, unless it is meant for states that come later"
+                yield warning("dead-component", message, hint, evidence, name)
         elif std <= _CONSTANT * abs(mean):
             message = f"component `{name}` is nearly constant: {mean:.4g} with a standard deviation of {std:.2g}"
-            yield _warning("constant-component", message, "make it vary with the state, or remove it", name)
-        elif std**2 < _DEAD_VARIANCE * total_variance:
-            message = f"component `{name}` varies by {std:.2g}, the whole reward by {total_variance**0.5:.2g}"
-            yield _warning("dead-component", message, "give it a larger weight or remove it", name)
+            yield warning("constant-component", message, "make it vary with the state, or remove it", evidence, name)
+        elif all(float(part[name].var()) < _DEAD_VARIANCE * float(summed(part).var()) for part in parts):
+            whole = float(summed(components).std())
+            message = f"component `{name}` varies by {std:.2g}, the whole reward by {whole:.2g}"
+            hint = "give it a larger weight or remove it"
+            yield warning("dead-component", message, hint, {"std": std, "total_std": whole}, name)
 
 
-def _dominant_component(components: Mapping[str, Tensor]) -> Iterator[Finding]:
-    sizes = {name: float(value.abs().mean()) for name, value in components.items()}
-    name = max(sizes, key=sizes.__getitem__)
-    share = sizes[name] / (sum(sizes.values()) or 1.0)
-    if len(sizes) > 1 and share > _DOMINANT_SHARE:
-        message = f"component `{name}` makes up {100 * share:.1f} % of the summed absolute components"
-        yield _warning("dominant-component", message, "bring the weights of the others up or its own down", name)
+def _dominant_component(parts: list[Components]) -> Iterator[Finding]:
+    shares = {name: min(_share(part, name) for part in parts) for name in parts[0]}
+    name = max(shares, key=shares.__getitem__)
+    if len(shares) > 1 and shares[name] > _DOMINANT_SHARE:
+        message = f"component `{name}` makes up {100 * shares[name]:.1f} % of the summed absolute components"
+        hint = "bring the weights of the others up or its own down"
+        yield warning("dominant-component", message, hint, {"share": shares[name]}, name)
 
 
-def _exploding_components(components: Mapping[str, Tensor]) -> Iterator[Finding]:
+def _share(components: Components, name: str) -> float:
+    sizes = {each: float(value.abs().mean()) for each, value in components.items()}
+    return sizes[name] / (sum(sizes.values()) or 1.0)
+
+
+def _exploding_components(components: Components) -> Iterator[Finding]:
     for name, value in components.items():
         active = value.abs()[value.abs() > _NEARLY_ZERO]
-        if len(active) and float(active.max()) > max(_EXPLODING_VALUE, _EXPLODING_RATIO * float(active.median())):
-            message = (
-                f"component `{name}` reaches {float(active.max()):.4g}, its median is {float(active.median()):.4g}"
-            )
-            yield _warning("exploding-component", message, "bound it, as with `.clamp(max=...)` or a tanh", name)
+        if not len(active):
+            continue
+        largest, median = float(torch.quantile(active, _LARGEST)), float(active.median())
+        if largest > max(_EXPLODING_VALUE, _EXPLODING_RATIO * median):
+            message = f"component `{name}` reaches {largest:.4g}, its median is {median:.4g}"
+            hint = "bound it, as with `.clamp(max=...)` or a tanh"
+            yield warning("exploding-component", message, hint, {"largest": largest, "median": median}, name)
 
 
-def _redundant_components(components: Mapping[str, Tensor]) -> Iterator[Finding]:
-    names = [name for name, value in components.items() if not _is_flat(value)]
-    if len(names) < 2:
-        return
-    correlation = torch.corrcoef(torch.stack([components[name] for name in names]))
-    for row, first in enumerate(names):
-        for column in range(row):
-            value = float(correlation[row, column])
-            if abs(value) > _CORRELATION:
-                relation = "say the same" if value > 0 else "work against each other"
-                message = f"components `{names[column]}` and `{first}` {relation}: their correlation is {value:.3f}"
-                yield _warning("redundant-components", message, "keep one of them", first)
+def _redundant_components(parts: list[Components]) -> Iterator[Finding]:
+    for first, second in _varying_pairs(parts):
+        found = [float(torch.corrcoef(torch.stack((part[first], part[second])))[0, 1]) for part in parts]
+        for detector, holds, relation, hint in (
+            ("redundant-components", min(found) > _SAME, "say the same", "keep one of them"),
+            ("contradictory-components", max(found) < _OPPOSITE, "work against each other", "decide which is wanted"),
+        ):
+            if holds:
+                value = min(found, key=abs)
+                message = f"components `{first}` and `{second}` {relation}: their correlation is {value:.3f}"
+                yield warning(detector, message, hint, {"correlation": value}, second)
 
 
-def _scale(components: Mapping[str, Tensor]) -> Iterator[Finding]:
-    mean = float(_stacked(components).sum(0).abs().mean())
-    if not _SCALE[0] <= mean <= _SCALE[1]:
-        message = f"the reward is {mean:.3g} per step on average, in absolute value"
-        yield _warning("reward-scale", message, "scale the components so that their sum is between 0.001 and 100")
+def _varying_pairs(parts: list[Components]) -> Iterator[tuple[str, str]]:
+    names = [name for name in parts[0] if not any(_is_flat(part[name]) for part in parts)]
+    for position, second in enumerate(names):
+        for first in names[:position]:
+            yield first, second
 
 
-def _stacked(components: Mapping[str, Tensor]) -> Tensor:
-    return torch.stack(list(components.values()))
+def _scale(parts: list[Components]) -> Iterator[Finding]:
+    means = [float(summed(part).abs().mean()) for part in parts]
+    # A sparse reward may well be zero wherever a random policy gets.
+    if max(means) < _SCALE[0] or means[0] > _SCALE[1]:
+        message = f"the reward is {means[0]:.3g} per step on average, in absolute value"
+        hint = "scale the components so that their sum is between 0.001 and 100"
+        yield warning("reward-scale", message, hint, {"mean": means[0]})
 
 
 def _activation(value: Tensor) -> float:
@@ -123,7 +159,3 @@ def _activation(value: Tensor) -> float:
 
 def _is_flat(value: Tensor) -> bool:
     return float(value.max() - value.min()) <= _NEARLY_ZERO + 1e-6 * float(value.abs().max())
-
-
-def _warning(detector: str, message: str, hint: str, component: str | None = None) -> Finding:
-    return Finding(gate="probe", detector=detector, severity="warn", message=message, hint=hint, component=component)

@@ -1,17 +1,18 @@
 """Each detector of the probe is raised by a planted defect and stays silent on a sound reward."""
 
-import numpy as np
 import pytest
 import torch
 
 from rewardgen.errors import UsageError
 from rewardgen.records import RewardSpec
+from rewardgen.simulation.bank_file import BankFacts, load_bank, save_bank, unrelated
 from rewardgen.training import probe
-from rewardgen.training.probe import load_bank, probe_job, probe_reward
+from rewardgen.training.probe import probe_job, probe_reward
 from rewardgen.training.probe_statistics import check_statistics
 from tests.reward.corpus import HONEST, inputs
 
-BANK = inputs(512)
+INPUTS = inputs(512)
+BANK = unrelated(INPUTS)
 
 
 def detectors(body, parameters="height, x_velocity, action, position, target, prev_height", bank=BANK):
@@ -23,6 +24,7 @@ def detectors(body, parameters="height, x_velocity, action, position, target, pr
 def only(body, **changes):
     ((detector, finding),) = detectors(body, **changes).items()
     assert finding.message and finding.hint and finding.gate == "probe"
+    assert finding.evidence or detector == "probe-shape"
     return detector, finding
 
 
@@ -69,8 +71,20 @@ def test_unit_vectors_are_not_tried_at_zero():
     assert "non-finite" not in detectors("return {'w': orientation[:, 0] / orientation.norm(dim=-1)}", "orientation")
 
 
+def test_bounded_inputs_are_tried_at_their_bounds():
+    body = "return {'w': torch.exp(height) + x_velocity}"
+    bounded = unrelated(INPUTS, BankFacts(bounds={"height": 1.0}))
+    assert "non-finite" in detectors(body) and "non-finite" not in detectors(body, bank=bounded)
+
+
+def test_equal_points_are_tried():
+    away = "position - target"
+    detector, finding = only(f"return {{'h': height, 'bad': ({away})[:, 0] / ({away}).norm(dim=-1)}}")
+    assert detector == "non-finite" and "`position` and `target` are equal" in finding.message
+
+
 def test_sizes_are_not_tried_below_zero_and_signed_inputs_are():
-    bank = {**BANK, "height": BANK["height"].abs()}
+    bank = unrelated({**INPUTS, "height": INPUTS["height"].abs()})
     assert "non-finite" not in detectors("return {'h': height.sqrt()}", "height", bank=bank)
     assert "non-finite" in detectors("return {'h': (x_velocity + 100.0).sqrt()}", "x_velocity")
 
@@ -105,12 +119,12 @@ def test_no_component_that_varies_is_a_rejection():
     [
         ("torch.ones_like(height)", "constant-component"),
         ("torch.exp(-position.norm(dim=-1) / 0.002)", "dead-component"),
-        ("(height > 99.0).float()", "dead-component"),
+        ("(height > 99.0).float()", "bonus-never-fires"),
         ("1e-5 * height.abs()", "dead-component"),
         ("100.0 * height.abs()", "dominant-component"),
         ("torch.exp((3.0 * x_velocity).clamp(-80, 80))", "exploding-component"),
         ("2.0 * x_velocity + 1.0", "redundant-components"),
-        ("-0.5 * x_velocity", "redundant-components"),
+        ("-0.5 * x_velocity", "contradictory-components"),
         ("1e4 * position[:, 0]", "reward-scale"),
     ],
 )
@@ -165,18 +179,18 @@ def test_changed_inputs_and_memory_between_calls_are_told():
     def remembers(given):
         return {"h": given["height"] + next(calls)}
 
-    own = {"height": BANK["height"]}
+    own = {"height": INPUTS["height"]}
     assert "changes-input" in [finding.detector for finding in check_contract(changes, own, BANK)]
     assert "not-repeatable" in [finding.detector for finding in check_contract(remembers, own, BANK)]
 
 
 def test_statistics_of_a_single_component_are_silent_if_it_varies():
-    assert check_statistics({"only": torch.randn(500)}) == ()
+    assert check_statistics({"only": torch.randn(512)}, BANK) == ()
 
 
 def test_the_job_answers_for_every_reward_of_its_batch(tmp_path):
     path = tmp_path / "bank.npz"
-    np.savez(path, **{name: value.numpy() for name, value in BANK.items()})
+    save_bank(path, BANK)
     bodies = {"good": "{'x': x_velocity}", "bad": "{'x': x_velocity.log()}", "not a reward": "eval('1')"}
     rewards = [
         {"candidate_id": id, "source": f"def compute_reward(x_velocity):\n    return {body}\n"}

@@ -1,22 +1,23 @@
 """Rewards are probed in a process of their own, and one that ends it is the only one to be rejected for that."""
 
-import numpy as np
 import pytest
+import torch
 
 from rewardgen.critic.gates import Critic
 from rewardgen.errors import WorkerError
 from rewardgen.records import Candidate, RewardSpec
 from rewardgen.sandbox.prober import SandboxedProber
 from rewardgen.sandbox.process import Limits, WorkerCancelled
+from rewardgen.simulation.bank_file import save_bank, unrelated
 from tests.builders import card
 
 
 @pytest.fixture
 def prober(tmp_path):
-    generator = np.random.default_rng(0)
-    values = {name: generator.normal(size=256).astype(np.float32) for name in ("position", "speed")}
-    values["action"] = generator.uniform(-1, 1, (256, 1)).astype(np.float32)
-    np.savez(tmp_path / "bank.npz", **values, **{f"prev_{name}": value for name, value in values.items()})
+    generator = torch.Generator().manual_seed(0)
+    values = {name: torch.randn(256, generator=generator) for name in ("position", "speed")}
+    values["action"] = 2.0 * torch.rand(256, 1, generator=generator) - 1.0
+    save_bank(tmp_path / "bank.npz", unrelated(values | {f"prev_{name}": value for name, value in values.items()}))
     return SandboxedProber(tmp_path / "bank.npz", Limits(wall_s=60.0), tmp_path / "scratch")
 
 

@@ -1,7 +1,8 @@
-import numpy as np
 import pytest
+import torch
 
-from rewardgen.simulation.bank import bank_job, record_transitions
+from rewardgen.simulation.bank import bank_job, record_bank
+from rewardgen.simulation.bank_file import SOURCES, load_bank, save_bank
 from rewardgen.task import load_task
 from tests.simulation.files import POINT
 
@@ -10,35 +11,73 @@ from tests.simulation.files import POINT
 def banked(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("bank") / "deep" / "bank.npz"
     answer = bank_job({"task": request.param, "path": str(path)}, print)
-    with np.load(path) as file:
-        return load_task(request.param), answer, dict(file)
+    return load_task(request.param), answer, load_bank(path)
 
 
 def test_the_bank_holds_every_input_with_its_shape(banked):
     task, answer, bank = banked
     names = {*task.declared(), "action"}
-    assert set(bank) == names | {f"prev_{name}" for name in names}
-    assert answer["transitions"] >= 512
-    for name, values in bank.items():
-        assert values.dtype == np.float32 and len(values) == answer["transitions"]
+    assert set(bank.inputs) == names | {f"prev_{name}" for name in names}
+    assert answer["transitions"] == len(bank) >= 512
+    for name, values in bank.inputs.items():
+        assert values.dtype == torch.float32 and len(values) == len(bank)
         variable = task.declared().get(name.removeprefix("prev_"))
-        assert values.shape[1:] == (variable.shape if variable else bank["action"].shape[1:])
-        assert np.isfinite(values).all()
+        assert values.shape[1:] == (variable.shape if variable else bank.inputs["action"].shape[1:])
+        assert values.isfinite().all()
 
 
 def test_every_variable_takes_many_values(banked):
     task, _, bank = banked
     for name in task.declared():
         if name != "healthy":
-            assert len(np.unique(bank[name])) > 50, name
+            assert len(bank.inputs[name].unique()) > 50, name
 
 
 def test_the_bank_reaches_beyond_what_trivial_policies_do():
-    upright = record_transitions(load_task("cartpole"))["pole_upright"]
+    bank = record_bank(load_task("cartpole"))
+    upright = bank.inputs["pole_upright"][bank.of("perturbed")]
     assert (upright > 0.9).sum() >= 5 and (upright < -0.9).sum() >= 100
 
 
-def test_some_transitions_are_first_steps_and_some_are_not(banked):
+def test_rows_of_an_episode_lie_side_by_side_and_each_begins_where_the_last_one_ended(banked):
     _, _, bank = banked
-    same = (bank["action"] == bank["prev_action"]).all(1) & (bank["action"] != 0).any(1)
-    assert same.any() and not same.all()
+    same = bank.episode[1:] == bank.episode[:-1]
+    assert (bank.episode.diff() >= 0).all() and same.float().mean() > 0.7
+    assert (bank.step.diff()[same] == 1).all()
+    assert not bank.terminated[:-1][same].any()
+    for name in (name for name in bank.inputs if f"prev_{name}" in bank.inputs):
+        before, now = bank.inputs[name], bank.inputs[f"prev_{name}"]
+        assert torch.equal(now[1:][same], before[:-1][same]), name
+
+
+def test_first_steps_have_their_own_values_as_previous_ones(banked):
+    _, _, bank = banked
+    first = bank.step == 1
+    assert first.any() and torch.equal(bank.inputs["action"][first], bank.inputs["prev_action"][first])
+
+
+def test_every_source_is_there_that_the_task_has(banked):
+    task, _, bank = banked
+    found = {source for source in SOURCES if bank.of(source).any()}
+    assert found == set(SOURCES) - (set() if hasattr(task, "scripted") else {"scripted"})
+    assert (bank.inputs["action"][bank.of("zero")] == 0.0).all()
+
+
+def test_the_scripted_controller_of_the_cart_pole_gets_it_upright():
+    bank = record_bank(load_task("cartpole"))
+    late = bank.of("scripted") & (bank.step > 200)
+    assert (bank.inputs["pole_upright"][late] > 0.9).float().mean() > 0.9
+
+
+def test_a_bank_is_the_same_each_time_it_is_recorded(tmp_path):
+    for name in ("one", "two"):
+        save_bank(tmp_path / name, record_bank(load_task("hopper")))
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_the_facts_of_the_task_come_with_the_bank_and_its_fitness_does_not(banked):
+    task, _, bank = banked
+    assert bank.facts.pairs == task.pairs and bank.facts.invariances == task.invariances
+    assert bank.facts.episode_steps == task.episode_steps
+    assert bank.facts.bounds["action"] == 1.0
+    assert "fitness" not in bank.facts.model_dump_json()

@@ -1,0 +1,87 @@
+"""What the task declares that a reward must not notice: moved worlds, flipped quaternions, angles at their seam."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+
+from rewardgen.records import Finding
+from rewardgen.task import Flip, Invariance, Shift, variables_of
+from rewardgen.training.probe_findings import warning
+from rewardgen.training.probe_subject import Inputs, Subject
+
+_ROWS = 96
+_TOLERANCE = 0.05
+"""Of the reward's spread."""
+_STATES = 0.3
+_SEAM = math.pi - 1e-3
+
+
+def check_invariances(subject: Subject) -> Iterator[Finding]:
+    """Find declared changes of the inputs that change the reward.
+
+    Args:
+        subject: The reward.
+
+    Raises:
+        RewardError: The reward fails at the changed inputs.
+    """
+    rows = subject.rows(torch.ones(len(subject.bank), dtype=torch.bool), _ROWS)
+    for invariance in subject.bank.facts.invariances:
+        for names in _together(invariance):
+            if subject.concerns(set(names)):
+                yield from _compare(subject, invariance, names, rows)
+
+
+def _together(invariance: Invariance) -> list[tuple[str, ...]]:
+    """The variables that change at the same time."""
+    names = variables_of(invariance)
+    return [names] if isinstance(invariance, Shift) else [(name,) for name in names]
+
+
+def _compare(subject: Subject, invariance: Invariance, names: tuple[str, ...], rows: Inputs) -> Iterator[Finding]:
+    first, *others = [subject.components_at(each) for each in _variants(invariance, names, rows)]
+    for other in others:
+        changes = {name: (other[name] - value).abs() for name, value in first.items()}
+        change = (torch.stack(list(other.values())).sum(0) - torch.stack(list(first.values())).sum(0)).abs()
+        share = float((change > _TOLERANCE * subject.spread).float().mean())
+        if share >= _STATES:
+            culprit = max(changes, key=lambda name: float(changes[name].mean()))
+            listed = " and ".join(f"`{name}`" for name in names)
+            words, hint = _WORDS[invariance.kind]
+            amount = float(change.mean())
+            message = f"the reward changes by {amount:.3g} on average when {listed} {words}, which changes nothing"
+            evidence = {"change": amount, "states": share, "spread": subject.spread}
+            yield warning("not-invariant", message, hint.format(name=names[0]), evidence, culprit)
+            return
+
+
+_WORDS = {
+    "shift": ("moves by a fixed amount", "use differences, such as `{name} - prev_{name}`, not where the world begins"),
+    "flip": ("changes its sign", "use `.abs()` or squares of the quaternion's parts"),
+    "wrap": ("goes on from pi to -pi", "use `torch.cos({name})` and `torch.sin({name})`, or its absolute value"),
+}
+
+
+def _variants(invariance: Invariance, names: tuple[str, ...], rows: Inputs) -> list[Inputs]:
+    """Inputs at which the reward should be the same."""
+    if isinstance(invariance, Shift):
+        amount = torch.as_tensor(invariance.amount, dtype=torch.float32)
+        return [rows, {name: value + amount if _named(name, names) else value for name, value in rows.items()}]
+    if isinstance(invariance, Flip):
+        return [rows, {name: -value if _named(name, names) else value for name, value in rows.items()}]
+    at_seam = ((_SEAM, _SEAM), (-_SEAM, -_SEAM), (-_SEAM, _SEAM))
+    return [_placed(rows, names[0], *each) for each in at_seam]
+
+
+def _named(name: str, names: tuple[str, ...]) -> bool:
+    return name.removeprefix("prev_") in names
+
+
+def _placed(rows: Inputs, name: str, now: float, before: float) -> Inputs:
+    values = {name: now, f"prev_{name}": before}
+    return {
+        each: torch.full_like(value, values.get(each, 0.0)) if each in values else value for each, value in rows.items()
+    }

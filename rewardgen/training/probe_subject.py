@@ -1,0 +1,94 @@
+"""The reward that is being probed, with its values on the bank: what every detector of the probe is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from rewardgen.simulation.bank_file import Bank
+
+Inputs = dict[str, Tensor]
+Call = Callable[[Inputs], dict[str, Tensor]]
+"""A reward with its constants: inputs, each (N, ...), to components, each (N,)."""
+
+_SPREAD = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A reward that runs on all of a bank.
+
+    Attributes:
+        call: The reward.
+        reads: Names of its inputs.
+        bank: Transitions, M rows.
+        components: Its components on them, each (M,).
+    """
+
+    call: Call
+    reads: tuple[str, ...]
+    bank: Bank
+    components: Mapping[str, Tensor]
+
+    @cached_property
+    def total(self) -> Tensor:
+        """The reward on the bank, (M,)."""
+        return summed(self.components)
+
+    @cached_property
+    def spread(self) -> float:
+        """Distance of the 5 and 95 % quantiles of the reward over the bank; what is small next to it is noise."""
+        low, high = torch.quantile(self.total[self.bank.reachable], torch.tensor(_SPREAD)).tolist()
+        return max(high - low, 1e-6 * float(self.total.abs().max()), 1e-9)
+
+    @cached_property
+    def moving(self) -> set[str]:
+        """The components that depend on the step before, beyond what is there when nothing has changed since."""
+        if not any(name.startswith("prev_") for name in self.reads):
+            return set()
+        still = self.components_at(self.bank.still)
+        return {
+            name
+            for name, value in self.components.items()
+            if float((still[name] - value).abs().max()) > 1e-6 * float(value.abs().max())
+        }
+
+    def components_at(self, inputs: Inputs) -> dict[str, Tensor]:
+        """Components at other inputs, each (n,).
+
+        Args:
+            inputs: Every input that the reward reads, (n, ...).
+
+        Raises:
+            RewardError: It fails there.
+        """
+        return self.call({name: inputs[name].clone() for name in self.reads})
+
+    def total_at(self, inputs: Inputs) -> Tensor:
+        """The reward at other inputs, (n,); see `components_at`."""
+        return summed(self.components_at(inputs))
+
+    def concerns(self, variables: set[str]) -> bool:
+        """Whether the reward reads any of these variables, now or one step earlier."""
+        return any(name.removeprefix("prev_") in variables for name in self.reads)
+
+    def rows(self, which: Tensor, most: int) -> Inputs:
+        """Some rows of the bank, evenly spaced.
+
+        Args:
+            which: Rows to choose from, (M,) bool.
+            most: How many at the most.
+        """
+        chosen = which.nonzero()[:, 0]
+        if len(chosen) > most:
+            chosen = chosen[torch.linspace(0, len(chosen) - 1, most).long()]
+        return {name: self.bank.inputs[name][chosen] for name in self.reads}
+
+
+def summed(components: Mapping[str, Tensor]) -> Tensor:
+    """The reward from its components, each (M,)."""
+    return torch.stack(tuple(components.values())).sum(0)
