@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,7 +71,7 @@ def _empty(path: str, top: str, log: str) -> list[str]:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 os.chmod(entry.path, 0o700)
-                moved.append(tempfile.mkdtemp(dir=top))
+                moved.append(os.path.join(top, secrets.token_hex(16)))
                 os.rename(entry.path, moved[-1])
             elif not (path == top and entry.name == log and _is_log(entry)):
                 os.unlink(entry.path)

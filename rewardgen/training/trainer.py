@@ -255,7 +255,7 @@ class _Work:
             write_atomic(own / "room", bytes(_ROOM_BYTES))
             (own / "room").unlink()
         else:
-            self._run("card", {"task": self._job.task}, own / "card", None, 1)
+            self._run("bank", {"task": self._job.task, "path": str(own / "bank" / "bank.npz")}, own / "bank", None, 1)
 
     def _train(self, batch: _Batch, own: Path) -> list[SliceResult]:
         task, settings = self._job.task, self._job.settings

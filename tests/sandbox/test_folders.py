@@ -1,0 +1,73 @@
+"""Folders that were filled so as to deceive or to last."""
+
+import os
+
+import pytest
+
+from rewardgen.sandbox.folders import discard, folder_use
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "own"
+    made.mkdir()
+    (made / "worker.log").write_text("said")
+    (made / "data").mkdir()
+    (made / "data" / "block").write_bytes(os.urandom(1 << 16))
+    return made
+
+
+def nest(folder, depth):
+    here = os.getcwd()
+    os.chdir(folder)
+    for _ in range(depth):
+        os.mkdir("deeper")
+        os.chdir("deeper")
+    os.chdir(here)
+
+
+def test_everything_in_a_folder_is_counted(folder):
+    use = folder_use(folder, most=100)
+    assert use.entries == 3 and use.size >= 1 << 16
+
+
+def test_counting_ends_at_the_limit(folder):
+    assert folder_use(folder, most=2).entries == 3
+
+
+def test_what_is_too_deep_to_be_seen_counts_as_too_much(folder):
+    nest(folder, 1500)
+    assert folder_use(folder, most=10_000).entries == 10_001
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_what_is_closed_to_reading_counts_as_too_much(folder):
+    (folder / "data").chmod(0o300)
+    assert folder_use(folder, most=10_000).entries == 10_001
+
+
+def test_a_folder_of_any_depth_and_mode_is_removed(folder):
+    nest(folder / "data", 1500)
+    (folder / "data").chmod(0o300)
+    discard(folder)
+    assert not folder.exists()
+
+
+def test_links_are_removed_and_not_followed(folder, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "kept").touch()
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
+    discard(folder)
+    assert not folder.exists() and (tmp_path / "elsewhere" / "kept").exists()
+
+
+def test_of_a_failure_only_the_log_stays(folder):
+    discard(folder, log="worker.log")
+    assert [path.name for path in folder.rglob("*")] == ["worker.log"]
+
+
+def test_a_log_that_is_none_does_not_stay(folder):
+    (folder / "worker.log").unlink()
+    (folder / "worker.log").mkdir()
+    discard(folder, log="worker.log")
+    assert not folder.exists()
