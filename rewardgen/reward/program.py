@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rewardgen.errors import RewardgenError
 from rewardgen.records import Finding
-from rewardgen.reward.contract import Contract, RewardError
+from rewardgen.reward.contract import Components, Contract, RewardError
 from rewardgen.reward.guards import Guards
 from rewardgen.reward.language import check_tree
 from rewardgen.reward.ownership import returns_fresh
@@ -55,10 +55,10 @@ class Program:
         self._function = compiled(None)
         self._compiled = compiled
         self._guards = guards
-        self._contract = Contract(fresh)
+        self._contract = Contract(inputs, fresh)
         self._device: torch.device | None = None
 
-    def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> dict[str, Tensor]:
+    def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
         """Compute the components for N worlds.
 
         Args:
@@ -66,7 +66,7 @@ class Program:
             tunables: Values for its constants, each a float or (N,); the defaults serve the rest.
 
         Returns:
-            Component name to (N,) float32, already weighted; their sum is the reward. A reward that returns
+            Component name to (N,) float32, already weighted, with their sum, the reward. A reward that returns
             `(total, components)` has one more component, `residual`: the total minus the sum of the others. They share
             no memory with the inputs.
 
@@ -81,7 +81,7 @@ class Program:
             returned = self._function(*arguments, **tunables)
         except Exception as error:
             raise self._explain(error) from error
-        return self._contract.components(returned, dict(zip(self.inputs, arguments, strict=True)))
+        return self._contract.components(returned, arguments)
 
     @property
     def function(self) -> Callable[..., Any]:

@@ -166,7 +166,9 @@ FRESH_METHODS = frozenset(
     [*_ELEMENTWISE, *_REDUCTIONS, *_NEW_METHODS, "clone", "masked_fill", "matmul", "copy", "astype", "flip", "roll"]
 ) - {"max", "min", "median", "mode", "cummax", "cummin"}
 
-FRESH_BUILTINS = frozenset(words("abs bool dict enumerate float int len list range reversed set sorted str tuple zip"))
+FRESH_BUILTINS = frozenset(
+    words("abs bool dict enumerate float int len list range reversed set sorted str tolerance tuple zip")
+)
 
 REFUSED_KEYWORDS = {
     "out": "use the returned tensor",

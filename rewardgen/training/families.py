@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from rewardgen.records import FailureKind
+from rewardgen.reward.contract import Components
 from rewardgen.reward.program import Program, RewardError
 
 Inputs = Mapping[str, Tensor]
-Components = dict[str, Tensor]
 
 
 class Fault(NamedTuple):
@@ -74,7 +74,7 @@ class Family:
             indices: The slices.
 
         Returns:
-            Component name to (T, N) for each slice that is sound, and the faults of the others.
+            Components (T, N) and their total for each slice that is sound, and the faults of the others.
         """
         groups = self._by_constants(indices)
         if len(groups) > 1 and self._separable(inputs, indices) and self._sharing(inputs, indices, groups):
@@ -153,16 +153,13 @@ class Family:
         """Components (T, N) of each of the slices.
 
         Raises:
-            RewardError: The reward failed, or its components are finite but their sum is not.
+            RewardError: The reward failed.
         """
         steps, _, worlds = inputs["action"].shape[:3]
         rows = {name: inputs[name][:, list(indices)].flatten(0, 2) for name in self.inputs}
         with torch.no_grad():
             components = self._members[indices[0]].program(rows, self._tunables(indices, steps, worlds))
-        if not bool(sum(components.values(), torch.zeros(())).isfinite().all()):
-            raise RewardError("the sum of the components is not finite", kind="non-finite")
-        parts = {name: value.view(steps, len(indices), worlds) for name, value in components.items()}
-        return {index: {name: value[:, place] for name, value in parts.items()} for place, index in enumerate(indices)}
+        return {index: _slice(components, (steps, len(indices), worlds), at) for at, index in enumerate(indices)}
 
     def _tunables(self, indices: Sequence[int], steps: int, worlds: int) -> dict[str, float | Tensor]:
         """What a call overrides: constants that differ between the slices by one value per row, (R,)."""
@@ -175,6 +172,13 @@ class Family:
             for name in differing
         }
         return {**self._members[indices[0]].overrides, **per_row}
+
+
+def _slice(components: Components, shape: tuple[int, int, int], at: int) -> Components:
+    """One slice of what was priced together, (T, N), of (T, S, N)."""
+    found = Components({name: value.view(shape)[:, at] for name, value in components.items()})
+    found.total = components.total.view(shape)[:, at]
+    return found
 
 
 def _agree(together: dict[int, Components], apart: dict[int, Components]) -> bool:

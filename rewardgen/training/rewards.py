@@ -17,7 +17,7 @@ from torch import Tensor
 from rewardgen.records import RewardSpec, SliceSpec
 from rewardgen.reward.identity import structure_fingerprint
 from rewardgen.reward.program import Program, RewardError, compile_reward
-from rewardgen.training.families import Components, Family, Fault, Inputs, Member
+from rewardgen.training.families import Family, Fault, Inputs, Member
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Priced:
     """
 
     total: Tensor
-    components: list[Components]
+    components: list[Mapping[str, Tensor]]
     faults: list[Fault]
 
 
@@ -80,7 +80,7 @@ class Rewards:
         """
         steps, worlds = inputs["action"].shape[:2]
         total = torch.zeros(steps, self._slices, worlds // self._slices)
-        components: list[Components] = [{} for _ in range(self._slices)]
+        components: list[Mapping[str, Tensor]] = [{} for _ in range(self._slices)]
         faults = [Fault(index, 0, "exception", text) for index, text in self._problems.items() if active[index]]
         by_slice = {name: value.unflatten(1, (self._slices, -1)) for name, value in inputs.items()}
         for family in self._families:
@@ -88,7 +88,7 @@ class Rewards:
             faults += failed
             for index, parts in found.items():
                 components[index] = parts
-                total[:, index] = sum(parts.values(), torch.zeros(()))
+                total[:, index] = parts.total
         return Priced(total, components, faults)
 
 
