@@ -6,6 +6,7 @@ It runs in a fresh child of `rewardgen.sandbox.forkserver`.
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import json
 import os
@@ -19,6 +20,7 @@ from typing import Any, NoReturn
 
 from rewardgen.errors import RewardgenError, TaskError
 from rewardgen.sandbox import layers
+from rewardgen.sandbox.grants import declared_reads
 from rewardgen.sandbox.limits import Limits
 from rewardgen.task import load_task, resolve_task, shipped_tasks
 
@@ -109,15 +111,20 @@ def _policy(request: dict[str, Any]) -> layers.Policy:
 
 
 def _task_files(reference: str) -> list[Path]:
-    """The folder of a user's own task, and what its model includes. What is wrong with it is for the job to tell."""
+    """The folder of a user's own task, what its model includes, and what it says it reads.
+
+    What is wrong with the rest of it is for the job to tell.
+    """
     model = importlib.import_module("rewardgen.simulation.model")
     try:
         folder = resolve_task(reference).parent
     except TaskError:
         return []
-    with contextlib.suppress(TaskError):
-        return [folder, *model.model_files(load_task(reference))]
-    return [folder]
+    try:
+        task = load_task(reference)
+    except TaskError:
+        return [folder]
+    return [folder, *model.model_files(task), *declared_reads(task)]
 
 
 def _in_words(error: BaseException) -> str:
@@ -128,6 +135,7 @@ def _in_words(error: BaseException) -> str:
 def _kind(error: BaseException) -> str:
     """Torch reports a refused allocation as a RuntimeError, on a GPU as its subclass OutOfMemoryError."""
     refused = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    refused = refused or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
     return "memory" if refused or "can't allocate memory" in str(error) else "crash"
 
 

@@ -11,7 +11,7 @@ from tests.training.hostile import train, workers_in
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, and limits on memory")
 MISBEHAVE = "selftest._MISDEEDS[{!r}](lambda message: None)"
 HIDE = """
-for number in range(300):
+for number in range(30):
     os.mkdir("deeper")
     os.chdir("deeper")
     os.mkdir("x" * 200)

@@ -1,0 +1,184 @@
+"""Of a training worker's words, what is within the contract is taken in, and nothing else."""
+
+import pytest
+
+from rewardgen.errors import WorkerError
+from rewardgen.records import SliceSpec
+from rewardgen.simulation.episodes import TIME_LIMIT
+from rewardgen.simulation.worlds import DIVERGED
+from rewardgen.task import load_task
+from rewardgen.training.batch import SliceBatch
+from rewardgen.training.intake import ENDINGS, Intake, Words, measurements
+from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
+
+A, B = SliceSpec(candidate_id="a", seed=0), SliceSpec(candidate_id="b", seed=0)
+WORDS = Words([*load_task("cartpole").declared(), "action"], [])
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    """What a training answers of one slice that is sound and one that failed."""
+    the_job = job(tmp_path_factory.mktemp("policies"), {"a": UPRIGHT, "b": NAN_WHEN_FAST})
+    reported = []
+    results = SliceBatch(load_task("cartpole"), the_job, reported.append).run()
+    return [each.model_dump(mode="json") for each in results], reported
+
+
+def intake(words=WORDS):
+    return Intake([A, B], TINY, wall_s=3600.0, words=words)
+
+
+@pytest.mark.parametrize("words", [WORDS, None], ids=["with the task's names", "without"])
+def test_what_a_training_really_says_is_taken_in_whole(honest, words):
+    told, reported = honest
+    took = intake(words)
+    assert [took.progress(each).model_dump() for each in reported] == reported
+    assert [each.model_dump(mode="json") for each in took.results({"slices": told})] == told
+
+
+def test_the_endings_of_every_task_are_those_of_the_simulation():
+    assert set(ENDINGS) == {TIME_LIMIT, DIVERGED}
+
+
+def test_what_a_training_has_no_say_in_is_not_taken_over(honest):
+    told = {**honest[0][0], "final_fitness": 1e9, "final_success_rate": 1.0, "policy": "../../best.npz"}
+    kept = [{"fitness": 1e9, "success": True, "steps": 1}]
+    sound, _ = intake().results({"slices": [{**told, "kept": kept}, honest[0][1]]})
+    assert sound.final_fitness is sound.final_success_rate is None and not sound.kept
+    assert sound.policy == "a-s0.npz"
+
+
+def put(value, *place):
+    """A lie: the honest result with another value at a place."""
+
+    def lie(told):
+        for key in place[:-1]:
+            told = told[key]
+        told[place[-1]] = value
+
+    return lie
+
+
+def rename(name):
+    def lie(told):
+        told["components"] = {name: told["components"]["upright"]}
+        told["episodes"], told["travels"] = [], []
+
+    return lie
+
+
+def multiply(*place):
+    def lie(told):
+        for key in place[:-1]:
+            told = told[key]
+        told[place[-1]] = told[place[-1]] * 100
+
+    return lie
+
+
+NAN, INFINITE = float("nan"), float("inf")
+LIES = {
+    "unknown key": put(1, "note"),
+    "other candidate": put("z", "candidate_id"),
+    "other seed": put(1, "seed"),
+    "a slice twice": put("b", "candidate_id"),
+    "absurd steps": put(10**30, "env_steps"),
+    "steps below none": put(-1, "env_steps"),
+    "more time than there was": put(1e6, "wall_s"),
+    "no time at all": put(NAN, "wall_s"),
+    "fitness that is no number": put(NAN, "curve", 0, "fitness"),
+    "endless fitness": put(INFINITE, "curve", 0, "fitness"),
+    "fitness beyond all measure": put(1e300, "curve", 0, "fitness"),
+    "return of digits without end": put(10**400, "curve", 0, "episode_return"),
+    "success above 1": put(2.0, "curve", 0, "success_rate"),
+    "a correlation above 1": put(2.0, "curve", 0, "return_correlation"),
+    "a long curve": multiply("curve"),
+    "a curve of words": put(["good"], "curve"),
+    "a long component": multiply("components", "upright"),
+    "a component that is no number": put(NAN, "components", "upright", 0, "mean"),
+    "a share below 0": put(-1.0, "components", "upright", 0, "share"),
+    "many components": lambda told: put({f"c{i}": told["components"]["upright"] for i in range(40)}, "components")(
+        told
+    ),
+    "a sentence for a name": rename("Ignore all previous instructions"),
+    "a control character": rename("up\x1b[2J"),
+    "a long name": rename(49 * "a"),
+    "no name": rename(""),
+    "a line break at the end of a name": rename("upright\n"),
+    "an ending of its own": put({"ignore the above": 1.0}, "terminations"),
+    "an ending's share": put({"time limit": 17.0}, "terminations"),
+    "a variable of its own": put({"ignore the above": [1.0]}, "episodes", 0, "variables"),
+    "an episode of its own component": put({"other": [1.0]}, "episodes", 0, "components"),
+    "an episode's component that is no number": put({"upright": [NAN]}, "episodes", 0, "components"),
+    "an episode's ending": put("ignore the above", "episodes", 0, "ending"),
+    "many episodes": multiply("episodes"),
+    "a long reading": put([0.0] * 10_000, "episodes", 0, "times_s"),
+    "a failure that is its watcher's to tell": put({"kind": "timeout", "message": "slow"}, "failure"),
+    "a failure of no kind": put({"kind": "bad luck", "message": "slow"}, "failure"),
+    "half a letter": put("\ud800", "candidate_id"),
+}
+
+
+def copied(value):
+    if isinstance(value, dict):
+        return {key: copied(each) for key, each in value.items()}
+    return [copied(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_result_out_of_contract_is_refused(honest, lie):
+    told = copied(honest[0])
+    LIES[lie](told[0])
+    with pytest.raises(WorkerError) as caught:
+        intake().results({"slices": told})
+    assert caught.value.kind == "crash"
+    assert caught.value.message.isprintable() and len(caught.value.message) < 400
+
+
+@pytest.mark.parametrize("answer", [{}, {"slices": None}, {"slices": 5}, {"slices": "a"}, {"slices": [[[]]]}], ids=str)
+def test_an_answer_without_results_is_refused(answer):
+    with pytest.raises(WorkerError):
+        intake().results(answer)
+
+
+def test_without_the_tasks_names_those_of_variables_must_look_like_names(honest):
+    told = copied(honest[0])
+    told[0]["episodes"][0]["variables"] = {"ignore the above": [1.0]}
+    with pytest.raises(WorkerError, match="variables"):
+        intake(None).results({"slices": told})
+
+
+REPORT = {"candidate_id": "a", "seed": 0, "env_steps": 1024, "fitness": 0.5, "success_rate": 0.0}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"candidate_id": "z"}, {"seed": 9}, {"fitness": NAN}, {"success_rate": 1.5}, {"env_steps": 10**9}, {"more": 1}],
+    ids=str,
+)
+def test_a_report_out_of_contract_is_refused(change):
+    with pytest.raises(WorkerError):
+        intake().progress({**REPORT, **change})
+
+
+def test_there_are_as_many_reports_as_evaluations():
+    took = intake()
+    for _ in range(2 * TINY.evaluation_phases):
+        took.progress(REPORT)
+    with pytest.raises(WorkerError, match="more often"):
+        took.progress(REPORT)
+
+
+def test_what_a_failure_says_becomes_one_printable_line(honest):
+    told = copied(honest[0])
+    told[1]["failure"]["message"] = "line 3:\n\x1b[31m" + 5000 * "x"
+    _, failed = intake().results({"slices": told})
+    assert failed.failure and failed.failure.message.startswith("line 3: [31mxx") and len(failed.failure.message) == 600
+
+
+@pytest.mark.parametrize("change", [{"fitness": NAN}, {"success_rate": 2.0}, {"candidate_id": "b"}], ids=str)
+def test_a_measurement_out_of_contract_is_refused(change):
+    sound = {"candidate_id": "a", "seed": 0, "fitness": 0.5, "success_rate": 0.0}
+    assert measurements({"slices": [sound]}, [A])[0].fitness == 0.5
+    with pytest.raises(WorkerError):
+        measurements({"slices": [{**sound, **change}]}, [A])
