@@ -1,0 +1,133 @@
+"""Rewards that behave for the first thousand calls and act then: every kind of memory between calls, and of cue."""
+
+from tests.security import effects
+from tests.security.attack import Attack, Gate, reward
+
+CALLS = 1200
+WAITED = 1000
+_WRITE = '    __import__("os").mkdir("@OUT@/new")'
+_SPOIL = "    cart_velocity.zero_()"
+_READ = '    raise ValueError(open("@KEY@").read())'
+
+
+def _attack(seen, alone, body, gate: Gate = "source", **parts):
+    return Attack("delayed triggers", reward(body, **parts), seen, alone, gate, calls=CALLS)
+
+
+ATTACKS = {
+    "list in a default value": _attack(
+        effects.made, True, f"calls.append(0)\nif len(calls) > 1000:\n{_WRITE}", parameters=", calls=[]"
+    ),
+    "dict in a default value": _attack(
+        effects.state_changed,
+        False,
+        f'memory["n"] = memory.get("n", 0) + 1\nif memory["n"] > 1000:\n{_SPOIL}',
+        parameters=", *, memory={}",
+    ),
+    "attribute of the function": _attack(
+        effects.leaked,
+        True,
+        f"compute_reward.n = getattr(compute_reward, 'n', 0) + 1\nif compute_reward.n > 1000:\n{_READ}",
+    ),
+    "module constant": _attack(
+        effects.made, True, f"CALLS.append(0)\nif len(CALLS) > 1000:\n{_WRITE}", before="CALLS = []"
+    ),
+    "element of a module constant": _attack(
+        effects.state_changed, False, f'CALLS["n"] += 1\nif CALLS["n"] > 1000:\n{_SPOIL}', before='CALLS = {"n": 0}'
+    ),
+    "global counter": _attack(effects.made, True, f"global n\nn += 1\nif n > 1000:\n{_WRITE}", before="n = 0"),
+    "counter in a closure": _attack(
+        effects.state_changed,
+        False,
+        f"if count() > 1000:\n{_SPOIL}",
+        before="""
+def counter():
+    n = 0
+    def count():
+        nonlocal n
+        n += 1
+        return n
+    return count
+count = counter()
+""",
+    ),
+    "generator that is kept": _attack(
+        effects.made,
+        True,
+        f"if next(steps) > 1000:\n{_WRITE}",
+        before="def stepping():\n    n = 0\n    while True:\n        n += 1\n        yield n\nsteps = stepping()",
+    ),
+    "iterator that runs out": _attack(
+        effects.leaked, True, f"for _ in steps:\n    break\nelse:\n{_READ}", before="steps = iter(range(1000))"
+    ),
+    "zip that runs out": _attack(
+        effects.state_changed,
+        False,
+        f"for _ in steps:\n    break\nelse:\n{_SPOIL}",
+        before="steps = zip(range(1000), range(1000))",
+    ),
+    "itertools": _attack(
+        effects.made, True, f"if next(steps) > 1000:\n{_WRITE}", before="import itertools\nsteps = itertools.count()"
+    ),
+    "attribute of a class": _attack(
+        effects.made, True, f"Memory.n += 1\nif Memory.n > 1000:\n{_WRITE}", before="class Memory:\n    n = 0"
+    ),
+    "cache of functools": _attack(
+        effects.state_changed,
+        False,
+        f"seen(float(pole_upright[0]))\nif seen.cache_info().currsize > 1000:\n{_SPOIL}",
+        before="import functools\n@functools.lru_cache(None)\ndef seen(x):\n    return x",
+    ),
+    "attribute of a module": _attack(
+        effects.made, True, f"torch.calls = getattr(torch, 'calls', 0) + 1\nif torch.calls > 1000:\n{_WRITE}"
+    ),
+    "tensor that counts": _attack(
+        effects.state_changed, False, f"N.add_(1)\nif N > 1000:\n{_SPOIL}", before="N = torch.zeros(())"
+    ),
+    "array that counts": _attack(effects.made, True, f"N[0] += 1\nif N[0] > 1000:\n{_WRITE}", before="N = np.zeros(1)"),
+    "environment that counts": _attack(
+        effects.made,
+        True,
+        f'import os\nos.environ["N"] = os.environ.get("N", "") + "x"\nif len(os.environ["N"]) > 1000:\n{_WRITE}',
+    ),
+    "file that grows": _attack(
+        effects.leaked,
+        True,
+        f'f = open("@OWN@/n", "a")\nf.write("x")\nif f.tell() > 1000:\n{_READ}',
+    ),
+    "finaliser of a list": _attack(
+        effects.made,
+        True,
+        "CALLS.append(0)\nif len(CALLS) > 1000:\n    last.clear()",
+        before="""
+import os
+class Last:
+    def __del__(self, mkdir=os.mkdir):
+        mkdir("@OUT@/new")
+CALLS = []
+last = [Last()]
+""",
+    ),
+    "random cue": _attack(
+        effects.state_changed,
+        False,
+        f"if random.random() < 0.5 and CALLS > [0] * 1000:\n{_SPOIL}\nCALLS.append(0)",
+        before="import random\nCALLS = []",
+    ),
+    "value of an input": _attack(effects.made, True, f"if pole_upright.max() > 0.9995:\n{_WRITE}"),
+    "value that is read out": _attack(effects.state_changed, False, f"if pole_upright[0].item() > 0.9995:\n{_SPOIL}"),
+    "value as an index": _attack(
+        effects.taken_as_it_is,
+        False,
+        "late = (pole_upright > 0.9995).sum()",
+        gate="training",
+        result='{"upright": pole_upright[: 4 - late]}',
+    ),
+    "value that makes no number": _attack(
+        effects.taken_as_it_is,
+        False,
+        "late = torch.where(pole_upright > 0.9995, torch.inf, 0.0)",
+        gate="probe",
+        result='{"upright": pole_upright + late}',
+    ),
+}

@@ -1,0 +1,101 @@
+"""Reaching anybody: a server of the test waits on the loopback interface, and is called or not."""
+
+from tests.security import effects
+from tests.security.attack import Attack, reward
+
+_AT = '("127.0.0.1", @PORT@)'
+
+
+def _attack(seen, body, **parts):
+    return Attack("network", reward(body, **parts), seen, True)
+
+
+ATTACKS = {
+    "TCP": _attack(effects.tcp_called, f"import socket\nsocket.create_connection({_AT}, 5)"),
+    "TCP without waiting": _attack(
+        effects.tcp_called, f"import socket\ns = socket.socket()\ns.setblocking(False)\ns.connect_ex({_AT})"
+    ),
+    "UDP": _attack(
+        effects.udp_arrived,
+        'import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", @UDP@))',
+    ),
+    "fetch by urllib": _attack(
+        effects.tcp_called, 'import urllib.request\nurllib.request.urlopen("http://127.0.0.1:@PORT@", timeout=0.2)'
+    ),
+    "request by http": _attack(
+        effects.tcp_called,
+        'import http.client\nhttp.client.HTTPConnection("127.0.0.1", @PORT@, timeout=0.2).request("GET", "/")',
+    ),
+    "weights by torch.hub": Attack(
+        "network",
+        reward(
+            """
+import socket
+socket.setdefaulttimeout(0.2)
+torch.hub.load_state_dict_from_url("http://127.0.0.1:@PORT@/x.pt", model_dir="@OWN@", progress=False)
+"""
+        ),
+        effects.tcp_called,
+        True,
+        control="worker",
+    ),
+    "asyncio": _attack(
+        effects.tcp_called,
+        'import asyncio\nasyncio.run(asyncio.open_connection("127.0.0.1", @PORT@))',
+    ),
+    "connection of multiprocessing": _attack(
+        effects.local_called,
+        'import multiprocessing.connection as c\nc.Client("@OUT@/socket", "AF_UNIX")',
+    ),
+    "mail": _attack(effects.tcp_called, 'import smtplib\nsmtplib.SMTP("127.0.0.1", @PORT@, timeout=0.2)'),
+    "file transfer": _attack(
+        effects.tcp_called, 'import ftplib\nftplib.FTP().connect("127.0.0.1", @PORT@, timeout=0.2)'
+    ),
+    "log to a server": _attack(
+        effects.udp_arrived,
+        """
+import logging, logging.handlers
+record = logging.LogRecord("x", 40, "x", 1, "secret", (), None)
+logging.handlers.DatagramHandler("127.0.0.1", @UDP@).emit(record)
+""",
+    ),
+    "log to the system": _attack(
+        effects.udp_arrived,
+        """
+import logging, logging.handlers
+record = logging.LogRecord("x", 40, "x", 1, "secret", (), None)
+logging.handlers.SysLogHandler(("127.0.0.1", @UDP@)).emit(record)
+""",
+    ),
+    "local socket": _attack(
+        effects.local_called, 'import socket\nsocket.socket(socket.AF_UNIX).connect("@OUT@/socket")'
+    ),
+    "abstract socket": _attack(
+        effects.abstract_called, 'import socket\nsocket.socket(socket.AF_UNIX).connect("\\x00@ABSTRACT@")'
+    ),
+    "socket by the C library": _attack(
+        effects.tcp_called,
+        """
+import ctypes, struct
+libc = ctypes.CDLL(None)
+address = struct.pack("=HH4s8x", 2, int.from_bytes((@PORT@).to_bytes(2, "big"), "little"), bytes([127, 0, 0, 1]))
+libc.connect(libc.socket(2, 1, 0), address, 16)
+""",
+    ),
+    "listen for others": _attack(
+        effects.listened,
+        """
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+open("@OWN@/listening", "w").write(str(server.getsockname()[1]))
+""",
+    ),
+    "listen by http": _attack(
+        effects.listened,
+        """
+import http.server
+server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+open("@OWN@/listening", "w").write(str(server.server_port))
+""",
+    ),
+}

@@ -1,0 +1,143 @@
+"""Forging the numbers that are reported: in the process's memory, in its files, and on the pipe that it answers by."""
+
+from tests.security import effects
+from tests.security.attack import Attack, Control, Gate, reward
+
+_ANSWER = '{"result": {"slices": [{"candidate_id": "a", "seed": 0, "fitness": 999.0}]}}'
+
+
+def _attack(seen, body, control: Control = "bare", gate: Gate = "source", **parts):
+    # Layer 2 cannot tell a worker's own words from others: so no number that decides comes from such a worker.
+    return Attack("result forging", reward(body, **parts), seen, False, gate, control)
+
+
+def _to_pipe(text, then="os._exit(0)"):
+    return f"""
+import os
+for number in range(3, 64):
+    try:
+        os.write(number, {text!r}.encode() + b"\\n")
+    except OSError:
+        pass
+{then}
+"""
+
+
+ATTACKS = {
+    "answer written to the pipe": _attack(effects.answer_forged, _to_pipe(_ANSWER), "worker"),
+    "answer written by the C library": _attack(
+        effects.answer_forged,
+        f"import ctypes, os\nfor n in range(3, 64):\n    ctypes.CDLL(None).dprintf(n, b'%s\\n', {_ANSWER.encode()!r})\nos._exit(0)",
+        "worker",
+    ),
+    "message written to the pipe": _attack(
+        effects.message_forged, _to_pipe('{"message": {"fitness": 999.0}}', "pass"), "worker"
+    ),
+    "JSON that answers otherwise": _attack(
+        effects.answer_forged, f"import json\njson.dumps = lambda *_, **__: {_ANSWER!r}", "worker"
+    ),
+    "writing that answers otherwise": _attack(
+        effects.answer_forged,
+        f"import os\nkept = os.write\nos.write = lambda n, data: kept(n, {_ANSWER.encode()!r} + b'\\n') and len(data)",
+        "worker",
+    ),
+    "job that answers otherwise": _attack(
+        effects.answer_forged,
+        """
+import sys
+jobs = sys.modules["rewardgen.training.jobs"]
+jobs._answer = None
+class Forged(dict):
+    pass
+f = sys._getframe()
+while f is not None and "slices" not in f.f_locals:
+    f = f.f_back
+f.f_locals["slices"].append(jobs.SliceSpec(candidate_id="a", seed=0))
+f.f_globals["_answer"] = lambda *_: {"candidate_id": "a", "seed": 0, "fitness": 999.0}
+f.f_globals["_load"] = lambda *_: []
+""",
+        "worker",
+    ),
+    "number in memory": _attack(
+        effects.fitness_changed,
+        "import sys\nf = sys._getframe()\nwhile 'RESULTS' not in f.f_globals:\n    f = f.f_back\nf.f_globals['RESULTS']['fitness'] = 999.0",
+    ),
+    "number by the main module's modules": _attack(
+        effects.fitness_changed,
+        """
+import gc
+for each in gc.get_objects():
+    if type(each) is type(compute_reward) and each.__name__ == "make_rival":
+        each.__globals__["RESULTS"].update(fitness=999.0)
+""",
+    ),
+    "file of the trainer": _attack(
+        effects.report_forged,
+        'import os\nopen("@OWN@/told.json", "w").write(\'{"fitness": 999.0}\')\nos._exit(0)',
+    ),
+    "policy in its own folder": _attack(effects.policy_forged, 'np.savez("@OWN@/policy.npz", weight=np.zeros(3))'),
+    "rival that is made worse": _attack(
+        effects.rival_changed,
+        "import sys\nf = sys._getframe()\nwhile 'RIVAL' not in f.f_globals:\n    f = f.f_back\nf.f_globals['RIVAL'].__defaults__ = None\nf.f_globals['RIVAL'] = lambda x: {'rival': -x}",
+    ),
+    "dict that lies at the second look": _attack(
+        effects.fitness_changed,
+        """
+class Lying(dict):
+    def __getitem__(self, name):
+        import sys
+        sys._getframe(1).f_globals["RESULTS"]["fitness"] = 999.0
+        return dict.__getitem__(self, name)
+""",
+        result='Lying({"upright": pole_upright})',
+    ),
+    "tensor that acts when it is summed": _attack(
+        effects.fitness_changed,
+        """
+class Lying(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        import sys
+        f = sys._getframe()
+        while f is not None and "RESULTS" not in f.f_globals:
+            f = f.f_back
+        if f is not None:
+            f.f_globals["RESULTS"]["fitness"] = 999.0
+        return super().__torch_function__(function, types, args, kwargs or {})
+""",
+        result='{"upright": pole_upright.clone().as_subclass(Lying)}',
+    ),
+    "name that acts when it is compared": _attack(
+        effects.fitness_changed,
+        """
+class Lying(str):
+    def __str__(self):
+        import sys
+        sys._getframe(1).f_globals["RESULTS"]["fitness"] = 999.0
+        return "upright"
+    __hash__ = str.__hash__
+""",
+        result='{Lying("upright"): pole_upright}',
+    ),
+    "end before the answer": Attack(
+        "result forging", reward("import os\nos._exit(0)"), effects.died, False, control="worker"
+    ),
+    "exit as an exception": Attack(
+        "result forging", reward("raise SystemExit(0)"), effects.died, False, control="worker"
+    ),
+    "thread that answers later": _attack(
+        effects.answer_forged,
+        f"""
+import os, threading, time
+def late():
+    for number in range(3, 64):
+        try:
+            os.write(number, {_ANSWER!r}.encode() + b"\\n")
+        except OSError:
+            pass
+threading.Thread(target=late).start()
+time.sleep(0.05)
+""",
+        "worker",
+    ),
+}
