@@ -5,7 +5,6 @@ All of it is derived from the event log and can be written again at any time.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 
 from rewardgen.files import write_atomic
@@ -46,7 +45,7 @@ def _analysis_text(study: Study) -> str:
     analysis = study.analysis
     assert analysis is not None
     parts = [f"# {study.candidate.id}", "```text", analysis.table, "```"]
-    parts += [f"- {flag}" for flag in analysis.flags]
+    parts += [f"- `{flag.detector}`: {flag.message}" for flag in analysis.flags]
     parts += ["", analysis.diagnosis] if analysis.diagnosis else []
     return "\n".join(parts) + "\n"
 
@@ -149,8 +148,3 @@ def _contents(card: TaskCard) -> list[str]:
         f"- fitness of {card.name}: {card.fitness}",
         f"- success: {card.success}",
     ]
-
-
-def clear_scratch(folder: RunFolder) -> None:
-    """Remove the working folders that workers left."""
-    shutil.rmtree(folder.scratch, ignore_errors=True)

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from rewardgen.records import (
-    Candidate,
-    CandidateResult,
-    EvaluationPoint,
-    SliceFailure,
-    SliceResult,
-    Study,
-    TaskCard,
-    VariableCard,
-    Verdict,
-)
+from rewardgen.readings import EvaluationPoint
+from rewardgen.records import Candidate, CandidateResult, SliceFailure, SliceResult, Study, TaskCard, VariableCard, Verdict
 
 
 def card(**changes) -> TaskCard:

@@ -16,7 +16,7 @@ PACKAGE = Path(rewardgen.__file__).parent
 LAYERS = (
     ("rewardgen", "errors"),
     ("schema", "files", "resources"),
-    ("config", "records", "messages"),
+    ("config", "readings", "records", "messages"),
     ("task", "reward", "prompts", "llm", "budget", "events", "stats", "rundir", "provenance"),
     ("history",),
     ("journal", "finals", "report"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardgen.analyzer.course import Course, course_of
+from rewardgen.analyzer.detectors.seen import Seen, flag
 from rewardgen.analyzer.flags import flags_of
+from rewardgen.analyzer.predictions import scored
 from rewardgen.analyzer.table import table_text
 from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.messages import LLMRequest
@@ -29,7 +31,7 @@ class Analyzer:
         self._llm = llm
 
     def study(self, study: Study, parents: Sequence[Study], card: TaskCard) -> Analysis:
-        """Table, flags and difference to the best parent, computed from the numbers alone.
+        """Table, flags, outcome of the prediction and difference to the best parent, from the numbers alone.
 
         Args:
             study: The candidate; trained, failed or rejected.
@@ -44,7 +46,8 @@ class Analyzer:
         return Analysis(
             candidate_id=study.candidate.id,
             table=table_text(study, parent, course),
-            flags=flags_of(result, course, card) if result else (),
+            flags=flags_of(Seen(result, course, card)) if result else (),
+            predictions=scored(study.candidate.prediction, result, course, card) if result else (),
             fitness_delta=(study.fitness or 0.0) - (parent.fitness or 0.0) if known and parent else None,
         )
 
@@ -72,6 +75,6 @@ class Analyzer:
         try:
             reply = await self._llm.complete(request)
         except CallFailed as error:
-            missing = f"There is no written diagnosis: {error.message}."
+            missing = flag("no-diagnosis", f"There is no written diagnosis: {error.message}.")
             return analysis.model_copy(update={"flags": (*analysis.flags, missing)})
         return analysis.model_copy(update={"diagnosis": reply.text.strip()})

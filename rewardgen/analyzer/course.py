@@ -6,7 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rewardgen.records import CandidateResult, ComponentPoint, EvaluationPoint, SliceResult
+from rewardgen.readings import ComponentPoint, EvaluationPoint
+from rewardgen.records import CandidateResult, SliceResult
+
+TIME_LIMIT = "time limit"
+"""How an episode ended that no termination condition ended."""
 
 
 class Course(NamedTuple):
@@ -50,6 +54,8 @@ def _mean_point(points: Sequence[EvaluationPoint]) -> EvaluationPoint:
         success_rate=_mean([point.success_rate for point in points]),
         episode_steps=_mean([point.episode_steps for point in points]),
         episode_return=_mean([point.episode_return for point in points]),
+        return_correlation=_known_mean([point.return_correlation for point in points]),
+        success_correlation=_known_mean([point.success_correlation for point in points]),
     )
 
 
@@ -59,22 +65,25 @@ def _mean_components(slices: Sequence[SliceResult], name: str, length: int) -> t
 
 
 def _mean_component(points: Sequence[ComponentPoint]) -> ComponentPoint:
-    correlations = [point.fitness_correlation for point in points if point.fitness_correlation is not None]
     return ComponentPoint(
         env_steps=points[0].env_steps,
         mean=_mean([point.mean for point in points]),
         std=_mean([point.std for point in points]),
         share=_mean([point.share for point in points]),
         activation=_mean([point.activation for point in points]),
-        fitness_correlation=_mean(correlations) if correlations else None,
+        fitness_correlation=_known_mean([point.fitness_correlation for point in points]),
+        saturation=_mean([point.saturation for point in points]),
     )
 
 
-def correlation(points: Sequence[ComponentPoint]) -> float | None:
-    """Mean correlation with the fitness over the later half of training; None unless two evaluations have one."""
-    known = [point.fitness_correlation for point in points[len(points) // 2 :]]
-    values = [value for value in known if value is not None]
-    return _mean(values) if len(values) >= 2 else None
+def correlation(course: Sequence[float | None]) -> float | None:
+    """Mean of a correlation over the later half of training; None unless two evaluations have one.
+
+    Args:
+        course: One value per evaluation, None where it is not defined.
+    """
+    known = [value for value in course[len(course) // 2 :] if value is not None]
+    return _mean(known) if len(known) >= 2 else None
 
 
 def _mean_shares(shares: Sequence[dict[str, float]]) -> dict[str, float]:
@@ -83,6 +92,11 @@ def _mean_shares(shares: Sequence[dict[str, float]]) -> dict[str, float]:
         for cause, share in each.items():
             total[cause] += share / len(shares)
     return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+
+def _known_mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return _mean(known) if known else None
 
 
 def _mean(values: Sequence[float]) -> float:

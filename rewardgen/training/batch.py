@@ -8,21 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rewardgen.records import (
-    ComponentPoint,
-    EpisodeDigest,
-    EvaluationPoint,
-    FailureKind,
-    SliceFailure,
-    SliceResult,
-    SliceSpec,
-    TrainJob,
-    TrainSettings,
-)
+from rewardgen.readings import ComponentPoint, EpisodeDigest, EvaluationPoint, IdleReading, Travel
+from rewardgen.records import FailureKind, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
 from rewardgen.simulation.worlds import Worlds
 from rewardgen.task import Task
 from rewardgen.training import digests
 from rewardgen.training.evaluation import evaluate
+from rewardgen.training.idle import idle_readings
 from rewardgen.training.learner import Learner
 from rewardgen.training.names import policy_names
 from rewardgen.training.networks import Sizes
@@ -30,6 +22,7 @@ from rewardgen.training.policy_file import StackedPolicy
 from rewardgen.training.rewards import Rewards
 from rewardgen.training.rollout import Collector, Rollout
 from rewardgen.training.seeding import derive_seed, slice_generators
+from rewardgen.training.travels import travels
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -43,6 +36,8 @@ class _Log:
     components: dict[str, list[ComponentPoint]] = field(default_factory=dict)
     terminations: dict[str, float] = field(default_factory=dict)
     episodes: tuple[EpisodeDigest, ...] = ()
+    travels: tuple[Travel, ...] = ()
+    idle: IdleReading | None = None
     failure: SliceFailure | None = None
 
     def note(self, found: digests.SliceEvaluation, env_steps: int) -> None:
@@ -52,6 +47,7 @@ class _Log:
             self.components.setdefault(name, []).append(point)
         self.terminations = digests.ending_shares(found.endings)
         self.episodes = digests.episode_digests(found)
+        self.travels = travels(found.variables, found.components, found.lengths)
 
     def result(self, env_steps: int, wall_s: float) -> SliceResult:
         """What became of the slice."""
@@ -65,6 +61,8 @@ class _Log:
             components={name: tuple(points) for name, points in self.components.items()},
             terminations=self.terminations,
             episodes=self.episodes,
+            travels=self.travels,
+            idle=self.idle,
             policy=None if self.failure else policy_names(self.spec)[0],
         )
 
@@ -99,6 +97,9 @@ class SliceBatch:
         worlds = Worlds(task, _derived(seeds, "training"), job.settings.num_worlds)
         self._evaluation_worlds = Worlds(task, _derived(seeds, "evaluation"), job.settings.evaluation_worlds)
         self._rewards = Rewards(job.rewards, specs, input_names(task))
+        idle = idle_readings(task, self._rewards, len(specs))
+        for log, reading in zip(self._logs, idle, strict=True):
+            log.idle = reading
         sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
         self._learner = Learner(sizes, seeds, job.settings)
         low, high = (limit.expand(len(seeds), -1) for limit in (worlds.action_low, worlds.action_high))

@@ -13,11 +13,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rewardgen.records import ComponentPoint, EpisodeDigest, EvaluationPoint
+from rewardgen.readings import ComponentPoint, EpisodeDigest, EvaluationPoint
 from rewardgen.training.evaluation import Evaluation
 
 _NEARLY_ZERO = 0.01
 """Of a component's largest magnitude in the evaluation."""
+_AT_BEST = 0.05
+"""Distance from a component's largest value that counts as saturated, relative to its range in the evaluation."""
 _MOMENTS = 6
 """Fixed times at which an episode is read, its last step among them."""
 
@@ -83,6 +85,8 @@ def evaluation_point(found: SliceEvaluation, env_steps: int) -> EvaluationPoint:
         success_rate=float(found.success.double().mean()),
         episode_steps=float(found.lengths.double().mean()),
         episode_return=float(returns.mean()),
+        return_correlation=_correlation(returns, found.fitness),
+        success_correlation=_correlation(returns, found.success),
     )
 
 
@@ -100,9 +104,15 @@ def component_points(found: SliceEvaluation, env_steps: int) -> dict[str, Compon
             share=magnitude[name] / whole if whole else 0.0,
             activation=float((value.abs() > _NEARLY_ZERO * value.abs().max()).double().mean()),
             fitness_correlation=_correlation(_episode_means(found, name), found.fitness),
+            saturation=_saturation(value),
         )
         for name, value in alive.items()
     }
+
+
+def _saturation(values: Tensor) -> float:
+    highest = values.max()
+    return float((values >= highest - _AT_BEST * (highest - values.min())).double().mean())
 
 
 def _episode_means(found: SliceEvaluation, name: str) -> Tensor:

@@ -89,8 +89,7 @@ def _may_be_repaired(history: History, study: Study, live: Live) -> bool:
     if study.candidate.repairs or history.status != "running" or history.generations[-1].ids != ids:
         return False
     gone_on = {id for phase, id, _ in (*live, *history.trained) if phase == "search"}
-    beyond_repair = any(each.gate == "duplicate" or each.detector == "no-code" for each in study.verdict.rejections)
-    return not (beyond_repair or gone_on.intersection(ids) or history.generations[-1].finished)
+    return study.verdict.repairable and not (gone_on.intersection(ids) or history.generations[-1].finished)
 
 
 def rejection(verdict: Verdict) -> str:

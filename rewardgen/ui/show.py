@@ -141,7 +141,7 @@ def _analysis(study: Study) -> list[RenderableType]:
     if analysis is None:
         return []
     text = Text(analysis.table.rstrip())
-    flags = [Text(f"- {flag}") for flag in analysis.flags]
+    flags = [Text(f"- {flag.message} [{flag.detector}]") for flag in analysis.flags]
     diagnosis = [Text(), Text(analysis.diagnosis.strip())] if analysis.diagnosis else []
     return _section("Analysis", Group(text, *flags, *diagnosis))
 

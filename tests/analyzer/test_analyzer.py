@@ -51,10 +51,10 @@ def test_parent_without_fitness_is_not_compared_with():
     assert "parent" not in analysis.table
 
 
-def test_curve_is_the_mean_over_seeds_at_a_few_points():
+def test_curve_is_the_mean_over_seeds_at_every_evaluation():
     curves = [curve(fitness=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0)), curve(fitness=(0.2, 0.4, 0.6, 0.8, 1.0, 1.2))]
     text = table(curves=curves)
-    assert row(text, "mean of 2 seeds")[4:] == ["10k", "20k", "30k", "40k", "50k", "60k"]
+    assert row(text, "steps, 2 seeds")[3:] == ["10k", "20k", "30k", "40k", "50k", "60k"]
     assert [float(value) for value in row(text.split("\n", 1)[1], "fitness")[1:]] == [0.1, 0.3, 0.5, 0.7, 0.9, 1.1]
 
 
@@ -62,19 +62,47 @@ def test_long_curves_keep_their_first_and_last_point():
     long = curve(fitness=tuple(float(i) for i in range(20)), ret=tuple(float(i) for i in range(20)))
     components = {"progress": {"mean": tuple(i / 10 for i in range(20))}}
     text = table(curves=long, components=components)
-    values = row(text, "progress")[1:7]
+    values = row(text, "progress")[1:]
+    assert len(values) == 8
     assert (float(values[0]), float(values[-1])) == (0.0, 1.9)
+
+
+def test_component_has_its_mean_and_its_spread_at_every_evaluation():
+    components = {"progress": {"mean": (0.1, 0.2, 0.4, 0.5, 0.5, 0.6), "std": (0.3, 0.3, 0.2, 0.2, 0.1, 0.1)}}
+    lines = table(components=components).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("progress"))
+    assert [float(value) for value in lines[at].split()[1:]] == [0.1, 0.2, 0.4, 0.5, 0.5, 0.6]
+    assert [float(value) for value in lines[at + 1].split()[3:]] == [0.3, 0.3, 0.2, 0.2, 0.1, 0.1]
+
+
+def test_small_numbers_are_told_in_a_unit_of_their_row():
+    text = table(components={"effort": {"mean": (-0.00123,) * 6, "std": 0.0004}})
+    assert row(text, "effort [1e-3]")[2:] == ["-1.23"] * 6
+
+
+def end_row(text, name):
+    """The row of a component in the table of what it was at the end."""
+    return row(text.split("at the end")[1], name)
+
+
+def test_component_is_compared_with_that_of_the_parent():
+    before = trained("g00-k1", components={"progress": {"mean": (0.1, 0.2, 0.2, 0.3, 0.3, 0.35)}})
+    text = Analyzer(None).study(trained(), [before], card()).table
+    assert end_row(text, "progress")[-1] == "+0.4"
+    assert end_row(text, "effort")[-1] == "new"
+    assert "change" not in table()
 
 
 def test_component_has_its_share_activation_and_correlation():
     shares = (0.9, 0.7, 0.6, 0.4, 0.3, 0.2)
-    components = SOUND | {"upright": {"share": shares, "activation": 0.4, "r": (None, None, None, 0.2, 0.4, 0.6)}}
-    assert row(table(components=components), "upright")[-6:] == ["90", "to", "20", "40", "%", "+0.40"]
+    upright = {"share": shares, "activation": 0.4, "r": (None, None, None, 0.2, 0.4, 0.6), "saturation": 0.25}
+    found = end_row(table(components=SOUND | {"upright": upright}), "upright")
+    assert " ".join(found[1:]) == "90 to 20 40 % 25 % +0.40"
 
 
 def test_correlation_known_at_one_evaluation_only_is_left_open():
     components = {"upright": {"r": (None, None, None, None, None, 0.9)}}
-    assert row(table(components=components), "upright")[-1] == "-"
+    assert end_row(table(components=components), "upright")[-1] == "-"
 
 
 def test_endings_are_shown_as_shares():
@@ -82,12 +110,13 @@ def test_endings_are_shown_as_shares():
     assert "end by: time limit 75 %, left the track 25 %" in text
 
 
-def test_best_and_worst_episode_are_shown_over_time_and_the_median_in_a_line():
+def test_best_median_and_worst_episode_are_shown_side_by_side_over_time():
     text = table()
     assert "best episode: fitness 1, success, 100 steps, ended by time limit" in text
     assert "worst episode: fitness 0.2, no success, 100 steps, ended by left the track" in text
     assert text.count("median episode:") == 1
-    assert row(text, "position")[1:] == ["1.00", "0.20", "0.10", "0"]
+    assert row(text, "position")[1:] == ["1.0", "0.2", "0", "|", "1.0", "0.2", "0", "|", "1.0", "0.2", "0"]
+    assert row(text, "time")[2:5] == ["0.1", "2.0", "5.0"]
     assert "[progress]" in text
 
 
@@ -100,14 +129,30 @@ def test_episodes_that_are_alike_are_shown_once():
     assert "a typical episode" in text and "worst episode" not in text
 
 
-def test_table_fits_a_terminal_of_a_hundred_columns():
-    components = SOUND | {"a_rather_long_name": {"mean": (-0.00123,) * 6}}
-    assert max(map(len, table(components=components).splitlines())) <= 100
+@pytest.mark.parametrize("scale", [1e-7, 1.23e-3, 0.0987, 9.99, 12345.0, -98765.0, 1e9])
+@pytest.mark.parametrize("name", ["x", "a_rather_long_name", "a_name_that_is_far_too_long_for_any_table"])
+def test_table_fits_a_terminal_of_eighty_columns(scale, name):
+    components = SOUND | {name: {"mean": (-scale,) * 6, "std": abs(scale)}}
+    wide = {"variables": {name: (-scale,) * 6}, "components": {name: (scale,) * 6}}
+    shown = (digest(**wide), digest("median", 0.9, **wide), digest("worst", 0.2, "left the track", **wide))
+    grown = curve(ret=tuple(scale * i for i in range(1, 7)))
+    text = (
+        Analyzer(None)
+        .study(
+            trained(components=components, episodes=shown, curves=grown),
+            [trained("g00-k1", components=components)],
+            card(),
+        )
+        .table
+    )
+    lines = [line for line in text.splitlines() if not line.startswith(("best", "median", "worst"))]
+    assert max(map(len, lines)) <= 78
+    assert not [line for line in lines if "-" * 2 in line or any(cell.count("-") > 2 for cell in line.split())]
 
 
 def test_seeds_of_different_length_are_averaged_up_to_the_shortest():
     short = curve(fitness=(0.1, 0.2, 0.3), ret=(1.0, 2.0, 3.0))
-    assert row(table(curves=[short, curve()]), "mean of 2 seeds")[4:] == ["10k", "20k", "30k"]
+    assert row(table(curves=[short, curve()]), "steps, 2 seeds")[3:] == ["10k", "20k", "30k"]
 
 
 def test_failed_training_says_why():
@@ -161,7 +206,7 @@ def test_failed_training_is_not_worth_a_call():
 def test_failed_call_leaves_the_table_and_says_so():
     analysis, _ = diagnose(CallFailed("timed out"))
     assert analysis.diagnosis == ""
-    assert "There is no written diagnosis: timed out." in analysis.flags
+    assert "There is no written diagnosis: timed out." in [flag.message for flag in analysis.flags]
 
 
 def test_refused_key_is_raised():

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from rewardgen.records import (
-    Candidate,
-    CandidateResult,
-    ComponentPoint,
-    EpisodeDigest,
-    EvaluationPoint,
-    SliceResult,
-    Study,
-    Verdict,
-)
+from rewardgen.readings import ComponentPoint, EpisodeDigest, EvaluationPoint
+from rewardgen.records import Candidate, CandidateResult, SliceResult, Study, Verdict
 
 SOUND = {"progress": {"mean": (0.1, 0.4, 0.6, 0.7, 0.72, 0.75)}, "effort": {"mean": (-0.05,) * 6, "std": 0.02}}
 
 
-def points(mean=(0.1, 0.4, 0.6, 0.7, 0.72, 0.75), std=0.3, share=0.5, activation=0.9, r=0.4):
+def points(mean=(0.1, 0.4, 0.6, 0.7, 0.72, 0.75), std=0.3, share=0.5, activation=0.9, r=0.4, saturation=0.3):
     """One component; single values hold for every evaluation."""
-    spread = [each if isinstance(each, tuple) else (each,) * len(mean) for each in (mean, std, share, activation, r)]
+    series = (mean, std, share, activation, r, saturation)
+    spread = [each if isinstance(each, tuple) else (each,) * len(mean) for each in series]
     rows = zip(*spread, strict=True)
     return tuple(
-        ComponentPoint(env_steps=10_000 * (i + 1), mean=m, std=s, share=p, activation=a, fitness_correlation=c)
-        for i, (m, s, p, a, c) in enumerate(rows)
+        ComponentPoint(
+            env_steps=10_000 * (i + 1), mean=m, std=s, share=p, activation=a, fitness_correlation=c, saturation=b
+        )
+        for i, (m, s, p, a, c, b) in enumerate(rows)
     )
 
 
-def curve(fitness=(0.0, 0.5, 0.8, 0.9, 0.95, 0.93), steps=100.0, ret=(5.0, 30.0, 50.0, 60.0, 70.0, 80.0), success=0.5):
+def curve(
+    fitness=(0.0, 0.5, 0.8, 0.9, 0.95, 0.93), steps=100.0, ret=(5.0, 30.0, 50.0, 60.0, 70.0, 80.0), success=0.5, **more
+):
     series = [each if isinstance(each, tuple) else (each,) * len(fitness) for each in (fitness, steps, ret, success)]
     return tuple(
-        EvaluationPoint(env_steps=10_000 * (i + 1), fitness=f, episode_steps=n, episode_return=r, success_rate=s)
+        EvaluationPoint(
+            env_steps=10_000 * (i + 1), fitness=f, episode_steps=n, episode_return=r, success_rate=s, **more
+        )
         for i, (f, n, r, s) in enumerate(zip(*series, strict=True))
     )
 
@@ -49,7 +48,15 @@ def digest(rank="best", fitness=1.0, ending="time limit", **changes):
 
 
 def trained(
-    id="g01-k0", fitness=(0.93, 0.95), curves=None, components=None, terminations=None, episodes=None, source="# code\n"
+    id="g01-k0",
+    fitness=(0.93, 0.95),
+    curves=None,
+    components=None,
+    terminations=None,
+    episodes=None,
+    travels=(),
+    idle=None,
+    prediction="",
 ):
     """A study of a candidate; `curves` is one curve for every seed, or a list with one each."""
     per_seed = curves if isinstance(curves, list) else [curves or curve()] * len(fitness)
@@ -62,11 +69,13 @@ def trained(
             components=made,
             terminations=terminations or {"time limit": 1.0},
             episodes=episodes or (digest(), digest("median", 0.9), digest("worst", 0.2, "left the track")),
+            travels=travels,
+            idle=idle,
             final_fitness=value,
             final_success_rate=0.5,
         )
         for seed, value in enumerate(fitness)
     )
-    candidate = Candidate(id=id, generation=1, operator="edit", source=source)
+    candidate = Candidate(id=id, generation=1, operator="edit", source="# code\n", prediction=prediction)
     result = CandidateResult(candidate_id=id, slices=slices)
     return Study(candidate=candidate, verdict=Verdict(candidate_id=id), result=result)

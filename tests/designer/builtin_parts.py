@@ -7,17 +7,8 @@ from functools import cache
 
 from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.evolution import LENSES
-from rewardgen.records import (
-    Brief,
-    Candidate,
-    CandidateResult,
-    ComponentPoint,
-    SliceResult,
-    Study,
-    TaskCard,
-    VariableCard,
-    Verdict,
-)
+from rewardgen.readings import ComponentPoint
+from rewardgen.records import Brief, Candidate, CandidateResult, SliceResult, Study, TaskCard, VariableCard, Verdict
 from tests.builders import card as point_card
 
 SHIPPED = ("cartpole", "hopper", "half_cheetah", "walker2d", "ant", "humanoid")

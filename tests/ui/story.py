@@ -9,7 +9,7 @@ from rewardgen.events import Event
 from rewardgen.finals import summarise
 from rewardgen.history import History
 from rewardgen.messages import Usage
-from rewardgen.records import Analysis, Candidate, Finding, SliceFailure, SliceResult, TrainSettings, Verdict
+from rewardgen.records import Analysis, Candidate, Finding, Flag, SliceFailure, SliceResult, TrainSettings, Verdict
 from tests.builders import card
 
 RUN_ID = "20261120-191500-hopper-3f2a"
@@ -66,7 +66,7 @@ class _Story:
         table = "component   mean   share   activation   correlation with fitness\n"
         table += "speed       1.32    62 %         98 %                       0.91\n"
         table += "upright     0.71    36 %         94 %                       0.12"
-        flags = ("`effort` is hardly active: 2 % of |reward|",)
+        flags = (Flag(detector="negligible-component", message="`effort` is hardly active: 2 % of |reward|."),)
         analysis = Analysis(candidate_id=id, table=table, flags=flags, **more)
         self.tell("studied", 0.5, analysis=analysis.model_dump(mode="json"))
 

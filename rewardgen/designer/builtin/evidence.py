@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rewardgen.designer.builtin.ideas import Role
-from rewardgen.records import ComponentPoint, Study
+from rewardgen.readings import ComponentPoint
+from rewardgen.records import Study
 
 _LAST_POINTS = 3
 """Evaluations at the end of training that a verdict rests on; a single one has too few episodes for a correlation."""

@@ -1,0 +1,1 @@
+"""Detectors of the known ways in which rewards fail, by theme."""

@@ -1,0 +1,54 @@
+from rewardgen.readings import IdleReading
+from tests.analyzer.flagged import fires, flags
+from tests.analyzer.trained import curve, digest
+
+SHORTENS = curve(steps=(80.0, 100.0, 90.0, 60.0, 40.0, 30.0))
+EARLY = {"left the track": 0.75, "time limit": 0.25}
+RISES = {"progress": (0.1, 0.4, 0.7, 0.72, 0.71, 0.72)}
+
+
+def test_episodes_that_shorten_while_the_reward_rises():
+    fires(flags(curves=SHORTENS), "early-ending-pays", "Episodes became shorter (100 to 30 steps)")
+
+
+def test_shorter_episodes_are_the_aim_where_success_ends_them():
+    assert flags(success_terminates=True, curves=SHORTENS) == ()
+
+
+def test_episodes_that_end_early():
+    fires(flags(terminations=EARLY), "ends-early", "75 % of the episodes still end by `left the track`, after 100")
+
+
+def test_negative_reward_that_ends_episodes_early():
+    costly = curve(ret=(-50.0, -40.0, -30.0, -20.0, -15.0, -10.0))
+    fires(flags(curves=costly, terminations=EARLY), "early-ending-pays", "ending them stops the cost")
+
+
+def test_negative_reward_that_episodes_bear_to_the_end_is_no_fault():
+    assert flags(curves=curve(ret=(-50.0, -40.0, -30.0, -20.0, -15.0, -10.0))) == ()
+
+
+def test_episodes_that_end_sooner_than_by_doing_nothing():
+    idle = IdleReading(episode_return=20.0, episode_steps=200, fitness=0.1)
+    fires(flags(terminations=EARLY, idle=idle), "early-ending-pays", "sooner than if nothing were done")
+
+
+# Where success ends the episode.
+
+
+def test_success_that_is_avoided_since_it_pays_less():
+    found = flags(success_terminates=True, curves=curve(success_correlation=-0.6))
+    fires(found, "termination-avoidance", "Episodes that succeed collect less reward (r = -0.60)")
+    assert flags(success_terminates=True, curves=curve(success_correlation=0.6)) == ()
+
+
+def test_success_that_is_never_reached_since_it_would_end_what_pays():
+    held = {
+        "curves": curve(success=0.0),
+        "episodes": (digest(components=RISES),),
+        "components": {"progress": {"r": 0.1}},
+    }
+    found = flags(success_terminates=True, **held)
+    fires(found, "termination-avoidance", "`progress` held near its best", "progress")
+    failing = held | {"terminations": {"left the track": 0.7, "time limit": 0.3}}
+    assert flags(success_terminates=True, **failing) == ()

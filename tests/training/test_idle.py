@@ -1,0 +1,45 @@
+import pytest
+import torch
+
+from rewardgen.records import RewardSpec, SliceSpec
+from rewardgen.task import load_task
+from rewardgen.training.batch import input_names
+from rewardgen.training.idle import idle_readings
+from rewardgen.training.rewards import Rewards
+from tests.training.builders import leaver
+
+ALIVE = "def compute_reward(x):\n    return {'alive': torch.ones_like(x)}\n"
+EFFORT = "def compute_reward(action):\n    return {'effort': action.abs().sum(-1)}\n"
+NAN = "def compute_reward(x):\n    return {'x': torch.log(x - 100.0)}\n"
+
+
+def read(task, **sources):
+    specs = [RewardSpec(candidate_id=id, source=source) for id, source in sources.items()]
+    slices = [SliceSpec(candidate_id=id, seed=0) for id in sources]
+    return idle_readings(task, Rewards(specs, slices, input_names(task)), len(slices))
+
+
+def test_doing_nothing_is_paid_by_each_reward_in_its_own_way(tmp_path):
+    # The point starts with up to 1 m/s and has left the middle before its 40 steps of 0.01 s are over, or not.
+    alive, effort = read(leaver(tmp_path, "episode.lengths.double()"), alive=ALIVE, effort=EFFORT)
+    assert alive.episode_return == pytest.approx(alive.episode_steps) == pytest.approx(alive.fitness)
+    assert 1 <= alive.episode_steps <= 40
+    assert effort.episode_return == 0.0
+
+
+def test_a_reward_that_fails_on_idle_episodes_leaves_the_others_theirs(tmp_path):
+    wrong, alive = read(leaver(tmp_path, "episode.lengths.double()"), wrong=NAN, alive=ALIVE)
+    assert wrong is None and alive is not None
+
+
+def test_idle_episodes_that_the_task_cannot_measure_are_no_error(tmp_path):
+    task = leaver(tmp_path, "episode.lengths * torch.nan")
+    assert read(task, alive=ALIVE) == [None]
+
+
+def test_a_candidate_has_the_same_reading_beside_others():
+    task = load_task("cartpole")
+    source = "def compute_reward(pole_upright):\n    return {'upright': pole_upright}\n"
+    other = "def compute_reward(cart_velocity):\n    return {'slow': -cart_velocity.abs()}\n"
+    assert read(task, a=source)[0] == read(task, b=other, a=source)[1]
+    assert torch.isfinite(torch.tensor(read(task, a=source)[0].episode_return))
