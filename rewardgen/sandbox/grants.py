@@ -16,14 +16,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import rewardgen
+from rewardgen.errors import TaskError
 from rewardgen.resources import shipped
 from rewardgen.sandbox.landlock import DEVICE, OWN, READ, Grant, Right
+from rewardgen.task import Task
 
 _SYSTEM = (
     *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/usr/share/zoneinfo"),
     *("/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/random"),
     *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system/cpu", "/sys/devices/system/node"),
 )
+_SYSTEMS_OWN = ("/proc", "/sys", "/dev", "/run", "/boot", "/etc")
+_OF_MANY = ("/home", "/media", "/mnt", "/opt", "/srv", "/usr", "/var")
+"""Folders of all kinds of things; one in them may be meant."""
 _DRIVER = (
     *("/proc/driver/nvidia", "/proc/driver/nvidia-uvm", "/proc/devices", "/proc/modules", "/etc/nvidia"),
     *("/proc/sys/vm/mmap_min_addr", "/sys/module/nvidia", "/sys/module/nvidia_uvm", "/sys/bus/pci/devices"),
@@ -50,6 +55,45 @@ def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], g
         *(Grant(str(path), OWN) for path in (folder, *writes)),
         *(_driver() if gpu else ()),
     ]
+
+
+def declared_reads(task: Task) -> list[Path]:
+    """The files and folders that a task says it reads, resolved.
+
+    Args:
+        task: A loaded task.
+
+    Raises:
+        TaskError: One does not exist, or would open more than a task can have a use for.
+    """
+    named: object = task.reads
+    if not isinstance(named, tuple | list) or not all(isinstance(each, str) for each in named):
+        hint = 'write a tuple of paths, as in `reads = ("../meshes",)`'
+        raise TaskError(f"`reads` of {task.path.name} is {named!r}", hint)
+    return [_declared(task.path, each) for each in named]
+
+
+def _declared(file: Path, named: str) -> Path:
+    told = f"`reads` of {file.name} names {named}"
+    try:
+        path = (file.parent / named).resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise TaskError(f"{told}, which cannot be found", f"paths are relative to {file.parent}") from error
+    if _is_private(path) or (path.is_dir() and (_is_broad(path) or _is_of_many(path))):
+        raise TaskError(f"{told}, which may hold secrets", "name the file or the folder of data itself, or move it")
+    return path
+
+
+def _is_private(path: Path) -> bool:
+    """Whether it is the system's own, or hidden in the home, where programs keep keys; caches are not."""
+    home = _home()
+    first = path.relative_to(home).parts[:1] if path.is_relative_to(home) else ()
+    hidden = any(part.startswith(".") and part not in (".cache", ".local") for part in first)
+    return hidden or any(path.is_relative_to(each) for each in _SYSTEMS_OWN)
+
+
+def _is_of_many(folder: Path) -> bool:
+    return str(folder) in _OF_MANY or str(folder.parent) == "/home"
 
 
 def _python() -> Iterator[Grant]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def _legible(finding: Finding) -> Finding:
     texts = {"detector": finding.detector, "message": finding.message, "hint": finding.hint}
     if finding.component is not None:
         texts["component"] = finding.component
-    evidence = {clean(name, _NAME_CHARS): value for name, value in finding.evidence.items()}
+    evidence = {clean(name, _NAME_CHARS): value for name, value in finding.evidence.items() if math.isfinite(value)}
     return finding.model_copy(update={**{name: clean(text) for name, text in texts.items()}, "evidence": evidence})
 
 

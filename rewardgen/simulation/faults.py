@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from rewardgen.errors import RewardgenError, TaskError
-from rewardgen.task import Task
+from rewardgen.task import Task, task_error
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def fault(task: Task, error: Exception, method: str = "") -> TaskError:
     entry, line = _place(error.__traceback__, str(task.path))
     where = f"`{entry or method}` of {name}" if entry or method else name
     at = f" at line {line}" if line else ""
-    return TaskError(f"{where} raised {type(error).__name__}{at}: {error}", f"mend {task.path}")
+    return task_error(task.path, where, at, error)
 
 
 def _place(trace: TracebackType | None, path: str) -> tuple[str, int | None]:

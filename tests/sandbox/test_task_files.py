@@ -1,39 +1,157 @@
-"""What a user's own task file may do in a worker: read what lies beside it, print, but not start threads at import."""
+"""What a user's own task file may do in a worker: read what lies beside it or is named, print, start no thread."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
-from rewardgen.errors import SandboxError
+from rewardgen.errors import SandboxError, TaskError
+from rewardgen.sandbox import grants
 from rewardgen.sandbox.process import run_worker
+from rewardgen.task import load_task
+from tests.sandbox.confined import landlock_abi
 from tests.sandbox.processes import PATIENT
 from tests.training.builders import leaver
 
+ABI, WHY_NOT = landlock_abi()
+needs_landlock = pytest.mark.skipif(ABI == 0, reason=WHY_NOT or "-")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's")
 
 
-def load(folder, first):
-    """Have a worker load the task, with its own folder below the task's, as a run's folder may be."""
+def write(folder, first="", reset="", reads=()):
+    """The path of a task; `first` is at the top of its file, `reset` at the top of that method."""
+    folder.mkdir(exist_ok=True)
     leaver(folder, "episode.lengths.float()")
     file = folder / "leaver.py"
-    file.write_text(first + file.read_text())
-    return run_worker("baselines", {"task": str(file)}, limits=PATIENT, scratch=folder / "runs" / "own")
+    text = first + file.read_text()
+    text = text.replace("    episode_steps", f"    reads = {tuple(reads)!r}\n    episode_steps", 1)
+    file.write_text(text.replace("        return torch.zeros", f"        {reset}\n        return torch.zeros", 1))
+    return file
+
+
+def load(file, job="baselines", **payload):
+    """Have a worker load a task, with its own folder below the task's, as a run's folder may be."""
+    scratch = file.parent / "runs" / "own"
+    return run_worker(job, {"task": str(file), **payload}, limits=PATIENT, scratch=scratch)
+
+
+def simulate(file):
+    return load(file, "bank", path=str(file.parent / "runs" / "own" / "bank.npz"))
+
+
+def problems(file):
+    return [f"{each['what']}; {each['hint']}" for each in load(file, "check")["problems"]]
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A file of data in a folder of its own."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "scale.txt").write_text("2.0")
+    return tmp_path / "data" / "scale.txt"
+
+
+def reading(path):
+    return f"float(open({str(path)!r}).read())"
 
 
 def test_a_task_may_read_folders_beside_it(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "scale.txt").write_text("2.0")
-    assert "training" in load(tmp_path, first=f"open({str(tmp_path / 'data' / 'scale.txt')!r}).read()\n")
+    assert simulate(write(tmp_path, reset=reading(tmp_path / "data" / "scale.txt")))["transitions"] > 0
 
 
-def test_what_a_task_prints_is_in_the_workers_log(tmp_path):
-    load(tmp_path, first="print('hello from the task')\n")
-    assert "hello from the task" in (tmp_path / "runs" / "own" / "worker.log").read_text()
+@needs_landlock
+def test_a_file_elsewhere_is_refused_by_name_and_with_what_to_write(tmp_path, data):
+    with pytest.raises(TaskError) as caught:
+        simulate(write(tmp_path / "tasks", reset=reading(data)))
+    assert caught.value.message.startswith("the sandbox keeps `reset` of leaver.py at line ")
+    assert caught.value.message.endswith(f" from {data}")
+    assert f"reads = ({str(data)!r},)" in caught.value.hint
+
+
+@needs_landlock
+def test_the_check_of_a_task_tells_what_the_sandbox_refuses(tmp_path, data):
+    (told,) = [each for each in problems(write(tmp_path / "tasks", reset=reading(data))) if "sandbox" in each]
+    assert str(data) in told and "reads = (" in told
+
+
+@needs_landlock
+@pytest.mark.parametrize("named", ["../data", "../data/scale.txt", "DATA"])
+def test_what_a_task_names_it_may_read(tmp_path, data, named):
+    file = write(tmp_path / "tasks", reset=reading(data), reads=[named.replace("DATA", str(data))])
+    assert simulate(file)["transitions"] > 0
+
+
+@needs_landlock
+def test_hidden_files_in_a_folder_that_is_named_stay_closed(tmp_path, data):
+    (data.parent / ".env").write_text("1.0")
+    with pytest.raises(TaskError, match=r"the sandbox keeps .* from .*\.env"):
+        simulate(write(tmp_path / "tasks", reset=reading(data.parent / ".env"), reads=["../data"]))
+
+
+def test_a_file_that_its_owner_closed_is_not_blamed_on_the_sandbox(tmp_path):
+    with pytest.raises(TaskError, match=r"raised PermissionError at line \d+: \[Errno 13\] no"):
+        simulate(write(tmp_path, reset="raise PermissionError(13, 'no', '/nowhere/at/all')"))
+
+
+@pytest.mark.parametrize("named", ["/", "/proc/self", "/etc", "/etc/passwd", "/usr", "/tmp", "HOME"])
+def test_what_may_hold_secrets_is_refused(tmp_path, named):
+    home = str(grants._home())
+    with pytest.raises(TaskError, match="may hold secrets") as caught:
+        load(write(tmp_path / "tasks", reads=[named.replace("HOME", home)]))
+    assert "`reads` of leaver.py" in caught.value.message and caught.value.hint
+
+
+def test_keys_in_the_home_are_refused_and_caches_are_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(grants, "_home", lambda: tmp_path)
+    for folder in (".ssh", ".cache/robots", "work/meshes"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / ".netrc").touch()
+    task = leaver(tmp_path, "episode.lengths.float()")
+    for named in (".ssh", ".netrc", ".", ".."):
+        type(task).reads = (named,)
+        with pytest.raises(TaskError, match="may hold secrets"):
+            grants.declared_reads(task)
+    type(task).reads = (".cache/robots", "work/meshes")
+    assert grants.declared_reads(task) == [tmp_path / ".cache/robots", tmp_path / "work/meshes"]
+
+
+def test_links_are_followed_before_judging(tmp_path):
+    (tmp_path / "data").symlink_to("/etc")
+    with pytest.raises(TaskError, match="may hold secrets"):
+        load(write(tmp_path, reads=["data"]))
+
+
+def test_what_is_named_and_not_there_is_told(tmp_path):
+    with pytest.raises(TaskError, match=r"`reads` of leaver\.py names \.\./meshs, which cannot be found") as caught:
+        load(write(tmp_path / "tasks", reads=["../meshs"]))
+    assert str(tmp_path / "tasks") in caught.value.hint
+
+
+def test_a_text_in_place_of_a_tuple_is_told(tmp_path):
+    file = write(tmp_path)
+    file.write_text(file.read_text().replace("reads = ()", "reads = '../meshes'"))
+    with pytest.raises(TaskError, match=r"`reads` of leaver\.py is '\.\./meshes'"):
+        load(file)
+
+
+def test_what_a_task_prints_is_in_the_workers_log_once(tmp_path):
+    load(write(tmp_path, first="print('hello from the task')\n"))
+    log = Path(tmp_path / "runs" / "own" / "worker.log").read_text()
+    assert log.count("hello from the task") == 1
+
+
+def test_a_task_that_has_changed_is_loaded_anew(tmp_path):
+    leaver(tmp_path, "episode.lengths.float()")
+    file = tmp_path / "leaver.py"
+    file.write_text(file.read_text().replace("episode_steps = 40", "episode_steps = 50"))
+    assert load_task(str(file)).episode_steps == 50
 
 
 @linux
 def test_a_task_that_starts_a_thread_at_import_is_told_so(tmp_path):
     started = "import threading, time\nthreading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n"
     with pytest.raises(SandboxError, match="starts a thread while it is imported") as caught:
-        load(tmp_path, first=started)
+        load(write(tmp_path, first=started))
     assert "first use" in caught.value.hint
