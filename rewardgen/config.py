@@ -16,6 +16,11 @@ SandboxMode = Literal["strict", "auto", "off"]
 """What to do about a layer of the sandbox that this machine lacks: refuse, go on without it, or use none of them."""
 
 
+Ablation = Literal["critic", "analyzer", "tpe"]
+"""A part that can be left out, to see what it is worth: all of the critic but the contract, what the designer is told
+of training, or the ranking of recorded episodes."""
+
+
 class RunConfig(Frozen):
     """One run of the search."""
 
@@ -25,6 +30,8 @@ class RunConfig(Frozen):
     """What the robot should do, in plain words, beyond the task's own description."""
     model: str = BUILTIN
     """`builtin`, a LiteLLM model string, `mailbox:DIR`, or `replay:RUN`."""
+    critic_model: str | None = None
+    """Model string of a language model that reads each sound candidate before it is trained, and may veto it."""
     api_base: str | None = None
     """Address of an OpenAI-compatible server."""
     generations: int = Field(default=3, ge=1)
@@ -66,3 +73,5 @@ class RunConfig(Frozen):
     faster, and only the reward language keeps them from changing each other's results."""
     slice_timeout_s: float = Field(default=3600.0, gt=0)
     """Time limit for training one candidate with one seed [s]; a process that trains several has all of theirs."""
+    ablate: tuple[Ablation, ...] = ()
+    """Parts to leave out, for an honest comparison: `critic`, `analyzer`, `tpe` (the ranking of recorded episodes)."""

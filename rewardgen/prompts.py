@@ -104,6 +104,22 @@ def repair_messages(brief: Brief, candidate: Candidate, findings: Sequence[Findi
     )
 
 
+def critic_messages(
+    candidate: Candidate, card: TaskCard, goal: str, findings: Sequence[Finding]
+) -> tuple[Message, ...]:
+    """What a model is asked for the reading of a candidate that passed the mechanical checks.
+
+    Args:
+        candidate: The candidate.
+        card: The task.
+        goal: The user's own words for what the robot should do.
+        findings: What the mechanical checks warn of.
+    """
+    lines = candidate.source.strip().splitlines()
+    request = render("critic/review", card=card, goal=goal, candidate=candidate, lines=lines, warnings=findings)
+    return (Message(role="system", content=render("critic/system")), Message(role="user", content=request))
+
+
 def analyzer_messages(analysis: Analysis, study: Study, card: TaskCard) -> tuple[Message, ...]:
     """What a model is asked for the written diagnosis of a trained candidate.
 

@@ -15,6 +15,7 @@ from rewardgen import evolution, finals
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.config import RunConfig
 from rewardgen.critic.gates import Critic
+from rewardgen.critic.reader import Reader
 from rewardgen.designer.protocol import NO_REPLY, Designer
 from rewardgen.errors import BudgetExhausted, ModelError
 from rewardgen.evolution import Slot
@@ -68,6 +69,8 @@ class Parts(NamedTuple):
     """Folder for trained policies."""
     on_study: Callable[[Study], None]
     """Called whenever more is known of a candidate, to keep its folder up to date."""
+    reader: Reader | None = None
+    """A language model that reads candidates which passed the other gates."""
 
 
 class Search:
@@ -243,10 +246,25 @@ class Search:
     def _verdicts(self, candidates: Sequence[Candidate], repairs: int) -> dict[str, Verdict]:
         pending = [each for each in candidates if (each.id, repairs) not in self._history.reviewed]
         earlier = self._studies(before=pending[0].generation) if pending else ()
-        for verdict in self._parts.critic.review(pending, self._card, earlier).values() if pending else ():
+        verdicts = self._parts.critic.review(pending, self._card, earlier) if pending else {}
+        self._read(pending, verdicts)
+        for verdict in verdicts.values():
             checked = self._refuse_duplicate(verdict, repairs)
             self._journal.record("reviewed", verdict=checked.model_dump(mode="json"), repairs=repairs)
         return {each.id: self._history.reviewed[each.id, repairs] for each in candidates}
+
+    def _read(self, candidates: Sequence[Candidate], verdicts: dict[str, Verdict]) -> None:
+        """Add to the verdicts what a language model objects to, if one reads along."""
+        reader = self._parts.reader
+
+        async def read(candidate: Candidate, reader: Reader) -> None:
+            verdict = verdicts[candidate.id]
+            reading = reader.read(candidate, self._card, self._config.goal, verdict.findings)
+            found = await self._within_budget(reading, ())
+            verdicts[candidate.id] = verdict.model_copy(update={"findings": (*verdict.findings, *found)})
+
+        if reader is not None:
+            self._gather([read(each, reader) for each in candidates if verdicts[each.id].accepted])
 
     def _refuse_duplicate(self, verdict: Verdict, repairs: int) -> Verdict:
         """Add a rejection if an accepted candidate is the same program but for names, comments and layout."""

@@ -7,7 +7,7 @@ import json
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +18,10 @@ from rewardgen import report
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.config import BUILTIN, RunConfig, SandboxMode
 from rewardgen.critic.gates import Critic
+from rewardgen.critic.reader import Reader
 from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
+from rewardgen.designer.protocol import Designer
 from rewardgen.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.events import Event, EventLog
 from rewardgen.files import write_atomic
@@ -31,6 +33,8 @@ from rewardgen.prompts import template_versions
 from rewardgen.provenance import provenance, usable_cores
 from rewardgen.records import Candidate, TaskCard, TrainSettings, Verdict
 from rewardgen.rundir import RunFolder, create_run
+from rewardgen.sandbox.banks import bring_bank, bring_card
+from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.pricer import SandboxedPricer
 from rewardgen.sandbox.prober import SandboxedProber
 from rewardgen.sandbox.process import Limits, run_worker
@@ -68,7 +72,9 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener) -> Outcome:
         RewardgenError: The task, model or folder cannot be used, or a call failed for good.
         KeyboardInterrupt: The run was interrupted; it is saved and can be resumed.
     """
-    lasting = {"task": _lasting_reference(config.task), "model": lasting_model(config.model, runs_dir)}
+    named = {"model": config.model, "critic_model": config.critic_model}
+    models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
+    lasting = {"task": _lasting_reference(config.task), **models}
     config = config.model_copy(update=lasting)
     folder = create_run(runs_dir, config.task)
     try:
@@ -136,10 +142,11 @@ def check_rewards(task: str, files: Sequence[Path]) -> dict[str, Verdict]:
         Verdict by the file's path as given.
     """
     candidates = [Candidate(id=str(each), generation=0, operator="draft", source=_read(each)) for each in files]
-    card = describe_task(task)
+    lasting = _lasting_reference(task)
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
         bank = Path(name) / "bank.npz"
-        _record_bank(_lasting_reference(task), bank)
+        bring_bank(lasting, bank, MEASURING)
+        card = bring_card(lasting, MEASURING)
         return Critic(SandboxedProber(bank, MEASURING, Path(name))).review(candidates, card)
 
 
@@ -147,7 +154,7 @@ def check_rewards(task: str, files: Sequence[Path]) -> dict[str, Verdict]:
 
 
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
-    _make_designer(folder, config)  # a wrong model or a missing key must show before anything is measured
+    _make_roles(folder, config)  # a wrong model or a missing key must show before anything is measured
     listener.note(f"measuring the task {Path(config.task).stem}")
     sandbox = _layers(config.sandbox, listener)
     card = describe_task(config.task, config.sandbox)
@@ -208,10 +215,6 @@ def _measure(job: str, payload: dict[str, Any], sandbox: SandboxMode = "auto") -
         return run_worker(job, payload, limits=_measuring(sandbox), scratch=Path(scratch))
 
 
-def _record_bank(task: str, path: Path, sandbox: SandboxMode = "auto") -> None:
-    _measure("bank", {"task": task, "path": str(path.resolve())}, sandbox)
-
-
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -237,7 +240,7 @@ def _work(folder: RunFolder, journal: Journal) -> Outcome:
     except RewardgenError as error:
         _record_failure(journal, error)
         raise
-    report.clear_scratch(folder)
+    discard(folder.scratch)
     return _outcome(folder, journal.history)
 
 
@@ -251,14 +254,14 @@ def _outcome(folder: RunFolder, history: History) -> Outcome:
 
 
 def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: TrainSettings) -> Parts:
-    designer, analyzer, usage = _make_designer(folder, config)
+    roles = _make_roles(folder, config)
     if not folder.bank.exists():
-        _record_bank(config.task, folder.bank, config.sandbox)
+        bring_bank(config.task, folder.bank, _measuring(config.sandbox))
     limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
     return Parts(
-        designer=designer,
+        designer=roles.designer,
         critic=_critic(folder, _measuring(config.sandbox)),
-        analyzer=analyzer,
+        analyzer=roles.analyzer,
         trainer=ProcessTrainer(
             config.task,
             settings,
@@ -268,9 +271,10 @@ def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: Train
             isolate=config.isolate,
             words=Words([*(each.name for each in card.variables), "action"], card.termination_causes),
         ),
-        usage=usage,
+        usage=roles.usage,
         policies=folder.policies,
         on_study=lambda study: report.write_candidate(folder, study),
+        reader=roles.reader,
     )
 
 
@@ -279,12 +283,24 @@ def _critic(folder: RunFolder, limits: Limits) -> Critic:
     return Critic(prober, SandboxedPricer(folder.policies / "search", limits, folder.scratch))
 
 
-def _make_designer(folder: RunFolder, config: RunConfig) -> tuple[Any, Analyzer, Any]:
-    """Designer, analyzer, and a function that tells the usage so far."""
-    if config.model == BUILTIN:
-        return BuiltinDesigner(), Analyzer(None), Usage
+class _Roles(NamedTuple):
+    """The roles that may ask a language model."""
+
+    designer: Designer
+    analyzer: Analyzer
+    reader: Reader | None
+    usage: Callable[[], Usage]
+    """What their calls took so far."""
+
+
+def _make_roles(folder: RunFolder, config: RunConfig) -> _Roles:
+    if config.model == BUILTIN and not config.critic_model:
+        return _Roles(BuiltinDesigner(), Analyzer(None), None, Usage)
     llm = make_llm(config, folder)
-    return LLMDesigner(llm, config), Analyzer(llm), llm.usage
+    reader = Reader(llm) if config.critic_model and "critic" not in config.ablate else None
+    if config.model == BUILTIN:
+        return _Roles(BuiltinDesigner(), Analyzer(None), reader, llm.usage)
+    return _Roles(LLMDesigner(llm, config), Analyzer(llm), reader, llm.usage)
 
 
 class _Reporter:

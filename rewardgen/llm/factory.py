@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rewardgen.budget import Budget
-from rewardgen.config import RunConfig
+from rewardgen.config import BUILTIN, RunConfig
 from rewardgen.errors import UsageError, nearest
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
 from rewardgen.llm.budgeted import BudgetedLLM
@@ -14,10 +14,13 @@ from rewardgen.llm.mailbox import MailboxLLM
 from rewardgen.llm.protocol import LLM
 from rewardgen.llm.replay import ReplayLLM
 from rewardgen.llm.retry import RetryingLLM
+from rewardgen.llm.routed import RoutedLLM
 from rewardgen.messages import LLMRequest, Reply, Usage
 from rewardgen.rundir import RunFolder, find_run
 
 SCHEMES = ("mailbox", "replay")
+CRITIC = "critic"
+"""The role that may have a model of its own."""
 
 MAILBOX_PATIENCE = 20.0
 """A person needs longer than a server: a mailbox waits this many times the time limit of a call."""
@@ -45,7 +48,7 @@ class RunLLM:
 
 
 def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:
-    """The language model that a configuration names, within its limits; every call is kept in the run folder.
+    """The language models that a configuration names, within its limits; every call is kept in the run folder.
 
     Retries are outermost, so that each attempt is granted by the budget and archived by itself.
 
@@ -59,7 +62,7 @@ def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:
         CredentialsError: The provider's key is not set.
         RunFolderError: The run to replay does not exist or has no recorded calls.
     """
-    archive = ArchivedLLM(_source(config, folder), folder.calls, lambda label: _transcript(folder, label))
+    archive = ArchivedLLM(_sources(config, folder), folder.calls, lambda label: _transcript(folder, label))
     return RunLLM(RetryingLLM(archive), archive)
 
 
@@ -81,8 +84,17 @@ def lasting_model(model: str, runs_dir: Path) -> str:
     return f"mailbox:{Path(rest).expanduser().resolve()}" if scheme == "mailbox" else model
 
 
-def _source(config: RunConfig, folder: RunFolder) -> LLM:
-    scheme, separator, rest = config.model.partition(":")
+def _sources(config: RunConfig, folder: RunFolder) -> LLM:
+    """The model of each role; they share one budget."""
+    budget = Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls))
+    default = None if config.model == BUILTIN else _source(config.model, config, folder, budget)
+    if not config.critic_model:
+        return RoutedLLM(default, {})
+    return RoutedLLM(default, {CRITIC: _source(config.critic_model, config, folder, budget)})
+
+
+def _source(model: str, config: RunConfig, folder: RunFolder, budget: Budget) -> LLM:
+    scheme, separator, rest = model.partition(":")
     if separator and scheme == "mailbox":
         return MailboxLLM(Path(rest).expanduser(), timeout_s=MAILBOX_PATIENCE * config.call_timeout_s)
     if separator and scheme == "replay":
@@ -90,13 +102,13 @@ def _source(config: RunConfig, folder: RunFolder) -> LLM:
     if separator and not config.api_base and (close := _misspelt(scheme)):
         raise UsageError(f"unknown kind of model `{scheme}:`", f"did you mean `{close}:{rest}`?")
     client = LiteLLMClient(
-        config.model,
+        model,
         api_base=config.api_base,
         timeout_s=config.call_timeout_s,
         concurrency=config.concurrency,
     )
     client.check()
-    llm = BudgetedLLM(client, Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls)))
+    llm = BudgetedLLM(client, budget)
     llm.estimate(LLMRequest(label="price", messages=()))  # an unknown price must show before any work is done
     return llm
 

@@ -1,0 +1,84 @@
+"""A language model may object with evidence, and veto what no training can mend; nothing else that it says counts."""
+
+import asyncio
+import json
+
+import pytest
+
+from rewardgen.critic.reader import Reader, parse_reading
+from rewardgen.errors import CredentialsError
+from rewardgen.llm.protocol import CallFailed
+from rewardgen.records import Finding
+from rewardgen.testing.scripted import ScriptedLLM
+from tests.builders import card
+from tests.critic.test_gates import candidate
+
+
+def reply(*checks):
+    return json.dumps({"checks": list(checks)})
+
+
+def check(item="meaning", verdict="veto", **more):
+    return {"item": item, "verdict": verdict, "evidence": "line 2 takes degrees", **more}
+
+
+def test_a_veto_names_line_component_and_mend():
+    (finding,) = parse_reading(reply(check(line=2, component="near", mend="use radians")))
+    assert (finding.gate, finding.detector, finding.severity) == ("model", "read-meaning", "reject")
+    assert (finding.line, finding.component, finding.hint) == (2, "near", "use radians")
+
+
+@pytest.mark.parametrize("item", ["loophole", "balance", "gradient"])
+def test_what_training_will_tell_is_a_warning_even_if_it_is_called_a_veto(item):
+    (finding,) = parse_reading(reply(check(item)))
+    assert finding.severity == "warn"
+
+
+def test_a_pass_adds_nothing():
+    assert parse_reading(reply(check(verdict="pass"), check("task", "pass", evidence=""))) == ()
+
+
+def test_an_objection_without_evidence_does_not_count():
+    assert parse_reading(reply(check(evidence=""))) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "looks good to me", "{", '{"checks": 3}', '{"checks": ["x", 1, null]}', "[]", "{" * 5000 + "}", '{"a": 1}'],
+)
+def test_a_reply_that_cannot_be_read_is_no_objection(text):
+    assert parse_reading(text) == ()
+
+
+def test_the_json_may_stand_in_a_code_fence_with_words_around_it():
+    text = f"Here is my review:\n```json\n{reply(check())}\n```\nDone."
+    assert len(parse_reading(text)) == 1
+
+
+def test_unknown_items_and_fields_are_left_out_and_the_rest_counts():
+    assert len(parse_reading(reply(check("style"), check(score=10), check()))) == 1
+
+
+def test_long_evidence_is_not_passed_on():
+    assert parse_reading(reply(check(evidence="x" * 10_000))) == ()
+
+
+def read(answer, findings=()):
+    llm = ScriptedLLM(answer)
+    found = asyncio.run(Reader(llm).read(candidate("g00-k1"), card(), "gently", findings))
+    return found, llm.requests[0]
+
+
+def test_the_model_sees_the_numbered_code_the_task_the_goal_and_what_was_noticed_before():
+    noticed = Finding(gate="probe", detector="dead-component", severity="warn", message="`calm` is dead")
+    found, request = read(reply(check()), [noticed])
+    said = request.messages[-1].content
+    assert len(found) == 1 and request.label == "g00-k1/critic/reading-0"
+    assert "  2      return {'near'" in said and "gently" in said and "`calm` is dead" in said
+    assert "Share of the time" in said  # the words of the fitness, whose code is not there
+
+
+def test_no_reply_is_no_objection_but_a_refused_key_is_raised():
+    assert read(CallFailed("timed out"))[0] == ()
+    with pytest.raises(CredentialsError):
+        read(CredentialsError("refused"))
