@@ -10,6 +10,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Nothing is taken from the user's cache folder, and nothing left there."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    os.environ.pop("XDG_CACHE_HOME")
+    if before is not None:
+        os.environ["XDG_CACHE_HOME"] = before
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of two megabytes, twice what a short run takes."""

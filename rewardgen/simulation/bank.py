@@ -21,6 +21,7 @@ from rewardgen.simulation.card import trivial_policies
 from rewardgen.simulation.contract import require, tensor_problems
 from rewardgen.simulation.episodes import Policy
 from rewardgen.simulation.faults import task_faults
+from rewardgen.simulation.model import model_files
 from rewardgen.simulation.view import Draws, stream_keys
 from rewardgen.simulation.worlds import DIVERGED, Step, Worlds
 from rewardgen.task import Task, Wrap, load_task, variables_of
@@ -37,10 +38,11 @@ _UNLIMITED_SHIFT = {mujoco.mjtJoint.mjJNT_HINGE: (-math.pi, math.pi), mujoco.mjt
 
 
 def bank_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `bank`: {"task": reference, "path": .npz file} to {"transitions": how many}."""
-    bank = record_bank(load_task(payload["task"]))
+    """The worker job `bank`: {"task": reference, "path": .npz file} to {"transitions": number, "files": its model}."""
+    task = load_task(payload["task"])
+    bank = record_bank(task)
     save_bank(Path(payload["path"]), bank)
-    return {"transitions": len(bank)}
+    return {"transitions": len(bank), "files": [str(path) for path in model_files(task)]}
 
 
 def record_bank(task: Task) -> Bank:

@@ -20,6 +20,7 @@ from rewardgen.simulation.contract import (
     termination_problems,
     variable_problems,
 )
+from rewardgen.simulation.declarations import declaration_problems
 from rewardgen.simulation.episodes import Recording, record_episodes
 from rewardgen.simulation.faults import task_faults
 from rewardgen.simulation.independence import independence_problems, measurement_problems
@@ -134,6 +135,11 @@ def _call_each(task: Task, problems: list[Problem]) -> None:
         causes = task.terminated(view, variables)
         wrong = termination_problems(causes, _WORLDS)
         problems += wrong or _ended_at_start(causes)
+    problems += declaration_problems(task, int(view.model.nu))
+    if hasattr(task, "scripted"):
+        with _noted(problems), task_faults(task, "scripted"), _unchanged(view, "scripted", problems):
+            action = task.scripted(view, variables)  # type: ignore[attr-defined]
+            problems += tensor_problems("the action of `scripted`", action, (_WORLDS, int(view.model.nu)))
 
 
 @contextmanager

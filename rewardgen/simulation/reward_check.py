@@ -15,8 +15,10 @@ from rewardgen.reward.signature import check_signature
 from rewardgen.simulation.baselines import BASELINES, Baseline, BaselineProgram, baseline_program
 from rewardgen.simulation.contract import Problem
 from rewardgen.simulation.episodes import Recording
+from rewardgen.simulation.situations import between
 from rewardgen.task import Task
 
+_TRIED, _NEARLY_ALL = 64, 0.95
 _PLACE = re.compile(r"^line \d+[,:] ")
 
 
@@ -36,7 +38,8 @@ def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Probl
             problems.append(Problem(error.message, error.hint))
             continue
         if program is not None:
-            problems += _program_problems(name, program, inputs)
+            found = _program_problems(name, program, inputs)
+            problems += found or _contradictions(task, name, program, inputs)
     return problems
 
 
@@ -61,6 +64,22 @@ def _program_problems(name: Baseline, program: BaselineProgram, inputs: dict[str
     except RewardError as error:
         return [_told(name, program, error.line, error.message, error.hint)]
     return []
+
+
+def _contradictions(task: Task, name: Baseline, program: BaselineProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+    """Pairs that the task's own reward has the wrong way round wherever it is tried."""
+    reward = compile_reward(program.source)
+    count = len(next(iter(inputs.values())))
+    chosen = torch.linspace(0, count - 1, min(_TRIED, count)).long()
+    rows = {each: value[chosen] for each, value in inputs.items()}
+    problems = []
+    for pair in task.pairs:
+        total = torch.stack(tuple(reward(between(rows, pair, torch.tensor([0.0, 1.0]))).values())).sum(0)
+        worse, better = total.view(2, -1)
+        if bool((worse > better).float().mean() > _NEARLY_ALL):
+            what = f"`{name}` pays more for the worse side of the pair `{pair.name}`"
+            problems.append(Problem(what, "one of the two is wrong: mend the pair or the reward"))
+    return problems
 
 
 def _told(name: Baseline, program: BaselineProgram, line: int | None, message: str, hint: str) -> Problem:

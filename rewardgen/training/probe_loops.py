@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from rewardgen.records import Finding
+from rewardgen.simulation.situations import between, differing
 from rewardgen.training.probe_findings import rejection, warning
-from rewardgen.training.probe_pairs import POINTS, between, differing
+from rewardgen.training.probe_pairs import POINTS
 from rewardgen.training.probe_subject import Inputs, Subject
 
 _EPISODES = 48

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.records import Finding
+from rewardgen.simulation.situations import between, differing
 from rewardgen.task import Pair, Setting
 from rewardgen.training.probe_findings import rejection, warning
 from rewardgen.training.probe_subject import Inputs, Subject, summed
@@ -62,11 +63,6 @@ def ways(subject: Subject) -> list[Way]:
     return [_way(subject, pair) for pair in subject.bank.facts.pairs if subject.concerns(differing(pair))]
 
 
-def differing(pair: Pair) -> set[str]:
-    """The variables in which a pair's situations differ."""
-    return {name for name, value in pair.better.items() if pair.worse[name] != value}
-
-
 def _way(subject: Subject, pair: Pair) -> Way:
     rows = subject.rows(subject.bank.typical, _ROWS)
     shares = torch.linspace(0.0, 1.0, POINTS)
@@ -86,32 +82,6 @@ def _progress(subject: Subject, placed: Inputs) -> dict[str, Tensor]:
     later, earlier = slice(rows, None), slice(None, -rows)
     forth, back = walk(later, earlier), walk(earlier, later)
     return {name: (forth[name] - back[name]).view(POINTS - 1, rows).sum(0) / 2.0 for name in sorted(subject.moving)}
-
-
-def between(rows: Inputs, pair: Pair, shares: Tensor) -> Inputs:
-    """Rows with the variables of a pair set to points of the way from worse to better.
-
-    Args:
-        rows: Inputs, (n, ...).
-        pair: The pair.
-        shares: Which points, (p,): 0 for worse, 1 for better.
-
-    Returns:
-        Inputs, (p * n, ...), the points one after the other; a variable and its `prev_` are equal.
-    """
-    count = len(next(iter(rows.values())))
-    placed = {name: value.repeat(len(shares), *[1] * (value.dim() - 1)) for name, value in rows.items()}
-    for name, value in placed.items():
-        variable = name.removeprefix("prev_")
-        if variable in pair.better:
-            low, high = (_setting(each[variable], value) for each in (pair.worse, pair.better))
-            share = shares.repeat_interleave(count).view(-1, *[1] * (value.dim() - 1))
-            value.copy_(low + share * (high - low))
-    return placed
-
-
-def _setting(value: Setting, like: Tensor) -> Tensor:
-    return torch.as_tensor(value, dtype=torch.float32).expand(like.shape[1:])
 
 
 def check_pairs(subject: Subject, found: list[Way]) -> Iterator[Finding]:

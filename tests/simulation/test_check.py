@@ -191,3 +191,53 @@ def test_a_reward_that_raises_is_told_with_the_task_files_line(tmp_path):
     found = problems(tmp_path, change)
     only(found, f"`human_reward` at line {line}: ")
     assert found[0]["what"].count("line") == 1
+
+
+IMPORT = ("import MujocoTask, Var", "import Flip, MujocoTask, Pair, Shift, Var, Wrap")
+
+
+def declaring(tmp_path, text):
+    return problems(tmp_path, IMPORT, ('    model = "point.xml"', f'    model = "point.xml"\n    {text}'))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            'pairs = (Pair("a", better={"positon": 0.0}, worse={"positon": 1.0}),)',
+            "names `positon`, which is no variable",
+        ),
+        ('pairs = (Pair("a", better={"position": 0.0}, worse={"velocity": 1.0}),)', "on one side only"),
+        ('pairs = (Pair("a", better={"position": 0.0}, worse={"position": 0.0}),)', "the same values on both sides"),
+        (
+            'pairs = (Pair("a", better={"action": (0.0, 1.0)}, worse={"action": 1.0}),)',
+            "given 2 values and has 1 parts",
+        ),
+        ('pairs = (Pair("a", better={"position": float("nan")}, worse={"position": 1.0}),)', "is set to nan"),
+        ('pairs = Pair("a", better={"position": 0.0}, worse={"position": 1.0})', "`pairs` is not a tuple"),
+        ('invariances = (Shift("place", 3.0),)', "names `place`, which is no variable"),
+        ('invariances = (Flip("position"),)', "not a quaternion"),
+        ('invariances = ("position",)', "`invariances` is not a tuple"),
+    ],
+)
+def test_a_declaration_that_makes_no_sense_is_told(tmp_path, text, what):
+    found = declaring(tmp_path, text)
+    assert any(what in problem["what"] for problem in found) and all(problem["hint"] for problem in found)
+
+
+def test_declarations_that_make_sense_are_no_problem(tmp_path):
+    pair = 'Pair("near beats far", better={"position": 0.0}, worse={"position": 1.0})'
+    assert declaring(tmp_path, f'pairs = ({pair},)\n    invariances = (Wrap("position"), Shift("velocity", 1.0))') == []
+
+
+def test_a_pair_that_the_human_reward_contradicts_is_told(tmp_path):
+    found = declaring(tmp_path, 'pairs = (Pair("far", better={"position": 1.0}, worse={"position": 0.0}),)')
+    assert {problem["what"].split(" of the pair")[0] for problem in found} == {
+        "`human_reward` pays more for the worse side",
+        "`sparse_reward` pays more for the worse side",
+    }
+
+
+def test_a_scripted_action_of_the_wrong_shape_is_told(tmp_path):
+    method = "    def scripted(self, sim, variables):\n        return -variables['position']\n\n    def fitness("
+    only(problems(tmp_path, ("    def fitness(", method)), "the action of `scripted` has shape (5,)")

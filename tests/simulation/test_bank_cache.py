@@ -1,0 +1,71 @@
+"""Banks are kept between runs, and recorded again whenever what is kept cannot be right."""
+
+import pytest
+
+from rewardgen.sandbox.banks import bring_bank, bring_card
+from rewardgen.sandbox.limits import Limits
+from rewardgen.simulation.bank_file import load_bank
+from tests.simulation.files import point, replaced
+
+LIMITS = Limits(wall_s=300.0)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "task").mkdir()
+    return tmp_path
+
+
+def kept(place):
+    (path,) = (place / "cache" / "rewardgen" / "banks").glob("*.npz")
+    return path
+
+
+def bring(task, place):
+    target = place / "run" / "bank.npz"
+    target.parent.mkdir(exist_ok=True)
+    bring_bank(task, target, LIMITS)
+    return target
+
+
+def test_a_bank_is_recorded_once_and_then_copied(place):
+    task = point(place / "task")
+    first = bring(task, place).read_bytes()
+    recorded = kept(place).stat().st_ino
+    assert bring(task, place).read_bytes() == first
+    assert kept(place).stat().st_ino == recorded
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-100], lambda data: data[:500] + b"?" + data[501:]])
+def test_a_damaged_bank_is_recorded_again(place, damage):
+    task = point(place / "task")
+    first = bring(task, place).read_bytes()
+    kept(place).write_bytes(damage(first))
+    assert bring(task, place).read_bytes() == first == kept(place).read_bytes()
+
+
+def test_a_changed_model_or_task_makes_another_bank(place):
+    task = point(place / "task")
+    first = bring(task, place).read_bytes()
+    model = place / "task" / "point.xml"
+    model.write_text(replaced(model.read_text(), ('damping="0.5"', 'damping="0.9"')))
+    second = bring(task, place).read_bytes()
+    assert second != first
+    point(place / "task", ("episode_steps = 60", "episode_steps = 50"))
+    assert load_bank(bring(task, place)).facts.episode_steps == 50
+
+
+def test_a_folder_that_cannot_be_made_is_no_obstacle(place):
+    (place / "cache").write_text("in the way")
+    assert len(load_bank(bring(point(place / "task"), place))) >= 512
+
+
+def test_the_card_is_kept_with_the_bank(place):
+    task = point(place / "task")
+    bring(task, place)
+    card = bring_card(task, LIMITS)
+    (path,) = (place / "cache" / "rewardgen" / "banks").glob("*.card.json")
+    assert bring_card(task, LIMITS) == card and card.name == "point"
+    path.write_text("{}")
+    assert bring_card(task, LIMITS) == card
