@@ -1,7 +1,7 @@
 """What the reward language costs: a call of a compiled reward against the same code compiled by Python alone.
 
 The plain side is what any trainer does with a function that returns named terms: call it, add the terms up, and look
-once whether the sum is finite. The difference is what checks and guards add.
+once whether the sum is finite; where the function returns a total too, keep what it is more than its terms.
 """
 
 from __future__ import annotations
@@ -10,146 +10,149 @@ import ast
 import gc
 import math
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import torch
 import torch.nn.functional
 from torch import Tensor
 
+from rewardgen.bench.reward_examples import EXAMPLES, FLAT_INPUTS
+from rewardgen.records import RewardSpec, SliceSpec
+from rewardgen.reward.numpy_subset import numpy_names
 from rewardgen.reward.program import compile_reward
 from rewardgen.reward.signature import ENTRY
 from rewardgen.reward.tolerance import tolerance
+from rewardgen.training.rewards import Rewards
 
 Inputs = Mapping[str, Tensor]
-
-LOCOMOTION = '''
-def compute_reward(x_velocity, height, pitch, joint_velocity, action, prev_action, *, speed_weight: float = 1.0):
-    """Run forward, upright and smoothly."""
-    speed = speed_weight * x_velocity.clamp(-1.0, 4.0) / 4.0
-    upright = tolerance(height, lower=1.1, upper=2.0, margin=0.4) * torch.exp(-(pitch ** 2) / 0.2)
-    effort = -0.02 * action.square().mean(-1)
-    smooth = -0.05 * (action - prev_action).square().mean(-1)
-    quiet = -0.001 * joint_velocity.square().sum(-1)
-    return {"speed": speed * upright, "upright": 0.5 * upright, "effort": effort, "smooth": smooth, "quiet": quiet}
-'''
-
-REACHING = """
-def compute_reward(position, prev_position, target, contact, action):
-    before = torch.norm(prev_position - target, p=2, dim=-1)
-    distance = torch.norm(position - target, p=2, dim=-1)
-    near = torch.exp(-5.0 * distance)
-    held = contact > 0.5
-    lifted = torch.where(held, torch.clamp(position[:, 2] - 0.1, 0.0, 0.5), torch.zeros_like(distance))
-    effort = torch.sum(action ** 2, dim=-1)
-    total = near + 10.0 * (before - distance) + 2.0 * lifted - 0.01 * effort
-    return total, {"near": near, "progress": 10.0 * (before - distance), "lift": 2.0 * lifted, "effort": -0.01 * effort}
-"""
-
-REWARDS = {"locomotion": LOCOMOTION, "reaching": REACHING}
+Side = Callable[[], object]
+_SLICES = 2
 
 
-class CallCost(NamedTuple):
-    """Seconds of one call, the least of several rounds.
+class RewardCalls:
+    """A contender: calls of one reward at a time, in a process with one thread."""
+
+    def __init__(self) -> None:
+        torch.set_num_threads(1)
+
+    @torch.no_grad()
+    def calls(self, reward: str, worlds: int, rounds: int, calls: int) -> dict[str, float]:
+        """Time single calls.
+
+        Args:
+            reward: A key of `EXAMPLES`.
+            worlds: N.
+            rounds: The sides take turns, and the least of all rounds counts.
+            calls: Calls of a side in a round.
+
+        Returns:
+            Seconds of a call: `function`, the compiled function alone; `plain function`; `call`, the function with its
+            contract on names, shapes, finite values and memory of its own; `plain`.
+        """
+        program, plain = compile_reward(EXAMPLES[reward]), plain_reward(EXAMPLES[reward])
+        inputs = _inputs(program.inputs, (worlds,))
+        arguments = list(inputs.values())
+        sides: dict[str, Side] = {
+            "function": lambda: program.function(*arguments),
+            "plain function": lambda: plain(*arguments),
+            "call": lambda: program(inputs),
+            "plain": lambda: added_up_plainly(plain, inputs, program.inputs),
+        }
+        return _least(sides, rounds, calls)
+
+    @torch.no_grad()
+    def rollout(self, reward: str, steps: int, worlds: int, rounds: int, calls: int) -> dict[str, float]:
+        """Time what training does once per rollout, for one candidate with two seeds.
+
+        Args:
+            reward: A key of `EXAMPLES`.
+            steps: T.
+            worlds: N of each of the two slices.
+            rounds: As for `calls`.
+            calls: As for `calls`.
+
+        Returns:
+            Seconds: `priced` by `Rewards.price`, which copies the inputs and hands out components slice by slice;
+            `plain`, one call over all rows.
+        """
+        slices = [SliceSpec(candidate_id=reward, seed=seed) for seed in range(_SLICES)]
+        program, plain = compile_reward(EXAMPLES[reward]), plain_reward(EXAMPLES[reward])
+        rewards = Rewards([RewardSpec(candidate_id=reward, source=EXAMPLES[reward])], slices, program.inputs)
+        inputs = _inputs(program.inputs, (steps, _SLICES * worlds))
+
+        def plainly() -> object:
+            rows = {name: value.flatten(0, 1) for name, value in inputs.items()}
+            total, _ = added_up_plainly(plain, rows, program.inputs)
+            return total.view(steps, -1)
+
+        return _least({"priced": lambda: rewards.price(inputs, [True] * _SLICES), "plain": plainly}, rounds, calls)
+
+
+def plain_reward(source: str) -> Callable[..., Any]:
+    """A reward compiled by Python alone; numpy's functions are the ones of torch that stand for them in a reward.
 
     Args:
-        reward: Name of the reward.
-        worlds: N.
-        function: The compiled function alone.
-        plain_function: The same code compiled plainly.
-        program: The program, with its contract: names, shapes, finite values, no memory shared with inputs.
-        plain: The plain function, its terms summed and looked at once.
+        source: Its source.
     """
-
-    reward: str
-    worlds: int
-    function: float
-    plain_function: float
-    program: float
-    plain: float
-
-    @property
-    def language(self) -> float:
-        """What the language costs: 1.0 is nothing."""
-        return self.function / self.plain_function
-
-    @property
-    def whole(self) -> float:
-        """What language and contract cost together: 1.0 is nothing."""
-        return self.program / self.plain
-
-
-def reward_call_cost(worlds: tuple[int, ...] = (64, 4096), rounds: int = 400, calls: int = 10) -> list[CallCost]:
-    """Measure calls of each reward in `REWARDS`.
-
-    Args:
-        worlds: Numbers of worlds.
-        rounds: Rounds of each measurement; the two sides take turns, and the least of all rounds counts.
-        calls: Calls in a round.
-
-    Returns:
-        A row for each reward and number of worlds.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.no_grad():
-            return [_cost(name, count, rounds, calls) for name in REWARDS for count in worlds]
-    finally:
-        torch.set_num_threads(before)
-
-
-def _cost(name: str, worlds: int, rounds: int, calls: int) -> CallCost:
-    source = REWARDS[name]
-    program, plain = compile_reward(source), _plain(source)
-    inputs = _inputs(program.inputs, worlds)
-    arguments = [inputs[each] for each in program.inputs]
-    program(inputs)
-    sides: list[Callable[[], Any]] = [
-        lambda: program.function(*arguments),
-        lambda: plain(*arguments),
-        lambda: program(inputs),
-        lambda: _summed(plain, inputs, program.inputs),
-    ]
-    return CallCost(name, worlds, *_least(sides, rounds, calls))
-
-
-def _plain(source: str) -> Callable[..., Any]:
-    scope: dict[str, Any] = {"torch": torch, "math": math, "F": torch.nn.functional, "tolerance": tolerance}
-    exec(compile(ast.parse(source), "<plain>", "exec"), scope)
+    found = numpy_names(lambda: torch.device("cpu"))
+    numpy = SimpleNamespace(**{name: each for name, each in found.items() if "." not in name})
+    scope: dict[str, Any] = {"torch": torch, "math": math, "np": numpy, "tolerance": tolerance}
+    tree = ast.parse(source)
+    tree.body = [each for each in tree.body if not isinstance(each, ast.Import)]
+    exec(compile(tree, "<plain>", "exec"), scope)
     return scope[ENTRY]
 
 
-def _summed(function: Callable[..., Any], inputs: Inputs, names: tuple[str, ...]) -> tuple[Tensor, dict[str, Tensor]]:
+def added_up_plainly(
+    function: Callable[..., Any], inputs: Inputs, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Total and terms of a plain reward, as a trainer gets them.
+
+    Args:
+        function: The reward.
+        inputs: Its inputs by name.
+        names: The order in which it takes them.
+
+    Raises:
+        ValueError: The total is not finite.
+    """
     returned = function(*[inputs[name] for name in names])
-    terms = returned[1] if isinstance(returned, tuple) else returned
-    total = torch.stack(list(terms.values())).sum(0)
+    if isinstance(returned, tuple):
+        total, terms = returned
+        terms["residual"] = total - sum(terms.values())
+    else:
+        terms = returned
+        total = torch.as_tensor(sum(terms.values()))
     if not math.isfinite(total.sum().item()):
         raise ValueError("the reward is not finite")
     return total, terms
 
 
-def _least(sides: list[Callable[[], Any]], rounds: int, calls: int) -> list[float]:
-    """The least time of a call of each side; they take turns, so that a busy moment strikes all of them."""
-    best = [math.inf] * len(sides)
+def _least(sides: Mapping[str, Side], rounds: int, calls: int) -> dict[str, float]:
+    """The least time of a call of each side; they take turns, so that a busy moment strikes all of them.
+
+    Processor time of the one thread: what others do on the machine counts only by what it does to the caches.
+    """
+    best = dict.fromkeys(sides, math.inf)
     gc.disable()
     try:
         for _ in range(rounds):
-            for index, side in enumerate(sides):
-                best[index] = min(best[index], _time(side, calls))
+            for name, side in sides.items():
+                best[name] = min(best[name], _time(side, calls))
     finally:
         gc.enable()
     return best
 
 
-def _time(side: Callable[[], Any], calls: int) -> float:
-    began = time.perf_counter()
+def _time(side: Side, calls: int) -> float:
+    began = time.thread_time()
     for _ in range(calls):
         side()
-    return (time.perf_counter() - began) / calls
+    return (time.thread_time() - began) / calls
 
 
-def _inputs(names: tuple[str, ...], worlds: int) -> dict[str, Tensor]:
+def _inputs(names: Sequence[str], worlds: tuple[int, ...]) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(1)
-    flat = ("x_velocity", "height", "pitch", "contact")
-    return {name: torch.rand(*((worlds,) if name in flat else (worlds, 3)), generator=generator) for name in names}
+    return {name: torch.rand(worlds if name in FLAT_INPUTS else (*worlds, 3), generator=generator) for name in names}

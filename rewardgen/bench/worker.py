@@ -20,6 +20,7 @@ KINDS = {
     "sb3": "rewardgen.bench.sb3_stepping:Sb3Dummy",
     "sb3-training": "rewardgen.bench.sb3_training:Sb3Training",
     "memory": "rewardgen.bench.memory:Memory",
+    "reward-calls": "rewardgen.bench.reward_calls:RewardCalls",
 }
 """Kind of a contender to the class that does its work."""
 

@@ -1,4 +1,4 @@
-"""`rewardgen bench`: sim, train, search."""
+"""`rewardgen bench`: sim, train, search, reward."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from rewardgen.bench.figures import Figure, Report
 from rewardgen.bench.final import FinalOptions, bench_final
+from rewardgen.bench.reward import RewardOptions, bench_reward
 from rewardgen.bench.sim import DEFAULT_TASKS, SimOptions, bench_sim
 from rewardgen.bench.stacking import StackingOptions, bench_stacking
 from rewardgen.bench.train import TrainOptions, bench_train
@@ -108,6 +109,11 @@ def search(
     chosen = {"generations": generations, "candidates": candidates, "seeds": seeds, "final_seeds": final_seeds}
     chosen |= {"workers": workers, "env_steps": env_steps, "repetitions": repetitions}
     return show(bench_search(_given(SearchOptions(task), quick, **chosen), _say), json)
+
+
+def reward(*, repetitions: Repetitions = None, quick: Quick = False, json: Json = False) -> int:
+    """Measure reward calls."""
+    return show(bench_reward(_given(RewardOptions(), quick, repetitions=repetitions), _say), json)
 
 
 def _given(options: Any, quick: bool, **chosen: object) -> Any:

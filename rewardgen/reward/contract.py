@@ -18,6 +18,7 @@ _MAX_COMPONENTS = 32
 _COMPONENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
 _RESIDUAL = "residual"
 _ROUNDING = 1e-5
+_LARGE_RESIDUAL = 1e-3
 _FLOAT = torch.float32
 
 RewardFailureKind = Literal["exception", "shape", "non-finite"]
@@ -107,10 +108,10 @@ class Contract:
         # One look for all: a value that is not finite shows in their sum, and infinities of opposite sign are NaN.
         squares = combined.dot(combined).item()
         if not math.isfinite(squares):
-            _check_finite({**parts, "total": found.total}, combined, dict(zip(self._inputs, arguments, strict=True)))
-        # A reward that adds up its components in their order has no residual to the last bit.
+            named = parts if given is None else {**parts, "total": found.total}
+            _check_finite(named, combined, dict(zip(self._inputs, arguments, strict=True)))
         if given is not None and squares > 0.0:
-            _drop_rounding(combined, values)
+            _drop_rounding(combined, squares, found.total, values)
         return found
 
 
@@ -144,8 +145,14 @@ def _owned(names: Sequence[str], values: Sequence[Any], first_input: Tensor) -> 
     return list(torch.stack(columns).unbind())
 
 
-def _drop_rounding(residual: Tensor, values: Sequence[Tensor]) -> None:
-    """Set to zero what may come from adding up the same numbers in another order."""
+def _drop_rounding(residual: Tensor, squares: float, total: Tensor, values: Sequence[Tensor]) -> None:
+    """Set to zero what may come from adding up the same numbers in another order.
+
+    In the usual cases there is nothing to do, and one operation or none tells: a reward that adds up its components in
+    their order has no residual to the last bit, and one that leaves out a term has a large one.
+    """
+    if squares > _LARGE_RESIDUAL**2 * total.dot(total).item():
+        return
     rounding = torch.stack(list(values)).abs_().amax(0).mul_(_ROUNDING)
     residual.masked_fill_(residual.abs() <= rounding, 0.0)
 

@@ -156,10 +156,10 @@ class Family:
             RewardError: The reward failed.
         """
         steps, _, worlds = inputs["action"].shape[:3]
-        rows = {name: inputs[name][:, list(indices)].flatten(0, 2) for name in self.inputs}
+        rows = {name: _rows(inputs[name], indices) for name in self.inputs}
         with torch.no_grad():
             components = self._members[indices[0]].program(rows, self._tunables(indices, steps, worlds))
-        return {index: _slice(components, (steps, len(indices), worlds), at) for at, index in enumerate(indices)}
+        return dict(zip(indices, _slices(components, (steps, len(indices), worlds)), strict=True))
 
     def _tunables(self, indices: Sequence[int], steps: int, worlds: int) -> dict[str, float | Tensor]:
         """What a call overrides: constants that differ between the slices by one value per row, (R,)."""
@@ -174,10 +174,22 @@ class Family:
         return {**self._members[indices[0]].overrides, **per_row}
 
 
-def _slice(components: Components, shape: tuple[int, int, int], at: int) -> Components:
-    """One slice of what was priced together, (T, N), of (T, S, N)."""
-    found = Components({name: value.view(shape)[:, at] for name, value in components.items()})
-    found.total = components.total.view(shape)[:, at]
+def _rows(value: Tensor, indices: Sequence[int]) -> Tensor:
+    """A copy of an input in some slices, (R, ...) of (T, S, N, ...)."""
+    first, last = indices[0], indices[-1]
+    if list(indices) != list(range(first, last + 1)):
+        return value[:, list(indices)].flatten(0, 2)
+    # Neighbours, as the seeds of a candidate are, are copied several times faster than picked.
+    return value[:, first : last + 1].clone(memory_format=torch.contiguous_format).flatten(0, 2)
+
+
+def _slices(components: Components, shape: tuple[int, int, int]) -> list[Components]:
+    """The slices of what was priced together, (T, N) each, of (T, S, N)."""
+    totals = components.total.view(shape).unbind(1)
+    parts = zip(*(value.view(shape).unbind(1) for value in components.values()), strict=True)
+    found = [Components(zip(components, values, strict=True)) for values in parts]
+    for each, total in zip(found, totals, strict=True):
+        each.total = total
     return found
 
 

@@ -265,3 +265,68 @@ def test_a_total_without_components_is_refused_at_every_call():
     for _ in range(2):
         with pytest.raises(RewardError, match="0 components"):
             program({"x": torch.ones(2)})
+
+
+def test_the_total_is_the_sum_of_the_components():
+    components = call("return {'a': height, 'b': 2.0 * height, 'c': 1}")
+    torch.testing.assert_close(components.total, 3.0 * torch.linspace(0.5, 1.5, 8) + 1.0)
+    assert torch.equal(call("return {'a': height * 2.0}").total, 2.0 * torch.linspace(0.5, 1.5, 8))
+
+
+def test_the_total_that_a_reward_returns_is_its_total():
+    components = call("up = height * 2.0\nreturn up + 0.5, {'up': up}")
+    assert torch.equal(components.total, 2.0 * torch.linspace(0.5, 1.5, 8) + 0.5)
+
+
+def test_the_total_of_a_world_is_the_same_beside_any_number_of_others():
+    text = ", ".join(f"'c{i}': action[:, {i}] * 1.0" for i in range(7))
+    program = compile_reward(f"def compute_reward(action):\n    return {{{text}}}\n")
+    action = torch.randn(131, 7, generator=torch.Generator().manual_seed(1))
+    together = program({"action": action}).total
+    assert all(torch.equal(program({"action": action[i:]}).total, together[i:]) for i in (1, 50, 100, 129))
+
+
+def test_a_residual_that_comes_from_another_order_is_exactly_zero():
+    terms = ", ".join(f"'c{i}': action[:, {i}] * 1.0" for i in range(7))
+    backwards = " + ".join(f"action[:, {i}] * 1.0" for i in reversed(range(7)))
+    action = torch.randn(64, 7, generator=torch.Generator().manual_seed(1))
+    components = call(f"return {backwards}, {{{terms}}}", worlds=64, action=action)
+    assert not torch.equal(components.total, sum(list(components.values())[:-1], torch.zeros(())))
+    assert components["residual"].abs().max() == 0.0
+
+
+LATE = {
+    "not a number": ("torch.sqrt(height)", "non-finite"),
+    "infinite": ("1.0 / height.clamp(min=0.0)", "non-finite"),
+    "a column": ("height.unsqueeze(-1) if len(height) > 4 and height[0] < 0.0 else height * 1.0", "shape"),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+@pytest.mark.parametrize("form", ["return {{'fine': height * 1.0, 'late': {0}}}", "x = {0}\nreturn x, {{'late': x}}"])
+def test_a_reward_that_was_sound_in_many_calls_is_told_when_it_is_not(name, form):
+    expression, kind = LATE[name]
+    body = form.format(expression).replace("\n", "\n    ")
+    program = compile_reward(f"def compute_reward(height):\n    {body}\n")
+    for _ in range(100):
+        program({"height": torch.ones(8)})
+    with pytest.raises(RewardError) as caught:
+        program({"height": -torch.ones(8)})
+    assert (caught.value.kind, caught.value.component) == (kind, "late")
+
+
+def test_a_missing_component_is_told_by_other_names_and_an_empty_dict_is_refused_after_a_sound_call():
+    program = compile_reward(
+        "def compute_reward(x):\n    if x[0] > 0.0:\n        return {'a': x * 1.0, 'b': x * 2.0}\n"
+        "    return {'a': x * 1.0} if x[0] < 0.0 else {}\n"
+    )
+    assert list(program({"x": torch.ones(2)})) == ["a", "b"]
+    assert list(program({"x": -torch.ones(2)})) == ["a"]
+    with pytest.raises(RewardError, match="0 components"):
+        program({"x": torch.zeros(2)})
+
+
+def test_finite_components_whose_sum_is_not_are_an_error():
+    error = failure("return {'a': height, 'b': height * 1.0}", height=torch.full((8,), 3e38))
+    assert error.kind == "non-finite" and "sum of the components" in error.message
+    assert failure("return height, {'a': -height}", height=torch.full((8,), 3e38)).kind == "non-finite"

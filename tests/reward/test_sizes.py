@@ -187,6 +187,25 @@ def test_arithmetic_on_tensors_and_floats_is_compiled_as_it_is_written():
     assert calls <= {"torch__exp", "torch__where", "bounded__iteration", "sum", "range"}
 
 
+HELPERS = """
+X = torch.ones(())
+named = lambda a: a.view(-1)
+def double(a):
+    return 2.0 * a
+def same(a):
+    return a
+def either(a, new):
+    if new:
+        b = a * 1.0
+        return b
+    return a
+def nested(a):
+    return double(a)
+def nested_same(a):
+    return same(a)
+"""
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -200,11 +219,17 @@ def test_arithmetic_on_tensors_and_floats_is_compiled_as_it_is_written():
         "x = height * 1.0\nfor x in [height]:\n    pass\nreturn {'x': x}",
         "return height + 1.0, {'h': height}",
         "x = height * 2.0\nreturn {'x': x, 'y': x.clamp(0.0, 9.0)}",
+        "return height, {'h': height * 2.0}",
+        "return {'x': double(height), 'y': same(height)}",
+        "x = same(height)\nreturn {'x': x, 'y': double(height)}",
+        "return {'x': either(height, 1), 'y': either(height, 0)}",
+        "return {'x': named(height), 'y': tolerance(height, 0.0, 9.0)}",
+        "return {'x': nested(height), 'y': nested_same(height)}",
     ],
 )
 def test_what_a_reward_returns_shares_no_memory_with_what_it_got(body):
     indented = "".join(f"    {line}\n" for line in body.split("\n"))
-    program = compile_reward(f"X = torch.ones(())\ndef compute_reward(height, action):\n{indented}")
+    program = compile_reward(f"{HELPERS}def compute_reward(height, action):\n{indented}")
     given = inputs(8)
     kept = {name: value.clone() for name, value in given.items()}
     expected = {name: value.clone() for name, value in program(given).items()}

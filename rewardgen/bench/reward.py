@@ -1,0 +1,86 @@
+"""`rewardgen bench reward`: what a call of a checked and guarded reward costs over the same code compiled plainly."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rewardgen.bench.contender import Contender, contenders
+from rewardgen.bench.figures import Figure, Report, Say
+from rewardgen.bench.reward_examples import EXAMPLES
+
+_LIMIT = 1.03
+_STEPS, _SLICE_WORLDS = 32, 64
+_NOTES = (
+    "Ratios of processor time, 1.00 is no cost. The sides take turns of some calls, and each repetition compares"
+    " the fastest turns: median [lowest, highest] of the repetitions.",
+    "Function: the compiled function alone. Call: with its contract: names, shapes, finite values, no memory shared"
+    " with the inputs, the total, and the residual of a tuple.",
+    "Plain: Python's own compilation, the terms added up with `sum`, one look whether the total is finite, and the"
+    " total minus the terms where it returns a total.",
+    f"Rollout: {_STEPS} steps of two slices of {_SLICE_WORLDS} worlds as training prices them, inputs copied and"
+    " components handed out slice by slice, against one plain call over all rows.",
+)
+
+
+class RewardOptions(NamedTuple):
+    """What to measure.
+
+    Attributes:
+        worlds: Numbers of worlds, N, of single calls.
+        repetitions: How often.
+        rounds: Turns of each side in a repetition.
+        calls: Calls in a turn.
+    """
+
+    worlds: tuple[int, ...] = (64, 4096)
+    repetitions: int = 7
+    rounds: int = 60
+    calls: int = 10
+
+    def quick(self) -> RewardOptions:
+        """The same in some seconds."""
+        return self._replace(repetitions=3, rounds=12)
+
+
+def bench_reward(options: RewardOptions, say: Say) -> Report:
+    """Measure reward calls.
+
+    Args:
+        options: What to measure.
+        say: Told what goes on.
+    """
+    figures: list[Figure] = []
+    with contenders({"calls": "reward-calls"}) as found:
+        for reward in EXAMPLES:
+            say(f"calling a reward: {reward}")
+            for worlds in options.worlds:
+                figures += _calls(found["calls"], reward, worlds, options)
+            figures.append(_rollout(found["calls"], reward, options))
+    settings = {**options._asdict(), "worlds": " ".join(map(str, options.worlds))}
+    return Report(bench="reward", settings=settings, figures=tuple(figures), notes=_NOTES)
+
+
+def _calls(contender: Contender, reward: str, worlds: int, options: RewardOptions) -> list[Figure]:
+    turns = {"rounds": options.rounds, "calls": options.calls}
+    answers = [contender.ask("calls", reward=reward, worlds=worlds, **turns) for _ in range(options.repetitions)]
+    subject = f"{reward} N={worlds}"
+    return [
+        _cost("function / plain", subject, answers, ("function", "plain function"), _LIMIT),
+        _cost("call / plain", subject, answers, ("call", "plain"), _LIMIT),
+    ]
+
+
+def _rollout(contender: Contender, reward: str, options: RewardOptions) -> Figure:
+    turns = {"rounds": options.rounds, "calls": options.calls}
+    answers = [
+        contender.ask("rollout", reward=reward, steps=_STEPS, worlds=_SLICE_WORLDS, **turns)
+        for _ in range(options.repetitions)
+    ]
+    return _cost("rollout / plain", reward, answers, ("priced", "plain"))
+
+
+def _cost(
+    name: str, subject: str, answers: list[dict[str, float]], sides: tuple[str, str], target: float | None = None
+) -> Figure:
+    values = tuple(answer[sides[0]] / answer[sides[1]] for answer in answers)
+    return Figure(name=name, subject=subject, unit="x", values=values, target=target, at_most=True)
