@@ -68,7 +68,7 @@ def _confirm() -> None:
     if not (sys.stdin.isatty() and console.is_terminal):
         raise UsageError(_UNCONFINED, "add `--yes` if that is what you want, or leave out `--sandbox off`")
     try:
-        answer = console.input(f"{_UNCONFINED}\ngo on? [y/N] ")
+        answer = console.input(f"{_UNCONFINED}\ngo on? [y/N] ", markup=False)
     except EOFError:
         answer = ""
     if answer.strip().lower() not in ("y", "yes"):

@@ -4,12 +4,15 @@ import pytest
 import torch
 
 from rewardgen.critic.gates import Critic
-from rewardgen.errors import WorkerError
+from rewardgen.errors import UsageError, WorkerError
 from rewardgen.records import Candidate, RewardSpec
+from rewardgen.sandbox import prober as prober_module
 from rewardgen.sandbox.prober import SandboxedProber
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.simulation.bank_file import save_bank, unrelated
 from tests.builders import card
+
+FINDING = {"gate": "probe", "detector": "dead-component", "severity": "warn", "message": "it is 0"}
 
 
 @pytest.fixture
@@ -58,6 +61,53 @@ def test_a_worker_that_dies_is_repeated_reward_by_reward(prober, monkeypatch):
     (finding,) = found["bad"]
     assert (finding.detector, finding.severity) == ("probe-timeout", "reject")
     assert "45 s" in finding.message and finding.hint
+
+
+LIES = {
+    "nothing": {},
+    "no findings of it": {"findings": {}},
+    "a number": {"findings": {"bad": 5}},
+    "an unknown key": {"findings": {"bad": [{"note": 1}]}},
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_findings_that_are_none_are_those_of_a_worker_that_failed(prober, monkeypatch, lie):
+    monkeypatch.setattr("rewardgen.sandbox.prober.run_worker", lambda *_, **__: LIES[lie])
+    (finding,) = prober.probe([spec("bad", "position")])["bad"]
+    assert (finding.detector, finding.severity) == ("probe-crash", "reject") and "malformed" in finding.message
+
+
+def test_what_findings_say_is_one_line_each_and_they_are_few(prober, monkeypatch):
+    told = [FINDING | {"message": "first\n\x1b[2Jthen", "component": "up\n", "evidence": {"x": float("nan")}}] * 1000
+    monkeypatch.setattr("rewardgen.sandbox.prober.run_worker", lambda *_, **__: {"findings": {"bad": told}})
+    found = prober.probe([spec("bad", "position")])["bad"]
+    assert len(found) <= 100 and (found[0].message, found[0].component) == ("first [2Jthen", "up")
+    assert found[0].evidence == {}
+
+
+def test_a_worker_that_says_the_bank_is_broken_is_not_believed(prober, monkeypatch):
+    honest = prober_module.run_worker
+
+    def lies(job, payload, **options):
+        if payload["rewards"]:
+            raise UsageError("cannot read the bank", "stop here")
+        return honest(job, payload, **options)
+
+    monkeypatch.setattr("rewardgen.sandbox.prober.run_worker", lies)
+    (finding,) = prober.probe([spec("bad", "position")])["bad"]
+    assert finding.detector == "probe-crash"
+
+
+def test_a_bank_that_is_broken_is_told(prober, tmp_path):
+    (tmp_path / "bank.npz").write_bytes(b"no bank")
+    with pytest.raises(UsageError, match="cannot read the bank"):
+        prober.probe([spec("good", "position")])
+
+
+def test_a_folder_that_the_worker_before_has_spoilt_is_no_hindrance(prober, tmp_path):
+    (tmp_path / "scratch" / "probe" / "worker.log").mkdir(parents=True)
+    assert prober.probe([spec("good", "-position.abs()")]) == {"good": ()}
 
 
 def test_a_run_that_is_being_stopped_rejects_nobody(prober, monkeypatch):

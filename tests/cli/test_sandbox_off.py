@@ -1,0 +1,63 @@
+"""`--sandbox off` is asked about on a terminal, and refused without one unless `--yes` is given."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import _environment
+
+OFF = ("run", "no_such_task", "--sandbox", "off")
+"""Goes no further than finding out that there is no such task."""
+
+
+def test_without_a_terminal_it_is_refused_with_the_option_that_confirms_it(rewardgen, tmp_path):
+    done = rewardgen(*OFF)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "only the reward language keeps generated code from your files" in done.stderr
+    assert "hint: add `--yes`" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_with_yes_nobody_is_asked(rewardgen):
+    assert "unknown task `no_such_task`" in rewardgen(*OFF, "--yes").stderr
+
+
+def test_a_sandbox_that_is_not_off_needs_no_word(rewardgen):
+    assert "unknown task `no_such_task`" in rewardgen("run", "no_such_task", "--sandbox", "strict").stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [("y\n", "unknown task `no_such_task`"), ("\n", "nothing was started"), ("n\n", "nothing was started")],
+)
+def test_on_a_terminal_it_is_asked_about(tmp_path, answer, said):
+    returncode, shown = on_a_terminal(tmp_path, answer)
+    assert "go on? [y/N]" in shown and said in shown
+    assert returncode == 2 and "Traceback" not in shown
+
+
+def on_a_terminal(folder, answer, within_s=60.0):
+    """Exit code of the command and what it showed, with an answer typed ahead."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "rewardgen", *OFF]
+    process = subprocess.Popen(command, cwd=folder, env=_environment(), stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    try:
+        os.write(ours, answer.encode())
+        shown = b"".join(iter(lambda: read(ours, within_s), b""))
+        return process.wait(within_s), " ".join(shown.decode(errors="replace").split())
+    finally:
+        process.kill()
+        os.close(ours)
+
+
+def read(terminal, within_s):
+    """What comes next; nothing at the end, which Linux tells as an error."""
+    try:
+        return os.read(terminal, 1 << 12) if select.select([terminal], [], [], within_s)[0] else b""
+    except OSError:
+        return b""
