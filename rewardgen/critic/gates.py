@@ -56,8 +56,7 @@ class Critic:
         Returns:
             Verdict by candidate id, in the order given.
         """
-        valid = card.input_names()
-        findings = {each.id: review_source(each, valid) for each in candidates}
+        findings = {each.id: review_source(each, card) for each in candidates}
         sound = [
             RewardSpec(candidate_id=each.id, source=each.source) for each in candidates if _passes(findings[each.id])
         ]
@@ -77,12 +76,12 @@ class Critic:
         return {id: check_preference(found, episodes) for id, found in sums.items()}
 
 
-def review_source(candidate: Candidate, valid: Sequence[str]) -> tuple[Finding, ...]:
+def review_source(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
     """The findings that need no run: no code, language, signature, and what looks wrong in the text.
 
     Args:
         candidate: The candidate.
-        valid: The input names of its task.
+        card: Its task.
     """
     if candidate.failure:
         hint = "answer with one Python block that defines `compute_reward`"
@@ -91,7 +90,10 @@ def review_source(candidate: Candidate, valid: Sequence[str]) -> tuple[Finding, 
     if any(finding.gate == "parse" for finding in language):
         return language
     # All at once: a candidate is repaired only once, so it should hear of everything that one look can tell.
-    return (*language, *check_signature(candidate.source, valid), *find_suspicions(candidate.source))
+    signature = check_signature(candidate.source, card.input_names())
+    told = {(finding.detector, finding.line) for finding in language}
+    suspicions = [each for each in find_suspicions(candidate.source, card) if (each.detector, each.line) not in told]
+    return (*language, *signature, *suspicions)
 
 
 def _passes(findings: Sequence[Finding]) -> bool:

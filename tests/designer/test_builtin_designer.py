@@ -48,9 +48,7 @@ def test_every_source_passes_the_gates_and_reads_back(name, operator):
     card = CARDS[name]()
     for seed in range(12):
         source = _candidate(card, operator, seed).source
-        rejected = [
-            f for f in review_source(_candidate(card, operator, seed), card.input_names()) if f.severity == "reject"
-        ]
+        rejected = [f for f in review_source(_candidate(card, operator, seed), card) if f.severity == "reject"]
         assert not rejected, source
         assert set(read_signature(source).inputs) <= set(card.input_names())
         genome = parse(source)
@@ -88,7 +86,7 @@ def test_drafts_are_of_order_one_per_step_on_measured_states(name):
 def test_the_critic_suspects_nothing_in_drafts_for_shipped_tasks(name):
     for seed in range(12):
         source = _candidate(measured(name), "draft", seed).source
-        assert find_suspicions(source) == (), source
+        assert find_suspicions(source, measured(name)) == (), source
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -1,0 +1,136 @@
+"""Detectors of divisions and functions that are undefined at some of the values they may get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rewardgen.critic.static.finding import component_of, finding
+from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.trends import stepped
+from rewardgen.critic.static.value import Value, ancestors
+from rewardgen.records import Finding
+
+_GUARDING = frozenset(["where", "nan_to_num", "and", "maximum"])
+_ZERO_WITH_OPERAND = frozenset(
+    [
+        "abs",
+        "norm",
+        "vector_norm",
+        "sqrt",
+        "sum",
+        "mean",
+        "prod",
+        "negative",
+        "squeeze",
+        "unsqueeze",
+        "reshape",
+        "view",
+        "entry",
+        "unbind",
+    ]
+)
+_RISKY = frozenset(["input", "part", "subtract"])
+_LOGARITHMS = {"log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0}
+_ARCS = frozenset(["acos", "arccos", "asin", "arcsin"])
+
+
+def unguarded_divisions(reading: Reading) -> Iterator[Finding]:
+    """Divisions by what may be zero."""
+    told: set[object] = set()
+    for value in _exposed(reading):
+        divisor = value.operands[1] if value.op == "divide" else None
+        if value.op == "power" and (value.operands[1].number or 0.0) < 0.0:
+            divisor = value.operands[0]
+        if divisor is None or divisor.key in told or not may_vanish(divisor):
+            continue
+        told.add(divisor.key)
+        name, words = component_of(reading, value), f"divides by `{divisor.text()}`"
+        hint = "add a small constant, or use `.clamp(min=1e-6)`"
+        if stepped(_inside(divisor)) is not None:
+            what = f"{words}, which is zero at an episode's first step, where `prev_` values equal the current ones"
+            yield finding("unguarded-division", value, what, hint, name, "reject")
+        else:
+            yield finding("unguarded-division", value, f"{words}, which may be zero", hint, name)
+
+
+def unguarded_domains(reading: Reading) -> Iterator[Finding]:
+    """Roots, logarithms and arcs of what may lie outside their domain."""
+    told: set[object] = set()
+    for value in _exposed(reading):
+        needs = _domain(value)
+        argument = value.operands[0] if value.operands else value
+        if needs is None or value.key in told or not argument.inputs:
+            continue
+        told.add(value.key)
+        what = f"takes `{value.op}` of `{argument.text()}`, which may be {needs[0]}"
+        surely = value.op == "sqrt" and argument.bounds.high < 0.0
+        name = component_of(reading, value)
+        yield finding("unguarded-domain", value, what, needs[1], name, "reject" if surely else "warn")
+
+
+def may_vanish(value: Value) -> bool:
+    """Whether a divisor depends on the state and shows no guard against zero."""
+    if not value.inputs or not value.bounds.low <= 0.0 <= value.bounds.high or _stays_away(value):
+        return False
+    if value.op in _RISKY:
+        return True
+    if value.op in ("add", "multiply"):
+        parts = [may_vanish(operand) for operand in value.operands]
+        guarded = value.op == "add" and any(not operand.inputs for operand in value.operands)
+        return not guarded and (all(parts) if value.op == "add" else any(parts))
+    if value.op == "power":
+        return may_vanish(value.operands[0])
+    if value.op == "divide":
+        return may_vanish(value.operands[0])
+    return value.op in _ZERO_WITH_OPERAND and may_vanish(value.operands[0])
+
+
+def _domain(value: Value) -> tuple[str, str] | None:
+    """What an argument may be that it must not be, and the mend."""
+    if not value.operands:
+        return None
+    argument = value.operands[0]
+    low, high = argument.bounds
+    if value.op == "power":
+        exponent = value.operands[1].number
+        rooted = exponent is not None and exponent != int(exponent)
+        return ("negative", "clamp it first: `.clamp(min=0.0)`") if rooted and _falls_below(argument, 0.0) else None
+    if value.op == "sqrt" and _falls_below(argument, 0.0):
+        return "negative", "clamp it first: `.clamp(min=0.0)`"
+    if value.op in _LOGARITHMS:
+        least = _LOGARITHMS[value.op]
+        zero = low == least and not _is_shifted(argument) and not _stays_away(argument) and value.op != "log1p"
+        outside = zero or _falls_below(argument, least)
+        return ("zero or negative", "clamp it first: `.clamp(min=1e-6)`") if outside else None
+    if value.op in _ARCS and (low < -1.0 or high > 1.0):
+        return "outside [-1, 1]", "clamp it first: `.clamp(-1.0, 1.0)`"
+    return None
+
+
+def _falls_below(value: Value, least: float) -> bool:
+    if value.bounds.low >= least or value.op in ("unread", "item", "repeated", "join", "assigned"):
+        return False
+    return value.span is None or value.span.low - least < 0.5 * (value.span.high - value.span.low)
+
+
+def _is_shifted(value: Value) -> bool:
+    return value.op == "add" and any(not operand.inputs for operand in value.operands)
+
+
+def _stays_away(value: Value) -> bool:
+    """Whether a quantity was measured far from zero, as a robot's height."""
+    span = value.span
+    return span is not None and (span.low > 0.2 * span.high > 0.0 or span.high < 0.2 * span.low < 0.0)
+
+
+def _inside(value: Value) -> Value:
+    """A divisor without what keeps zero zero."""
+    while value.op in _ZERO_WITH_OPERAND or value.op == "power":
+        value = value.operands[0]
+    return value
+
+
+def _exposed(reading: Reading) -> Iterator[Value]:
+    """Values that reach a component without a guard on the way."""
+    for component in [*reading.components.values(), *reading.totals]:
+        yield from ancestors(component, lambda value, place: value.op not in _GUARDING)

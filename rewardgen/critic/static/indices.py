@@ -1,0 +1,102 @@
+"""Detectors of entries of vectors: places that do not exist, and places whose name is not told or another's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from rewardgen.critic.static.finding import finding
+from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.value import Value
+from rewardgen.critic.static.wording import part_names
+from rewardgen.records import Finding
+
+_SIDES = (("left", "right"), ("front", "back"), ("upper", "lower"))
+_NAGGING = 3
+_AXES = frozenset("wxyz")
+_WORDS = re.compile(r"[a-z]+|\d+")
+
+
+def missing_places(reading: Reading) -> Iterator[Finding]:
+    """Indices outside a variable's parts."""
+    for event in reading.events:
+        if event.kind == "index":
+            value = event.values[0]
+            parts = part_names(reading.card, value.variable)
+            named = ", ".join(f"{place} {part}" for place, part in enumerate(parts) if part)
+            what = f"reads `{_text(event.node)}`, which does not exist: {event.detail}"
+            hint = f"its parts are {named}" if named else "index the axes that it has"
+            yield finding("index-out-of-range", event.node, what, hint, severity="reject")
+
+
+def misnamed_parts(reading: Reading) -> Iterator[Finding]:
+    """Entries that are given the name of another entry."""
+    for each in reading.assignments:
+        own, parts = each.value.part, part_names(reading.card, each.value.variable)
+        if each.value.op != "part" or not own:
+            continue
+        name = set(_WORDS.findall(each.name.lower()))
+        named = [part for part in parts if set(_WORDS.findall(part.lower())) <= name]
+        if (named and own not in named) or _is_other_side(name, own):
+            what = f"calls `{each.value.text()}` `{each.name}`, but the task calls it `{own}`"
+            hint = f"its parts are {', '.join(f'{place} {part}' for place, part in enumerate(parts))}"
+            yield finding("misnamed-part", each.node, what, hint)
+
+
+def magic_indices(reading: Reading) -> Iterator[Finding]:
+    """Entries of named parts that are read by number, with no word on which they are; told once."""
+    lines = reading.source.split("\n")
+    nameless: dict[str, tuple[Value, str]] = {}
+    for value in reading.values:
+        names = _parts_read(reading, value)
+        if names and isinstance(value.node, ast.Subscript) and not _is_named(reading, value, names, lines):
+            nameless.setdefault(value.text(), (value, " and ".join(names)))
+    if len(nameless) >= _NAGGING:
+        told = sorted(nameless.items(), key=lambda item: item[1][0].line or 0)
+        listed = ", ".join(f"`{text}` is {names}" for text, (_, names) in told[:6])
+        hint = "give each a name of its own, as in `thigh = joint_position[:, 0]`, and check that they are meant"
+        yield finding("magic-index", told[0][1][0], f"reads parts by number: {listed}", hint)
+
+
+def _parts_read(reading: Reading, value: Value) -> Sequence[str]:
+    """Names of the parts that a subscript of an input picks, if it picks some and not all."""
+    if value.op == "part" and value.part and value.part not in _AXES:
+        return (value.part,)
+    if value.op != "entry" or not value.operands or value.operands[0].op != "input":
+        return ()
+    whole = value.operands[0]
+    parts = part_names(reading.card, whole.variable)
+    place = value.node.slice if isinstance(value.node, ast.Subscript) else None
+    ends = place.elts[-1] if isinstance(place, ast.Tuple) and place.elts else None
+    if not isinstance(ends, ast.Slice) or value.shape is None or len(value.shape) != 2:
+        return ()
+    first, last = (each.value if isinstance(each, ast.Constant) else None for each in (ends.lower, ends.upper))
+    picked = parts[first if isinstance(first, int) else None : last if isinstance(last, int) else None]
+    return picked if len(picked) == value.shape[1] < len(parts) and all(picked) else ()
+
+
+def _is_named(reading: Reading, value: Value, names: Sequence[str], lines: Sequence[str]) -> bool:
+    """Whether the line tells what is read, by a name, a comment, or a named index."""
+    node = value.node
+    assert isinstance(node, ast.Subscript)
+    if any(isinstance(each, ast.Name) for each in ast.walk(node.slice)):
+        return True
+    before = lines[node.lineno - 2].strip() if node.lineno > 1 else ""
+    around = [before if before.startswith("#") else "", *lines[node.lineno - 1 : node.end_lineno]]
+    said = {_stem(word) for line in around for word in _WORDS.findall(line.lower())}
+    return any(_stem(word) in said for name in names for word in _WORDS.findall(name.lower()) if not word.isdigit())
+
+
+def _stem(word: str) -> str:
+    return {"feet": "foot"}.get(word, word.removesuffix("s"))
+
+
+def _is_other_side(name: set[str], own: str) -> bool:
+    words = set(_WORDS.findall(own.lower()))
+    return any((a in name and b in words and b not in name) or (b in name and a in words and a not in name)
+               for a, b in _SIDES)  # fmt: skip
+
+
+def _text(node: ast.AST | None) -> str:
+    return ast.unparse(node)[:60] if isinstance(node, ast.expr) else "an entry"

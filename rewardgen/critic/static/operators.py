@@ -1,0 +1,236 @@
+"""Values of arithmetic, comparisons and joined branches."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rewardgen.critic.static import intervals
+from rewardgen.critic.static.shapes import broadcast
+from rewardgen.critic.static.value import ONE, UNIT, UNKNOWN, Interval, Span, Value, merged_inputs, number_value
+
+_NAMES: dict[type[ast.AST], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.Pow: "power",
+    ast.Mod: "remainder",
+    ast.FloorDiv: "floor_divide",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+}
+COMPARISONS = frozenset(["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"])
+LOGICAL = frozenset(["and", "or", "xor", "not"])
+
+
+def operator_name(node: ast.AST) -> str:
+    """The name of an operator, as the function of torch is called that does the same."""
+    return _NAMES.get(type(node), type(node).__name__.lower())
+
+
+def binary(name: str, left: Value, right: Value, node: ast.AST | None) -> Value:
+    """The value of `left op right`.
+
+    Args:
+        name: As by `operator_name`.
+        left: The left operand.
+        right: The right operand.
+        node: Where.
+    """
+    folded = _folded(name, left, right, node)
+    if folded is not None:
+        return folded
+    if name == "power":
+        return power(left, right, node)
+    rule = _RULES.get(name)
+    inputs = merged_inputs((left, right))
+    shape = broadcast(left.shape, right.shape)
+    if name in COMPARISONS or name in LOGICAL:
+        return Value(name, (left, right), node, _truth(name, left, right), inputs=inputs, shape=shape)
+    if rule is None:
+        return Value(name, (left, right), node, inputs=inputs, shape=shape if name != "matmul" else None)
+    if name == "multiply":
+        square = _square(left, right, node)
+        if square is not None:
+            return square
+    keeps = name in ("add", "subtract") and left.unit == right.unit
+    unit = left.unit if keeps or (name in ("add", "subtract") and not right.unit) else ""
+    return Value(
+        name,
+        (left, right),
+        node,
+        rule(left.bounds, right.bounds),
+        _spanned(rule, _ON_NUMBERS[name], left, right),
+        inputs,
+        shape,
+        terms=_terms(name, left, right),
+        unit=unit,
+    )
+
+
+def _square(left: Value, right: Value, node: ast.AST | None) -> Value | None:
+    """The value of `x * x`, `-x * x` and `c * x * x`, which are read from the left."""
+    if left.key == right.key:
+        return power(left, number_value(2.0), node)
+    if left.op == "negative" and left.operands[0].key == right.key:
+        return negative(power(right, number_value(2.0), node), node)
+    if left.op == "multiply" and left.operands[1].key == right.key:
+        return binary("multiply", left.operands[0], power(right, number_value(2.0), node), node)
+    return None
+
+
+def power(base: Value, exponent: Value, node: ast.AST | None) -> Value:
+    """The value of `base ** exponent`."""
+    inputs, shape = merged_inputs((base, exponent)), broadcast(base.shape, exponent.shape)
+    bounds, span, number = intervals.ANY, None, exponent.number
+    if number is not None:
+        bounds = intervals.raised(base.bounds, number)
+        if base.span is not None:
+            ends = intervals.raised(Interval(base.span.low, base.span.high), number)
+            span = intervals.span_of(ends, _power(base.span.middle, number))
+    elif base.number is not None and base.number > 0.0:
+        # A positive number to a variable power is an exponential.
+        rate = math.log(base.number)
+        exponents = intervals.multiplied(exponent.bounds, Interval(rate, rate))
+        bounds = intervals.mapped(exponents, math.exp)
+        bounds = Interval(max(bounds.low, 0.0), bounds.high)
+    elif base.bounds.low >= 0.0:
+        bounds = Interval(0.0, math.inf)
+    return Value("power", (base, exponent), node, bounds, span, inputs, shape)
+
+
+def negative(value: Value, node: ast.AST | None) -> Value:
+    """The value of `-value`."""
+    if isinstance(value.constant, bool | int | float):
+        return number_value(-value.constant, node)
+    span = Span(-value.span.high, -value.span.middle, -value.span.low) if value.span else None
+    terms = {key: -weight for key, weight in value.terms.items()}
+    return Value(
+        "negative",
+        (value,),
+        node,
+        intervals.negated(value.bounds),
+        span,
+        value.inputs,
+        value.shape,
+        terms=terms,
+        unit=value.unit,
+    )
+
+
+def joined(a: Value, b: Value) -> Value:
+    """The value of a name that is one or the other."""
+    if a is b:
+        return a
+    constant = a.constant if a.constant == b.constant and type(a.constant) is type(b.constant) else UNKNOWN
+    items = a.items
+    if isinstance(a.items, dict) and isinstance(b.items, dict):
+        either = a.items | b.items
+        items = {key: joined(a.items.get(key, each), b.items.get(key, each)) for key, each in either.items()}
+    shape = a.shape if a.shape == b.shape else None
+    bounds = intervals.hull(a.bounds, b.bounds)
+    return Value("join", (a, b), b.node, bounds, None, merged_inputs((a, b)), shape, constant, items)
+
+
+def scaled_terms(value: Value, factor: float) -> Mapping[Any, float]:
+    """The terms of a value times a number."""
+    return {key: weight * factor for key, weight in value.terms.items()}
+
+
+def _folded(name: str, left: Value, right: Value, node: ast.AST | None) -> Value | None:
+    """The constant that two constants make."""
+    a, b = left.constant, right.constant
+    if name not in _ON_CONSTANTS or not isinstance(a, int | float | str) or not isinstance(b, int | float | str):
+        return None
+    try:
+        made = _ON_CONSTANTS[name](a, b)
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+    return None if isinstance(made, complex) or len(str(made)) > 200 else number_value(made, node)
+
+
+def _spanned(rule: _Rule, on_numbers: Callable[[float, float], float], left: Value, right: Value) -> Span | None:
+    if left.span is None or right.span is None:
+        return None
+    ends = rule(Interval(left.span.low, left.span.high), Interval(right.span.low, right.span.high))
+    try:
+        return intervals.span_of(ends, on_numbers(left.span.middle, right.span.middle))
+    except ArithmeticError:
+        return None
+
+
+def _terms(name: str, left: Value, right: Value) -> Mapping[Any, float]:
+    if name in ("add", "subtract"):
+        sign = 1.0 if name == "add" else -1.0
+        merged = dict(left.terms)
+        for key, weight in right.terms.items():
+            merged[key] = merged.get(key, 0.0) + sign * weight
+        return {key: weight for key, weight in merged.items() if weight} or {ONE: 0.0}
+    number = right.number
+    if number is not None and (name == "multiply" or (name == "divide" and number)):
+        return scaled_terms(left, number if name == "multiply" else 1.0 / number)
+    if name == "multiply" and left.number is not None:
+        return scaled_terms(right, left.number)
+    return {}
+
+
+def _truth(name: str, left: Value, right: Value) -> Interval:
+    """0 or 1 where the bounds of the operands decide a comparison, [0, 1] otherwise."""
+    a, b = left.bounds, right.bounds
+    if name in ("greater", "greater_equal"):
+        a, b, name = b, a, {"greater": "less", "greater_equal": "less_equal"}[name]
+    if name == "less" and (a.high < b.low or a.low >= b.high):
+        return Interval(1.0, 1.0) if a.high < b.low else Interval(0.0, 0.0)
+    if name == "less_equal" and (a.high <= b.low or a.low > b.high):
+        return Interval(1.0, 1.0) if a.high <= b.low else Interval(0.0, 0.0)
+    return UNIT
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        value = base**exponent
+    except (ArithmeticError, ValueError):
+        return math.nan
+    return math.nan if isinstance(value, complex) else value
+
+
+def _quotient(a: Interval, b: Interval) -> Interval:
+    return intervals.multiplied(a, intervals.inverted(b))
+
+
+_Rule = Callable[[Interval, Interval], Interval]
+_RULES: dict[str, _Rule] = {
+    "add": intervals.added,
+    "subtract": lambda a, b: intervals.added(a, intervals.negated(b)),
+    "multiply": intervals.multiplied,
+    "divide": _quotient,
+}
+_ON_NUMBERS: dict[str, Callable[[float, float], float]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+}
+_ON_CONSTANTS: dict[str, Callable[[Any, Any], Any]] = {
+    **_ON_NUMBERS,
+    "floor_divide": lambda a, b: a // b,
+    "remainder": lambda a, b: a % b,
+    "power": _power,
+    "less": lambda a, b: a < b,
+    "less_equal": lambda a, b: a <= b,
+    "greater": lambda a, b: a > b,
+    "greater_equal": lambda a, b: a >= b,
+    "equal": lambda a, b: a == b,
+    "not_equal": lambda a, b: a != b,
+}

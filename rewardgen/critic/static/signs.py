@@ -1,0 +1,107 @@
+"""Detectors of terms that pay for what is not wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rewardgen.critic.static.finding import finding
+from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.trends import Quantity, Trends
+from rewardgen.critic.static.value import Value, ancestors
+from rewardgen.critic.static.wording import is_cost, is_good, part_names, variable_cards
+from rewardgen.records import Finding, VariableCard
+
+_COST_NAME = re.compile(r"(^|_)(penalty|penalties|cost|costs|penalise|penalize)($|_)")
+_HINGES = frozenset(["clamp", "relu", "maximum", "minimum", "where", "less", "greater", "less_equal", "greater_equal"])
+
+
+def rewarded_costs(reading: Reading) -> Iterator[Finding]:
+    """Costs that are added instead of subtracted."""
+    for name, component, moves in _moving(reading):
+        quantity = next((each for each, sign in moves.items() if sign > 0 and _is_cost(reading, each)), None)
+        hint = "give it a negative weight, or pay for little of it: `torch.exp(-x / temperature)`"
+        if quantity is not None and not _is_penalty(component):
+            what = f"pays for {_words(quantity)} in `{name}`: the larger, the higher the reward"
+            yield finding("rewards-cost", component, what, hint, name)
+        elif _COST_NAME.search(name) and _only_grows(component, moves):
+            what = f"adds `{name}`, which is never negative"
+            yield finding("rewards-cost", component, what, hint, name, evidence={"least value": component.bounds.low})
+
+
+def penalised_goals(reading: Reading) -> Iterator[Finding]:
+    """Terms that fall with what the task wants more of."""
+    cards = variable_cards(reading.card)
+    for name, component, moves in _moving(reading):
+        for quantity, sign in moves.items():
+            card = cards.get(quantity.name)
+            wanted = card is not None and (is_good(card) or _is_forward(reading, card))
+            alone = component.inputs == {quantity.name} and not quantity.name.startswith("prev_")
+            if wanted and alone and sign < 0 and quantity.kind == "value" and not _has_hinge(component):
+                what = f"lowers `{name}` as `{quantity.name}` grows, which the task wants"
+                hint = "check the sign of this term"
+                yield finding("penalises-goal", component, what, hint, name)
+
+
+def paid_pacing(reading: Reading) -> Iterator[Finding]:
+    """Terms that pay for change in one direction and do not charge for the way back."""
+    for name, component, moves in _moving(reading):
+        for quantity, sign in moves.items():
+            if sign > 0 and quantity.kind in ("step", "gain") and not _is_limb(reading, quantity.name):
+                what = f"pays in `{name}` for each change of `{quantity.name}` but charges nothing for the way back"
+                hint = "drop the `abs` or lower clamp, so that going back and forth sums to zero"
+                yield finding("pacing-pays", component, f"{what}: moving to and fro collects it for ever", hint, name)
+
+
+def _moving(reading: Reading) -> Iterator[tuple[str, Value, Trends]]:
+    for name, component in reading.components.items():
+        yield name, component, reading.trends[name]
+
+
+def _is_cost(reading: Reading, quantity: Quantity) -> bool:
+    if quantity.name == "action":
+        return quantity.kind in ("size", "step")
+    if quantity.kind == "error" or quantity.name.startswith("prev_"):
+        return quantity.kind == "error" and not quantity.name.startswith("prev_")
+    card = variable_cards(reading.card).get(quantity.name)
+    return card is not None and is_cost(card) and quantity.kind in ("size", "value") and _is_amount(card, quantity)
+
+
+def _is_limb(reading: Reading, name: str) -> bool:
+    """Whether a quantity has named parts that are not coordinates: limbs and motors have to move to and fro."""
+    parts = {part.lower() for part in part_names(reading.card, name)}
+    return name == "action" or bool(parts - {"x", "y", "z"})
+
+
+def _is_amount(card: VariableCard, quantity: Quantity) -> bool:
+    """Whether a large value means much of it: its size does, and itself if it is never negative."""
+    return quantity.kind == "size" or min(card.minimum, default=-1.0) >= 0.0
+
+
+def _is_penalty(component: Value) -> bool:
+    """Whether a component is never positive: it may charge less for more, but never pays."""
+    return component.bounds.high <= 0.0
+
+
+def _only_grows(component: Value, moves: Trends) -> bool:
+    positive = component.bounds.low >= 0.0 and component.bounds.high > 0.0 and bool(component.inputs)
+    return positive and bool(moves) and all(sign > 0 for sign in moves.values())
+
+
+def _is_forward(reading: Reading, card: VariableCard) -> bool:
+    """Whether a variable is the speed that the fitness measures."""
+    along = card.unit == "m/s" and ("forward" in card.meaning.lower() or "+x" in card.meaning)
+    return along and "forward" in reading.card.fitness.lower()
+
+
+def _has_hinge(component: Value) -> bool:
+    """Whether a term acts only beyond a limit: charging for too much of a good thing is sound."""
+    return any(value.op in _HINGES for value in ancestors(component))
+
+
+def _words(quantity: Quantity) -> str:
+    return {
+        "error": f"the distance of `{quantity.name}` from its target",
+        "step": f"changes of `{quantity.name}`",
+        "size": f"the size of `{quantity.name}`",
+    }.get(quantity.kind, f"`{quantity.name}`")

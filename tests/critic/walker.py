@@ -1,0 +1,80 @@
+"""A task card for planted defects: a walker that also knows a target, an orientation and a heading."""
+
+from __future__ import annotations
+
+from rewardgen.critic.suspicions import find_suspicions
+from rewardgen.records import Finding, TaskCard, VariableCard
+from tests.builders import card
+
+PARAMETERS = "x_velocity, height, pitch, action"
+LEG = ("thigh", "leg", "foot")
+SPACE = ("x", "y", "z")
+
+
+def variable(name: str, unit: str, meaning: str, least, typical, most, parts: tuple[str, ...] = ()) -> VariableCard:
+    """A variable; one measured range for all of its parts."""
+    size = len(parts) or 1
+    return VariableCard(
+        name=name,
+        unit=unit,
+        meaning=meaning,
+        shape=(size,) if parts else (),
+        parts=parts,
+        minimum=(least,) * size,
+        median=(typical,) * size,
+        maximum=(most,) * size,
+    )
+
+
+VARIABLES = (
+    variable("x_velocity", "m/s", "forward velocity of the torso along +x", -1.0, 0.0, 1.0),
+    variable("height", "m", "height of the torso above the ground", 1.1, 1.2, 1.3),
+    variable("pitch", "rad", "pitch of the torso from vertical", -0.3, 0.0, 0.3),
+    variable("heading", "rad", "direction it faces, in (-pi, pi]", -3.1, 0.0, 3.1),
+    variable("roll", "rad", "roll, not wrapped", -5.0, 0.1, 6.0),
+    variable("upright", "1", "cosine of the tilt: 1 upright, -1 upside down", -0.2, 0.9, 1.0),
+    variable("healthy", "1", "1 while no termination condition holds, else 0", 0.0, 1.0, 1.0),
+    variable("contact", "1", "1 if the foot touches the ground, else 0", 0.0, 0.0, 1.0),
+    variable("gap", "m", "distance to the goal", 0.1, 1.0, 2.0),
+    variable("joint_position", "rad", "joint angles, 0 straight", -0.5, 0.0, 0.5, LEG),
+    variable("joint_velocity", "rad/s", "joint angular velocities", -9.0, 0.0, 9.0, LEG),
+    variable("foot_height", "m", "height of each foot above the ground", 0.0, 0.0, 0.2, ("right", "left")),
+    variable("position", "m", "position of the hand", -1.0, 0.0, 1.0, SPACE),
+    variable("target", "m", "position of the goal", -1.0, 0.0, 1.0, SPACE),
+    variable("orientation", "1", "orientation of the hand as a quaternion", -1.0, 0.1, 1.0, ("w", "x", "y", "z")),
+)
+
+
+def walker_card(**changes) -> TaskCard:
+    """The card."""
+    values = {
+        "variables": VARIABLES,
+        "action_size": 3,
+        "action_parts": LEG,
+        "action_low": (-1.0,) * 3,
+        "action_high": (1.0,) * 3,
+        "success": "Never falls, and moves forward at 1.5 m/s or more on average, within 20 degrees of upright.",
+        "fitness": "Forward distance per second.",
+    }
+    return card(**(values | changes))
+
+
+def reward(body: str, parameters: str = PARAMETERS, before: str = "") -> str:
+    """The source of a reward with a body."""
+    indented = "".join(f"    {line}\n" for line in body.split("\n"))
+    return f"{before}def compute_reward({parameters}):\n{indented}"
+
+
+def findings(source: str, **changes) -> tuple[Finding, ...]:
+    """What the gate finds in a source."""
+    return find_suspicions(source, walker_card(**changes))
+
+
+def of(detector: str, body: str, parameters: str = PARAMETERS, before: str = "") -> list[Finding]:
+    """What one detector finds in a reward with a body."""
+    return [each for each in findings(reward(body, parameters, before)) if each.detector == detector]
+
+
+def severities(detector: str, body: str, parameters: str = PARAMETERS) -> list[str]:
+    """The severities of what one detector finds."""
+    return [each.severity for each in of(detector, body, parameters)]
