@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Any
 
-from rewardgen.errors import WorkerError
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
+
+from rewardgen.errors import RewardgenError, WorkerError
 from rewardgen.records import RewardSpec
+from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 
 _START_S = 30.0
@@ -14,6 +18,8 @@ _EACH_S = 10.0
 
 Sums = dict[str, list[float]]
 """Component name to its sum over each episode."""
+_Name = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,47}$")]
+_ANSWER = TypeAdapter(dict[str, dict[_Name, list[FiniteFloat]]])
 
 
 class SandboxedPricer:
@@ -43,13 +49,17 @@ class SandboxedPricer:
 
         Raises:
             WorkerCancelled: The run is being stopped.
-            RewardgenError: A file of episodes cannot be read.
+            RewardgenError: A file of episodes cannot be read. That a worker with rewards says so is not enough.
         """
         try:
             return self._run(rewards, files)
         except WorkerCancelled:
             raise
-        except WorkerError:
+        except RewardgenError as error:
+            if not rewards:
+                raise
+            if not isinstance(error, WorkerError):
+                self._run([], files)
             if len(rewards) == 1:
                 return {}
         return {id: sums for reward in rewards for id, sums in self.price([reward], files).items()}
@@ -62,5 +72,15 @@ class SandboxedPricer:
         }
         wall_s = min(self._limits.wall_s, _START_S + _EACH_S * len(rewards))
         limits = self._limits.model_copy(update={"wall_s": wall_s})
-        answer = run_worker("price", payload, limits=limits, scratch=self._scratch / "price")
-        return {reward.candidate_id: sums for reward in rewards if (sums := answer["sums"].get(reward.candidate_id))}
+        folder = self._scratch / "price"
+        discard(folder)
+        found = _sums(run_worker("price", payload, limits=limits, scratch=folder))
+        return {reward.candidate_id: sums for reward in rewards if (sums := found.get(reward.candidate_id))}
+
+
+def _sums(answer: dict[str, Any]) -> dict[str, Sums]:
+    """What a worker answered. It ran the rewards, so this may be anything."""
+    try:
+        return _ANSWER.validate_python(answer.get("sums"))
+    except ValidationError as error:
+        raise WorkerError("the price worker answered out of contract") from error
