@@ -28,6 +28,7 @@ from rewardgen.training.probe_subject import Subject
 
 TIME_LIMIT_S = 10.0
 """For all calls of one reward together; a sound one takes well under a tenth of a second."""
+_ACTIVE = 1e-8
 _SLOW_S = 3e-3
 _TIMED_WORLDS = 64
 _TIMED_CALLS = 5
@@ -89,24 +90,26 @@ def _probe(program: Program, reward: RewardSpec, bank: Bank) -> tuple[Finding, .
 
 def _study(subject: Subject, makers: Makers) -> tuple[Finding, ...]:
     """What is doubtful about a reward that runs."""
-    conditional = {name for name in subject.components if makers.asks(name)}
-    found = check_statistics(subject.components, subject.bank, conditional)
-    if any(finding.severity == "reject" for finding in found):
-        return found
     try:
         between = ways(subject)
-        bonuses = tuple(check_bonuses(subject, makers, between))
-        more = (
+        conditional = {
+            name
+            for name in subject.components
+            if makers.asks(name) or any(float(way.components[name].abs().max()) > _ACTIVE for way in between)
+        }
+        found = check_statistics(subject.components, subject.bank, conditional)
+        if any(finding.severity == "reject" for finding in found):
+            return found
+        return (
+            *found,
+            *check_bonuses(subject, makers, between),
             *check_pairs(subject, between),
             *check_invariances(subject),
             *check_loops(subject),
             *check_episodes(subject, between),
         )
     except RewardError as error:
-        return (*found, probe_finding(error, "in a state made of recorded and declared values"))
-    # A bonus that never fires is zero everywhere, of course.
-    silent = {finding.component for finding in bonuses}
-    return (*(each for each in found if each.component not in silent), *bonuses, *more)
+        return (probe_finding(error, "in a state made of recorded and declared values"),)
 
 
 def _with_line(finding: Finding, makers: Makers) -> Finding:

@@ -14,7 +14,6 @@ from rewardgen.training.probe_subject import Inputs, Subject
 
 _SHORTEST = 3
 _BEST = 0.25
-_NOTHING = 1e-3
 _GAIN = 0.1
 """Doing nothing is an attractor if the best episodes get at most this much more per step, relatively."""
 _NEGATIVE = 0.95
@@ -47,7 +46,7 @@ def _idle(subject: Subject, ways: Sequence[Way]) -> Iterator[Finding]:
     total = subject.total_at(_without_action(subject))
     zero = bank.of("zero")
     means = _episode_means(total, bank.episode, ~zero)
-    if not bool(zero.any()) or not len(means) or float(total.max() - total.min()) <= _NOTHING * subject.spread:
+    if not bool(zero.any()) or not len(means):
         return
     idle = float(total[zero].mean())
     best = float(means.topk(max(1, int(_BEST * len(means)))).values.mean())

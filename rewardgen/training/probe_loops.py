@@ -25,7 +25,7 @@ _KEPT = 0.25
 """A loop pays if it leaves this share of all that was paid and taken on it."""
 _NEARLY_ALL_KEPT = 0.8
 _LOOPS = 0.8
-_NEGLIGIBLE, _MAIN_SIGNAL = 0.02, 0.5
+_NEGLIGIBLE, _MAIN_SIGNAL = 0.01, 0.5
 _SMALL = 1e-2
 
 
@@ -63,9 +63,8 @@ def _finding(subject: Subject, name: str, kept: float, on_pair: bool) -> Finding
 
 
 def _size(subject: Subject, name: str) -> float:
-    """A component's share of the summed absolute components."""
-    sizes = {each: float(value.abs().mean()) for each, value in subject.components.items()}
-    return sizes[name] / (sum(sizes.values()) or 1.0)
+    """What a component pays for moving, as a share of the summed absolute components."""
+    return subject.moving[name] / (sum(float(value.abs().mean()) for value in subject.components.values()) or 1.0)
 
 
 class _Loop:

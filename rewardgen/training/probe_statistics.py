@@ -38,7 +38,8 @@ def check_statistics(components: Components, bank: Bank, conditional: Collection
     Args:
         components: Component name to its values, (M,), on the bank.
         bank: The transitions.
-        conditional: Components that a comparison decides, which may be zero nearly everywhere.
+        conditional: Components that a comparison decides, or that are active in a declared situation, which may be
+            zero nearly everywhere.
 
     Returns:
         Warnings, or one rejection if no component varies at all.
@@ -84,7 +85,7 @@ def _flat_components(
         evidence = {"activation": activation, "mean": mean, "std": std}
         if activation < _DEAD_ACTIVATION:
             # A bonus for a rare event or a cost of rare trouble is active only then.
-            if activation == 0.0 or (name not in conditional and float(value.max()) > 0.0):
+            if name not in conditional and (activation == 0.0 or float(value.max()) > 0.0):
                 message = f"component `{name}` is zero in {100 * (1 - activation):.1f} % of the recorded transitions"
                 hint = "widen its threshold or temperature, unless it is meant for states that come later"
                 yield warning("dead-component", message, hint, evidence, name)

@@ -46,15 +46,16 @@ class Subject:
         return max(high - low, 1e-6 * float(self.total.abs().max()), 1e-9)
 
     @cached_property
-    def moving(self) -> set[str]:
-        """The components that depend on the step before, beyond what is there when nothing has changed since."""
+    def moving(self) -> dict[str, float]:
+        """The components that depend on the step before, and how much of each is only there because something moved."""
         if not any(name.startswith("prev_") for name in self.reads):
-            return set()
+            return {}
         still = self.components_at(self.bank.still)
+        changes = {name: (still[name] - value).abs() for name, value in self.components.items()}
         return {
-            name
-            for name, value in self.components.items()
-            if float((still[name] - value).abs().max()) > 1e-6 * float(value.abs().max())
+            name: float(change.mean())
+            for name, change in changes.items()
+            if float(change.max()) > 1e-6 * float(self.components[name].abs().max())
         }
 
     def components_at(self, inputs: Inputs) -> dict[str, Tensor]:

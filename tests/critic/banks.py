@@ -1,0 +1,40 @@
+"""Real banks for the tests of the probe, recorded once, and rewards from a body."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from rewardgen.records import Finding, RewardSpec
+from rewardgen.simulation.bank import record_bank
+from rewardgen.simulation.bank_file import Bank
+from rewardgen.simulation.baselines import baseline_program
+from rewardgen.task import load_task
+from rewardgen.training.probe import probe_reward
+
+TRAPS = Path(__file__).parents[2] / "envs" / "traps"
+
+
+@cache
+def recorded(task: str) -> Bank:
+    return record_bank(load_task(task))
+
+
+def found(task: str | Bank, parameters: str, body: str) -> dict[str, Finding]:
+    """The first finding of each detector on a reward with these parameters and this body."""
+    indented = "".join(f"    {line}\n" for line in body.split("\n"))
+    source = f"def compute_reward({parameters}):\n{indented}"
+    return probed(recorded(task) if isinstance(task, str) else task, source)
+
+
+def probed(bank: Bank, source: str) -> dict[str, Finding]:
+    findings = probe_reward(RewardSpec(candidate_id="a", source=source), bank)
+    return {finding.detector: finding for finding in reversed(findings)}
+
+
+def of_trap(name: str, reward: str) -> dict[str, Finding]:
+    """Findings of the `naive_reward` or `sound_reward` of a trap task."""
+    reference = str(TRAPS / f"{name}.py")
+    program = baseline_program(load_task(reference), reward)  # pyright: ignore[reportArgumentType]
+    assert program is not None
+    return probed(recorded(reference), program.source)
