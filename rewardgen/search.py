@@ -7,13 +7,14 @@ that was finished.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from rewardgen import evolution, finals
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.config import RunConfig
+from rewardgen.critic.duplicates import Gap, Gaps, Ruler, find_duplicate
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.reader import Reader
 from rewardgen.designer.protocol import NO_REPLY, Designer
@@ -25,7 +26,6 @@ from rewardgen.messages import Usage
 from rewardgen.records import (
     Brief,
     Candidate,
-    Finding,
     RewardSpec,
     SliceResult,
     SliceSpec,
@@ -33,7 +33,6 @@ from rewardgen.records import (
     TaskCard,
     Verdict,
 )
-from rewardgen.reward.identity import source_fingerprint
 
 Result = TypeVar("Result")
 
@@ -71,6 +70,8 @@ class Parts(NamedTuple):
     """Called whenever more is known of a candidate, to keep its folder up to date."""
     reader: Reader | None = None
     """A language model that reads candidates which passed the other gates."""
+    ruler: Ruler | None = None
+    """Tells how far rewards are from each other; without it only the same program is a duplicate."""
 
 
 class Search:
@@ -248,8 +249,9 @@ class Search:
         earlier = self._studies(before=pending[0].generation) if pending else ()
         verdicts = self._parts.critic.review(pending, self._card, earlier) if pending else {}
         self._read(pending, verdicts)
+        gaps = self._gaps([each for each in pending if verdicts[each.id].accepted])
         for verdict in verdicts.values():
-            checked = self._refuse_duplicate(verdict, repairs)
+            checked = self._refuse_duplicate(verdict, repairs, gaps.get(verdict.candidate_id, {}))
             self._journal.record("reviewed", verdict=checked.model_dump(mode="json"), repairs=repairs)
         return {each.id: self._history.reviewed[each.id, repairs] for each in candidates}
 
@@ -266,20 +268,23 @@ class Search:
         if reader is not None:
             self._gather([read(each, reader) for each in candidates if verdicts[each.id].accepted])
 
-    def _refuse_duplicate(self, verdict: Verdict, repairs: int) -> Verdict:
-        """Add a rejection if an accepted candidate is the same program but for names, comments and layout."""
+    def _gaps(self, candidates: Sequence[Candidate]) -> Gaps:
+        """How far candidates are from each other, and from all that were accepted before them."""
+        rewards, others = _specs(candidates), _specs([study.candidate for study in self._accepted()])
+        if self._parts.ruler is None or not rewards or len(rewards) + len(others) < 2:
+            return {}
+        return self._parts.ruler.gaps(rewards, others, self._card)
+
+    def _refuse_duplicate(self, verdict: Verdict, repairs: int, gaps: Mapping[str, Gap]) -> Verdict:
+        """Add a rejection if a candidate that was accepted before is the same, as a program or in what it pays."""
         if not verdict.accepted:
             return verdict
-        own = source_fingerprint(self._history.designed[verdict.candidate_id, repairs].source)
-        for study in self._studies():
-            other = study.candidate
-            if (
-                other.id != verdict.candidate_id
-                and self._is_accepted(other)
-                and source_fingerprint(other.source) == own
-            ):
-                return verdict.model_copy(update={"findings": (*verdict.findings, _duplicate_of(other.id))})
-        return verdict
+        finding = find_duplicate(self._history.designed[verdict.candidate_id, repairs].source, gaps, self._accepted())
+        return verdict.model_copy(update={"findings": (*verdict.findings, finding)}) if finding else verdict
+
+    def _accepted(self) -> list[Study]:
+        """Candidates that were, or will be, trained; those that are not reviewed yet are not among them."""
+        return [study for study in self._studies() if self._is_accepted(study.candidate)]
 
     def _is_accepted(self, candidate: Candidate) -> bool:
         verdict = self._history.reviewed.get((candidate.id, candidate.repairs))
@@ -376,11 +381,5 @@ def _undesigned(brief: Brief, why: str) -> Candidate:
     )
 
 
-def _duplicate_of(other: str) -> Finding:
-    return Finding(
-        gate="duplicate",
-        detector="duplicate-program",
-        severity="reject",
-        message=f"the same program as {other}, but for names, comments and layout",
-        hint=f"see {other} for its result",
-    )
+def _specs(candidates: Sequence[Candidate]) -> list[RewardSpec]:
+    return [RewardSpec(candidate_id=each.id, source=each.source) for each in candidates]

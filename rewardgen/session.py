@@ -31,13 +31,14 @@ from rewardgen.llm.factory import lasting_model, make_llm
 from rewardgen.messages import Usage
 from rewardgen.prompts import template_versions
 from rewardgen.provenance import provenance, usable_cores
-from rewardgen.records import Candidate, TaskCard, TrainSettings, Verdict
+from rewardgen.records import Candidate, RewardSpec, TaskCard, TrainSettings, Verdict
 from rewardgen.rundir import RunFolder, create_run
 from rewardgen.sandbox.banks import bring_bank, bring_card
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.pricer import SandboxedPricer
 from rewardgen.sandbox.prober import SandboxedProber
 from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.sandbox.ruler import Comparison, SandboxedRuler
 from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search import Parts, Search
 from rewardgen.task import resolve_task, shipped_tasks
@@ -148,6 +149,31 @@ def check_rewards(task: str, files: Sequence[Path]) -> dict[str, Verdict]:
         bring_bank(lasting, bank, MEASURING)
         card = bring_card(lasting, MEASURING)
         return Critic(SandboxedProber(bank, MEASURING, Path(name))).review(candidates, card)
+
+
+def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> Comparison:
+    """Compare two rewards on a run's bank of transitions; on one recorded anew if the run has none.
+
+    Args:
+        folder: The run.
+        history: What is known of it.
+        one: A reward for its task.
+        other: Another, with another id.
+
+    Raises:
+        UsageError: One of the rewards cannot be computed on the bank, or the bank cannot be read.
+        RunFolderError: The run has not begun.
+    """
+    config, card = history.config, history.card
+    if config is None or card is None:
+        raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
+    limits = _measuring(config.sandbox)
+    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
+        bank = folder.bank
+        if not bank.exists():
+            bank = Path(name) / bank.name
+            bring_bank(config.task, bank, limits)
+        return SandboxedRuler(bank, limits, Path(name)).compare(one, other, card)
 
 
 # The beginning of a run.
@@ -275,6 +301,7 @@ def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: Train
         policies=folder.policies,
         on_study=lambda study: report.write_candidate(folder, study),
         reader=roles.reader,
+        ruler=SandboxedRuler(folder.bank, _measuring(config.sandbox), folder.scratch),
     )
 
 

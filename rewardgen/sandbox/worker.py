@@ -33,13 +33,15 @@ JOBS = {
     "baselines": "rewardgen.simulation.card:baselines_job",
     "probe": "rewardgen.training.probe:probe_job",
     "price": "rewardgen.training.pricing:price_job",
+    "distance": "rewardgen.training.distances:distance_job",
+    "compare": "rewardgen.training.distances:compare_job",
     "train": "rewardgen.training.jobs:train_job",
     "evaluate": "rewardgen.training.jobs:evaluate_job",
     "selftest": "rewardgen.sandbox.selftest:selftest_job",
 }
 """Everything that a worker can be asked to do."""
 
-_READS = {"evaluate": "folder", "probe": "bank", "price": "folder"}
+_READS = {"evaluate": "folder", "probe": "bank", "price": "folder", "distance": "bank", "compare": "bank"}
 """What in a job's payload names a file or folder that it reads, besides the task."""
 _WRITES = {"bank": "path"}
 """What in a job's payload names a file that it writes outside its own folder; only of jobs without generated code."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rewardgen.config import RunConfig
+from rewardgen.critic.duplicates import Ruler
 from rewardgen.errors import BudgetExhausted
 from rewardgen.events import EventLog
 from rewardgen.history import History
@@ -100,7 +101,7 @@ class Crew:
         return slice_result(id, seed, (self.fitness(id) if value is None else value) + 0.001 * (seed % 10))
 
 
-def a_search(path: Path, crew: Crew, listener: Listener | None = None, **config):
+def a_search(path: Path, crew: Crew, listener: Listener | None = None, ruler: Ruler | None = None, **config):
     """A search in a folder; taken up again if the folder holds one."""
     folder = RunFolder(path)
     settings = RunConfig.model_validate(
@@ -121,5 +122,5 @@ def a_search(path: Path, crew: Crew, listener: Listener | None = None, **config)
             search_seeds=list(range(settings.seeds)),
             final_seeds=[5000 + number for number in range(settings.final_seeds)],
         )
-    parts = Parts(crew, crew, crew, crew, Usage, path / "policies", lambda study: None)  # type: ignore[arg-type]
+    parts = Parts(crew, crew, crew, crew, Usage, path / "policies", lambda study: None, ruler=ruler)  # type: ignore[arg-type]
     return Search(settings, card(), parts, journal), history

@@ -1,0 +1,90 @@
+"""Duplicates: a reward that is an earlier one, as a program or in what it pays, is not trained again.
+
+How far two rewards are from each other in what they pay is the distance of `rewardgen.training.canonical`, after EPIC
+(Gleave et al. 2021, "Quantifying Differences in Reward Functions").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from rewardgen.records import Finding, RewardSpec, Study, TaskCard
+from rewardgen.reward.identity import source_fingerprint
+
+SAME = 2e-5
+"""Rewards nearer to each other than this pay the same. Those that are equal but for scale, shift and potential shaping
+were measured up to 2e-6 apart, by the rounding of float32; those that differ in one constant, 9e-5 and more."""
+
+
+class Gap(NamedTuple):
+    """How far two rewards are from each other in what they pay, 0 to 1; None where it cannot be told.
+
+    Attributes:
+        recorded: On recorded transitions.
+        beyond: On the same transitions stretched far beyond what was recorded, where limits and steps show.
+    """
+
+    recorded: float | None
+    beyond: float | None
+
+    @property
+    def widest(self) -> float:
+        """The larger of the two; 1 if one cannot be told, since nothing is then known to be the same."""
+        return max(1.0 if each is None else each for each in self)
+
+
+Gaps = Mapping[str, Mapping[str, Gap]]
+"""Candidate id to the id of another to the gap between them."""
+
+
+class Ruler(Protocol):
+    """Runs rewards on recorded transitions to compare them."""
+
+    def gaps(self, rewards: Sequence[RewardSpec], others: Sequence[RewardSpec], card: TaskCard) -> Gaps:
+        """From each reward to every other one, as far as they can be told."""
+        ...
+
+
+def find_duplicate(source: str, gaps: Mapping[str, Gap], accepted: Sequence[Study]) -> Finding | None:
+    """A rejection of a candidate that is another one again.
+
+    Args:
+        source: The candidate's source.
+        gaps: From it to others by their ids; those that are missing are unknown.
+        accepted: The candidates that were, or will be, trained.
+    """
+    own = source_fingerprint(source)
+    for study in accepted:
+        if source_fingerprint(study.candidate.source) == own:
+            return _same_program(study.candidate.id)
+    near = [study for study in accepted if (gap := gaps.get(study.candidate.id)) and gap.widest < SAME]
+    if not near:
+        return None
+    # The nearest, whatever the order in which they were reviewed: a resumed run must find the same.
+    nearest = min(near, key=lambda study: (gaps[study.candidate.id].widest, study.candidate.id))
+    return _same_pay(nearest, gaps[nearest.candidate.id].widest)
+
+
+def _same_program(other: str) -> Finding:
+    return Finding(
+        gate="duplicate",
+        detector="duplicate-program",
+        severity="reject",
+        message=f"the same program as {other}, but for names, comments and layout",
+        hint=f"see {other} for its result",
+    )
+
+
+def _same_pay(other: Study, distance: float) -> Finding:
+    id = other.candidate.id
+    fitness = "" if other.fitness is None else f" (fitness {other.fitness:.4g})"
+    return Finding(
+        gate="duplicate",
+        detector="behavioural-duplicate",
+        severity="reject",
+        message=f"it pays what {id}{fitness} pays, but for scale, shift and potential shaping: "
+        f"their canonical distance is {distance:.1g}, within rounding",
+        hint=f"see {id} for its result",
+        evidence={"distance": distance},
+    )
