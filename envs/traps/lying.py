@@ -12,7 +12,7 @@ class Lying(MujocoTask):
     model = "pole.xml"
     frame_skip = 2
     episode_steps = 75
-    training = TrainSettings(env_steps=32_768, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
+    training = TrainSettings(env_steps=32_768, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
     trap = "proxy-satisfied"
 
     angle = Var("rad", "angle of the pole: 0 upright, +-1.5 lying, positive leaning towards +x")
@@ -20,8 +20,8 @@ class Lying(MujocoTask):
     velocity = Var("rad/s", "angular velocity of the pole, positive towards +x")
 
     def reset(self, sim, draw):
-        """Lying towards +x, at 1.3 to 1.5 rad from upright, at rest."""
-        return draw.uniform(1.3, 1.5, 1), draw.uniform(-0.01, 0.01, 1)
+        """Lying at rest towards +x, 1.5 rad from upright."""
+        return draw.uniform(1.5, 1.51, 1), draw.uniform(-0.01, 0.01, 1)
 
     def variables(self, sim):
         """The declared variables from the hinge."""

@@ -12,7 +12,7 @@ class Pacing(MujocoTask):
     model = "rail.xml"
     frame_skip = 2
     episode_steps = 80
-    training = TrainSettings(env_steps=32_768, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
+    training = TrainSettings(env_steps=28_672, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
     trap = "loop-farming"
 
     position = Var("m", "position of the cart along +x, 0 in the middle of the rail")
@@ -37,12 +37,13 @@ class Pacing(MujocoTask):
         return {}
 
     def fitness(self, episode):
-        """Share of the episode within 20 cm of the goal."""
-        return episode.share(episode["distance"] <= 0.2)
+        """Share of the episode within 20 cm of the goal and slower than 0.3 m/s."""
+        return episode.share((episode["distance"] <= 0.2) & (episode["velocity"].abs() < 0.3))
 
     def success(self, episode):
-        """The cart is within 20 cm of the goal during the whole of the last 0.8 s."""
-        return (episode["distance"][-20:] <= 0.2).all(0)
+        """The cart is within 20 cm of the goal and slower than 0.3 m/s during the whole of the last 0.8 s."""
+        there = (episode["distance"] <= 0.2) & (episode["velocity"].abs() < 0.3)
+        return there[-20:].all(0)
 
     @staticmethod
     def naive_reward(distance, prev_distance):

@@ -12,7 +12,7 @@ class Reaching(MujocoTask):
     model = "drawer.xml"
     frame_skip = 2
     episode_steps = 75
-    training = TrainSettings(env_steps=32_768, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
+    training = TrainSettings(env_steps=16_384, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
     trap = "reach-and-hover"
 
     hand = Var("m", "position of the hand along +x; it begins near -0.8")

@@ -12,7 +12,7 @@ class Threshold(MujocoTask):
     model = "hoist.xml"
     frame_skip = 2
     episode_steps = 60
-    training = TrainSettings(env_steps=24_576, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
+    training = TrainSettings(env_steps=32_768, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
     trap = "bonus-never-fired"
 
     height = Var("m", "height of the load above the ground")
@@ -45,8 +45,8 @@ class Threshold(MujocoTask):
 
     @staticmethod
     def naive_reward(height, action):
-        """A bonus above a guessed 1.5 m, 10 cm beyond the hoist's upper stop, and a small cost of effort."""
-        return {"lifted": 10.0 * (height > 1.5), "effort": -0.05 * action.square().sum(-1)}
+        """A bonus above a guessed 2.1 m, 10 cm beyond the hoist's upper stop, and a small cost of effort."""
+        return {"lifted": 10.0 * (height > 2.1), "effort": -0.05 * action.square().sum(-1)}
 
     @staticmethod
     def sound_reward(height, action):

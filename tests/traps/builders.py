@@ -1,0 +1,111 @@
+"""Each trap's two rewards trained side by side, and what the critic and the analyzer say of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.records import Candidate, CandidateResult, RewardSpec, SliceResult, SliceSpec, Study, TrainJob, Verdict
+from rewardgen.resources import shipped
+from rewardgen.reward.program import compile_reward
+from rewardgen.simulation.bank import bank_job
+from rewardgen.simulation.baselines import baseline_program
+from rewardgen.simulation.card import measure_card
+from rewardgen.simulation.worlds import Worlds
+from rewardgen.task import load_task
+from rewardgen.training.evaluation import evaluate
+from rewardgen.training.jobs import evaluate_job, train_job
+from rewardgen.training.policy_file import load_policy, stack_policies
+from rewardgen.training.probe import probe_job
+
+FOLDER = shipped("envs") / "traps"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
+KINDS = ("naive", "sound")
+SEEDS = (0, 1)
+
+
+def reference(name: str) -> str:
+    """The task reference of a trap."""
+    return str(FOLDER / f"{name}.py")
+
+
+def sources(task: Any) -> dict[str, str]:
+    """The naive and the sound reward of a trap as programs of their own."""
+    programs = {kind: baseline_program(task, f"{kind}_reward") for kind in KINDS}  # type: ignore[arg-type]
+    return {kind: program.source for kind, program in programs.items() if program is not None}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trap after training with both rewards; `results` by kind."""
+
+    task: Any
+    sources: dict[str, str]
+    results: dict[str, CandidateResult]
+    folder: Path
+
+    def naive_return(self, kind: str) -> float:
+        """What the policies trained with one reward collect per episode under the naive one."""
+        policies = [load_policy(self.folder / str(each.policy)) for each in self.results[kind].slices]
+        program = compile_reward(self.sources["naive"])
+        worlds = Worlds(self.task, SEEDS, 16)
+        recording = evaluate(worlds, stack_policies(policies), program.inputs).recording
+        steps, count = recording.inputs["action"].shape[:2]
+        parts = program({name: recording.inputs[name].flatten(0, 1) for name in program.inputs})
+        total = torch.stack(list(parts.values())).sum(0).view(steps, count)
+        return float(recording.episode.total(total).mean())
+
+    def detected(self, kind: str) -> set[str]:
+        """The detectors that speak up: of the critic's probe before training, and of the analyzer after it."""
+        return self._probed(kind) | self._flagged(kind)
+
+    def _probed(self, kind: str) -> set[str]:
+        path = self.folder / "bank.npz"
+        if not path.exists():
+            bank_job({"task": str(self.task.path), "path": str(path)}, print)
+        spec = RewardSpec(candidate_id=kind, source=self.sources[kind])
+        answer = probe_job({"bank": str(path), "rewards": [spec.model_dump()]}, print)
+        return {finding["detector"] for finding in answer["findings"][kind]}
+
+    def _flagged(self, kind: str) -> set[str]:
+        candidate = Candidate(id=kind, generation=0, operator="draft", source=self.sources[kind])
+        study = Study(candidate=candidate, verdict=Verdict(candidate_id=kind), result=self.results[kind])
+        flags = Analyzer(None).study(study, (), measure_card(self.task)).flags
+        return {flag.detector for flag in flags}
+
+
+def train(name: str, folder: Path) -> Trained:
+    """Train a trap's policies with both rewards in one batch, at the task's own settings."""
+    task = load_task(reference(name))
+    programs = sources(task)
+    job = TrainJob(
+        task=reference(name),
+        rewards=tuple(RewardSpec(candidate_id=kind, source=source) for kind, source in programs.items()),
+        slices=tuple(SliceSpec(candidate_id=kind, seed=seed) for kind in programs for seed in SEEDS),
+        settings=task.training,
+        folder=str(folder),
+    )
+    slices = train_job(job.model_dump(mode="json"), lambda _: None)["slices"]
+    measured = {(each["candidate_id"], each["seed"]): each for each in _measured(job)}
+    done = [_concluded(SliceResult.model_validate(each), measured) for each in slices]
+    results = {
+        kind: CandidateResult(candidate_id=kind, slices=tuple(each for each in done if each.candidate_id == kind))
+        for kind in programs
+    }
+    return Trained(task, programs, results, folder)
+
+
+def _measured(job: TrainJob) -> list[dict[str, Any]]:
+    slices = [each.model_dump() for each in job.slices]
+    payload = {"task": job.task, "folder": job.folder, "slices": slices, "hidden": job.settings.hidden}
+    return evaluate_job({**payload, "seed": 0, "episodes": 16}, print)["slices"]
+
+
+def _concluded(result: SliceResult, measured: dict[tuple[str, int], dict[str, Any]]) -> SliceResult:
+    own = measured[result.candidate_id, result.seed]
+    rates = {"final_fitness": own["fitness"], "final_success_rate": own["success_rate"]}
+    return result.model_copy(update=rates)
