@@ -99,3 +99,23 @@ def test_one_look_tells_of_the_language_and_of_the_signature_at_once():
     source = "import os\ndef compute_reward(velocity):\n    return {'x': velocity}\n"
     verdict = Critic(Prober()).review([candidate("g00-k0", source)], card())["g00-k0"]
     assert {finding.gate for finding in verdict.rejections} == {"language", "signature"}
+
+
+def test_without_the_critic_only_the_form_is_checked():
+    dead = candidate("a", "def compute_reward(position, speed):\n    return {'alive': position * 0 + 1}\n")
+    verdicts = Critic(None).review([dead, candidate("b", "import os\n" + SOUND), candidate("c", "", "no code")], card())
+    assert verdicts["a"].findings == ()
+    assert not verdicts["b"].accepted and not verdicts["c"].accepted
+
+
+def test_a_defect_that_two_gates_see_is_told_once():
+    source = "def compute_reward(position):\n    return {'x': position if (position + 1).abs() > 1 else -position}\n"
+    verdict = Critic(Prober()).review([candidate("a", source)], card())["a"]
+    assert [(finding.gate, finding.detector) for finding in verdict.rejections] == [("language", "tensor-branch")]
+
+
+def test_a_rejection_of_the_static_gate_spares_the_probe():
+    prober = Prober()
+    source = "def compute_reward(position, speed):\n    return {'x': position - speed.mean()}\n"
+    verdict = Critic(prober).review([candidate("a", source)], card())["a"]
+    assert verdict.rejections[0].gate == "static" and prober.batches == []

@@ -124,6 +124,11 @@ def test_an_index_within_the_parts_is_not_told():
     assert not of("index-out-of-range", "return {'c': joint_velocity[:, 2] + action[..., -3]}", PARAMETERS)
 
 
+def test_a_slice_beyond_the_parts_is_told():
+    assert of("empty-slice", "return {'c': joint_velocity[:, 3:6].sum(-1) + height}", PARAMETERS)
+    assert not of("empty-slice", "return {'c': joint_velocity[:, 1:3].sum(-1)}", PARAMETERS)
+
+
 def test_parts_that_are_read_by_number_only_are_told_once_with_their_names():
     body = "return {'c': joint_position[:, 0] + 2.0 * joint_position[:, 1] - joint_velocity[:, 2]}"
     (found,) = of("magic-index", body, PARAMETERS)

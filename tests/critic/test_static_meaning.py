@@ -52,7 +52,8 @@ def test_a_cost_that_is_charged_is_not_told(value):
 
 
 @pytest.mark.parametrize(
-    "value", ["-upright", "1.0 - upright", "-0.5 * x_velocity", "torch.exp(-x_velocity)", "-healthy"]
+    "value",
+    ["-upright", "1.0 - upright", "-0.5 * x_velocity", "torch.exp(-x_velocity)", "-healthy", "(healthy == 0).float()"],
 )
 def test_a_term_that_falls_with_what_is_wanted_is_told(value):
     assert of("penalises-goal", f"return {{'c': {value}}}", PARAMETERS)

@@ -121,6 +121,24 @@ def test_a_total_that_is_the_sum_of_its_parts_is_not_told(returned):
     assert not of("unlisted-term", body, "x_velocity, action")
 
 
+def test_a_term_that_is_overwritten_before_it_is_used_is_told():
+    body = "posture = upright\nposture = height\nreturn {'posture': posture}".replace("= upright", "= -pitch.abs()")
+    assert of("forgotten-term", body)
+    assert not of("forgotten-term", body.replace("= height", "= posture + height"))
+
+
+def test_a_difference_of_a_value_with_itself_is_constant():
+    value = "torch.exp(-(action[:, 0] - action[:, {}]).abs())"
+    assert of("constant-alive-bonus", f"return {{'c': {value.format(0)}}}")
+    assert not of("constant-alive-bonus", f"return {{'c': {value.format(1)}}}")
+
+
+def test_a_total_among_the_components_is_told():
+    parts = "a = x_velocity\nb = -pitch.abs()\n"
+    assert of("total-among-components", f"{parts}return {{'a': a, 'b': b, 'total': a + b}}")
+    assert not of("total-among-components", f"{parts}return {{'a': a, 'b': b, 'c': a * b}}")
+
+
 def test_a_quantity_that_counts_twice_or_against_itself_is_told():
     assert of("double-counted", "return {'a': x_velocity, 'b': 0.5 * x_velocity}", "x_velocity")
     assert of("contradictory-terms", "return {'a': x_velocity, 'b': -0.5 * x_velocity}", "x_velocity")

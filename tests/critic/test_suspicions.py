@@ -25,7 +25,7 @@ def test_nothing_is_found_in_honest_rewards_but_habits_that_are_warned_of(style)
 
 def test_findings_come_in_the_order_of_their_lines():
     source = "def compute_reward(height, pitch):\n    a = height / height.sum()\n    return {'c': max(a, 1.0)}\n"
-    lines = [each.line for each in findings(source)]
+    lines = [each.line or 0 for each in findings(source)]
     assert lines == sorted(lines) and len(set(lines)) == 3
 
 

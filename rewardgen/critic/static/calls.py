@@ -233,7 +233,9 @@ def _dict_method(
     if name == "update":
         more = values[1].items if len(values) > 1 else dict(keywords)
         reader.complete &= isinstance(more, dict)
-        return mapped({**items, **(more if isinstance(more, dict) else {})}, node)
+        merged: dict[object, Value] = dict(items)
+        merged.update(more if isinstance(more, dict) else {})
+        return mapped(merged, node)
     if name == "get" and len(values) > 1:
         return items.get(values[1].constant, values[2] if len(values) > 2 else number_value(None))
     if name == "copy":

@@ -95,15 +95,16 @@ def _domain(value: Value) -> tuple[str, str] | None:
         exponent = value.operands[1].number
         rooted = exponent is not None and exponent != int(exponent)
         return ("negative", "clamp it first: `.clamp(min=0.0)`") if rooted and _falls_below(argument, 0.0) else None
-    if value.op == "sqrt" and _falls_below(argument, 0.0):
-        return "negative", "clamp it first: `.clamp(min=0.0)`"
+    if value.op == "sqrt" and (_falls_below(argument, 0.0) or (argument.op == "subtract" and low == 0.0)):
+        return "negative, if only by rounding", "clamp it first: `.clamp(min=0.0)`"
     if value.op in _LOGARITHMS:
         least = _LOGARITHMS[value.op]
         zero = low == least and not _is_shifted(argument) and not _stays_away(argument) and value.op != "log1p"
         outside = zero or _falls_below(argument, least)
         return ("zero or negative", "clamp it first: `.clamp(min=1e-6)`") if outside else None
-    if value.op in _ARCS and (low < -1.0 or high > 1.0):
-        return "outside [-1, 1]", "clamp it first: `.clamp(-1.0, 1.0)`"
+    exact = argument.op not in ("clamp", "tanh", "sin", "cos", "sign") and max(abs(low), abs(high)) == 1.0
+    if value.op in _ARCS and (low < -1.0 or high > 1.0 or exact):
+        return "outside [-1, 1], if only by rounding", "clamp it first: `.clamp(-1.0, 1.0)`"
     return None
 
 

@@ -99,7 +99,7 @@ def _is_dead(exponent: Value, span: Span) -> bool:
 
 def exponent_of(value: Value) -> Value | None:
     """The exponent of an exponential: `exp(x)` and `0.1 ** x`; None for other values."""
-    if value.op in EXPONENTIALS:
+    if value.op in EXPONENTIALS or value.op in ("cosh", "sinh"):
         return value.operands[0]
     if value.op == "power" and not value.operands[0].inputs and value.operands[1].inputs:
         base, exponent = value.operands

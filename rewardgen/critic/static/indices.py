@@ -30,6 +30,16 @@ def missing_places(reading: Reading) -> Iterator[Finding]:
             yield finding("index-out-of-range", event.node, what, hint, severity="reject")
 
 
+def empty_slices(reading: Reading) -> Iterator[Finding]:
+    """Slices beyond the last part, which hold nothing: their sum is zero."""
+    for event in reading.events:
+        if event.kind == "slice":
+            what = f"takes the slice `{_text(event.node)}`, which is empty"
+            parts = part_names(reading.card, event.values[0].variable)
+            hint = f"its parts are {', '.join(f'{place} {part}' for place, part in enumerate(parts))}"
+            yield finding("empty-slice", event.node, what, hint)
+
+
 def misnamed_parts(reading: Reading) -> Iterator[Finding]:
     """Entries that are given the name of another entry."""
     for each in reading.assignments:

@@ -64,6 +64,9 @@ def binary(name: str, left: Value, right: Value, node: ast.AST | None) -> Value:
         square = _square(left, right, node)
         if square is not None:
             return square
+    if name == "subtract" and left.key == right.key and left.inputs:
+        zero, span = Interval(0.0, 0.0), Span(0.0, 0.0, 0.0)
+        return Value("nothing", (), node, zero, span, shape=shape, key=("nothing", left.key))
     keeps = name in ("add", "subtract") and left.unit == right.unit
     unit = left.unit if keeps or (name in ("add", "subtract") and not right.unit) else ""
     return Value(

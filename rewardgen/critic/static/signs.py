@@ -9,7 +9,7 @@ from rewardgen.critic.static.finding import finding
 from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.trends import Quantity, Trends
 from rewardgen.critic.static.value import Value, ancestors
-from rewardgen.critic.static.wording import is_cost, is_good, part_names, variable_cards
+from rewardgen.critic.static.wording import is_cost, is_good, is_switch, part_names, variable_cards
 from rewardgen.records import Finding, VariableCard
 
 _COST_NAME = re.compile(r"(^|_)(penalty|penalties|cost|costs|penalise|penalize)($|_)")
@@ -37,7 +37,8 @@ def penalised_goals(reading: Reading) -> Iterator[Finding]:
             card = cards.get(quantity.name)
             wanted = card is not None and (is_good(card) or _is_forward(reading, card))
             alone = component.inputs == {quantity.name} and not quantity.name.startswith("prev_")
-            if wanted and alone and sign < 0 and quantity.kind == "value" and not _has_hinge(component):
+            hinged = card is not None and not is_switch(card) and _has_hinge(component)
+            if wanted and alone and sign < 0 and quantity.kind == "value" and not hinged:
                 what = f"lowers `{name}` as `{quantity.name}` grows, which the task wants"
                 hint = "check the sign of this term"
                 yield finding("penalises-goal", component, what, hint, name)

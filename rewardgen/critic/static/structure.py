@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rewardgen.critic.static.finding import finding, number
 from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.statements import Assignment
-from rewardgen.critic.static.value import ONE, Value
+from rewardgen.critic.static.value import ONE, Value, ancestors
 from rewardgen.records import Finding
 
 _ROUNDING = 1e-6
@@ -100,6 +100,21 @@ def repeated_components(reading: Reading) -> Iterator[Finding]:
         yield finding(detector, component, what, "keep one of them with the weight you want", name, evidence=evidence)
 
 
+def listed_totals(reading: Reading) -> Iterator[Finding]:
+    """Components that are the sum of the others, so that everything counts twice."""
+    for name, component in reading.components.items():
+        others = [each for other, each in reading.components.items() if other != name and each.inputs]
+        if len(others) < 2:
+            continue
+        left = dict(component.terms)
+        for each in others:
+            for key, weight in each.terms.items():
+                left[key] = left.get(key, 0.0) - weight
+        if all(abs(weight) <= _ROUNDING for weight in left.values()):
+            what = f"returns `{name}`, the sum of its other components, as a component: everything counts twice"
+            yield finding("total-among-components", component, what, "return the parts only: they are summed", name)
+
+
 def _names_read(tree: ast.Module) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
@@ -115,16 +130,11 @@ def _is_end(assignment: Assignment, used: set[int], reading: Reading) -> bool:
         return False
     keys = {id(each.value) for each in reading.assignments if each.value is not value}
     feeds = any(id(value) in {id(each) for each in other.value.operands} for other in reading.assignments)
-    return not feeds and id(value) not in keys and _has_no_namesake(assignment, reading)
-
-
-def _has_no_namesake(assignment: Assignment, reading: Reading) -> bool:
-    """Whether the name is bound once: a name that is built up in steps or branches is not forgotten."""
-    return sum(each.name == assignment.name for each in reading.assignments) == 1
+    return not feeds and id(value) not in keys
 
 
 def _is_known(value: Value) -> bool:
-    return value.op not in ("unread", "item", "repeated")
+    return all(each.op not in ("unread", "item", "repeated") for each in ancestors(value))
 
 
 def _difference(reading: Reading, key: object, total: Value) -> str:

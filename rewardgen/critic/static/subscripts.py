@@ -61,6 +61,8 @@ def entry(reader: ExpressionReader, value: Value, keys: Sequence[object], node: 
     if fault:
         reader.events.append(Event("index", node, (value,), fault))
         return opaque("entry", (value,), node)
+    if value.op == "input" and 0 in (_shape(value.shape, keys) or ()):
+        reader.events.append(Event("slice", node, (value,)))
     made = _part(reader, value, keys, node)
     if made is None:
         shape = _shape(value.shape, keys)

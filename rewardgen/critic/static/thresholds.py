@@ -11,7 +11,7 @@ from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.trends import Quantity, unscaled
 from rewardgen.critic.static.value import Span, Value, ancestors
 from rewardgen.critic.static.wording import is_switch, quantities, variable_cards
-from rewardgen.records import Finding
+from rewardgen.records import Finding, VariableCard
 
 _FAR = 10.0
 _DEGREES = 2.0 * math.pi * 1.05
@@ -45,13 +45,7 @@ def float_equalities(reading: Reading) -> Iterator[Finding]:
     for value in reading.values:
         if value.op not in ("equal", "not_equal") or not value.inputs:
             continue
-        continuous = [
-            operand
-            for operand in value.operands
-            if operand.inputs
-            and operand.op not in _DISCRETE | COMPARISONS
-            and not (operand.variable in cards and is_switch(cards[operand.variable]))
-        ]
+        continuous = [each for each in value.operands if each.inputs and not _is_discrete(each, cards)]
         if continuous and not _is_choice_of_zero(value):
             what = f"tests `{value.text()}` for equality, which a measured value hardly ever meets"
             hint = "test a distance: `(x - target).abs() < 0.05`"
@@ -73,6 +67,20 @@ def early_clamps(reading: Reading) -> Iterator[Finding]:
                 hint = "raise the upper bound well above that"
                 evidence = {"bound": limit, "success": wanted}
                 yield finding("early-clamp", value, what, hint, name, evidence=evidence)
+
+
+def dead_clamps(reading: Reading) -> Iterator[Finding]:
+    """Clamps whose lower bound is above everything measured: the result is that bound."""
+    for value in reading.values:
+        low = value.operands[1].number if value.op == "clamp" else None
+        span = value.operands[0].span if low is not None else None
+        high = value.operands[2].number if low is not None else None
+        if low is None or high is None or span is None or not value.inputs or low == 0.0 or span.high >= low:
+            continue
+        what = f"clamps `{value.operands[0].text()}` to at least {number(low)}, above all that was measured"
+        evidence = {"bound": low, "measured maximum": span.high}
+        hint = "check the bounds: the result is the same in every state"
+        yield finding("dead-clamp", value, what, hint, component_of(reading, value), evidence=evidence)
 
 
 def _against_constants(reading: Reading) -> Iterator[tuple[Value, Value, float]]:
@@ -139,6 +147,15 @@ def _out_of_range(reading: Reading, value: Value, held: Value, constant: float, 
         hint = f"write it in radians: {constant * math.pi / 180:.3g}, if degrees were meant"
     name = component_of(reading, value)
     return finding("threshold-out-of-range", value, message, hint, name, evidence=evidence)
+
+
+def _is_discrete(value: Value, cards: dict[str, VariableCard]) -> bool:
+    """Whether a value only takes some values: a switch, an outcome, a count."""
+    if value.op in _DISCRETE | COMPARISONS or not value.inputs:
+        return True
+    if value.op in ("input", "part"):
+        return value.variable not in cards or is_switch(cards[value.variable])
+    return bool(value.operands) and all(_is_discrete(each, cards) for each in value.operands)
 
 
 def _is_choice_of_zero(value: Value) -> bool:

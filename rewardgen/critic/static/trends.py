@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rewardgen.critic.static.elementwise import RISING
-from rewardgen.critic.static.value import Value
+from rewardgen.critic.static.value import UNIT, Value
 
 
 class Quantity(NamedTuple):
@@ -131,6 +131,8 @@ class _Trends:
             return _merged([self.of(operands[0]), _flipped(self.of(operands[1]))])
         if value.op in ("less", "less_equal"):
             return _merged([_flipped(self.of(operands[0])), self.of(operands[1])])
+        if value.op == "equal":
+            return self._of_equality(*operands)
         if value.op in ("exp", "exp2", "expm1"):
             return self.of(operands[0])
         if value.op == "where":
@@ -138,6 +140,13 @@ class _Trends:
         if value.op in ("multiply", "divide"):
             return self._of_product(value)
         return self._of_power(*operands) if value.op == "power" else {}
+
+    def _of_equality(self, a: Value, b: Value) -> Trends:
+        """For what is 0 or 1: to be 1 grows with it, to be 0 falls with it."""
+        held, constant = (a, b.number) if b.number is not None else (b, a.number)
+        if held.bounds != UNIT or constant not in (0.0, 1.0):
+            return {}
+        return self.of(held) if constant else _flipped(self.of(held))
 
     def _of_product(self, value: Value) -> Trends:
         a, b = value.operands

@@ -119,7 +119,8 @@ class Event(NamedTuple):
     """Something that surely goes wrong, or tells of it, when a place of the reward is run.
 
     Attributes:
-        kind: `branch` for a tensor that must be one yes or no, `index` for a place that does not exist.
+        kind: `branch` for a tensor that must be one yes or no, `index` for a place that does not exist, `slice` for an
+            empty one.
         node: Where.
         values: What was read there.
         detail: More, in words.
