@@ -44,6 +44,8 @@ class Ant(MujocoTask):
     pairs = (
         Pair("standing beats sinking", better=STANDING, worse={"height": 0.25, "upright": 0.0, "healthy": 1.0}),
         Pair("standing beats fallen", better=STANDING, worse={"height": 0.15, "upright": -0.9, "healthy": 0.0}),
+        Pair("level beats tilted", better=STANDING, worse=STANDING | {"upright": 0.2}),
+        Pair("further on beats behind", better={"x_position": 3.0}, worse={"x_position": 0.0}),
         Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
         Pair(
             "fast beats standing still",

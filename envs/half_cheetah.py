@@ -40,6 +40,8 @@ class HalfCheetah(MujocoTask):
         Pair(
             "standing beats lying on the back", better=STANDING, worse={"height": 0.2, "pitch": 3.14, "upright": -1.0}
         ),
+        Pair("level beats standing on its head", better=STANDING, worse=STANDING | {"pitch": 1.57, "upright": 0.0}),
+        Pair("further on beats behind", better={"x_position": 3.0}, worse={"x_position": 0.0}),
         Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
         Pair(
             "fast beats standing still",

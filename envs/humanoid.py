@@ -54,6 +54,8 @@ class Humanoid(MujocoTask):
     pairs = (
         Pair("standing beats sinking", better=STANDING, worse={"height": 1.05, "upright": 0.7, "healthy": 1.0}),
         Pair("standing beats fallen", better=STANDING, worse={"height": 0.3, "upright": 0.0, "healthy": 0.0}),
+        Pair("upright beats tilted", better=STANDING, worse=STANDING | {"upright": 0.5}),
+        Pair("further on beats behind", better={"x_position": 3.0}, worse={"x_position": 0.0}),
         Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
         Pair(
             "fast beats standing still",

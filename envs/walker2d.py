@@ -41,6 +41,8 @@ class Walker2d(MujocoTask):
     pairs = (
         Pair("standing beats sinking", better=STANDING, worse=STANDING | {"height": 0.85, "pitch": 0.9}),
         Pair("standing beats fallen", better=STANDING, worse={"height": 0.4, "pitch": 1.5, "healthy": 0.0}),
+        Pair("level beats leaning", better=STANDING, worse=STANDING | {"pitch": 0.9}),
+        Pair("further on beats behind", better={"x_position": 3.0}, worse={"x_position": 0.0}),
         Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
         Pair(
             "fast beats standing still",

@@ -80,12 +80,12 @@ def _probe(program: Program, reward: RewardSpec, bank: Bank) -> tuple[Finding, .
         return program(inputs, reward.tunables)
 
     inputs = {name: bank.inputs[name] for name in program.inputs}
-    rejections = check_contract(call, inputs, bank)
-    if rejections:
-        return rejections
+    found = check_contract(call, inputs, bank)
+    if any(finding.severity == "reject" for finding in found):
+        return found
     subject = Subject(call, program.inputs, bank, call({name: value.clone() for name, value in inputs.items()}))
     makers = Makers(reward.source)
-    return tuple(_with_line(finding, makers) for finding in (*_study(subject, makers), *_check_time(subject)))
+    return tuple(_with_line(finding, makers) for finding in (*found, *_study(subject, makers), *_check_time(subject)))
 
 
 def _study(subject: Subject, makers: Makers) -> tuple[Finding, ...]:

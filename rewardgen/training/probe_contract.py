@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
@@ -11,10 +12,12 @@ from torch import Tensor
 from rewardgen.records import Finding
 from rewardgen.reward.program import RewardError
 from rewardgen.simulation.bank_file import Bank
-from rewardgen.training.probe_findings import rejection
+from rewardgen.training.probe_findings import rejection, warning
 from rewardgen.training.probe_subject import Call, Inputs
 
 _DETECTORS = {"exception": "probe-exception", "shape": "probe-shape", "non-finite": "non-finite"}
+_BEYOND = 10.0
+"""Times the largest value recorded: a reward must be finite there."""
 _FAR = 1e3
 _BATCHES = (64, 2, 1)
 _TOLERANCE = 1e-4
@@ -30,7 +33,7 @@ def check_contract(call: Call, inputs: Inputs, bank: Bank) -> tuple[Finding, ...
         bank: Where they are from.
 
     Returns:
-        Rejections; those that follow from an earlier one are left out.
+        Rejections, without those that follow from an earlier one, and a warning if it overflows far out.
     """
     try:
         components = call(_copy(inputs))
@@ -41,7 +44,7 @@ def check_contract(call: Call, inputs: Inputs, bank: Bank) -> tuple[Finding, ...
         *_changes_inputs(call, inputs),
         *_is_not_repeatable(call, inputs, components),
         *_depends_on_batch(call, inputs, components),
-        *_is_not_finite(call, inputs, bank),
+        *(tuple(_is_not_finite(call, inputs, bank)) or _overflows(call, inputs, bank)),
     )
 
 
@@ -106,32 +109,59 @@ def _depends_on_batch(call: Call, inputs: Inputs, whole: dict[str, Tensor]) -> I
 
 
 def _is_not_finite(call: Call, inputs: Inputs, bank: Bank) -> Iterator[Finding]:
-    for where, evidence, rows in _extreme_inputs(inputs, bank):
+    for make in (_extreme_inputs(inputs, bank), _far_inputs(inputs, bank)):
+        for where, evidence, rows in make:
+            try:
+                call(rows)
+            except RewardError as error:
+                yield probe_finding(error, where, evidence)
+                return
+
+
+def _overflows(call: Call, inputs: Inputs, bank: Bank) -> Iterator[Finding]:
+    """A warning: so far out no simulation that goes on ever comes."""
+    for where, evidence, rows in _far_inputs(inputs, bank, _FAR):
         try:
             call(rows)
         except RewardError as error:
-            yield probe_finding(error, where, evidence)
+            yield warning("overflow", f"{error.message} ({where})", error.hint, evidence, error.component)
             return
 
 
-def _extreme_inputs(inputs: Inputs, bank: Bank) -> Iterator[tuple[str, dict[str, float], Inputs]]:
-    """Situations that no recording may hold, with their words and numbers: standstill, equal points, one far out."""
+Situation = tuple[str, dict[str, float], Inputs]
+"""Words, numbers, and inputs, (n, ...)."""
+
+
+def _extreme_inputs(inputs: Inputs, bank: Bank) -> Iterator[Situation]:
+    """Situations that no recording may hold: standstill, all that has a sign at zero, equal points."""
     still = _copy({name: bank.still[name] for name in inputs})
     yield "where nothing has changed since the step before", {"transitions": len(bank)}, still
+    rows = _few(inputs)
+    for name, value in inputs.items():
+        if _is_signed(value) and not _is_direction(value):
+            rows[name].fill_(0.0)
+    yield "at rest, with all that can be negative at zero", {"input": 0.0}, rows
     for first, second in combinations(inputs, 2):
         if inputs[first].ndim == 2 and inputs[first].shape == inputs[second].shape:
             rows = _few(inputs)
             rows[second] = rows[first].clone()
             yield f"where `{first}` and `{second}` are equal", {"transitions": len(rows[first])}, rows
+
+
+def _far_inputs(inputs: Inputs, bank: Bank, far: float | None = None) -> Iterator[Situation]:
+    """One input at zero or far out: well beyond what was recorded, or at a given distance."""
     for name, value in inputs.items():
         if not _is_direction(value):
+            beyond = min(far or _BEYOND * float(value.abs().max()), bank.facts.bounds.get(name, math.inf))
             # What was never negative, over all ranges of the joints, is a size: a force, a sum of squares.
-            signed = bool((value < 0.0).any())
-            far = bank.facts.bounds.get(name, _FAR)
-            for extreme in (0.0, far, -far) if signed else (0.0, far):
+            for extreme in (0.0, beyond, -beyond) if _is_signed(value) else (0.0, beyond):
                 rows = _few(inputs)
                 rows[name].fill_(extreme)
-                yield f"at `{name}` = {extreme:g}", {"input": extreme}, rows
+                yield f"at `{name}` = {extreme:.4g}", {"input": extreme}, rows
+
+
+def _is_signed(value: Tensor) -> bool:
+    return bool((value < 0.0).any())
 
 
 def _few(inputs: Inputs) -> Inputs:

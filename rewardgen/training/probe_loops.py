@@ -25,7 +25,7 @@ _KEPT = 0.25
 """A loop pays if it leaves this share of all that was paid and taken on it."""
 _NEARLY_ALL_KEPT = 0.8
 _LOOPS = 0.8
-_NEGLIGIBLE, _MAIN_SIGNAL = 0.01, 0.5
+_NEGLIGIBLE, _MAIN_SIGNAL = 0.01, 0.2
 _SMALL = 1e-2
 
 

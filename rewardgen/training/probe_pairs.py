@@ -22,7 +22,7 @@ _ROWS = 48
 _NOISE = 1e-3
 """Differences below this share of the reward's spread count as none."""
 _MOSTLY_WRONG, _NEARLY_ALL_WRONG = 0.5, 0.95
-_NOTABLE, _CLEAR = 0.02, 0.2
+_NOTABLE, _CLEAR = 0.02, 0.1
 """A reversed pair is told, and rejected, if the difference is this share of the reward's spread."""
 _DROP = 0.5
 """A cliff: between neighbouring points the reward falls by this share of its range over the way."""

@@ -56,14 +56,16 @@ def check_statistics(components: Components, bank: Bank, conditional: Collection
         *_flat_components(own, parts, conditional),
         *_dominant_component(parts),
         *_exploding_components({name: value[bank.reachable] for name, value in own.items()}),
-        *_redundant_components(parts),
+        *_redundant_components(_parts(own, bank, bank.step > 1)),
         *_scale(parts),
     )
 
 
-def _parts(components: Components, bank: Bank) -> list[Components]:
-    """The components on typical rows, and on the other reachable ones if there are any."""
-    chosen = (bank.typical, ~bank.typical & bank.reachable)
+def _parts(components: Components, bank: Bank, which: Tensor | None = None) -> list[Components]:
+    """The components on typical rows, and on the other reachable ones if there are any; of all rows or of some."""
+    if which is None or not bool(which.any()):
+        which = torch.ones_like(bank.typical)
+    chosen = (bank.typical & which, ~bank.typical & bank.reachable & which)
     return [{name: value[rows] for name, value in components.items()} for rows in chosen if bool(rows.any())]
 
 

@@ -57,7 +57,8 @@ def test_a_wrong_shape_is_told_with_its_component():
     [
         ("return {'h': height, 'bad': torch.log(x_velocity)}", "recorded"),
         ("return {'h': height, 'bad': x_velocity / height}", "`height` = 0"),
-        ("return {'h': height, 'bad': torch.exp(height)}", "`height` = 1000"),
+        ("return {'h': height, 'bad': torch.exp(8.0 * height)}", "`height` = 17"),
+        ("a = action.norm(dim=-1) + x_velocity.abs()\nreturn {'h': height, 'bad': x_velocity / a}", "at rest"),
         ("return {'h': height, 'bad': (height - prev_height) / (height - prev_height).abs()}", "nothing has changed"),
     ],
 )
@@ -67,26 +68,35 @@ def test_a_value_that_is_not_finite_is_told_with_where(body, where):
     assert where in finding.message
 
 
+def test_what_overflows_only_far_beyond_the_recordings_is_a_warning():
+    findings = detectors("return {'h': x_velocity, 'bad': torch.exp(height)}")
+    assert {each.severity for each in findings.values()} == {"warn"}
+    assert findings["overflow"].component == "bad" and findings["overflow"].evidence == {"input": 1000.0}
+
+
 def test_unit_vectors_are_not_tried_at_zero():
     assert "non-finite" not in detectors("return {'w': orientation[:, 0] / orientation.norm(dim=-1)}", "orientation")
 
 
 def test_bounded_inputs_are_tried_at_their_bounds():
-    body = "return {'w': torch.exp(height) + x_velocity}"
+    body = "return {'w': torch.exp(8.0 * height) + x_velocity}"
     bounded = unrelated(INPUTS, BankFacts(bounds={"height": 1.0}))
     assert "non-finite" in detectors(body) and "non-finite" not in detectors(body, bank=bounded)
 
 
 def test_equal_points_are_tried():
+    # Both are positive, so that standstill at zero is not tried before.
+    positive = {name: INPUTS[name].abs() + 0.1 for name in ("position", "target")}
+    bank = unrelated({**INPUTS, **positive})
     away = "position - target"
-    detector, finding = only(f"return {{'h': height, 'bad': ({away})[:, 0] / ({away}).norm(dim=-1)}}")
+    detector, finding = only(f"return {{'h': height, 'bad': ({away})[:, 0] / ({away}).norm(dim=-1)}}", bank=bank)
     assert detector == "non-finite" and "`position` and `target` are equal" in finding.message
 
 
 def test_sizes_are_not_tried_below_zero_and_signed_inputs_are():
     bank = unrelated({**INPUTS, "height": INPUTS["height"].abs()})
     assert "non-finite" not in detectors("return {'h': height.sqrt()}", "height", bank=bank)
-    assert "non-finite" in detectors("return {'h': (x_velocity + 100.0).sqrt()}", "x_velocity")
+    assert "non-finite" in detectors("return {'h': (x_velocity + 20.0).sqrt()}", "x_velocity")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ PARAMETERS = "pole_upright, prev_pole_upright, action, prev_action, cart_positio
         "5.0 * (pole_upright - prev_pole_upright).clamp(min=0.0)",
         "5.0 * (pole_upright - prev_pole_upright).abs()",
         "1.0 + 5.0 * torch.relu(pole_upright - prev_pole_upright)",
-        "(pole_upright > prev_pole_upright).float()",
+        "0.2 * (pole_upright > prev_pole_upright).float()",
     ],
 )
 def test_a_term_that_keeps_what_it_paid_is_told(term):

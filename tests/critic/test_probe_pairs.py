@@ -21,6 +21,7 @@ def test_the_human_reward_of_a_shipped_task_has_no_finding(task):
         ("height", "return {'up': -2.0 * height}", "standing beats sinking"),
         ("x_velocity", "return {'speed': (x_velocity + 2.0).square()*-0.1}", "forward beats backward"),
         ("height, prev_height", "return {'rise': 50.0 * (prev_height - height)}", "standing beats sinking"),
+        ("x_position, prev_x_position", "return {'way': prev_x_position - x_position}", "further on beats behind"),
         ("action, x_velocity", "return {'v': 0.1 * x_velocity, 'a': action.square().sum(-1)}", "gentle beats full"),
     ],
 )
@@ -32,7 +33,7 @@ def test_a_reward_that_is_the_wrong_way_round_is_rejected(parameters, body, pair
 
 
 def test_a_small_term_the_wrong_way_round_is_a_warning():
-    body = "return {'speed': x_velocity, 'up': -0.2 * height}"
+    body = "return {'speed': x_velocity, 'up': -0.08 * height}"
     assert found("hopper", "x_velocity, height", body)["pair-reversed"].severity == "warn"
 
 
