@@ -48,8 +48,8 @@ class RunConfig(Frozen):
     """Control steps per slice; the task's own setting if not given."""
     seed: int = Field(default=0, ge=0)
     """Seed of the whole run."""
-    patience: int = Field(default=2, ge=1)
-    """Generations without a gain beyond noise before the search stops."""
+    patience: int = Field(default=3, ge=1)
+    """Generations without a gain beyond noise before the search stops; after two it tries fresh drafts."""
     target_fitness: float | None = None
     """The search stops once a candidate reaches it."""
     max_minutes: float | None = Field(default=None, gt=0)

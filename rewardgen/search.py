@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from rewardgen import evolution, finals
+from rewardgen.analyzer.ablation import fitness_alone
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.config import RunConfig
 from rewardgen.critic.duplicates import Gap, Gaps, Ruler, find_duplicate
@@ -150,6 +151,9 @@ class Search:
 
     def _brief(self, slot: Slot, generation: int) -> Brief:
         parents = [study for each in slot.parents if (study := self._history.study(each))]
+        earlier = self._studies(before=generation)
+        if "analyzer" in self._config.ablate:
+            parents, earlier = map(fitness_alone, parents), map(fitness_alone, earlier)
         return Brief(
             candidate_id=slot.candidate_id,
             generation=generation,
@@ -158,7 +162,7 @@ class Search:
             goal=self._config.goal,
             lens=slot.lens,
             parents=tuple(parents),
-            failed_ideas=evolution.failed_ideas(self._studies(before=generation)),
+            failed_ideas=evolution.failed_ideas(tuple(earlier)),
             seed=slot.seed,
         )
 

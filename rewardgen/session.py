@@ -286,7 +286,7 @@ def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: Train
     limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
     return Parts(
         designer=roles.designer,
-        critic=_critic(folder, _measuring(config.sandbox)),
+        critic=_critic(folder, config),
         analyzer=roles.analyzer,
         trainer=ProcessTrainer(
             config.task,
@@ -301,13 +301,22 @@ def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: Train
         policies=folder.policies,
         on_study=lambda study: report.write_candidate(folder, study),
         reader=roles.reader,
-        ruler=SandboxedRuler(folder.bank, _measuring(config.sandbox), folder.scratch),
+        ruler=_ruler(folder, config),
     )
 
 
-def _critic(folder: RunFolder, limits: Limits) -> Critic:
-    prober = SandboxedProber(folder.bank, limits, folder.scratch)
-    return Critic(prober, SandboxedPricer(folder.policies / "search", limits, folder.scratch))
+def _critic(folder: RunFolder, config: RunConfig) -> Critic:
+    limits = _measuring(config.sandbox)
+    if "critic" in config.ablate:
+        return Critic(None)
+    pricer = SandboxedPricer(folder.policies / "search", limits, folder.scratch)
+    return Critic(SandboxedProber(folder.bank, limits, folder.scratch), None if "tpe" in config.ablate else pricer)
+
+
+def _ruler(folder: RunFolder, config: RunConfig) -> SandboxedRuler | None:
+    return (
+        None if "critic" in config.ablate else SandboxedRuler(folder.bank, _measuring(config.sandbox), folder.scratch)
+    )
 
 
 class _Roles(NamedTuple):
@@ -327,7 +336,8 @@ def _make_roles(folder: RunFolder, config: RunConfig) -> _Roles:
     reader = Reader(llm) if config.critic_model and "critic" not in config.ablate else None
     if config.model == BUILTIN:
         return _Roles(BuiltinDesigner(), Analyzer(None), reader, llm.usage)
-    return _Roles(LLMDesigner(llm, config), Analyzer(llm), reader, llm.usage)
+    analyzer = Analyzer(None if "analyzer" in config.ablate else llm)
+    return _Roles(LLMDesigner(llm, config), analyzer, reader, llm.usage)
 
 
 class _Reporter:

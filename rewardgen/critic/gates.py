@@ -35,11 +35,11 @@ class Critic:
     """Reviews candidates.
 
     Args:
-        prober: Runs those that pass the gates before it.
+        prober: Runs those that pass the gates before it; None to check only what a reward must be to be trained at all.
         pricer: Runs those that pass the probe; None to leave out the ranking of recorded episodes.
     """
 
-    def __init__(self, prober: Prober, pricer: Pricer | None = None) -> None:
+    def __init__(self, prober: Prober | None, pricer: Pricer | None = None) -> None:
         self._prober = prober
         self._pricer = pricer
 
@@ -56,6 +56,8 @@ class Critic:
         Returns:
             Verdict by candidate id, in the order given.
         """
+        if self._prober is None:
+            return {each.id: Verdict(candidate_id=each.id, findings=check_form(each, card)) for each in candidates}
         findings = {each.id: review_source(each, card) for each in candidates}
         sound = [
             RewardSpec(candidate_id=each.id, source=each.source) for each in candidates if _passes(findings[each.id])
@@ -73,11 +75,13 @@ class Critic:
         if self._pricer is None or not rewards or not ordered_pairs(episodes):
             return {}
         sums = self._pricer.price(rewards, [each.name for each in files])
-        return {id: check_preference(found, episodes) for id, found in sums.items()}
+        # The worker ran the rewards: what it says may be of any length.
+        told = {id: found for id, found in sums.items() if {len(each) for each in found.values()} == {len(episodes)}}
+        return {id: check_preference(found, episodes) for id, found in told.items()}
 
 
-def review_source(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
-    """The findings that need no run: no code, language, signature, and what looks wrong in the text.
+def check_form(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
+    """The findings on what every reward must be: there, in the reward language, with inputs that the task has.
 
     Args:
         candidate: The candidate.
@@ -89,11 +93,23 @@ def review_source(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
     language = check_language(candidate.source)
     if any(finding.gate == "parse" for finding in language):
         return language
+    return (*language, *check_signature(candidate.source, card.input_names()))
+
+
+def review_source(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
+    """The findings that need no run: the form, and what looks wrong in the text.
+
+    Args:
+        candidate: The candidate.
+        card: Its task.
+    """
+    form = check_form(candidate, card)
+    if any(finding.gate == "parse" for finding in form):
+        return form
     # All at once: a candidate is repaired only once, so it should hear of everything that one look can tell.
-    signature = check_signature(candidate.source, card.input_names())
-    told = {(finding.detector, finding.line) for finding in language}
+    told = {(finding.detector, finding.line) for finding in form}
     suspicions = [each for each in find_suspicions(candidate.source, card) if (each.detector, each.line) not in told]
-    return (*language, *signature, *suspicions)
+    return (*form, *suspicions)
 
 
 def _passes(findings: Sequence[Finding]) -> bool:

@@ -1,0 +1,38 @@
+"""With the analyzer left out, a designer sees code and fitness, and nothing of how training went."""
+
+from rewardgen.analyzer.ablation import fitness_alone
+from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.prompts import designer_messages
+from rewardgen.records import Brief
+from tests.analyzer.trained import trained
+from tests.builders import card, study
+
+
+def studied():
+    one = trained()
+    return one.model_copy(update={"analysis": Analyzer(None).study(one, [], card())})
+
+
+def prompt(parent):
+    brief = Brief(candidate_id="g02-k0", generation=2, operator="edit", card=card(), parents=(parent,))
+    return designer_messages(brief)[-1].content
+
+
+def test_fitness_and_code_stay_and_the_course_of_training_goes():
+    whole = studied()
+    left = fitness_alone(whole)
+    assert (left.fitness, left.candidate) == (whole.fitness, whole.candidate)
+    assert left.result is not None and whole.result is not None
+    assert [each.seed for each in left.result.slices] == [each.seed for each in whole.result.slices]
+    assert not any(each.curve or each.components or each.episodes or each.terminations for each in left.result.slices)
+
+
+def test_the_prompt_tells_the_fitness_and_no_more():
+    whole, left = prompt(studied()), prompt(fitness_alone(studied()))
+    assert "first to last" in whole or "share" in whole
+    assert "fitness" in left and "share" not in left.split("## Your job")[0].split("## Parent")[1]
+    assert len(left) < len(whole)
+
+
+def test_what_was_not_trained_stays_as_it_is():
+    assert fitness_alone(study("g00-k0")) == study("g00-k0")
