@@ -7,9 +7,14 @@ from collections.abc import Sequence
 
 from rewardgen.critic.static.value import WORLDS, Interval, Span, Value, merged_inputs, number_value
 
+MAX_LISTED = 1000
+"""Items of a list."""
+
 
 def listed(items: Sequence[Value], node: ast.AST | None) -> Value:
-    """A list of values, or an array of numbers."""
+    """A list of values, or an array of numbers; nothing is known of one that is very long."""
+    if len(items) > MAX_LISTED:
+        return Value("list", (), node, inputs=merged_inputs(items))
     bounds = Interval(min((e.bounds.low for e in items), default=0.0), max((e.bounds.high for e in items), default=0.0))
     spans = [each.span for each in items if each.span is not None]
     span = None

@@ -28,6 +28,7 @@ _CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045, "tau": 6.28318530
 _MAX_EVALUATIONS = 20_000
 _MAX_CALLS = 12
 MAX_ITEMS = 40
+_MAX_TEXT = 200
 
 
 class ExpressionReader:
@@ -180,7 +181,8 @@ class ExpressionReader:
         parts = [each.value if isinstance(each, ast.FormattedValue) else each for each in node.values]
         constants = [each.constant for each in self.read_all(parts, names)]
         known = all(isinstance(each, str | int | float) for each in constants)
-        return number_value("".join(map(str, constants)), node) if known else opaque("text", (), node)
+        text = "".join(map(str, constants)) if known else ""
+        return number_value(text, node) if known and len(text) <= _MAX_TEXT else opaque("text", (), node)
 
     def _subscript(self, node: ast.Subscript, names: Names) -> Value:
         return subscripts.subscript(self, self.read(node.value, names), node, names)

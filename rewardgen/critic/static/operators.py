@@ -32,6 +32,8 @@ _NAMES: dict[type[ast.AST], str] = {
 }
 COMPARISONS = frozenset(["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"])
 LOGICAL = frozenset(["and", "or", "xor", "not"])
+_MAX_BITS = 512
+"""Of an integer that is computed."""
 
 
 def operator_name(node: ast.AST) -> str:
@@ -156,11 +158,21 @@ def _folded(name: str, left: Value, right: Value, node: ast.AST | None) -> Value
     a, b = left.constant, right.constant
     if name not in _ON_CONSTANTS or not isinstance(a, int | float | str) or not isinstance(b, int | float | str):
         return None
+    if not _is_cheap(name, a, b):
+        return None
     try:
         made = _ON_CONSTANTS[name](a, b)
     except (ArithmeticError, TypeError, ValueError):
         return None
     return None if isinstance(made, complex) or len(str(made)) > 200 else number_value(made, node)
+
+
+def _is_cheap(name: str, a: Any, b: Any) -> bool:
+    """Whether no long text and no integer of a million digits is made: a hostile text gets this far."""
+    if isinstance(a, str) or isinstance(b, str):
+        return name not in ("multiply", "remainder")
+    powers = name == "power" and isinstance(a, int) and isinstance(b, int)
+    return not powers or abs(b) * a.bit_length() <= _MAX_BITS
 
 
 def _spanned(rule: _Rule, on_numbers: Callable[[float, float], float], left: Value, right: Value) -> Span | None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from rewardgen.critic.static import intervals
+from rewardgen.critic.static.containers import MAX_LISTED
 from rewardgen.critic.static.operators import binary
 from rewardgen.critic.static.shapes import inserted, over_worlds, reduced, removed, squeezed
 from rewardgen.critic.static.value import (
@@ -251,6 +252,8 @@ def _unbound(value: Value, axis: int, node: ast.AST) -> Value | None:
     if value.shape is None or not -len(value.shape) <= axis < len(value.shape) or value.shape[axis] == WORLDS:
         return None
     shape, size = reduced(value.shape, (axis,), False), value.shape[axis]
+    if size > MAX_LISTED:
+        return None
     keys = [hash(("entry", value.key, place)) for place in range(size)]
     items = [
         Value("entry", (value,), node, value.bounds, value.span, value.inputs, shape, unit=value.unit, key=key,

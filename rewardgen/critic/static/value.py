@@ -134,7 +134,9 @@ class Event(NamedTuple):
 
 def number_value(value: Any, node: ast.AST | None = None) -> Value:
     """A constant of the source: a number, a text, a truth value or None."""
-    number = float(value) if isinstance(value, bool | int | float) else math.nan
+    # No float is as large as an integer may be.
+    known = isinstance(value, float) or (isinstance(value, int) and value.bit_length() <= 1000)
+    number = float(value) if known else math.nan
     bounds = ANY if math.isnan(number) else Interval(number, number)
     span = None if math.isnan(number) else Span(number, number, number)
     key = ("constant", value if isinstance(value, str) or value is None else number)
