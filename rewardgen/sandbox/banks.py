@@ -30,11 +30,13 @@ from rewardgen.task import resolve_task
 _KEPT = 40
 """Tasks whose banks are kept; those used longest ago go first."""
 _PACKAGES = ("mujoco", "torch", "numpy", "gymnasium")
+_DATA = (".csv", ".json", ".npy", ".npz", ".pt", ".py", ".toml", ".txt", ".yaml", ".yml")
+"""Suffixes of files beside a task that it may read without saying so."""
 _SUFFIXES = (".npz", ".files.json", ".card.json")
 
 
 class _Files(Frozen):
-    """The files besides the task's own that a bank depends on: path to SHA-256."""
+    """The files and folders besides the task's own that a bank depends on: path to SHA-256."""
 
     digests: dict[str, str]
 
@@ -90,6 +92,7 @@ def _kept(task: str, limits: Limits) -> bytes | None:
         if not (_is_current(stem) and _is_whole(bank)):
             _forget(stem)
             files = _measure("bank", {"task": task, "path": str(bank)}, limits)["files"]
+            files += [str(path) for path in resolve_task(task).parent.iterdir() if path.suffix in _DATA]
             note = _Files(digests={each: _digest(Path(each)) for each in files})
             write_atomic(stem.with_name(f"{stem.name}.files.json"), note.model_dump_json())
             _prune(stem.parent)
@@ -127,7 +130,11 @@ def _code() -> Iterator[str]:
 
 
 def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Hash of a file, or of all files in a folder with their names."""
+    if not path.is_dir():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    inside = sorted(each for each in path.rglob("*") if each.is_file())
+    return hashlib.sha256("".join(f"{each}\0{_digest(each)}\0" for each in inside).encode()).hexdigest()
 
 
 def _is_current(stem: Path) -> bool:

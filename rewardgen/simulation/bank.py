@@ -38,11 +38,12 @@ _UNLIMITED_SHIFT = {mujoco.mjtJoint.mjJNT_HINGE: (-math.pi, math.pi), mujoco.mjt
 
 
 def bank_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `bank`: {"task": reference, "path": .npz file} to {"transitions": number, "files": its model}."""
+    """The worker job `bank`: {"task": reference, "path": .npz file} to {"transitions": number, "files": read}."""
     task = load_task(payload["task"])
     bank = record_bank(task)
     save_bank(Path(payload["path"]), bank)
-    return {"transitions": len(bank), "files": [str(path) for path in model_files(task)]}
+    files = (*model_files(task), *(task.path.parent / each for each in task.reads))
+    return {"transitions": len(bank), "files": [str(path.absolute()) for path in files]}
 
 
 def record_bank(task: Task) -> Bank:

@@ -56,6 +56,17 @@ def test_a_changed_model_or_task_makes_another_bank(place):
     assert load_bank(bring(task, place)).facts.episode_steps == 50
 
 
+def test_a_file_that_the_task_reads_makes_another_bank_when_it_changes(place):
+    task = point(place / "task")
+    data = place / "task" / "offset.json"
+    data.write_text("1")
+    bring(task, place)
+    recorded = kept(place).stat().st_ino
+    data.write_text("2")
+    bring(task, place)
+    assert kept(place).stat().st_ino != recorded
+
+
 def test_a_folder_that_cannot_be_made_is_no_obstacle(place):
     (place / "cache").write_text("in the way")
     assert len(load_bank(bring(point(place / "task"), place))) >= 512
