@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import count
 
 from rewardgen.records import Operator, Study
 from rewardgen.schema import Frozen
@@ -28,6 +29,24 @@ LENSES = (
 GAINING: tuple[Operator, ...] = ("tune", "edit", "add", "crossover", "explore", "remove")
 STALLED: tuple[Operator, ...] = ("explore", "rewrite", "crossover", "edit", "explore", "tune")
 """After a generation without a gain: more of what is new, less of the same."""
+RESTARTED: tuple[Operator, ...] = ("draft", "explore", "crossover", "draft", "rewrite", "edit")
+"""After two such generations or more, a plateau: fresh drafts, which see no parent, beside what is left to try."""
+PLATEAU = 2
+"""Generations without a gain after which the search starts afresh; the patience of a run is longer by default."""
+_LED_BY_A_LENS: tuple[Operator, ...] = ("draft", "explore", "rewrite")
+
+
+_OF_THE_BEST = 2
+"""Slots of a generation whose first parent is the best of the archive."""
+_DRAWS = 8
+"""Draws of parents for an operator before the next operator is taken."""
+IDEA = 100
+"""Characters of an idea that is told again."""
+_NO_FAULT = ("still-rising", "no-diagnosis", "negligible-component")
+"""Flags that do not say why an idea failed."""
+
+Pair = tuple[Operator, tuple[str, ...]]
+"""An operator and the parents that it is applied to."""
 
 
 class Slot(Frozen):
@@ -53,48 +72,90 @@ def _merit(study: Study) -> tuple[float, float, float]:
     return (round(result.fitness, 6), result.success_rate or 0.0, sum(last) / max(len(last), 1))
 
 
-def plan(studies: Sequence[Study], generation: int, count: int, seed: int) -> tuple[Slot, ...]:
+def plan(studies: Sequence[Study], generation: int, candidates: int, seed: int) -> tuple[Slot, ...]:
     """Plan a generation.
 
     Args:
         studies: All candidates of the earlier generations.
         generation: Index of the generation to plan, from 0.
-        count: Candidates to plan.
+        candidates: Candidates to plan.
         seed: Seed of the run.
 
     Returns:
-        One slot per candidate, with unique ids `g<generation>-k<number>`.
+        One slot per candidate, with unique ids `g<generation>-k<number>`. No operator is applied again to the parents
+        to which it was applied in vain in the generation before.
     """
     rng = random.Random(f"{seed}/{generation}")
     archive = ranked(studies)
-    operators = _operators(archive, stalled_generations(studies) > 0, count)
-    lenses = rng.sample(LENSES, len(LENSES))
-    return tuple(
-        Slot(
-            candidate_id=f"g{generation:02d}-k{number}",
-            operator=operator,
-            parents=_parents(archive, operator, number, rng),
-            lens=lenses[number % len(lenses)] if operator in ("draft", "explore", "rewrite") else "",
-            seed=rng.randrange(2**31),
+    mix = _mix(archive, stalled_generations(studies))
+    lenses = _lenses(studies, seed)
+    spent = _in_vain(studies, generation - 1)
+    slots: list[Slot] = []
+    for number in range(candidates):
+        operator, parents = _chosen(archive, mix, number, spent, rng)
+        slots.append(
+            Slot(
+                candidate_id=f"g{generation:02d}-k{number}",
+                operator=operator,
+                parents=parents,
+                lens=next(lenses) if operator in _LED_BY_A_LENS else "",
+                seed=rng.randrange(2**31),
+            )
         )
-        for number, operator in enumerate(operators)
-    )
+    return tuple(slots)
 
 
-def _operators(archive: Sequence[Study], stalled: bool, count: int) -> list[Operator]:
+def _mix(archive: Sequence[Study], stalled: int) -> tuple[Operator, ...]:
     if not archive:
-        return ["draft"] * count
-    mix = STALLED if stalled else GAINING
-    chosen: list[Operator] = [mix[number % len(mix)] for number in range(count)]
-    return [("edit" if each == "crossover" and len(archive) < 2 else each) for each in chosen]
+        return ("draft",)
+    if not stalled:
+        return GAINING
+    return STALLED if stalled < PLATEAU else RESTARTED
 
 
-def _parents(archive: Sequence[Study], operator: Operator, number: int, rng: random.Random) -> tuple[str, ...]:
-    """The best is the parent of the first two; later ones draw from the whole archive, better ranks more often."""
+def _lenses(studies: Sequence[Study], seed: int) -> Iterator[str]:
+    """The lenses in the run's own order, from the first that no candidate was given yet."""
+    order = random.Random(f"{seed}/lenses").sample(LENSES, len(LENSES))
+    given = sum(study.candidate.operator in _LED_BY_A_LENS for study in studies)
+    return (order[number % len(order)] for number in count(given))
+
+
+def _in_vain(studies: Sequence[Study], generation: int) -> set[Pair]:
+    """What was done to which parents in a generation without making them better."""
+    return {
+        (study.candidate.operator, study.candidate.parents)
+        for study in studies
+        if study.candidate.generation == generation and study.candidate.parents and not _improved(study)
+    }
+
+
+def _improved(study: Study) -> bool:
+    delta = study.analysis.fitness_delta if study.analysis else None
+    return delta is not None and delta > 0
+
+
+def _chosen(
+    archive: Sequence[Study], mix: Sequence[Operator], number: int, spent: set[Pair], rng: random.Random
+) -> Pair:
+    """Operator and parents of a slot: the mix's own operator, or the next one that was not just tried in vain."""
+    for turn in range(len(mix)):
+        operator = mix[(number + turn) % len(mix)]
+        if operator == "crossover" and len(archive) < 2:
+            operator = "edit"
+        for draw in range(_DRAWS):
+            of_the_best = number < _OF_THE_BEST and draw == 0
+            pair = (operator, _parents(archive, operator, of_the_best, rng))
+            if pair not in spent:
+                return pair
+    return "draft", ()
+
+
+def _parents(archive: Sequence[Study], operator: Operator, of_the_best: bool, rng: random.Random) -> tuple[str, ...]:
+    """The best of the archive, or a draw from all of it, better ranks more often; for a crossover another one too."""
     if operator == "draft":
         return ()
     ids = [study.candidate.id for study in archive]
-    first = ids[0] if number < 2 else rng.choices(ids, weights=[0.6**rank for rank in range(len(ids))])[0]
+    first = ids[0] if of_the_best else rng.choices(ids, weights=[0.6**rank for rank in range(len(ids))])[0]
     if operator != "crossover":
         return (first,)
     others = [each for each in ids if each != first]
@@ -126,17 +187,37 @@ def _gains(study: Study, best: Study | None) -> bool:
     return gain > noise(best.result.fitness_spread, study.result.fitness_spread)
 
 
-def failed_ideas(studies: Sequence[Study], limit: int = 6) -> tuple[str, ...]:
-    """What was tried in vain, latest first, one line each."""
-    lines = [_failed_idea(study) for study in reversed(studies)]
+def failed_ideas(studies: Sequence[Study], apart_from: Collection[str] = (), limit: int = 5) -> tuple[str, ...]:
+    """What was tried in vain, latest first, one line each: the idea, what became of it, and the flags it raised.
+
+    Args:
+        studies: All candidates so far.
+        apart_from: Ids that are told of at length elsewhere.
+        limit: Lines at most.
+    """
+    lines = [_failed_idea(study) for study in reversed(studies) if study.candidate.id not in apart_from]
     return tuple(line for line in lines if line)[:limit]
 
 
 def _failed_idea(study: Study) -> str:
-    idea = study.candidate.diagnosis.split("\n")[0][:160] or study.candidate.operator
-    delta = study.analysis.fitness_delta if study.analysis else None
-    if study.outcome:
-        return f"{study.candidate.id} ({study.candidate.operator}): {idea} -> {study.outcome[:160]}"
-    if delta is not None and delta < 0:
-        return f"{study.candidate.id} ({study.candidate.operator}): {idea} -> fitness {delta:+.3g} against its parent"
-    return ""
+    candidate, became = study.candidate, study.outcome[:160] or _measured_loss(study)
+    if not became:
+        return ""
+    idea = " ".join(candidate.diagnosis.split())[:IDEA] or "no idea was told"
+    of = f" of {' and '.join(candidate.parents)}" if candidate.parents else ""
+    raised = sorted({flag.detector for flag in study.analysis.flags} - set(_NO_FAULT)) if study.analysis else []
+    flags = f" ({', '.join(raised)})" if raised else ""
+    return f"{candidate.id} ({candidate.operator}{of}): {idea} -> {' '.join(became.split())}{flags}"
+
+
+def _measured_loss(study: Study) -> str:
+    """Why a trained candidate was in vain: it fell behind its parent, or reached nothing; empty if it was not."""
+    analysis = study.analysis
+    if analysis is None or study.fitness is None:
+        return ""
+    if _improved(study):
+        return ""
+    if analysis.fitness_delta is not None:
+        return f"fitness {study.fitness:.3g}, {analysis.fitness_delta:+.3g} against its parent"
+    reached_nothing = any(flag.detector == "no-better-than-trivial" for flag in analysis.flags)
+    return f"fitness {study.fitness:.3g}" if reached_nothing else ""

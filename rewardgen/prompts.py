@@ -15,11 +15,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
 from rewardgen.errors import UsageError, did_you_mean
 from rewardgen.messages import Message
-from rewardgen.records import Analysis, Brief, Candidate, Finding, Study, TaskCard, VariableCard
+from rewardgen.records import Analysis, Brief, Candidate, Finding, PredictionOutcome, Study, TaskCard, VariableCard
 from rewardgen.resources import shipped
 
 ENDING = ".md.j2"
 
+SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-component", "reward-scale")
+"""Warnings on what recorded transitions show of components; the states that training visits say more."""
+
+_RELATION = re.compile(r" [<>]=? ")
 _VERSION = re.compile(r"\{# version (\d+)\b")
 
 
@@ -124,11 +128,11 @@ def analyzer_messages(analysis: Analysis, study: Study, card: TaskCard) -> tuple
     """What a model is asked for the written diagnosis of a trained candidate.
 
     Args:
-        analysis: Its table and flags.
+        analysis: Its table, its flags and the outcome of its prediction.
         study: The candidate with its result.
         card: The task.
     """
-    request = render("analyzer/diagnosis", card=card, goal="", study=study, table=analysis.table, flags=analysis.flags)
+    request = render("analyzer/diagnosis", card=card, goal="", study=study, analysis=analysis)
     return (Message(role="system", content=render("analyzer/system")), Message(role="user", content=request))
 
 
@@ -217,6 +221,31 @@ def standing(study: Study) -> str:
     return f"fitness {number(result.fitness)}{spread}{rate}{change}"
 
 
+def outcomes(claims: Sequence[PredictionOutcome]) -> str:
+    """What became of the claims of a prediction: `fitness 0.82 (failed), share[speed] 0.4 (held)`."""
+    return ", ".join(map(_outcome, claims))
+
+
+def _outcome(claim: PredictionOutcome) -> str:
+    if claim.measured is None:
+        return f"{claim.claim} ({claim.outcome})"
+    return f"{_RELATION.split(claim.claim)[0]} {number(claim.measured)} ({claim.outcome})"
+
+
+def open_warnings(study: Study) -> tuple[Finding, ...]:
+    """The critic's warnings on a candidate that its training has neither settled nor told of again.
+
+    A component of which a warning says that it hardly counts is settled once training shows no such fault in it; one
+    that training found a fault in has that fault as a flag, with better numbers.
+    """
+    warnings = tuple(finding for finding in study.verdict.findings if finding.severity == "warn")
+    if study.analysis is None or study.fitness is None:
+        return warnings
+    flagged = {flag.component for flag in study.analysis.flags if flag.component}
+    settled = [each for each in warnings if each.detector in SETTLED_BY_TRAINING or each.component in flagged]
+    return tuple(each for each in warnings if each not in settled)
+
+
 def _batched(shape: tuple[int, ...]) -> str:
     return f"(N, {', '.join(map(str, shape))})" if shape else "(N,)"
 
@@ -260,6 +289,8 @@ _FILTERS: dict[str, Any] = {
     "percent": percent,
     "shares": shares,
     "standing": standing,
+    "outcomes": outcomes,
+    "open_warnings": open_warnings,
     "batched": _batched,
     "ranges": _ranges,
     "action_ranges": _action_ranges,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from rewardgen.files import write_atomic
 from rewardgen.finals import BASELINES
 from rewardgen.history import FinalRow, History
-from rewardgen.prompts import number, percent
+from rewardgen.prompts import number, outcomes, percent
 from rewardgen.records import Study, TaskCard
 from rewardgen.rundir import RunFolder
 
@@ -46,6 +46,9 @@ def _analysis_text(study: Study) -> str:
     assert analysis is not None
     parts = [f"# {study.candidate.id}", "```text", analysis.table, "```"]
     parts += [f"- `{flag.detector}`: {flag.message}" for flag in analysis.flags]
+    if analysis.predictions:
+        parts += ["", f"Predicted: {' '.join(study.candidate.prediction.split())}"]
+        parts += [f"Measured: {outcomes(analysis.predictions)}"]
     parts += ["", analysis.diagnosis] if analysis.diagnosis else []
     return "\n".join(parts) + "\n"
 

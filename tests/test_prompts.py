@@ -7,7 +7,17 @@ import pytest
 from rewardgen import prompts
 from rewardgen.errors import UsageError
 from rewardgen.prompts import analyzer_messages, designer_messages, number, percent, render, repair_messages
-from rewardgen.records import Analysis, Brief, Finding, Operator, PolicyProbe, TaskCard, Verdict
+from rewardgen.records import (
+    Analysis,
+    Brief,
+    Finding,
+    Flag,
+    Operator,
+    PolicyProbe,
+    PredictionOutcome,
+    TaskCard,
+    Verdict,
+)
 from rewardgen.resources import shipped
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
@@ -15,9 +25,6 @@ from rewardgen.reward.vocabulary import TOLERANCE_PARAMETERS
 from tests.builders import card, study
 
 MUTATIONS = [each for each in get_args(Operator) if each not in ("draft", "baseline")]
-
-CHARACTERS_PER_TOKEN = 3.8
-"""Measured on these prompts with GPT-4o's tokenizer."""
 
 
 def hopper() -> TaskCard:
@@ -29,7 +36,7 @@ def parent(id="g00-k1", **changes):
     analysis = Analysis(
         candidate_id=id,
         table="fitness 0.4\n\nspeed  0.1  0.2\n\nbest episode: fitness 0.6\n  time [s]  0  1\n",
-        flags=("`bonus` never fired.",),
+        flags=(Flag(detector="bonus-never-fired", component="bonus", message="`bonus` never fired."),),
         diagnosis="CAUSE: the bonus is out of reach.",
     )
     warning = Finding(gate="probe", detector="cliff", severity="warn", message="`speed` jumps")
@@ -164,12 +171,12 @@ def test_stable_part_comes_first_and_is_the_same_for_every_call():
 
 
 def test_card_shows_each_variable_with_its_unit_shape_and_range():
-    rows = {line.split("|")[1].strip(): line for line in asked(card=hopper()).splitlines() if line.startswith("| `")}
-    assert rows.keys() == {f"`{name}`" for name in hopper().input_names() if not name.startswith("prev_")}
-    assert "(N, 3) | rad |" in rows["`joint_position`"]
-    assert "thigh -0.444 / -0.0123 / 0.0137" in rows["`joint_position`"]
-    assert "(N,) | m/s | forward velocity" in rows["`x_velocity`"]
-    assert "(N, 3)" in rows["`action`"] and "each -1 to 1" in rows["`action`"]
+    rows = {line.split("`")[1]: line for line in asked(card=hopper()).splitlines() if line.startswith("| `")}
+    assert rows.keys() == {name for name in hopper().input_names() if not name.startswith("prev_")}
+    assert "`joint_position` (N, 3) | rad |" in rows["joint_position"]
+    assert "thigh -0.444 / -0.0123 / 0.0137" in rows["joint_position"]
+    assert "`x_velocity` | m/s | forward velocity" in rows["x_velocity"]
+    assert "(N, 3)" in rows["action"] and "each -1 to 1" in rows["action"]
 
 
 def test_card_says_what_other_systems_leave_out():
@@ -181,7 +188,7 @@ def test_card_says_what_other_systems_leave_out():
         "Success ends the episode",
         "Stays within 1 cm of the origin over the last second.",
         "PPO, discount 0.99, so it looks about 100 steps = 5 s ahead",
-        "Zero policy reaches:** fitness 0.25, success 10 %, 40 steps per episode; ends by left 90 %",
+        "Zero policy:** fitness 0.25, success 10 %, 40 steps; ends by left 90 %",
         "without jerking",
         "Share of the time spent near the origin.",
     ):
@@ -235,19 +242,44 @@ def test_operator_without_a_parent_is_a_draft():
     assert "from scratch" in asked("edit", parents=())
 
 
-def test_prompts_are_short():
-    real = parent().model_copy(
-        update={"analysis": Analysis(candidate_id="g00-k1", table="x" * 3600, diagnosis="x" * 700)}
+# What is told of a parent.
+
+
+def with_evidence(verdict=(), **analysis):
+    """A parent with these warnings of the critic and this analysis."""
+    one = parent()
+    assert one.analysis
+    told = one.analysis.model_copy(update=analysis)
+    return one.model_copy(update={"analysis": told, "verdict": Verdict(candidate_id="g00-k1", findings=verdict)})
+
+
+def warning(detector, component=None):
+    return Finding(gate="static", detector=detector, severity="warn", message=f"{detector} seen", component=component)
+
+
+def test_prediction_of_the_parent_comes_with_what_was_measured():
+    scored = (
+        PredictionOutcome(claim="fitness >= 1.5", outcome="failed", measured=0.82),
+        PredictionOutcome(claim="share[jump] >= 0.3", outcome="not checkable"),
     )
-    ideas = tuple("idea " * 40 for _ in range(6))
-    draft = designer_messages(brief("draft", card=hopper(), lens="x" * 100))
-    edit = designer_messages(brief("edit", card=hopper(), parents=(real,), failed_ideas=ideas))
-    assert tokens(draft) < 2500
-    assert tokens(edit) < 4000
+    one = with_evidence(predictions=scored)
+    one = one.model_copy(update={"candidate": one.candidate.model_copy(update={"prediction": "fitness >= 1.5, ..."})})
+    text = asked("edit", parents=(one,))
+    assert "Its designer predicted: fitness >= 1.5, ..." in text
+    assert "Measured: fitness 0.82 (failed), share[jump] >= 0.3 (not checkable)." in text
 
 
-def tokens(messages):
-    return sum(len(message.content) for message in messages) / CHARACTERS_PER_TOKEN
+def test_warnings_that_training_has_settled_are_not_told_again():
+    one = with_evidence((warning("unused-input"), warning("dead-component", "speed"), warning("cliff", "bonus")))
+    text = asked("edit", parents=(one,))
+    assert "unused-input seen" in text
+    assert "dead-component seen" not in text  # it was trained, and no flag says so
+    assert "cliff seen" not in text  # there is a flag of this component, with better numbers
+
+
+def test_all_warnings_are_open_for_a_parent_that_was_not_trained():
+    one = with_evidence((warning("dead-component", "speed"),)).model_copy(update={"result": None})
+    assert "dead-component seen" in asked("edit", parents=(one,))
 
 
 # Repair and diagnosis.

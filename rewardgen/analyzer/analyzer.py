@@ -45,7 +45,7 @@ class Analyzer:
         known = study.fitness is not None and parent is not None and parent.fitness is not None
         return Analysis(
             candidate_id=study.candidate.id,
-            table=table_text(study, parent, course),
+            table=table_text(study, parent, course, card),
             flags=flags_of(Seen(result, course, card)) if result else (),
             predictions=scored(study.candidate.prediction, result, course, card) if result else (),
             fitness_delta=(study.fitness or 0.0) - (parent.fitness or 0.0) if known and parent else None,

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rewardgen.analyzer.layout import Number, name_width, scaled, titled
 from rewardgen.prompts import number
 from rewardgen.readings import EpisodeDigest
 from rewardgen.records import CandidateResult
 
-MOMENTS = 3
-"""Times at which each of three episodes is shown: a third of a prompt's numbers are these."""
+MOMENTS = 2
+"""Times at which each of three episodes is shown, about midway and at its end: they all begin alike."""
 MOMENTS_ALONE = 6
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, of episodes that are not worth showing twice."""
 _WIDEST = 19
 """Of a row's name with its unit; of a longer name the end is cut."""
-_SMALL = Number(digits=2, width=6)
+_SMALL = Number(digits=2, width=7, least=0.1)
 
 Rows = dict[str, list[float]]
 
 
-def episode_lines(result: CandidateResult) -> list[str]:
-    """The best, a median and the worst over all seeds; a single one if they are alike."""
-    found = [digest for each in result.slices for digest in each.episodes]
+def episode_lines(result: CandidateResult, left_out: Collection[str]) -> list[str]:
+    """The best, a median and the worst over all seeds; a single one if they are alike.
+
+    Args:
+        result: The candidate's slices.
+        left_out: Names of variables and components that are not worth their rows.
+    """
+    found = [_without(digest, left_out) for each in result.slices for digest in each.episodes]
     if not found:
         return []
     ranked = sorted(found, key=lambda each: each.fitness, reverse=True)
@@ -31,6 +36,14 @@ def episode_lines(result: CandidateResult) -> list[str]:
     if _alike(best, worst):
         return _side_by_side({"a typical episode (best and worst are alike)": best}, MOMENTS_ALONE)
     return _side_by_side({"best episode": best, "median episode": median, "worst episode": worst}, MOMENTS)
+
+
+def _without(digest: EpisodeDigest, left_out: Collection[str]) -> EpisodeDigest:
+    kept = {
+        kind: {name: values for name, values in readings.items() if name not in left_out}
+        for kind, readings in (("variables", digest.variables), ("components", digest.components))
+    }
+    return digest.model_copy(update=kept)
 
 
 def _alike(best: EpisodeDigest, worst: EpisodeDigest) -> bool:
@@ -47,7 +60,7 @@ def _side_by_side(episodes: dict[str, EpisodeDigest], moments: int) -> list[str]
     return [
         *(_headline(title, digest) for title, digest in episodes.items()),
         *(_line(titles[name], width, cells, moments) for name, (_, cells) in lines.items()),
-        "(vectors by their norm, [components] per step; rows of zeros left out)",
+        "([components] per step; vectors, small components, rows of zeros left out)",
     ]
 
 
@@ -59,7 +72,9 @@ def _rows(digest: EpisodeDigest, moments: int) -> Rows:
 
 
 def _spread(values: Sequence[float], moments: int) -> list[float]:
-    return [values[round(index * (len(values) - 1) / (moments - 1))] for index in range(moments)]
+    """From the first to the last of them; of two, one from the middle and the last."""
+    first = 0 if moments > MOMENTS else (len(values) - 1) // 2
+    return [values[first + round(index * (len(values) - 1 - first) / (moments - 1))] for index in range(moments)]
 
 
 def _line(title: str, width: int, cells: Sequence[str], moments: int) -> str:

@@ -23,10 +23,12 @@ class Number(NamedTuple):
     Attributes:
         digits: Digits of the row's largest number.
         width: Columns of each, the gap before it included.
+        least: A row whose largest number is below it is told in a smaller unit.
     """
 
     digits: int = 3
     width: int = 7
+    least: float = 0.01
 
 
 def columns_beside(width: int) -> int:
@@ -55,8 +57,7 @@ def scaled(values: Sequence[float], form: Number = Number()) -> tuple[str, list[
     Numbers that would be too small or too wide are told in a unit such as ` [1e-3]`; the unit is empty for the others.
     """
     scale = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    smallest, largest = 10.0 ** (1 - form.digits), 10.0 ** (form.digits + 2)
-    if scale == 0.0 or smallest <= scale < largest:
+    if scale == 0.0 or form.least <= scale < 10.0 ** (form.digits + 2):
         return "", _cells(values, scale, form.digits)
     exponent = 3 * math.floor(math.log10(scale) / 3)
     return f" [1e{exponent}]", _cells([value / 10.0**exponent for value in values], scale / 10.0**exponent, form.digits)

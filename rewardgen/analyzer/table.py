@@ -6,20 +6,27 @@ from collections.abc import Sequence
 
 from rewardgen.analyzer.course import Course, correlation, course_of
 from rewardgen.analyzer.episodes import episode_lines
-from rewardgen.analyzer.layout import columns_beside, name_width, row, scaled, thinned, titled
+from rewardgen.analyzer.layout import Number, columns_beside, name_width, row, scaled, thinned, titled
 from rewardgen.prompts import number, percent, shares
 from rewardgen.readings import ComponentPoint
-from rewardgen.records import CandidateResult, Study
+from rewardgen.records import CandidateResult, Study, TaskCard
 from rewardgen.stats import noise
 
+SMALL = 0.1
+"""Share of the reward below which a component has no row of its spread, and none in the episodes."""
 
-def table_text(study: Study, parent: Study | None, course: Course) -> str:
+_COMPONENT = Number(digits=2, least=1.0)
+"""Whole thousandths are read as well as decimals, and take half the room in a prompt."""
+
+
+def table_text(study: Study, parent: Study | None, course: Course, card: TaskCard) -> str:
     """Fitness against the parent, learning curve, components, endings, and single episodes.
 
     Args:
         study: The candidate with its result.
         parent: The best parent that has a fitness, if any.
         course: The candidate's training.
+        card: The task.
     """
     result = study.result
     if result is None:
@@ -27,7 +34,10 @@ def table_text(study: Study, parent: Study | None, course: Course) -> str:
     parts = [_verdict_lines(study, result, parent)]
     if course.curve:
         of_parent = course_of(parent.result) if parent and parent.result else None
-        parts += [_course_lines(course), _end_lines(course, of_parent), _ending_lines(course), episode_lines(result)]
+        left_out = {each.name for each in card.variables if each.shape} | {"action"}
+        left_out |= {name for name, points in course.components.items() if _is_small(points)}
+        parts += [_course_lines(course), _end_lines(course, of_parent), _ending_lines(course)]
+        parts += [episode_lines(result, left_out)]
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
 
@@ -61,10 +71,11 @@ def _course_lines(course: Course) -> list[str]:
     columns = columns_beside(width)
     points = thinned(course.curve, columns)
     seeds = len(course.curves)
+    succeeded = [f"{100 * point.success_rate:.0f}" for point in points]
     lines = [
         row(f"steps, {seeds} seeds" if seeds > 1 else "steps", width, [_thousands(p.env_steps) for p in points]),
         _numbers("fitness", width, [point.fitness for point in points]),
-        row("success rate", width, [percent(point.success_rate) for point in points]),
+        *([row("success rate %", width, succeeded)] if any(point.success_rate for point in points) else []),
         _numbers("steps per episode", width, [point.episode_steps for point in points]),
         _numbers("reward per episode", width, [point.episode_return for point in points]),
     ]
@@ -74,13 +85,22 @@ def _course_lines(course: Course) -> list[str]:
 
 
 def _unit(points: Sequence[ComponentPoint]) -> str:
-    return scaled([value for point in points for value in (point.mean, point.std)])[0]
+    return scaled(_readings(points), _COMPONENT)[0]
+
+
+def _readings(points: Sequence[ComponentPoint]) -> list[float]:
+    return [value for point in points for value in (point.mean, point.std)]
+
+
+def _is_small(points: Sequence[ComponentPoint]) -> bool:
+    return max(points[0].share, points[-1].share) < SMALL
 
 
 def _component_rows(name: str, width: int, points: Sequence[ComponentPoint]) -> list[str]:
     """Mean per step and standard deviation over the steps, in the same unit."""
-    unit, cells = scaled([value for point in points for value in (point.mean, point.std)])
-    return [row(titled(name, unit), width, cells[::2]), row("  ± over steps", width, cells[1::2])]
+    unit, cells = scaled(_readings(points), _COMPONENT)
+    mean, spread = row(titled(name, unit), width, cells[::2]), row("  ± over steps", width, cells[1::2])
+    return [mean] if _is_small(points) else [mean, spread]
 
 
 def _numbers(title: str, width: int, values: Sequence[float]) -> str:
@@ -93,12 +113,9 @@ def _end_lines(course: Course, of_parent: Course | None) -> list[str]:
     if not course.components:
         return []
     width = name_width([titled(name) for name in course.components])
-    heads = ["share %", "active", "at best", "r", *(["change"] if of_parent else [])]
-    legend = ["(share: of the summed sizes, first to last; active: steps where it is not ~0;"]
-    legend += [" at best: steps where it is near its largest; r: with the fitness)"]
-    if of_parent:
-        legend[-1] = legend[-1].replace(")", ";")
-        legend += [" change: of its mean per step, against the parent)"]
+    heads = ["share %", "active %", "at best %", "r", *(["change"] if of_parent else [])]
+    legend = ["(share: first to last; active: steps where not ~0; at best: near the largest;"]
+    legend += [f" r: with fitness{'; change: of the mean, against the parent' if of_parent else ''})"]
     rows = [_end_row(name, width, points, of_parent) for name, points in course.components.items()]
     return [row("at the end", width, heads, 10), *rows, *legend]
 
@@ -108,8 +125,8 @@ def _end_row(name: str, width: int, points: Sequence[ComponentPoint], of_parent:
     r = correlation([point.fitness_correlation for point in points])
     cells = [
         f"{100 * first.share:.0f} to {100 * last.share:.0f}",
-        percent(last.activation),
-        percent(last.saturation),
+        f"{100 * last.activation:.0f}",
+        f"{100 * last.saturation:.0f}",
         "-" if r is None else f"{r:+.2f}",
     ]
     if of_parent:
@@ -119,7 +136,7 @@ def _end_row(name: str, width: int, points: Sequence[ComponentPoint], of_parent:
 
 
 def _signed(value: float) -> str:
-    return f"{'+' if value >= 0 else ''}{number(value)}"
+    return "~0" if abs(value) < 1e-3 else f"{'+' if value >= 0 else ''}{number(value)}"
 
 
 def _ending_lines(course: Course) -> list[str]:

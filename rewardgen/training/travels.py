@@ -35,7 +35,8 @@ def travels(variables: Mapping[str, Tensor], components: Mapping[str, Tensor], l
     changes = torch.stack([value.diff(dim=0)[:steps] for value in scalars.values()])
     earned = torch.stack([value.double()[1 : steps + 1] for value in components.values()])
     follows = torch.maximum(
-        _correlations(earned[:, inside], changes[:, inside]), _correlations(earned[:, inside], changes.abs()[:, inside])
+        _correlations(earned[:, inside], changes[:, inside]).abs(),
+        _correlations(earned[:, inside], changes.abs()[:, inside]),  # what pays for standing still follows no change
     )
     found = []
     for number, name in enumerate(components):
@@ -56,8 +57,8 @@ def travels(variables: Mapping[str, Tensor], components: Mapping[str, Tensor], l
 
 
 def _correlations(rows: Tensor, columns: Tensor) -> Tensor:
-    """Sizes of the Pearson correlations of (R, M) with (C, M), as (R, C); 0 where one is constant up to rounding."""
-    return (_standardised(rows) @ _standardised(columns).T).abs()
+    """Pearson correlations of (R, M) with (C, M), as (R, C); 0 where one is constant up to rounding."""
+    return _standardised(rows) @ _standardised(columns).T
 
 
 def _standardised(values: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ import pytest
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.errors import CredentialsError
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.records import Candidate, CandidateResult, Finding, Study, Verdict
+from rewardgen.records import Candidate, CandidateResult, Finding, Study, VariableCard, Verdict
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.analyzer.trained import SOUND, curve, digest, trained
 from tests.builders import card, failed_slice, study
@@ -71,13 +71,26 @@ def test_component_has_its_mean_and_its_spread_at_every_evaluation():
     components = {"progress": {"mean": (0.1, 0.2, 0.4, 0.5, 0.5, 0.6), "std": (0.3, 0.3, 0.2, 0.2, 0.1, 0.1)}}
     lines = table(components=components).splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("progress"))
-    assert [float(value) for value in lines[at].split()[1:]] == [0.1, 0.2, 0.4, 0.5, 0.5, 0.6]
-    assert [float(value) for value in lines[at + 1].split()[3:]] == [0.3, 0.3, 0.2, 0.2, 0.1, 0.1]
+    assert lines[at].split() == ["progress", "[1e-3]", "100", "200", "400", "500", "500", "600"]
+    assert lines[at + 1].split()[3:] == ["300", "300", "200", "200", "100", "100"]
+
+
+def test_small_component_has_no_row_of_its_spread_and_none_in_the_episodes():
+    shown = (digest(), digest("worst", 0.2, components={"effort": (1.0,) * 6, "progress": (1.0,) * 6}))
+    text = table(components=SOUND | {"effort": {"mean": (-0.05,) * 6, "share": 0.02}}, episodes=shown)
+    assert text.count("± over steps") == 1
+    assert "[progress]" in text and "[effort]" not in text
+
+
+def test_vectors_have_no_row_in_the_episodes():
+    joints = VariableCard(name="position", unit="rad", meaning="joint angles", shape=(3,))
+    text = Analyzer(None).study(trained(), [], card(variables=(joints,))).table
+    assert "[progress]" in text and "position" not in text
 
 
 def test_small_numbers_are_told_in_a_unit_of_their_row():
     text = table(components={"effort": {"mean": (-0.00123,) * 6, "std": 0.0004}})
-    assert row(text, "effort [1e-3]")[2:] == ["-1.23"] * 6
+    assert row(text, "effort [1e-3]")[2:] == ["-1.2"] * 6
 
 
 def end_row(text, name):
@@ -97,7 +110,7 @@ def test_component_has_its_share_activation_and_correlation():
     shares = (0.9, 0.7, 0.6, 0.4, 0.3, 0.2)
     upright = {"share": shares, "activation": 0.4, "r": (None, None, None, 0.2, 0.4, 0.6), "saturation": 0.25}
     found = end_row(table(components=SOUND | {"upright": upright}), "upright")
-    assert " ".join(found[1:]) == "90 to 20 40 % 25 % +0.40"
+    assert " ".join(found[1:]) == "90 to 20 40 25 +0.40"
 
 
 def test_correlation_known_at_one_evaluation_only_is_left_open():
@@ -115,8 +128,8 @@ def test_best_median_and_worst_episode_are_shown_side_by_side_over_time():
     assert "best episode: fitness 1, success, 100 steps, ended by time limit" in text
     assert "worst episode: fitness 0.2, no success, 100 steps, ended by left the track" in text
     assert text.count("median episode:") == 1
-    assert row(text, "position")[1:] == ["1.0", "0.2", "0", "|", "1.0", "0.2", "0", "|", "1.0", "0.2", "0"]
-    assert row(text, "time")[2:5] == ["0.1", "2.0", "5.0"]
+    assert row(text, "position")[1:] == ["0.20", "0", "|", "0.20", "0", "|", "0.20", "0"]
+    assert row(text, "time")[2:4] == ["2.0", "5.0"]
     assert "[progress]" in text
 
 

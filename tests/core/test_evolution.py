@@ -1,5 +1,9 @@
+import pytest
+
+from rewardgen import evolution
+from rewardgen.config import RunConfig
 from rewardgen.evolution import failed_ideas, plan, ranked, stalled_generations
-from rewardgen.records import Analysis, CandidateResult, Finding, Study, Verdict
+from rewardgen.records import Analysis, CandidateResult, Finding, Flag, Study, Verdict
 from tests.builders import failed_slice, slice_result, study
 
 
@@ -97,3 +101,92 @@ def test_failed_ideas_tell_what_was_tried_and_why_it_failed():
     assert len(lines) == 2
     assert "idea of g01-k0" in lines[0] and "-2" in lines[0]
     assert "`bonus` is always 0" in lines[1]
+
+
+# The plateau.
+
+
+def generation(index, *fitness, operators=("draft",), **changes):
+    """Studies of one generation, one seed pair for each fitness."""
+    return [
+        study(f"g{index:02d}-k{k}", value, value, operator=operators[k % len(operators)], **changes)
+        for k, value in enumerate(fitness)
+    ]
+
+
+def behind(one, parent, delta=-1.0):
+    """A candidate that was designed from a parent and did not pass it."""
+    candidate = one.candidate.model_copy(update={"parents": (parent,)})
+    analysis = Analysis(candidate_id=candidate.id, table="", fitness_delta=delta)
+    return one.model_copy(update={"candidate": candidate, "analysis": analysis})
+
+
+PLATEAU = [*generation(0, 5.0, 4.0), *generation(1, 1.0, 1.0), *generation(2, 1.0, 1.0)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_plateau_of_two_generations_brings_a_fresh_draft_with_a_lens_of_its_own(seed):
+    assert "draft" not in {slot.operator for slot in plan(PLATEAU[:4], 2, 6, seed)}
+    drafts = [slot for slot in plan(PLATEAU, 3, 3, seed) if slot.operator == "draft"]
+    assert drafts and all(slot.lens and not slot.parents for slot in drafts)
+
+
+def test_lenses_are_not_given_twice_before_all_were_given():
+    first = plan([], 0, 6, seed=3)
+    drafted = generation(0, *range(6))
+    later = [slot.lens for slot in plan(drafted, 1, 6, seed=3) if slot.lens]
+    assert later and not {slot.lens for slot in first}.intersection(later)
+
+
+def test_patience_of_a_run_outlasts_the_plateau():
+    assert RunConfig(task="hopper").patience > evolution.PLATEAU
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_was_done_in_vain_is_not_done_to_the_same_parent_again(seed):
+    best = study("g00-k0", 5.0, 5.0)
+    tried = [
+        behind(study(f"g01-k{k}", 1.0, 1.0, operator=each), "g00-k0") for k, each in enumerate(("explore", "rewrite"))
+    ]
+    slots = plan([best, *tried], 2, 6, seed)
+    pairs = {(slot.operator, slot.parents) for slot in slots}
+    assert not pairs & {("explore", ("g00-k0",)), ("rewrite", ("g00-k0",))}
+    assert len(slots) == 6
+
+
+def test_when_everything_was_tried_in_vain_the_next_is_a_draft():
+    only = study("g00-k0", 5.0, 5.0)
+    everything = ("tune", "edit", "add", "explore", "rewrite", "remove")
+    tried = [behind(study(f"g01-k{k}", operator=each), "g00-k0") for k, each in enumerate(everything)]
+    assert {slot.operator for slot in plan([only, *tried], 2, 4, seed=0)} == {"draft"}
+
+
+def test_what_helped_may_be_done_again():
+    parent, child = study("g00-k0", 5.0, 5.0), behind(study("g01-k0", 6.0, 6.0, operator="tune"), "g00-k0", delta=1.0)
+    assert evolution._in_vain([parent, child], 1) == set()
+
+
+# What is told of failed ideas.
+
+
+def test_failed_idea_names_its_parents_what_was_measured_and_the_flags():
+    flagged = behind(study("g01-k0", 2.0, 2.0, operator="edit", diagnosis="Wider gate.\nIt hops."), "g00-k0")
+    flags = (Flag(detector="reach-and-hover", message="x."), Flag(detector="still-rising", message="y."))
+    flagged = flagged.model_copy(update={"analysis": flagged.analysis.model_copy(update={"flags": flags})})
+    assert failed_ideas([flagged]) == (
+        "g01-k0 (edit of g00-k0): Wider gate. It hops. -> fitness 2, -1 against its parent (reach-and-hover)",
+    )
+
+
+def test_draft_that_reached_nothing_is_a_failed_idea_and_one_that_reached_something_is_not():
+    nothing = Flag(detector="no-better-than-trivial", message="x.")
+    poor = study("g00-k0", 0.1).model_copy(
+        update={"analysis": Analysis(candidate_id="g00-k0", table="", flags=(nothing,))}
+    )
+    fair = study("g00-k1", 0.5).model_copy(update={"analysis": Analysis(candidate_id="g00-k1", table="")})
+    assert [line.split()[0] for line in failed_ideas([poor, fair])] == ["g00-k0"]
+
+
+def test_what_is_told_at_length_elsewhere_is_not_told_again():
+    flagged = behind(study("g01-k0", 2.0), "g00-k0")
+    assert failed_ideas([flagged], apart_from=("g01-k0",)) == ()

@@ -51,6 +51,7 @@ def test_only_the_steps_of_the_episode_count():
 
 def test_component_that_follows_no_change_has_no_travel():
     assert of(BACK_AND_FORTH, torch.ones(STEPS, 1)) is None
+    assert of(BACK_AND_FORTH, 1.0 - change(BACK_AND_FORTH).abs()) is None  # it pays for rest
     assert of(BACK_AND_FORTH, torch.randn(STEPS, 1, generator=torch.Generator().manual_seed(0))) is None
 
 

@@ -24,6 +24,8 @@ FARMED = 0.7
 """Part of what a component hands out that stays in the sum, although the variable that it follows comes back."""
 CAME_BACK = 0.35
 """Net change of that variable, relative to its way."""
+MOVES = 0.3
+"""Standard deviation of a component, relative to its mean, below which it is not paid for movement."""
 UNSUCCESSFUL = 0.5
 """Success rate below which a way back and forth is not just how the task is done."""
 
@@ -92,7 +94,7 @@ def doing_nothing_pays(seen: Seen) -> Iterator[Flag]:
         return
     message = (
         f"Doing nothing collects a reward of {number(idle.episode_return)} per episode, what was learned "
-        f"{number(learned)}: standing still is paid as well."
+        f"{number(learned)}: standing still pays as well or better."
     )
     yield flag("alive-attractor", message, idle_return=idle.episode_return, episode_return=learned)
 
@@ -104,6 +106,9 @@ def oscillation(seen: Seen) -> Iterator[Flag]:
     for name in seen.course.components:
         travels = [travel for each in seen.result.slices for travel in each.travels if travel.component == name]
         if len(travels) < len(seen.result.slices) or not _counts(seen, name) or not all(map(_farmed, travels)):
+            continue
+        last = seen.course.components[name][-1]
+        if last.std < MOVES * last.mean:
             continue
         one = travels[0]
         message = (

@@ -56,8 +56,9 @@ def _dead(name: str, points: Points, _: Seen) -> Flag | None:
 
 
 def _negligible(name: str, points: Points, _: Seen) -> Flag | None:
+    """A cost may be as small as that; what is meant to be sought may not."""
     share = points[-1].share
-    if len(points) < 2 or share >= NEGLIGIBLE_SHARE:
+    if len(points) < 2 or share >= NEGLIGIBLE_SHARE or points[-1].mean < 0:
         return None
     return flag(
         "negligible-component", f"`{name}` is negligible: {100 * share:.2f} % of the reward.", name, share=share
@@ -71,10 +72,7 @@ def _saturated(name: str, points: Points, seen: Seen) -> Flag | None:
     at_best = last.mean > 0 and last.saturation >= SATURATED > first.saturation
     if not (still or at_best) or seen.learned:
         return None
-    message = (
-        f"`{name}` is saturated around {number(last.mean)}: it hardly varies over the states that the policy visits "
-        "now, so it guides no further."
-    )
+    message = f"`{name}` is saturated around {number(last.mean)}: it hardly varies any more, so it guides no further."
     return flag("saturated-component", message, name, mean=last.mean, std=last.std, saturation=last.saturation)
 
 

@@ -13,6 +13,7 @@ from rewardgen.designer.builtin.operators import Operators
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.rendering import render
 from rewardgen.designer.builtin.tuning import tune
+from rewardgen.evolution import IDEA
 from rewardgen.records import Brief, Candidate, Finding
 
 _ATTEMPTS = 6
@@ -40,7 +41,7 @@ class BuiltinDesigner:
             parents=tuple(study.candidate.id for study in brief.parents),
             source=render(change.genome, brief.card),
             diagnosis=change.diagnosis,
-            prediction=change.prediction,
+            prediction=f"{_claim(brief)}. {change.prediction}",
         )
 
     async def repair(self, brief: Brief, candidate: Candidate, findings: Sequence[Finding]) -> Candidate | None:
@@ -62,12 +63,19 @@ class BuiltinDesigner:
         return candidate.model_copy(update={"source": render(kept, brief.card), "repairs": candidate.repairs + 1})
 
 
+def _claim(brief: Brief) -> str:
+    """That the candidate does better than its best parent, or a draft than the trivial policies, by the numbers."""
+    known = [study.fitness for study in brief.parents if study.fitness is not None]
+    known = known or [probe.fitness for probe in brief.card.probes]
+    return f"fitness > {max(known, default=0.0):.4g}"
+
+
 def _fresh_change(brief: Brief) -> Change:
     """A change whose idea is not among those that failed, if a few draws find one."""
     change = None
     for attempt in range(_ATTEMPTS):
         change = _change(brief, random.Random(f"{brief.seed}/{brief.candidate_id}/{attempt}"))
-        if not any(change.diagnosis[:160] in idea for idea in brief.failed_ideas):
+        if not any(change.diagnosis[:IDEA] in idea for idea in brief.failed_ideas):
             break
     assert change is not None
     return change
