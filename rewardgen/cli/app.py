@@ -32,6 +32,12 @@ COMMANDS = (
     Command("resume", "run:resume", "Go on with a run that was interrupted.", "resume latest"),
     Command("runs list", "runs:list_all", "List all runs.", "runs list"),
     Command("runs show", "runs:show", "Show a run, or one of its candidates.", "runs show latest g01-k2"),
+    Command(
+        "runs compare",
+        "compare:compare",
+        "Set two runs, or two candidates, side by side.",
+        "runs compare latest:g01-k2 latest:g00-k0 --rewards",
+    ),
     Command("runs path", "runs:path", "Print where a run's files are.", "runs path latest"),
     Command("tasks list", "tasks:list_all", "List the shipped tasks.", "tasks list"),
     Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),
@@ -45,7 +51,7 @@ COMMANDS = (
 )
 _NOUNS = {
     "bench": "Measure how fast this machine trains.",
-    "runs": "List and read runs.",
+    "runs": "List, read and compare runs.",
     "tasks": "List, read and check tasks.",
 }
 

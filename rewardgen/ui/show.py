@@ -31,13 +31,13 @@ def run_page(history: History, status: str) -> RenderableType:
     parts: list[RenderableType] = [_head(history, status), Text()]
     parts += [rows_text(search_rows(history, history.ids(), {}))]
     if history.summary:
-        parts += _section("Finals", closing_table(history.summary))
+        parts += section("Finals", closing_table(history.summary))
         if history.summary.chosen:
-            parts += _section(f"How {history.summary.chosen} came about", lineage_text(history, history.summary.chosen))
+            parts += section(f"How {history.summary.chosen} came about", lineage_text(history, history.summary.chosen))
     elif history.finalists:
-        parts += _section("Finals", rows_text(final_rows(history, {})))
+        parts += section("Finals", rows_text(final_rows(history, {})))
     if history.error:
-        parts += _section("It failed", Text(f"{history.error}\nhint: {history.hint}"))
+        parts += section("It failed", Text(f"{history.error}\nhint: {history.hint}"))
     return Group(*parts)
 
 
@@ -70,25 +70,25 @@ def candidate_page(history: History, study: Study) -> RenderableType:
     row = search_rows(history, [candidate.id], {})[0]
     parts: list[RenderableType] = [row_line(row._replace(reason=""))]
     if row.has_ended_badly and study.verdict.accepted:
-        parts += _section(f"Why it {'failed' if row.status == 'failed' else 'was rejected'}", Text(row.reason))
+        parts += section(f"Why it {'failed' if row.status == 'failed' else 'was rejected'}", Text(row.reason))
     for name, text in (("Idea", candidate.diagnosis), ("Prediction", candidate.prediction)):
-        parts += _section(name, Text(text.strip())) if text else []
-    parts += _section("Lineage", lineage_text(history, candidate.id)) if candidate.parents else []
+        parts += section(name, Text(text.strip())) if text else []
+    parts += section("Lineage", lineage_text(history, candidate.id)) if candidate.parents else []
     parts += _review(history, study)
     for phase, name in (("search", "Training"), ("final", "Training on the fresh seeds")):
         slices = [each for (of, id, _), each in history.trained.items() if of == phase and id == candidate.id]
         if slices:
-            parts += _section(name, _slices(CandidateResult(candidate_id=candidate.id, slices=tuple(slices))))
+            parts += section(name, _slices(CandidateResult(candidate_id=candidate.id, slices=tuple(slices))))
     parts += _analysis(study)
-    parts += _section("Reward", reward_code(candidate.source)) if candidate.source else []
+    parts += section("Reward", reward_code(candidate.source)) if candidate.source else []
     diff = parent_diff(history, study)
-    return Group(*parts, *(_section(f"Change from {candidate.parents[0]}", _diff(diff)) if diff else []))
+    return Group(*parts, *(section(f"Change from {candidate.parents[0]}", diff_code(diff)) if diff else []))
 
 
 def baseline_page(history: History, name: str) -> RenderableType:
     """One of the task's own rewards: its code and its result on the fresh seeds."""
     rows = [row for row in final_rows(history, {}) if row.id == name]
-    return Group(*map(row_line, rows), *_section("Reward", reward_code(history.baselines[name])))
+    return Group(*map(row_line, rows), *section("Reward", reward_code(history.baselines[name])))
 
 
 def reward_code(source: str) -> Syntax:
@@ -116,12 +116,12 @@ def _review(history: History, study: Study) -> list[RenderableType]:
     id, parts = study.candidate.id, []
     if study.candidate.repairs:
         first, verdict = history.designed[id, 0], history.reviewed.get((id, 0))
-        parts += _section("First version, rejected", findings_text(verdict.findings if verdict else ()))
+        parts += section("First version, rejected", findings_text(verdict.findings if verdict else ()))
         mended = unified_diff(first.source, study.candidate.source, "first version", "repaired")
-        parts += _section("Repair", _diff(mended))
+        parts += section("Repair", diff_code(mended))
     findings = study.verdict.findings
     title = "Findings" if study.verdict.accepted else "Why it was rejected"
-    return parts + (_section(title, findings_text(findings)) if findings else [])
+    return parts + (section(title, findings_text(findings)) if findings else [])
 
 
 def _slices(result: CandidateResult) -> RenderableType:
@@ -143,12 +143,29 @@ def _analysis(study: Study) -> list[RenderableType]:
     text = Text(analysis.table.rstrip())
     flags = [Text(f"- {flag.message} [{flag.detector}]") for flag in analysis.flags]
     diagnosis = [Text(), Text(analysis.diagnosis.strip())] if analysis.diagnosis else []
-    return _section("Analysis", Group(text, *flags, *diagnosis))
+    return _prediction(study) + section("Analysis", Group(text, *flags, *diagnosis))
 
 
-def _diff(text: str) -> Syntax:
+def _prediction(study: Study) -> list[RenderableType]:
+    """The claims of the prediction with what was measured; its words stand above."""
+    claims = study.analysis.predictions if study.analysis else ()
+    styles = {"held": "green", "failed": "red", "not checkable": "dim"}
+    lines = [
+        Text.assemble(f"{each.claim}: ", (each.outcome, styles[each.outcome]), _measured(each.measured))
+        for each in claims
+    ]
+    return section("What became of the prediction", Group(*lines)) if lines else []
+
+
+def _measured(value: float | None) -> str:
+    return "" if value is None else f", measured {number(value)}"
+
+
+def diff_code(text: str) -> Syntax:
+    """A unified diff with highlighting."""
     return Syntax(text, "diff", theme=CODE_THEME, word_wrap=True, background_color="default")
 
 
-def _section(title: str, body: RenderableType) -> list[RenderableType]:
+def section(title: str, body: RenderableType) -> list[RenderableType]:
+    """A heading and what stands under it."""
     return [Text(f"\n{title}", "bold underline"), Padding(body, (0, 0, 0, 2), expand=False)]

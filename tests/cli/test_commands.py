@@ -11,6 +11,7 @@ COMMANDS = (
     "resume",
     "runs list",
     "runs show",
+    "runs compare",
     "runs path",
     "tasks list",
     "tasks show",

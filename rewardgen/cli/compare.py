@@ -1,0 +1,155 @@
+"""`rewardgen runs compare`: two runs, or two candidates, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from cyclopts import Parameter
+
+from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.cli.runs import status_of
+from rewardgen.errors import UsageError, did_you_mean
+from rewardgen.history import History
+from rewardgen.records import RewardSpec
+from rewardgen.rundir import DEFAULT_RUNS_DIR, EVENTS, RunFolder, find_run
+from rewardgen.sandbox.ruler import Comparison
+from rewardgen.session import compare_rewards
+from rewardgen.ui.compare import (
+    CandidateFacts,
+    RunFacts,
+    candidate_facts,
+    candidates_page,
+    notes,
+    rewards_page,
+    run_facts,
+    runs_page,
+)
+from rewardgen.ui.console import results
+
+Side = Annotated[
+    str, Parameter(help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate.")
+]
+Rewards = Annotated[
+    bool, Parameter(negative="", help="Measure how far the two rewards are from each other.", show_default=False)
+]
+
+
+class _Compared(NamedTuple):
+    """One of the two that are compared."""
+
+    folder: RunFolder
+    history: History
+    named: str | None
+    """The candidate that was named."""
+
+    @property
+    def has_reward(self) -> bool:
+        """Whether there is a candidate to speak of."""
+        return bool(self.named or (self.history.summary and self.history.summary.chosen))
+
+    @property
+    def candidate(self) -> str:
+        """The candidate that was named, or the run's chosen one.
+
+        Raises:
+            UsageError: The run has chosen none.
+        """
+        if found := self.named or (self.history.summary and self.history.summary.chosen):
+            return found
+        best = self.history.best()
+        hint = f"name a candidate, such as `{self.folder.id}:{best.candidate.id}`" if best else "take another run"
+        raise UsageError(f"run {self.folder.id} has no chosen reward", hint)
+
+    @property
+    def reward(self) -> RewardSpec:
+        """The reward of that candidate.
+
+        Raises:
+            UsageError: It has no code.
+        """
+        id = self.candidate
+        study = self.history.study(id)
+        source = study.candidate.source if study else self.history.baselines[id]
+        if not source:
+            raise UsageError(f"{self.folder.id}:{id} has no code: {study.outcome if study else ''}", "take another one")
+        return RewardSpec(candidate_id=f"{self.folder.id}:{id}", source=source)
+
+
+def compare(
+    one: Side, other: Side, /, *, rewards: Rewards = False, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False
+) -> int:
+    """Set two runs, or two candidates, side by side."""
+    sides = _found(one, runs_dir), _found(other, runs_dir)
+    told = notes(sides[0].history, sides[1].history)
+    measured = _measured(*sides) if rewards else None
+    if json:
+        print_json(_data(*sides, told, measured))
+        return 0
+    console = results()
+    if sides[0].named or sides[1].named:
+        first, second = map(_candidate_facts, sides)
+        console.print(candidates_page(first, second, (sides[0].reward.source, sides[1].reward.source), told))
+    else:
+        first, second = map(_run_facts, sides)
+        console.print(runs_page(first, second, told))
+    if measured:
+        console.print(rewards_page(measured.gap.recorded, measured.shares, measured.same_name))
+    _suggest(*sides, measured is None, runs_dir)
+    return 0
+
+
+def _found(reference: str, runs_dir: Path) -> _Compared:
+    run, _, candidate = reference.rpartition(":")
+    if not run or (Path(reference) / EVENTS).is_file():
+        run, candidate = reference, ""
+    folder = find_run(run, runs_dir)
+    history = History.load(folder)
+    if candidate and candidate not in history.baselines and history.study(candidate) is None:
+        known = [*history.ids(), *history.baselines]
+        raise UsageError(f"run {folder.id} has no candidate `{candidate}`", did_you_mean(candidate, known))
+    return _Compared(folder, history, candidate or None)
+
+
+def _measured(one: _Compared, other: _Compared) -> Comparison:
+    tasks = [each.history.card.name if each.history.card else "" for each in (one, other)]
+    if tasks[0] != tasks[1]:
+        raise UsageError(
+            f"rewards for different tasks, {tasks[0]} and {tasks[1]}, have no distance",
+            "compare runs of one task, or leave out `--rewards`",
+        )
+    return compare_rewards(one.folder, one.history, one.reward, other.reward)
+
+
+def _run_facts(side: _Compared) -> RunFacts:
+    return run_facts(side.folder.id, side.history, status_of(side.folder, side.history))
+
+
+def _candidate_facts(side: _Compared) -> CandidateFacts:
+    return candidate_facts(side.folder.id, side.history, side.candidate)
+
+
+def _data(one: _Compared, other: _Compared, told: list[str], measured: Comparison | None) -> dict[str, Any]:
+    sides = one, other
+    named = bool(one.named or other.named)
+    data: dict[str, Any] = {"runs": [_run_facts(each)._asdict() for each in sides], "notes": told}
+    data["candidates"] = [_candidate_facts(each)._asdict() for each in sides] if named else None
+    data["rewards"] = None
+    if measured:
+        rewards = [each.reward.candidate_id for each in sides]
+        distances = {"distance": measured.gap.recorded, "components": measured.same_name, "shares": measured.shares}
+        data["rewards"] = {"of": rewards, **distances}
+    return data
+
+
+def _suggest(one: _Compared, other: _Compared, unmeasured: bool, runs_dir: Path) -> None:
+    """The next look at two rewards of one task: their code, or the distance between them."""
+    cards = one.history.card, other.history.card
+    if not (one.has_reward and other.has_reward and cards[0] and cards[1] and cards[0].name == cards[1].name):
+        return
+    command = f"runs compare {one.reward.candidate_id} {other.reward.candidate_id}"
+    runs_dir = home_of(one.folder, runs_dir)
+    if not (one.named or other.named):
+        next_steps((with_runs_dir(command, runs_dir), "the code of the chosen rewards"))
+    elif unmeasured:
+        next_steps((with_runs_dir(f"{command} --rewards", runs_dir), "how far they are from each other"))

@@ -1,0 +1,268 @@
+"""`runs compare`: two runs, or two candidates, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rewardgen.history import FinalRow, History
+from rewardgen.ui.format import duration, money, number, percent, tokens, with_spread
+from rewardgen.ui.lineage import unified_diff
+from rewardgen.ui.rows import final_rows, search_rows
+from rewardgen.ui.show import diff_code, section
+from rewardgen.ui.tables import plain_table
+
+
+class RunFacts(NamedTuple):
+    """What there is to compare of a run."""
+
+    id: str
+    task: str
+    model: str
+    goal: str
+    status: str
+    generations: int
+    candidates: int
+    trained: int
+    """Candidates of the search with a fitness."""
+    chosen: str | None
+    fitness: float | None
+    """Of the chosen reward: interquartile mean over the fresh seeds."""
+    fitness_low: float | None
+    fitness_high: float | None
+    success_rate: float | None
+    human_normalised: float | None
+    against_human: str | None
+    seeds: int
+    env_steps: int
+    """Of one training."""
+    env_steps_in_all: int
+    tokens: int
+    cost_usd: float | None
+    elapsed_s: float
+
+
+class CandidateFacts(NamedTuple):
+    """What there is to compare of a candidate, or of one of the task's own rewards."""
+
+    run: str
+    id: str
+    operator: str
+    parents: tuple[str, ...]
+    status: str
+    reason: str
+    fitness: float | None
+    """Mean over the seeds of the search."""
+    spread: float
+    success_rate: float | None
+    fresh_fitness: float | None
+    """Mean over the fresh seeds."""
+    components: tuple[str, ...]
+
+
+def run_facts(id: str, history: History, status: str) -> RunFacts:
+    """What there is to compare of a run.
+
+    Args:
+        id: The run's id.
+        history: What is known of it.
+        status: Its status in words.
+    """
+    config, summary, training = history.config, history.summary, history.training
+    row = _chosen_row(history)
+    estimate = row.fitness if row else None
+    studies = [study for each in history.ids() if (study := history.study(each))]
+    return RunFacts(
+        id=id,
+        task=history.card.name if history.card else "",
+        model=config.model if config else "",
+        goal=config.goal if config else "",
+        status=status,
+        generations=len(history.generations),
+        candidates=len(history.ids()),
+        trained=sum(study.fitness is not None for study in studies),
+        chosen=summary.chosen if summary else None,
+        fitness=estimate.value if estimate else None,
+        fitness_low=estimate.low if estimate else None,
+        fitness_high=estimate.high if estimate else None,
+        success_rate=row.success_rate if row else None,
+        human_normalised=row.human_normalised if row else None,
+        against_human=summary.against_human if summary else None,
+        seeds=row.seeds if row else 0,
+        env_steps=training.env_steps if training else 0,
+        env_steps_in_all=sum(each.env_steps for each in history.trained.values()),
+        tokens=history.usage.prompt_tokens + history.usage.completion_tokens,
+        cost_usd=history.usage.cost_usd,
+        elapsed_s=history.elapsed_s,
+    )
+
+
+def _chosen_row(history: History) -> FinalRow | None:
+    summary = history.summary
+    return next((each for each in summary.rows if each.candidate_id == summary.chosen), None) if summary else None
+
+
+def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
+    """What there is to compare of a candidate.
+
+    Args:
+        run: Id of its run.
+        history: What is known of the run.
+        id: A candidate that has been designed, or one of the task's own rewards.
+    """
+    study = history.study(id)
+    fresh = next((row for row in final_rows(history, {}) if row.id == id), None)
+    row = search_rows(history, [id], {})[0] if study else None
+    slices = [each for (_, of, _), each in history.trained.items() if of == id]
+    shown = row or fresh
+    return CandidateFacts(
+        run=run,
+        id=id,
+        operator=study.candidate.operator if study else "baseline",
+        parents=study.candidate.parents if study else (),
+        status=shown.status if shown else "not trained",
+        reason=shown.reason if shown and shown.has_ended_badly else "",
+        fitness=row.fitness if row else None,
+        spread=row.spread if row else 0.0,
+        success_rate=row.success_rate if row else None,
+        fresh_fitness=fresh.fitness if fresh else None,
+        components=next((tuple(each.components) for each in slices if each.components), ()),
+    )
+
+
+def notes(one: History, other: History) -> list[str]:
+    """What keeps two runs from being compared, in sentences."""
+    found = []
+    if one.card and other.card and one.card.name != other.card.name:
+        names = f"{one.card.name} and {other.card.name}"
+        return [f"The runs are on different tasks, {names}: their fitness cannot be compared."]
+    if one.card and other.card and one.card.fingerprint != other.card.fingerprint:
+        found.append("The task file or its model changed between the runs: fitness may mean something else.")
+    if one.training and other.training and one.training.env_steps != other.training.env_steps:
+        steps = " and ".join(f"{each.env_steps:,}" for each in (one.training, other.training))
+        found.append(f"The runs train for different numbers of steps, {steps}: the longer has the advantage.")
+    if one.config and other.config and one.config.goal != other.config.goal:
+        found.append("The runs were given different goals.")
+    return found
+
+
+def runs_page(one: RunFacts, other: RunFacts, told: Sequence[str]) -> RenderableType:
+    """Two runs side by side.
+
+    Args:
+        one: A run.
+        other: Another.
+        told: What keeps them from being compared.
+    """
+    rows: list[tuple[str, str, str]] = []
+    for name, cell in _RUN_ROWS.items():
+        first, second = cell(one), cell(other)
+        rows += [(name, first, second)] if first or second else []
+    return Group(_side_by_side(one.id, other.id, rows), *_noted(told))
+
+
+def candidates_page(
+    one: CandidateFacts, other: CandidateFacts, sources: tuple[str, str], told: Sequence[str]
+) -> RenderableType:
+    """Two candidates side by side, and the change from the first one's code to the second's.
+
+    Args:
+        one: A candidate.
+        other: Another.
+        sources: Their code.
+        told: What keeps them from being compared.
+    """
+    rows: list[tuple[str, str, str]] = []
+    for name, cell in _CANDIDATE_ROWS.items():
+        first, second = cell(one), cell(other)
+        rows += [(name, first, second)] if first or second else []
+    names = (one.id, other.id) if one.id != other.id else (f"{one.run}:{one.id}", f"{other.run}:{other.id}")
+    diff = unified_diff(*sources, *names)
+    change = diff_code(diff) if diff else Text("none: the code is the same")
+    title = f"Change from {names[0]} to {names[1]}"
+    return Group(_side_by_side(one.id, other.id, rows), *_noted(told), *section(title, change))
+
+
+def rewards_page(
+    distance: float | None, shares: tuple[Mapping[str, float], Mapping[str, float]], same: Mapping[str, float | None]
+) -> RenderableType:
+    """How far two rewards are from each other, and their components.
+
+    Args:
+        distance: Their canonical distance; None if one of them does not vary.
+        shares: For each of them, component to its share of the reward's variation.
+        same: Components of both to the distance between the two.
+    """
+    first, second = shares
+    table = plain_table("component", "in the first", "in the second", "distance", right=_SHARE_COLUMNS)
+    for name in dict.fromkeys((*first, *second)):
+        apart = same.get(name)
+        table.add_row(
+            name, percent(first.get(name)), percent(second.get(name)), "" if apart is None else f"{apart:.3f}"
+        )
+    about = Text("Shares of what varies in each reward; distances of components with the same name.", "dim")
+    return Group(*section("Rewards", Group(_distance_text(distance), Text(), table, about)))
+
+
+_SHARE_COLUMNS = ("in the first", "in the second", "distance")
+
+
+def _distance_text(distance: float | None) -> Text:
+    if distance is None:
+        return Text("One of the rewards does not vary on the bank of transitions: there is no distance.")
+    size = f"{distance:.3f}" if distance >= 0.001 or distance == 0 else f"{distance:.1g}"
+    text = Text.assemble("canonical distance ", (size, "bold"))
+    return text.append("  (0: the same but for scale, shift and potential shaping; 1: opposite)", "dim")
+
+
+def _fitness(run: RunFacts) -> str:
+    if run.fitness is None or run.fitness_low is None or run.fitness_high is None:
+        return ""
+    return f"{number(run.fitness)} [{number(run.fitness_low)}, {number(run.fitness_high)}]"
+
+
+_RUN_ROWS = {
+    "task": lambda run: run.task,
+    "model": lambda run: run.model,
+    "goal": lambda run: run.goal,
+    "status": lambda run: run.status,
+    "generations": lambda run: str(run.generations),
+    "candidates": lambda run: f"{run.candidates}, {run.trained} trained",
+    "chosen": lambda run: run.chosen or "none",
+    "fitness (IQM)": _fitness,
+    "success": lambda run: percent(run.success_rate),
+    "human-normalised": lambda run: "" if run.human_normalised is None else f"{run.human_normalised:.2f}",
+    "against human": lambda run: run.against_human or "",
+    "fresh seeds": lambda run: str(run.seeds or ""),
+    "steps per training": lambda run: f"{run.env_steps:,}",
+    "steps in all": lambda run: f"{run.env_steps_in_all:,}",
+    "tokens": lambda run: tokens(run.tokens) if run.tokens else "",
+    "cost": lambda run: money(run.cost_usd),
+    "time": lambda run: duration(run.elapsed_s),
+}
+
+_CANDIDATE_ROWS = {
+    "run": lambda each: each.run,
+    "origin": lambda each: f"{each.operator} of {' and '.join(each.parents)}" if each.parents else each.operator,
+    "status": lambda each: each.status,
+    "why": lambda each: each.reason,
+    "fitness": lambda each: with_spread(each.fitness, each.spread),
+    "success": lambda each: percent(each.success_rate),
+    "on fresh seeds": lambda each: number(each.fresh_fitness),
+    "components": lambda each: ", ".join(each.components),
+}
+
+
+def _side_by_side(one: str, other: str, rows: Sequence[tuple[str, str, str]]) -> Table:
+    table = plain_table("", one, other)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _noted(told: Sequence[str]) -> list[RenderableType]:
+    return [Text(f"\n{each}", "yellow") for each in told]
