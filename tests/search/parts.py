@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rewardgen.config import RunConfig
 from rewardgen.critic.duplicates import Ruler
+from rewardgen.critic.reader import Reader
 from rewardgen.errors import BudgetExhausted
 from rewardgen.events import EventLog
 from rewardgen.history import History
@@ -37,10 +38,12 @@ class Listener:
 class Crew:
     """Fitness of a candidate is a number in its source: `# fitness 0.3`. It rises with the generation."""
 
-    def __init__(self, rejected=(), repairable=(), failing=(), same=(), budget=None, fitness=None):
+    def __init__(self, rejected=(), repairable=(), failing=(), same=(), budget=None, fitness=None, mendable=()):
         self.calls: list[tuple[str, str]] = []
         self.rejected, self.repairable, self.failing, self.same = rejected, repairable, failing, same
         self.budget = budget
+        self.mendable = mendable
+        """Which candidates can be repaired though this critic sees nothing wrong with them."""
         self.fitness = fitness or (lambda id: int(id[1:3]) + int(id.split("k")[1]) / 10)
 
     # designer
@@ -62,7 +65,11 @@ class Crew:
     async def repair(self, brief, candidate, findings):
         self.calls.append(("repair", candidate.id))
         mended = candidate.source.replace("speed}", "2 * speed}")
-        return candidate.model_copy(update={"source": mended}) if candidate.id in self.repairable else None
+        return (
+            candidate.model_copy(update={"source": mended})
+            if candidate.id in (*self.repairable, *self.mendable)
+            else None
+        )
 
     # critic
 
@@ -101,7 +108,14 @@ class Crew:
         return slice_result(id, seed, (self.fitness(id) if value is None else value) + 0.001 * (seed % 10))
 
 
-def a_search(path: Path, crew: Crew, listener: Listener | None = None, ruler: Ruler | None = None, **config):
+def a_search(
+    path: Path,
+    crew: Crew,
+    listener: Listener | None = None,
+    ruler: Ruler | None = None,
+    reader: Reader | None = None,
+    **config,
+):
     """A search in a folder; taken up again if the folder holds one."""
     folder = RunFolder(path)
     settings = RunConfig.model_validate(
@@ -122,5 +136,5 @@ def a_search(path: Path, crew: Crew, listener: Listener | None = None, ruler: Ru
             search_seeds=list(range(settings.seeds)),
             final_seeds=[5000 + number for number in range(settings.final_seeds)],
         )
-    parts = Parts(crew, crew, crew, crew, Usage, path / "policies", lambda study: None, ruler=ruler)  # type: ignore[arg-type]
+    parts = Parts(crew, crew, crew, crew, Usage, path / "policies", lambda study: None, reader, ruler)  # type: ignore[arg-type]
     return Search(settings, card(), parts, journal), history

@@ -1,0 +1,71 @@
+"""A language model that reads along: what it vetoes is repaired or left out, and it is asked about nothing else."""
+
+import json
+
+from rewardgen.critic.reader import Reader
+from rewardgen.errors import BudgetExhausted
+from rewardgen.testing.scripted import ScriptedLLM
+from tests.search.parts import Crew, Listener, a_search
+
+
+def objecting(*labels, verdict="veto"):
+    """Objects to the calls of these labels, and passes the rest."""
+
+    def answer(request):
+        check = {"item": "meaning", "verdict": verdict, "evidence": "rewards the wrong way round"}
+        return json.dumps({"checks": [check] if request.label in labels else []})
+
+    return ScriptedLLM(answer)
+
+
+def asked(llm):
+    return [each.label for each in llm.requests]
+
+
+def test_a_veto_leads_to_a_repair_and_the_repair_is_read_too(tmp_path):
+    llm, crew = objecting("g00-k1/critic/reading-0"), Crew(mendable=["g00-k1"])
+    search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
+    search.run()
+    assert crew.calls.count(("repair", "g00-k1")) == 1
+    assert "g00-k1/critic/reading-1" in asked(llm)
+    assert history.study("g00-k1").fitness is not None
+
+
+def test_a_veto_for_good_keeps_the_candidate_from_training(tmp_path):
+    llm, crew = objecting("g00-k1/critic/reading-0"), Crew()
+    search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
+    search.run()
+    assert history.study("g00-k1").fitness is None
+    assert history.study("g00-k1").outcome == "rewards the wrong way round"
+
+
+def test_a_warning_is_kept_and_the_candidate_trained(tmp_path):
+    llm, crew = objecting("g00-k1/critic/reading-0", verdict="warn"), Crew()
+    search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
+    search.run()
+    study = history.study("g00-k1")
+    assert study.fitness is not None
+    assert [each.detector for each in study.verdict.findings] == ["read-meaning"]
+
+
+def test_what_other_gates_reject_is_not_read(tmp_path):
+    llm, crew = objecting(), Crew(rejected=["g00-k1"])
+    search, _ = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
+    search.run()
+    assert asked(llm) == [f"g00-k{number}/critic/reading-0" for number in (0, 2, 3)]
+
+
+def test_a_spent_budget_trains_what_was_not_read_and_ends_the_search(tmp_path):
+    llm, crew = ScriptedLLM(BudgetExhausted("the limit of 1 USD is reached", "raise it")), Crew()
+    search, history = a_search(tmp_path / "run", crew, reader=Reader(llm))
+    summary = search.run()
+    assert len(history.generations) == 1 and summary.reason == "the limit of 1 USD is reached"
+    assert all(history.study(id).fitness is not None for id in history.ids())
+
+
+def test_resuming_asks_for_no_reading_that_is_recorded(tmp_path):
+    llm = objecting()
+    for _ in range(2):
+        search, _ = a_search(tmp_path / "run", Crew(), Listener(), reader=Reader(llm), generations=1)
+        search.run()
+    assert len(asked(llm)) == 4
