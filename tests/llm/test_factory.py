@@ -95,3 +95,21 @@ def test_limit_on_the_cost_of_a_model_without_a_price_is_refused_before_any_work
 def test_kind_of_model_without_a_name_is_refused(tmp_path, model):
     with pytest.raises(UsageError):
         lasting_model(model, tmp_path)
+
+
+def test_the_critic_may_have_a_model_of_its_own_and_both_share_one_budget(tmp_path):
+    models = {"critic_model": "cheap", "max_tokens": 700}
+    with ChatServer(SOUND) as server:
+        llm = run_llm(tmp_path / "run", "dear", api_base=server.api_base, **models)
+        calls = [request(f"g00-k{number}/{role}/x") for number in range(5) for role in ("designer", "critic")]
+        results = ask(llm, *calls)
+    asked = {body["model"].split("/")[-1] for body in server.bodies}
+    assert asked == {"dear", "cheap"}
+    assert llm.usage().tokens == server.served.tokens <= 700
+    assert {type(each) for each in results} == {Reply, BudgetExhausted}
+
+
+def test_a_critic_may_read_what_the_built_in_designer_writes(tmp_path):
+    with ChatServer(Answer("{}")) as server:
+        llm = run_llm(tmp_path / "run", "builtin", api_base=server.api_base, critic_model="cheap")
+        assert ask_one(llm, request("g00-k0/critic/reading-0")).text == "{}"
