@@ -4,6 +4,7 @@ import re
 import pytest
 from rich.console import Console
 
+from rewardgen.records import PredictionOutcome
 from rewardgen.ui.lineage import lineage, parent_diff
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from tests.ui.story import until
@@ -99,3 +100,17 @@ def test_a_baseline_has_a_page_with_its_code_and_result():
     text = page(baseline_page(until("finished"), "human"))
     assert "1850 ± 26" in text
     assert "def compute_reward" in text
+
+
+def test_a_prediction_shows_what_was_measured():
+    claims = (
+        PredictionOutcome(claim="fitness >= 3", outcome="failed", measured=2.1),
+        PredictionOutcome(claim="share[jump] >= 0.3", outcome="not checkable"),
+    )
+    history = until("finished")
+    history.studied["g00-k1"] = history.studied["g00-k1"].model_copy(update={"predictions": claims})
+    study = history.study("g00-k1")
+    assert study is not None
+    text = page(candidate_page(history, study))
+    assert "fitness >= 3: failed, measured 2.10" in text
+    assert "share[jump] >= 0.3: not checkable" in text
