@@ -162,7 +162,7 @@ class Search:
             goal=self._config.goal,
             lens=slot.lens,
             parents=tuple(parents),
-            failed_ideas=evolution.failed_ideas(tuple(earlier)),
+            failed_ideas=evolution.failed_ideas(tuple(earlier), apart_from=slot.parents),
             seed=slot.seed,
         )
 
