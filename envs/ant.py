@@ -9,7 +9,7 @@ from rewardgen.task import MujocoTask, Pair, Shift, Var, Wrap
 LEGS = ("leg_1", "leg_2", "leg_3", "leg_4")
 JOINTS = ("hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4")
 
-STANDING = {"height": 0.6, "upright": 1.0, "healthy": 1.0}
+STANDING = {"height": 0.6, "upright": 1.0, "healthy": 1.0, "x_velocity": 1.0, "x_position": 0.0}
 
 
 class Ant(MujocoTask):
@@ -42,8 +42,12 @@ class Ant(MujocoTask):
     healthy = Var("1", "1 while no termination condition holds, else 0")
 
     pairs = (
-        Pair("standing beats sinking", better=STANDING, worse={"height": 0.25, "upright": 0.0, "healthy": 1.0}),
-        Pair("standing beats fallen", better=STANDING, worse={"height": 0.15, "upright": -0.9, "healthy": 0.0}),
+        Pair(
+            "standing beats sinking", better=STANDING, worse=STANDING | {"height": 0.25, "upright": 0.0, "healthy": 1.0}
+        ),
+        Pair(
+            "standing beats fallen", better=STANDING, worse=STANDING | {"height": 0.15, "upright": -0.9, "healthy": 0.0}
+        ),
         Pair("level beats tilted", better=STANDING, worse=STANDING | {"upright": 0.2}),
         Pair("further on beats behind", better={"x_position": 3.0}, worse={"x_position": 0.0}),
         Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),

@@ -9,7 +9,7 @@ JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "
 FEET = ("back", "front")
 TORSO_HEIGHT = 0.7
 
-STANDING = {"height": 0.6, "pitch": 0.0, "upright": 1.0}
+STANDING = {"height": 0.6, "pitch": 0.0, "upright": 1.0, "x_velocity": 1.0, "x_position": 0.0}
 
 
 class HalfCheetah(MujocoTask):
@@ -38,7 +38,9 @@ class HalfCheetah(MujocoTask):
 
     pairs = (
         Pair(
-            "standing beats lying on the back", better=STANDING, worse={"height": 0.2, "pitch": 3.14, "upright": -1.0}
+            "standing beats lying on the back",
+            better=STANDING,
+            worse=STANDING | {"height": 0.2, "pitch": 3.14, "upright": -1.0},
         ),
         Pair("level beats standing on its head", better=STANDING, worse=STANDING | {"pitch": 1.57, "upright": 0.0}),
         Pair("further on beats behind", better={"x_position": 3.0}, worse={"x_position": 0.0}),

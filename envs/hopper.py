@@ -7,7 +7,7 @@ from rewardgen.task import MujocoTask, Pair, Shift, Var
 
 JOINTS = ("thigh", "leg", "foot")
 
-STANDING = {"height": 1.25, "pitch": 0.0, "healthy": 1.0}
+STANDING = {"height": 1.25, "pitch": 0.0, "healthy": 1.0, "x_velocity": 1.0, "x_position": 0.0}
 
 
 class Hopper(MujocoTask):
@@ -37,7 +37,7 @@ class Hopper(MujocoTask):
 
     pairs = (
         Pair("standing beats sinking", better=STANDING, worse=STANDING | {"height": 0.75, "pitch": 0.19}),
-        Pair("standing beats fallen", better=STANDING, worse={"height": 0.4, "pitch": 1.0, "healthy": 0.0}),
+        Pair("standing beats fallen", better=STANDING, worse=STANDING | {"height": 0.4, "pitch": 1.0, "healthy": 0.0}),
         Pair("level beats leaning", better=STANDING, worse=STANDING | {"pitch": 0.19}),
         Pair("further on beats behind", better={"x_position": 3.0}, worse={"x_position": 0.0}),
         Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),

@@ -15,7 +15,7 @@ JOINTS = (
 )
 SIDES = ("right", "left")
 
-STANDING = {"height": 1.4, "upright": 1.0, "healthy": 1.0}
+STANDING = {"height": 1.4, "upright": 1.0, "healthy": 1.0, "x_velocity": 1.0, "x_position": 0.0}
 
 
 class Humanoid(MujocoTask):
@@ -52,8 +52,12 @@ class Humanoid(MujocoTask):
     healthy = Var("1", "1 while no termination condition holds, else 0")
 
     pairs = (
-        Pair("standing beats sinking", better=STANDING, worse={"height": 1.05, "upright": 0.7, "healthy": 1.0}),
-        Pair("standing beats fallen", better=STANDING, worse={"height": 0.3, "upright": 0.0, "healthy": 0.0}),
+        Pair(
+            "standing beats sinking", better=STANDING, worse=STANDING | {"height": 1.05, "upright": 0.7, "healthy": 1.0}
+        ),
+        Pair(
+            "standing beats fallen", better=STANDING, worse=STANDING | {"height": 0.3, "upright": 0.0, "healthy": 0.0}
+        ),
         Pair("upright beats tilted", better=STANDING, worse=STANDING | {"upright": 0.5}),
         Pair("further on beats behind", better={"x_position": 3.0}, worse={"x_position": 0.0}),
         Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),

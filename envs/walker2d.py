@@ -8,7 +8,7 @@ from rewardgen.task import MujocoTask, Pair, Shift, Var
 JOINTS = ("right_thigh", "right_leg", "right_foot", "left_thigh", "left_leg", "left_foot")
 FEET = ("right", "left")
 
-STANDING = {"height": 1.25, "pitch": 0.0, "healthy": 1.0}
+STANDING = {"height": 1.25, "pitch": 0.0, "healthy": 1.0, "x_velocity": 1.0, "x_position": 0.0}
 
 
 class Walker2d(MujocoTask):
@@ -40,7 +40,7 @@ class Walker2d(MujocoTask):
 
     pairs = (
         Pair("standing beats sinking", better=STANDING, worse=STANDING | {"height": 0.85, "pitch": 0.9}),
-        Pair("standing beats fallen", better=STANDING, worse={"height": 0.4, "pitch": 1.5, "healthy": 0.0}),
+        Pair("standing beats fallen", better=STANDING, worse=STANDING | {"height": 0.4, "pitch": 1.5, "healthy": 0.0}),
         Pair("level beats leaning", better=STANDING, worse=STANDING | {"pitch": 0.9}),
         Pair("further on beats behind", better={"x_position": 3.0}, worse={"x_position": 0.0}),
         Pair("forward beats backward", better=STANDING | {"x_velocity": 1.0}, worse=STANDING | {"x_velocity": -1.0}),
