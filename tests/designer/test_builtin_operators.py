@@ -171,6 +171,15 @@ def test_repair_drops_the_component_that_was_rejected():
     assert repaired.repairs == 1
 
 
+def test_a_reward_that_ranks_episodes_wrongly_gets_a_component_more_and_keeps_the_others():
+    candidate, genome = _rich_parent(measured("cartpole"))
+    against = {"gate": "preference", "detector": "ranks-against-fitness", "severity": "reject", "message": "ranks 60 %"}
+    finding = Finding.model_validate({**against, "component": genome.names[0]})
+    repaired = asyncio.run(BuiltinDesigner().repair(brief(measured("cartpole")), candidate, [finding]))
+    assert repaired is not None
+    assert set(parse(repaired.source).names) > set(genome.names)
+
+
 def test_repair_gives_up_on_a_finding_without_a_component():
     candidate, _ = _rich_parent(measured("hopper"))
     finding = Finding(gate="duplicate", detector="duplicate", severity="reject", message="same as g00-k1")

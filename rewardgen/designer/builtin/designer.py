@@ -47,6 +47,8 @@ class BuiltinDesigner:
     async def repair(self, brief: Brief, candidate: Candidate, findings: Sequence[Finding]) -> Candidate | None:
         """The candidate without the components that the findings name, if others are left.
 
+        One that only ranks recorded episodes wrongly lacks something that the fitness is about: it gets a component more.
+
         Args:
             brief: What the candidate was designed from.
             candidate: The rejected version.
@@ -56,11 +58,27 @@ class BuiltinDesigner:
             None if the findings name no component, or all of them.
         """
         genome = parse(candidate.source)
-        guilty = {finding.component for finding in findings if finding.severity == "reject" and finding.component}
-        if genome is None or not guilty & set(genome.names) or guilty >= set(genome.names):
+        rejections = [finding for finding in findings if finding.severity == "reject"]
+        if genome is None:
             return None
-        kept = Genome(tuple(term for term in genome.terms if term.name not in guilty))
-        return candidate.model_copy(update={"source": render(kept, brief.card), "repairs": candidate.repairs + 1})
+        if rejections and all(finding.gate == "preference" for finding in rejections):
+            mended = _completed(genome, brief, candidate)
+        else:
+            mended = _without(genome, {finding.component for finding in rejections if finding.component})
+        if mended is None or mended == genome:
+            return None
+        return candidate.model_copy(update={"source": render(mended, brief.card), "repairs": candidate.repairs + 1})
+
+
+def _completed(genome: Genome, brief: Brief, candidate: Candidate) -> Genome:
+    rng = random.Random(f"{brief.seed}/{candidate.id}/repair")
+    return Operators(brief.card, catalogue(brief.card, brief.goal), rng).add(genome, {}, 0.0).genome
+
+
+def _without(genome: Genome, guilty: set[str]) -> Genome | None:
+    if not guilty & set(genome.names) or guilty >= set(genome.names):
+        return None
+    return Genome(tuple(term for term in genome.terms if term.name not in guilty))
 
 
 def _claim(brief: Brief) -> str:
