@@ -47,7 +47,7 @@ class BuiltinDesigner:
     async def repair(self, brief: Brief, candidate: Candidate, findings: Sequence[Finding]) -> Candidate | None:
         """The candidate without the components that the findings name, if others are left.
 
-        One that only ranks recorded episodes wrongly lacks something that the fitness is about: it gets a component more.
+        One that only ranks recorded episodes wrongly lacks something of the fitness: it gets one more.
 
         Args:
             brief: What the candidate was designed from.
