@@ -23,6 +23,13 @@ def _range(*arguments: int) -> range:
     return values
 
 
+def _slice(*limits: int | None) -> slice:
+    # Of lists it could hold more than can be counted.
+    if not all(each is None or isinstance(each, int) for each in limits):
+        raise TypeError("a slice is made of whole numbers")
+    return slice(*limits)
+
+
 def _import_loaded(name: str, *_: Any) -> Any:
     """For torch's C++ code, which imports through the builtins of the calling frame; no reward can name it."""
     if name.split(".")[0] == "torch" and name in sys.modules:
@@ -55,6 +62,7 @@ _BUILTINS: dict[str, Any] = {
     **{each.__name__: _flat(each) for each in (dict, set, sorted, str, tuple)},
     "print": lambda *_, **__: None,
     "range": _range,
+    "slice": _slice,
     "__import__": _import_loaded,
 }
 

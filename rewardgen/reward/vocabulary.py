@@ -111,7 +111,8 @@ TOLERANCE_PARAMETERS = ("x", "lower", "upper", "margin", "sigmoid", "value_at_ma
 
 BUILTINS = frozenset(
     words("""
-    abs all any bool dict enumerate float int len list max min print range reversed round set sorted str sum tuple zip
+    abs all any bool dict enumerate float int len list max min print range reversed round set slice sorted str sum tuple
+    zip
     """)
 )
 

@@ -18,6 +18,12 @@ REACH = unrelated(inputs(512), BankFacts(invariances=(Shift(("position", "target
         ("cartpole", "pole_angle", "return {'lean': pole_angle}", "pole_angle"),
         (
             "cartpole",
+            "pole_angle",
+            "return {'up': torch.exp(-torch.remainder(pole_angle, 2.0 * math.pi))}",
+            "pole_angle",
+        ),
+        (
+            "cartpole",
             "pole_angle, prev_pole_angle, pole_upright",
             "return {'turn': 5.0 * (pole_angle - prev_pole_angle), 'up': pole_upright}",
             "pole_angle",
@@ -38,6 +44,7 @@ def test_a_reward_that_notices_what_means_nothing_is_a_warning(task, parameters,
     [
         ("hopper", "x_position, prev_x_position", "return {'way': 100.0 * (x_position - prev_x_position)}"),
         ("cartpole", "pole_angle", "return {'up': -pole_angle.square()}"),
+        ("cartpole", "pole_angle", "return {'up': (pole_angle.abs() < 0.2).float() - pole_angle.abs()}"),
         ("cartpole", "pole_angle, prev_pole_angle", "return {'up': prev_pole_angle.abs() - pole_angle.abs()}"),
         ("ant", "heading, x_velocity", "return {'v': x_velocity, 'ahead': 0.5 * torch.cos(heading)}"),
         (FLIP, "orientation", "return {'up': orientation[:, 0].abs()}"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.critic.walker import of, severities
+from tests.critic.walker import LEG, findings, of, reward, severities
 
 PARAMETERS = "x_velocity, height, pitch, action, joint_position, joint_velocity, foot_height"
 
@@ -154,3 +154,18 @@ def test_a_part_under_the_name_of_another_is_told():
     assert of("misnamed-part", "foot_angle = joint_position[:, 1]\nreturn {'c': foot_angle}", PARAMETERS)
     assert not of("misnamed-part", "left_foot = foot_height[:, 1]\nreturn {'c': left_foot}", PARAMETERS)
     assert not of("misnamed-part", "knee = joint_position[:, 1]\nreturn {'c': knee}", PARAMETERS)
+
+
+def test_vectors_that_list_the_same_parts_in_different_orders_are_told():
+    source = reward("return {'c': -(action * joint_velocity.abs()).sum(-1)}", PARAMETERS)
+    told = {each.detector: each for each in findings(source, action_parts=LEG[::-1])}
+    assert "foot, leg, thigh" in told["misordered-parts"].message
+    assert "misordered-parts" not in {each.detector for each in findings(source, action_parts=LEG)}
+    assert "misordered-parts" not in {each.detector for each in findings(source, action_parts=("a", "b", "c"))}
+
+
+def test_a_slice_by_name_is_read_as_one():
+    empty = "return {'c': -joint_velocity[:, slice(3, 6)].square().sum(-1)}"
+    assert of("empty-slice", empty, PARAMETERS)
+    assert not of("empty-slice", empty.replace("slice(3, 6)", "slice(1, 3)"), PARAMETERS)
+    assert of("empty-slice", empty.replace("slice(3, 6)", "LEG"), PARAMETERS, before="LEG = slice(3, 6)\n")

@@ -166,3 +166,22 @@ def test_a_component_that_only_repeats_the_test_of_success_is_told(value):
 )
 def test_a_dense_term_or_another_threshold_is_not_told(components):
     assert not of("rederives-success", f"return {{{components}}}", PARAMETERS)
+
+
+TIPPING = "x_velocity, pitch, *, tip_weight: float = -0.02, level_weight: float = 2.0"
+
+
+@pytest.mark.parametrize(
+    "value", ["-tip_weight * pitch ** 2", "-(tip_weight * pitch ** 2)", "1.0 - pitch * tip_weight"]
+)
+def test_a_negative_weight_behind_a_minus_sign_is_told(value):
+    (found,) = of("double-negative", f"return {{'c': {value}}}", TIPPING)
+    assert "`tip_weight`, which is -0.02" in found.message
+    assert of("double-negative", f"return {{'c': {value}}}", "pitch", before="tip_weight = -0.02\n")
+
+
+@pytest.mark.parametrize(
+    "value", ["tip_weight * pitch ** 2", "-level_weight * pitch ** 2", "(pitch - tip_weight).abs()", "-pitch.abs()"]
+)
+def test_one_minus_sign_is_not_told(value):
+    assert not of("double-negative", f"return {{'c': {value}}}", TIPPING)

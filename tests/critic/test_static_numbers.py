@@ -212,3 +212,18 @@ def test_a_clamp_below_what_success_asks_for_is_told():
     assert of("early-clamp", "return {'c': 2.0 * torch.clamp(x_velocity, max=1.0)}")
     assert not of("early-clamp", "return {'c': x_velocity.clamp(-1.0, 3.0)}")
     assert not of("early-clamp", "return {'c': -0.1 * x_velocity.clamp(max=0.5)}")
+
+
+@pytest.mark.parametrize(
+    "value", ["torch.exp(-pitch.abs() / 15.0)", "1.0 - torch.tanh(pitch / 20.0)", "torch.exp(-((pitch / 30.0) ** 2))"]
+)
+def test_an_angle_that_is_squashed_by_degrees_is_told(value):
+    (found,) = of("angle-in-degrees", f"return {{'c': {value}}}")
+    assert "in radians" in found.message and "if degrees were meant" in found.hint
+
+
+@pytest.mark.parametrize(
+    "value", ["torch.exp(-pitch.abs() / 0.26)", "-pitch.abs() / 15.0", "torch.exp(-x_velocity.abs() / 15.0)"]
+)
+def test_an_angle_by_radians_or_as_a_small_cost_is_not_told(value):
+    assert not of("angle-in-degrees", f"return {{'c': {value}}}")

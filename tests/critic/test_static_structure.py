@@ -143,3 +143,10 @@ def test_a_quantity_that_counts_twice_or_against_itself_is_told():
     assert of("double-counted", "return {'a': x_velocity, 'b': 0.5 * x_velocity}", "x_velocity")
     assert of("contradictory-terms", "return {'a': x_velocity, 'b': -0.5 * x_velocity}", "x_velocity")
     assert not of("double-counted", "return {'a': x_velocity, 'b': x_velocity.tanh()}", "x_velocity")
+
+
+def test_an_input_that_gets_a_new_value_by_augmented_assignment_is_told():
+    (found,) = of("augmented-input", "action *= 2.0\nreturn {'c': -action.square().sum(-1)}")
+    assert (found.line, found.severity) == (2, "warn")
+    assert not of("augmented-input", "action = action.clone()\naction *= 2.0\nreturn {'c': -action.square().sum(-1)}")
+    assert not of("augmented-input", "c = -action.square().sum(-1)\nc *= 2.0\nreturn {'c': c}")

@@ -11,6 +11,7 @@ WARNED = {
     "eureka shadow hand": ["rederives-success"],
     "previous values": ["pacing-pays"],
     "prev difference with clamp": ["pacing-pays"],
+    "augmented assignment": ["augmented-input"],
     "python scalar component": ["constant-alive-bonus"],
 }
 """Honest styles with a habit that the gate does warn of."""

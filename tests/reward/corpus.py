@@ -166,6 +166,15 @@ def compute_reward(x_velocity, height, action):
     height -= 1.0
     return {"bonus": bonus, "effort": effort, "height": height.clamp(min=0.0)}
 """,
+    "slices with names": """
+LEGS = {"front": slice(0, 2), "back": slice(2, None)}
+ALL = slice(None)
+
+
+def compute_reward(joint_velocity, action):
+    components = {f"calm_{name}": -0.01 * joint_velocity[:, leg].abs().sum(-1) for name, leg in LEGS.items()}
+    return components | {"effort": -0.1 * action[ALL].square().sum(-1)}
+""",
     "lambda": """
 def compute_reward(height, pitch):
     bell = lambda x, width: torch.exp(-(x / width) ** 2)

@@ -87,6 +87,8 @@ def builtin_call(
     first = arguments[0]
     if name == "print":
         return number_value(None, node)
+    if name == "slice":
+        return _slice(arguments, node)
     if name == "abs":
         return elementwise("abs", [first], node) or first
     if name in ("float", "int", "bool"):
@@ -257,6 +259,14 @@ def _converted(reader: ExpressionReader, name: str, value: Value, node: ast.AST)
         convert = {"float": float, "int": int, "bool": bool}[name]
         return number_value(convert(value.constant), node)
     return value
+
+
+def _slice(limits: list[Value], node: ast.AST) -> Value:
+    ends = [each.constant for each in limits]
+    if len(ends) > 3 or not all(each is None or isinstance(each, int) for each in ends):
+        return opaque("slice", limits, node)
+    made = slice(*ends)
+    return Value("slice", (), node, shape=(), constant=made, key=("slice", str(made)))
 
 
 def _python_list(reader: ExpressionReader, name: str, arguments: list[Value], node: ast.AST) -> Value:

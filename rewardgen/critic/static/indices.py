@@ -15,6 +15,7 @@ from rewardgen.records import Finding
 _SIDES = (("left", "right"), ("front", "back"), ("upper", "lower"))
 _NAGGING = 3
 _AXES = frozenset("wxyz")
+_ENTRYWISE = frozenset(["add", "subtract", "multiply", "divide"])
 _WORDS = re.compile(r"[a-z]+|\d+")
 
 
@@ -52,6 +53,29 @@ def misnamed_parts(reading: Reading) -> Iterator[Finding]:
             what = f"calls `{each.value.text()}` `{each.name}`, but the task calls it `{own}`"
             hint = f"its parts are {', '.join(f'{place} {part}' for place, part in enumerate(parts))}"
             yield finding("misnamed-part", each.node, what, hint)
+
+
+def misordered_parts(reading: Reading) -> Iterator[Finding]:
+    """Two vectors that list the same parts in different orders, combined entry by entry."""
+    for value in reading.values:
+        vectors = [_vector(each) for each in value.operands[:2]] if value.op in _ENTRYWISE else []
+        if len(vectors) != 2:
+            continue
+        one, other = (part_names(reading.card, each) for each in vectors)
+        if one != other and len(set(one)) > 1 and sorted(one) == sorted(other):
+            first, second = (
+                f"`{each}` ({', '.join(parts)})" for each, parts in zip(vectors, (one, other), strict=True)
+            )
+            what = f"combines {first} and {second} entry by entry: the same parts in different orders"
+            hint = "put the entries of one into the order of the other, by index, before combining them"
+            yield finding("misordered-parts", value, what, hint)
+
+
+def _vector(value: Value) -> str:
+    """The whole input that a value is, but for sign and size."""
+    while value.op in ("abs", "negative"):
+        value = value.operands[0]
+    return value.variable if value.op == "input" else ""
 
 
 def magic_indices(reading: Reading) -> Iterator[Finding]:

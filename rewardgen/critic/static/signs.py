@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
-from rewardgen.critic.static.finding import finding
+from rewardgen.critic.static.finding import finding, number
 from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.trends import Quantity, Trends
 from rewardgen.critic.static.value import Value, ancestors
@@ -13,6 +15,7 @@ from rewardgen.critic.static.wording import is_cost, is_good, is_switch, part_na
 from rewardgen.records import Finding, VariableCard
 
 _COST_NAME = re.compile(r"(^|_)(penalty|penalties|cost|costs|penalise|penalize)($|_)")
+_LARGEST_WEIGHT = 10**9
 _HINGES = frozenset(["clamp", "relu", "maximum", "minimum", "where", "less", "greater", "less_equal", "greater_equal"])
 
 
@@ -27,6 +30,56 @@ def rewarded_costs(reading: Reading) -> Iterator[Finding]:
         elif _COST_NAME.search(name) and _only_grows(component, moves):
             what = f"adds `{name}`, which is never negative"
             yield finding("rewards-cost", component, what, hint, name, evidence={"least value": component.bounds.low})
+
+
+def double_negatives(reading: Reading) -> Iterator[Finding]:
+    """Weights that are negative already, with a minus sign in front."""
+    negative = _negative_constants(reading)
+    for node in ast.walk(reading.tree):
+        for factor in _subtracted(node):
+            if factor in negative:
+                what = f"subtracts a multiple of `{factor}`, which is {number(negative[factor])}: the two signs cancel"
+                hint = "keep one of the two minus signs: a cost has a negative weight, or is subtracted"
+                yield finding("double-negative", node, what, hint, evidence={"constant": negative[factor]})
+
+
+def _subtracted(node: ast.AST) -> Iterator[str]:
+    """Names of the factors of a product that is subtracted or negated: of `-w * x`, `-(w * x)`, and `y - w * x`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and _is_negated(node.left):
+        yield from _factors(node.left.operand)
+    elif _is_negated(node) and isinstance(node.operand, ast.BinOp):
+        yield from _factors(node.operand)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.right, ast.BinOp):
+        yield from _factors(node.right)
+
+
+def _is_negated(node: ast.AST) -> TypeGuard[ast.UnaryOp]:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+
+
+def _factors(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        yield from _factors(node.left)
+        yield from _factors(node.right)
+
+
+def _negative_constants(reading: Reading) -> dict[str, float]:
+    """Tunable constants and module constants below zero, by name."""
+    arguments = reading.entry.args
+    known = {each.arg: _literal(value) for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)}
+    for node in reading.tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            known[node.targets[0].id] = _literal(node.value)
+    return {name: value for name, value in known.items() if value < 0.0}
+
+
+def _literal(node: ast.expr | None) -> float:
+    if node is None or not _is_negated(node) or not isinstance(node.operand, ast.Constant):
+        return 0.0
+    value = node.operand.value
+    return -value if isinstance(value, float) or (isinstance(value, int) and value < _LARGEST_WEIGHT) else 0.0
 
 
 def penalised_goals(reading: Reading) -> Iterator[Finding]:

@@ -46,6 +46,21 @@ def forgotten_terms(reading: Reading) -> Iterator[Finding]:
             yield finding("forgotten-term", each.node, what, hint)
 
 
+def augmented_inputs(reading: Reading) -> Iterator[Finding]:
+    """Inputs with `*=` and the like, which means another value here, but elsewhere changes the caller's tensor."""
+    inputs = {argument.arg for argument in reading.entry.args.args}
+    nodes = list(ast.walk(reading.entry))
+    rebound = {
+        each.id for node in nodes if isinstance(node, ast.Assign) for each in node.targets if isinstance(each, ast.Name)
+    }
+    for node in nodes:
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in inputs - rebound:
+            name = node.target.id
+            what = f"changes its input `{name}` in place where it is run as plain torch; here it only gets a new value"
+            hint = f"give the result a name of its own instead of `{name}`"
+            yield finding("augmented-input", node, what, hint)
+
+
 def constant_components(reading: Reading) -> Iterator[Finding]:
     """Components that are the same in every state."""
     for name, value in reading.components.items():

@@ -96,7 +96,7 @@ def _key(reader: ExpressionReader, node: ast.expr, names: Names) -> tuple[object
     value = reader.read(node, names)
     if value.constant is None or value.constant is Ellipsis:
         return value.constant, []
-    if isinstance(value.constant, int) and not isinstance(value.constant, bool):
+    if isinstance(value.constant, int | slice) and not isinstance(value.constant, bool):
         return value.constant, []
     return _OTHER, [value]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from rewardgen.critic.static.exponentials import exponent_of
 from rewardgen.critic.static.finding import component_of, finding, number
 from rewardgen.critic.static.operators import COMPARISONS
 from rewardgen.critic.static.reading import Reading
@@ -81,6 +82,26 @@ def dead_clamps(reading: Reading) -> Iterator[Finding]:
         evidence = {"bound": low, "measured maximum": span.high}
         hint = "check the bounds: the result is the same in every state"
         yield finding("dead-clamp", value, what, hint, component_of(reading, value), evidence=evidence)
+
+
+def squashed_degrees(reading: Reading) -> Iterator[Finding]:
+    """Angles in radians that are divided by a number of degrees before they are squashed, which leaves nothing."""
+    told: set[object] = set()
+    for value in reading.values:
+        squashed = value.operands[0] if value.op == "tanh" else exponent_of(value)
+        for each in ancestors(squashed, _is_scaling) if squashed is not None else ():
+            held, scale = each.operands if each.op == "divide" else (each, each)
+            if scale.number is None or not _is_degrees(held, scale.number) or each.key in told:
+                continue
+            told.add(each.key)
+            what = f"divides `{held.text()}`, which is in radians, by {number(scale.number)} in `{value.text()}`"
+            hint = f"in radians that is {scale.number * math.pi / 180:.3g}, if degrees were meant"
+            name = component_of(reading, value)
+            yield finding("angle-in-degrees", each, what, hint, name, evidence={"divisor": scale.number})
+
+
+def _is_scaling(value: Value, place: int) -> bool:
+    return value.op in ("negative", "multiply", "square", "power", "abs") or (value.op == "divide" and place == 0)
 
 
 def _against_constants(reading: Reading) -> Iterator[tuple[Value, Value, float]]:
