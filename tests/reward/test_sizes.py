@@ -34,7 +34,7 @@ BOMBS = {
     "list that extends itself": "x = [0]\nfor i in range(40):\n    x.extend(x)",
     "f-string in steps": "x = 'ab'\nfor i in range(40):\n    x = f'{x}{x}'",
     "text of nested lists": "x = [0]\nfor i in range(40):\n    x = [x, x]\ny = str(x)",
-    "text of nested slices": "x = 0\\nfor i in range(40):\\n    x = slice(x, x)\\ny = str(x)",
+    "text of nested slices": "x = 0\nfor i in range(40):\n    x = slice(x, x)\ny = str(x)",
     "comparison of nested lists": "x = [0]\ny = [0]\nfor i in range(40):\n    x = [x, x]\n    y = [y, y]\nz = x == y",
     "tensor of nested lists": "x = [0]\nfor i in range(40):\n    x = [x, x]\ny = torch.tensor(x)",
     # Tensors from numbers.
