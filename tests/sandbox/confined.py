@@ -160,7 +160,7 @@ class World:
         self.mine.write_text("mine")
         self.mine.chmod(0o600)
         environment = {"API_KEY": SECRET, "PATH": os.environ.get("PATH", "")}
-        self.victim = subprocess.Popen(["sleep", "60"], env=environment, stdout=subprocess.DEVNULL)
+        self.victim = subprocess.Popen(["sleep", "3600"], env=environment, stdout=subprocess.DEVNULL)
         self.tcp = _listening(socket.AF_INET, ("127.0.0.1", 0))
         self.port = self.tcp.getsockname()[1]
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -97,9 +97,11 @@ def test_a_file_that_its_owner_closed_is_not_blamed_on_the_sandbox(tmp_path):
 
 @pytest.mark.parametrize("named", ["/", "/proc/self", "/etc", "/etc/passwd", "/usr", "/tmp", "HOME"])
 def test_what_may_hold_secrets_is_refused(tmp_path, named):
-    home = str(grants._home())
+    home = grants._home()
+    if named == "HOME" and not home.exists():
+        pytest.skip(f"this user has no home: {home}")
     with pytest.raises(TaskError, match="may hold secrets") as caught:
-        load(write(tmp_path / "tasks", reads=[named.replace("HOME", home)]))
+        load(write(tmp_path / "tasks", reads=[named.replace("HOME", str(home))]))
     assert "`reads` of leaver.py" in caught.value.message and caught.value.hint
 
 

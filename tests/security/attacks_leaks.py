@@ -41,13 +41,17 @@ ATTACKS = {
         "leaks",
         reward(
             _READ
-            + 'open("/proc/self/comm", "w").write(secret[:15])\nraise ValueError(open("/proc/self/comm").read() + secret)'
+            + 'open("/proc/self/comm", "w").write(secret[:15])\n'
+            + 'raise ValueError(open("/proc/self/comm").read() + secret)'
         ),
         effects.leaked,
         True,
     ),
-    "answer pipe": _file(
-        """
+    "answer pipe": Attack(
+        "leaks",
+        reward(
+            _READ
+            + """
 import json, os
 for number in range(3, 64):
     try:
@@ -56,6 +60,10 @@ for number in range(3, 64):
         pass
 raise ValueError(secret)
 """
+        ),
+        effects.leaked,
+        True,
+        control="worker",
     ),
     "another candidate in a name": _rival("pass", result="{secret: pole_upright}"),
     "another candidate in a message": _rival("raise ValueError(secret)"),

@@ -3,6 +3,12 @@
 from tests.security import effects
 from tests.security.attack import Attack, Control, Gate, reward
 
+_HOST = """
+import sys
+f = sys._getframe()
+while "RESULTS" not in f.f_globals:
+    f = f.f_back
+"""
 _ANSWER = '{"result": {"slices": [{"candidate_id": "a", "seed": 0, "fitness": 999.0}]}}'
 
 
@@ -27,7 +33,12 @@ ATTACKS = {
     "answer written to the pipe": _attack(effects.answer_forged, _to_pipe(_ANSWER), "worker"),
     "answer written by the C library": _attack(
         effects.answer_forged,
-        f"import ctypes, os\nfor n in range(3, 64):\n    ctypes.CDLL(None).dprintf(n, b'%s\\n', {_ANSWER.encode()!r})\nos._exit(0)",
+        f"""
+import ctypes, os
+for number in range(3, 64):
+    ctypes.CDLL(None).dprintf(number, b"%s\\n", {_ANSWER.encode()!r})
+os._exit(0)
+""",
         "worker",
     ),
     "message written to the pipe": _attack(
@@ -41,26 +52,19 @@ ATTACKS = {
         f"import os\nkept = os.write\nos.write = lambda n, data: kept(n, {_ANSWER.encode()!r} + b'\\n') and len(data)",
         "worker",
     ),
-    "job that answers otherwise": _attack(
+    "worker that answers otherwise": _attack(
         effects.answer_forged,
-        """
-import sys
-jobs = sys.modules["rewardgen.training.jobs"]
-jobs._answer = None
-class Forged(dict):
-    pass
-f = sys._getframe()
-while f is not None and "slices" not in f.f_locals:
-    f = f.f_back
-f.f_locals["slices"].append(jobs.SliceSpec(candidate_id="a", seed=0))
-f.f_globals["_answer"] = lambda *_: {"candidate_id": "a", "seed": 0, "fitness": 999.0}
-f.f_globals["_load"] = lambda *_: []
+        f"""
+import json, sys
+worker = sys.modules["rewardgen.sandbox.worker"]
+send = worker._send
+worker._send = lambda pipe, answer: send(pipe, json.loads({_ANSWER!r}))
 """,
         "worker",
     ),
     "number in memory": _attack(
         effects.fitness_changed,
-        "import sys\nf = sys._getframe()\nwhile 'RESULTS' not in f.f_globals:\n    f = f.f_back\nf.f_globals['RESULTS']['fitness'] = 999.0",
+        f"{_HOST}f.f_globals['RESULTS']['fitness'] = 999.0",
     ),
     "number by the main module's modules": _attack(
         effects.fitness_changed,
@@ -78,7 +82,7 @@ for each in gc.get_objects():
     "policy in its own folder": _attack(effects.policy_forged, 'np.savez("@OWN@/policy.npz", weight=np.zeros(3))'),
     "rival that is made worse": _attack(
         effects.rival_changed,
-        "import sys\nf = sys._getframe()\nwhile 'RIVAL' not in f.f_globals:\n    f = f.f_back\nf.f_globals['RIVAL'].__defaults__ = None\nf.f_globals['RIVAL'] = lambda x: {'rival': -x}",
+        f"{_HOST}f.f_globals['RIVAL'] = lambda x: {{'rival': -x}}",
     ),
     "dict that lies at the second look": _attack(
         effects.fitness_changed,

@@ -30,9 +30,7 @@ ATTACKS = {
     "storage": _attack("cart_velocity.untyped_storage()[0] = 1"),
     "out argument": _attack("torch.exp(cart_velocity, out=cart_velocity)"),
     "inplace argument": _attack("F.hardtanh(cart_velocity, inplace=True)"),
-    "inplace by position": _attack(
-        "F.leaky_relu(-cart_velocity.detach().neg(), 0.1, True)\nF.elu(cart_velocity.neg_(), 1.0, True)"
-    ),
+    "inplace by position": _attack("F.threshold(cart_velocity, 1e9, 0.0, True)"),
     "running statistics": _attack("F.batch_norm(action, action[:1, 0] * 1, cart_velocity[:1], training=True)"),
     "DLPack": _attack("torch.from_dlpack(torch.utils.dlpack.to_dlpack(cart_velocity)).fill_(7.0)"),
     "another stride": _attack("torch.as_strided(cart_velocity, (2,), (2,)).fill_(7.0)"),

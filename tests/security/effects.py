@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.sandbox.confined import SECRET
 from tests.security import host
-from tests.security.harness import HONEST_ANSWER, TOLD, Seen
+from tests.security.harness import TOLD, Seen
 
 _LOG_LIMIT = 2 << 20
 
@@ -152,7 +152,7 @@ def global_changed(*names: str):
 
 
 def answer_forged(seen: Seen) -> bool:
-    return seen.answer is not None and seen.answer != HONEST_ANSWER
+    return seen.answer is not None and not (isinstance(seen.answer, dict) and seen.answer.get("slices") == [])
 
 
 def message_forged(seen: Seen) -> bool:

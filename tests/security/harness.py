@@ -1,4 +1,4 @@
-"""Running an attack with layer 1 switched off, in a worker or without any layer, and gathering what is seen from outside."""
+"""Running an attack with layer 1 switched off, in a worker or without any layer, and what is then seen from outside."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tests.security import host
 from tests.training.builders import POINT
 
 HONEST_ANSWER = {"slices": []}
-"""What the worker's job answers when nobody meddles."""
+"""What the worker's job says of slices when nobody meddles: it was given none."""
 TOLD = "told.json"
 BEGUN = "begun"
 

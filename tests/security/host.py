@@ -16,7 +16,7 @@ import warnings
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 
 RIVAL_NOTE = "rival-7a01e5"
 """What only the other candidate should know."""
@@ -42,7 +42,7 @@ _equal, _zeros, _ones = torch.equal, torch.zeros, torch.ones
 
 def play_as_python(source, calls):
     """Run a reward as ordinary Python."""
-    scope = {"torch": torch, "F": F, "math": math, "np": np, "__name__": "reward"}
+    scope = {"torch": torch, "F": functional, "math": math, "np": np, "__name__": "reward"}
 
     def begin():
         exec(compile(source, "<reward>", "exec"), scope)
@@ -62,18 +62,16 @@ def play_in_language(source, calls):
     return _play(begin, calls)
 
 
+def play_all_in_language(attacks):
+    """Run many: name to source and number of calls."""
+    return {name: play_in_language(source, calls) for name, (source, calls) in attacks.items()}
+
+
 def _play(begin, calls):
     _begin_state()
     before = _globals()
-    told = {
-        "pid": os.getpid(),
-        "errors": [],
-        "failed_at": None,
-        "state_at": None,
-        "names": [],
-        "odd": "",
-        "aliased": False,
-    }
+    told = {"pid": os.getpid(), "errors": [], "names": [], "odd": "", "aliased": False}
+    told |= {"failed_at": None, "state_at": None}
     call = None
     for number in range(calls):
         STATE["pole_upright"].fill_(number / 1000)
@@ -145,7 +143,7 @@ def _globals():
         "numpy seed": np.random.get_state()[1].tobytes(),  # type: ignore[index]
         "python seed": random.getstate(),
         "numpy errors": str(np.geterr()),
-        "torch functions": (id(torch.exp), id(torch.Tensor.sum), id(torch.Tensor.__add__), id(F.relu)),
+        "torch functions": (id(torch.exp), id(torch.Tensor.sum), id(torch.Tensor.__add__), id(functional.relu)),
         "math": id(math.sqrt),
         "builtins": (id(builtins.sum), id(builtins.print), id(builtins.__import__), len(vars(builtins))),
         "json": (id(json.dumps), id(os.write)),

@@ -1,0 +1,107 @@
+"""All attacks on the full system: the road of every candidate, past the critic, and a host that can be looked at."""
+
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rewardgen.critic.gates import Critic
+from rewardgen.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainSettings, Verdict
+from rewardgen.sandbox.banks import bring_bank, bring_card
+from rewardgen.sandbox.prober import SandboxedProber
+from rewardgen.sandbox.process import Limits
+from rewardgen.training.trainer import ProcessTrainer
+from tests.sandbox.confined import World
+from tests.security.corpus import ATTACKS
+from tests.security.harness import Seen, in_worker, placed
+from tests.training.builders import TINY, UPRIGHT
+
+HONEST = "honest"
+_TASK = "cartpole"
+_LIMITS = Limits(wall_s=60.0)
+_SHORT = TINY.model_copy(update={"env_steps": 256, "num_worlds": 4, "rollout_steps": 8, "evaluation_worlds": 1})
+STAGES = ("source", "probe", "training", "none")
+
+
+class Pipeline(NamedTuple):
+    """What became of all attacks, by their name."""
+
+    world: World
+    verdicts: dict[str, Verdict]
+    trained: dict[str, SliceResult]
+    """Of those that the critic accepted, and of an honest reward that trained in the same process."""
+    undisturbed: SliceResult
+    """The honest reward, trained beside as many others that are honest too."""
+    unreviewed: dict[str, SliceResult]
+    """Of those that were trained although no critic had seen them."""
+    played: Seen
+    """A plain trainer that compiles rewards as the real one does, with what it says of each."""
+
+    def __repr__(self) -> str:
+        """Short, since it is shown with every test that fails."""
+        return f"{type(self).__name__}()"
+
+    def stage(self, name: str) -> str:
+        """What refused an attack."""
+        rejections = self.verdicts[name].rejections
+        if rejections:
+            return "source" if rejections[0].gate in ("parse", "language", "signature", "static") else "probe"
+        return "training" if self.trained[name].failure else "none"
+
+    def seen(self, name: str) -> Seen:
+        """What is seen of one attack; of those that never end, whether they were refused."""
+        told = self.played.told.get(name, {})
+        words = f"{self.verdicts[name]} {self.trained.get(name)} {self.unreviewed.get(name)} {told}"
+        failure = "" if self.stage(name) == "none" else "refused"
+        return self.played._replace(told=told, failure=failure, words=words)
+
+
+def run_all(world: World, folder: Path) -> Pipeline:
+    """Run all attacks; `world` is what they are after."""
+    sources = {name: placed(attack.source, world) for name, attack in ATTACKS.items()}
+    verdicts = _review(sources, folder)
+    accepted = {name: source for name, source in sources.items() if verdicts[name].accepted}
+    ending = {name: source for name, source in sources.items() if ATTACKS[name].kind != "hang"}
+    return Pipeline(
+        world,
+        verdicts,
+        _train({HONEST: UPRIGHT, **accepted}, folder / "accepted"),
+        _train({HONEST: UPRIGHT, **dict.fromkeys(accepted, UPRIGHT)}, folder / "undisturbed")[HONEST],
+        _train(ending, folder / "unreviewed", _SHORT),
+        _play(ending, world),
+    )
+
+
+def _review(sources: dict[str, str], folder: Path) -> dict[str, Verdict]:
+    bank = folder / "bank.npz"
+    bring_bank(_TASK, bank, _LIMITS)
+    drafts = [
+        Candidate(id=_id(number), generation=0, operator="draft", source=source)
+        for number, source in enumerate(sources.values())
+    ]
+    critic = Critic(SandboxedProber(bank, Limits(wall_s=600.0), folder / "probe"))
+    verdicts = critic.review(drafts, bring_card(_TASK, _LIMITS))
+    return {name: verdicts[_id(number)] for number, name in enumerate(sources)}
+
+
+def _id(number: int) -> str:
+    return f"g00-k{number}"
+
+
+def _train(sources: dict[str, str], folder: Path, settings: TrainSettings = TINY) -> dict[str, SliceResult]:
+    names = {_id(number): name for number, name in enumerate(sources)}
+    found: dict[str, SliceResult] = {}
+    progress: list[Any] = []
+    ProcessTrainer(_TASK, settings, 1, folder / "scratch", Limits(wall_s=60.0)).train(
+        [RewardSpec(candidate_id=id, source=sources[name]) for id, name in names.items()],
+        [SliceSpec(candidate_id=id, seed=0) for id in names],
+        folder=folder / "policies",
+        on_progress=progress.append,
+        on_slice=lambda result: found.update({names[result.candidate_id]: result}),
+        cancel=threading.Event(),
+    )
+    return found
+
+
+def _play(sources: dict[str, str], world: World) -> Seen:
+    attacks = {name: (source, ATTACKS[name].calls) for name, source in sources.items()}
+    return in_worker("play_all_in_language", (attacks,), world, Limits(wall_s=300.0))

@@ -1,0 +1,28 @@
+"""The page on security says what the attacks are pinned to; the other tests here hold them to it."""
+
+from collections import Counter
+from typing import get_args
+
+from tests.security import attacks_delayed
+from tests.security.attack import Kind
+from tests.security.corpus import ATTACKS
+from tests.security.tables import PAGE, tables, written
+
+
+def test_the_page_has_the_tables_of_the_corpus():
+    assert written(PAGE.read_text()) == tables(), "run `python -m tests.security.tables`"
+
+
+def test_the_corpus_has_many_attempts_of_every_class():
+    counts = Counter(attack.kind for attack in ATTACKS.values())
+    assert set(counts) == set(get_args(Kind))
+    assert sum(counts.values()) >= 150 and min(counts.values()) >= 10
+
+
+def test_no_attack_is_there_twice():
+    sources = Counter(attack.source for attack in ATTACKS.values())
+    assert [source for source, times in sources.items() if times > 1] == []
+
+
+def test_delayed_attacks_are_called_often_enough_to_begin():
+    assert attacks_delayed.CALLS > attacks_delayed.WAITED >= 1000
