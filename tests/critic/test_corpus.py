@@ -25,6 +25,7 @@ from rewardgen.task import load_task
 from rewardgen.training.probe import probe_reward
 from tests.builders import study
 from tests.critic.banks import TRAPS, recorded
+from tests.critic.test_detector_table import documented
 
 CORPUS = Path(__file__).parent / "corpus"
 RECORDED = Path(__file__).parents[1] / "recorded" / "hopper"
@@ -186,6 +187,14 @@ def test_the_arguable_ones_are_warned_of(reviewed):
 def test_most_wanted_warnings_are_told(reviewed):
     wanted = {each.name for each in reviewed.wanted("warn")}
     assert len(told(reviewed)) >= LEAST_TOLD * len(wanted), wanted - set(told(reviewed))
+
+
+def test_every_finding_has_the_gate_and_the_severity_that_the_documentation_says(reviewed):
+    page = documented()
+    for found in (*reviewed.corpus.values(), *reviewed.honest.values()):
+        for each in found:
+            gates, severities = page[each.detector]
+            assert each.gate in gates and each.severity in severities, each
 
 
 def test_no_honest_reward_from_elsewhere_is_rejected(reviewed):
