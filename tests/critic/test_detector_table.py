@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import get_args
 
 from rewardgen.critic.reader import _Check
 
@@ -47,5 +48,6 @@ def test_every_detector_is_in_the_table_and_nothing_else():
 
 
 def test_every_item_of_the_readers_checklist_is_told():
-    items = _Check.model_fields["item"].annotation.__args__  # pyright: ignore[reportOptionalMemberAccess]
+    items = get_args(_Check.model_fields["item"].annotation)
+    assert items
     assert {f"read-{item}" for item in items} == set(re.findall(r"`(read-[a-z]+)`", PAGE))
