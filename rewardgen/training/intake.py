@@ -28,6 +28,8 @@ from rewardgen.training.names import policy_names
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,47}")
 _COMPONENTS = 33
 """As many as a reward may return, and the residual."""
+_EPISODE_STEPS = 1 << 31
+"""An evaluation episode may be longer than a short training."""
 _VARIABLES, _READINGS, _ENDINGS, _ENDING_CHARS = 256, 16, 64, 120
 _MOST = 1e100
 """Largest magnitude, with room for sums of what a float32 holds; its square is still finite."""
@@ -173,7 +175,7 @@ class Intake:
     def _check_episode(self, episode: EpisodeDigest, components: set[str]) -> None:
         # Variables are the task's own and may be anything.
         _require_numbers(_numbers(episode.model_dump(exclude={"variables"})))
-        _require(0 <= episode.steps <= self._steps, "it counts more steps than there are")
+        _require(0 <= episode.steps <= _EPISODE_STEPS, "an episode has an impossible length")
         self._check_ending(episode.ending)
         _require(episode.components.keys() <= components, "an episode has other components than the reward")
         self._check_variables(episode.variables)
