@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from rewardgen.readings import EvaluationPoint
-from rewardgen.records import Candidate, CandidateResult, SliceFailure, SliceResult, Study, TaskCard, VariableCard, Verdict
+from rewardgen.records import (
+    Candidate,
+    CandidateResult,
+    SliceFailure,
+    SliceResult,
+    Study,
+    TaskCard,
+    VariableCard,
+    Verdict,
+)
 
 
 def card(**changes) -> TaskCard:
