@@ -26,6 +26,7 @@ EventKind = Literal[
     "generation-finished",
     "finals-started",
     "usage",
+    "budget-exhausted",
     "interrupted",
     "failed",
     "finished",
@@ -38,8 +39,8 @@ class Event(Frozen):
     What `data` holds, by kind: `run-started` {run_id, config, card, training, baselines, task_hash,
     search_seeds, final_seeds}; `generation-started` {generation, ids}; `designed` {candidate}; `reviewed` {verdict,
     repairs}; `trained` {phase, slice}; `studied` {analysis}; `generation-finished` {generation, best, fitness};
-    `finals-started` {ids, reason}; `usage` {usage} (so far); `interrupted` {}; `failed` {message, hint}; `finished`
-    {summary}.
+    `finals-started` {ids, reason}; `usage` {usage} (so far); `budget-exhausted` {reason}; `interrupted` {}; `failed`
+    {message, hint}; `finished` {summary}.
     """
 
     kind: EventKind

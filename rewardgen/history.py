@@ -97,6 +97,8 @@ class History:
         """Ids that train on the fresh seeds, baselines included; empty before the finals."""
         self.stop_reason = ""
         """Why the search stopped; empty before the finals."""
+        self.exhausted = ""
+        """Which limit on language model calls left no room for one more; empty as long as none did."""
         self.usage = Usage()
         self.summary: Summary | None = None
         for event in events:
@@ -202,6 +204,9 @@ class History:
     def _on_finals_started(self, event: Event) -> None:
         self.finalists = tuple(event.data["ids"])
         self.stop_reason = event.data["reason"]
+
+    def _on_budget_exhausted(self, event: Event) -> None:
+        self.exhausted = event.data["reason"]
 
     def _on_usage(self, event: Event) -> None:
         self.usage = Usage.model_validate(event.data["usage"])

@@ -15,7 +15,7 @@ from rewardgen import evolution, finals
 from rewardgen.analyzer.ablation import fitness_alone
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.config import RunConfig
-from rewardgen.critic.duplicates import Gap, Gaps, Ruler, find_duplicate
+from rewardgen.critic.duplicates import NOT_COMPARED, Gaps, Ruler, find_duplicate
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.reader import Reader
 from rewardgen.designer.protocol import NO_REPLY, Designer
@@ -36,9 +36,6 @@ from rewardgen.records import (
 )
 
 Result = TypeVar("Result")
-
-NOT_DESIGNED = "not designed: "
-"""How the `failure` of a candidate begins that the budget no longer allowed."""
 
 
 class Trainer(Protocol):
@@ -90,7 +87,6 @@ class Search:
         self._card = card
         self._parts = parts
         self._journal = journal
-        self._exhausted = ""
 
     @property
     def _history(self) -> History:
@@ -117,8 +113,8 @@ class Search:
             return self._history.stop_reason
         best = self._history.best()
         target, minutes = self._config.target_fitness, self._config.max_minutes
-        if exhausted := self._exhausted or self._undesigned_for():
-            return exhausted
+        if self._history.exhausted:
+            return self._history.exhausted
         if best is not None and target is not None and (best.fitness or 0.0) >= target:
             return f"target fitness {target:g} reached"
         if generation >= self._config.generations:
@@ -127,12 +123,6 @@ class Search:
             return f"time limit of {minutes:g} min reached"
         stalled = evolution.stalled_generations(self._studies())
         return f"no gain beyond noise for {stalled} generations" if stalled >= self._config.patience else ""
-
-    def _undesigned_for(self) -> str:
-        """Why the last generation was not designed in full, as an earlier session recorded it; empty if it was."""
-        ids = self._history.generations[-1].ids if self._history.generations else ()
-        failures = [self._history.designed[id, 0].failure for id in ids]
-        return next((each.removeprefix(NOT_DESIGNED) for each in failures if each.startswith(NOT_DESIGNED)), "")
 
     def _studies(self, before: int | None = None) -> list[Study]:
         """All candidates so far, in order; only those of generations before an index, if one is given."""
@@ -174,7 +164,7 @@ class Search:
         async def design(slot: Slot) -> None:
             brief = self._brief(slot, generation)
             answer = await self._within_budget(self._parts.designer.design(brief), None)
-            candidate = answer or _undesigned(brief, self._exhausted)
+            candidate = answer or _undesigned(brief, self._history.exhausted)
             if candidate.failure.startswith(NO_REPLY):
                 unanswered.append(candidate)
             else:
@@ -213,7 +203,8 @@ class Search:
         try:
             return await call
         except BudgetExhausted as error:
-            self._exhausted = error.message
+            if not self._history.exhausted:
+                self._journal.record("budget-exhausted", reason=error.message)
             return otherwise
 
     def _gather(self, calls: Sequence[Coroutine[Any, Any, None]]) -> None:
@@ -249,14 +240,18 @@ class Search:
         return [study.candidate for study in studies if study and study.verdict.accepted]
 
     def _verdicts(self, candidates: Sequence[Candidate], repairs: int) -> dict[str, Verdict]:
+        """Gates in order of cost: a language model is paid to read only what nothing else refuses.
+
+        So what the model vetoes counts as seen when later candidates are looked for duplicates, also in a resumed run:
+        one that pays the same would be vetoed too.
+        """
         pending = [each for each in candidates if (each.id, repairs) not in self._history.reviewed]
         earlier = self._studies(before=pending[0].generation) if pending else ()
         verdicts = self._parts.critic.review(pending, self._card, earlier) if pending else {}
+        self._refuse_duplicates(pending, verdicts)
         self._read(pending, verdicts)
-        gaps = self._gaps([each for each in pending if verdicts[each.id].accepted])
         for verdict in verdicts.values():
-            checked = self._refuse_duplicate(verdict, repairs, gaps.get(verdict.candidate_id, {}))
-            self._journal.record("reviewed", verdict=checked.model_dump(mode="json"), repairs=repairs)
+            self._journal.record("reviewed", verdict=verdict.model_dump(mode="json"), repairs=repairs)
         return {each.id: self._history.reviewed[each.id, repairs] for each in candidates}
 
     def _read(self, candidates: Sequence[Candidate], verdicts: dict[str, Verdict]) -> None:
@@ -272,27 +267,35 @@ class Search:
         if reader is not None:
             self._gather([read(each, reader) for each in candidates if verdicts[each.id].accepted])
 
-    def _gaps(self, candidates: Sequence[Candidate]) -> Gaps:
-        """How far candidates are from each other, and from all that were accepted before them."""
-        rewards, others = _specs(candidates), _specs([study.candidate for study in self._accepted()])
-        if self._parts.ruler is None or not rewards or len(rewards) + len(others) < 2:
-            return {}
-        return self._parts.ruler.gaps(rewards, others, self._card)
+    def _refuse_duplicates(self, candidates: Sequence[Candidate], verdicts: dict[str, Verdict]) -> None:
+        """Add a rejection to the verdicts on what is the same as one before it, as a program or in what it pays."""
+        passed = self._passed()
+        sound = [each for each in candidates if verdicts[each.id].accepted]
+        gaps = self._gaps(sound, passed)
+        for each in sound:
+            if finding := find_duplicate(each.source, gaps.get(each.id), passed):
+                findings = (*verdicts[each.id].findings, finding)
+                verdicts[each.id] = verdicts[each.id].model_copy(update={"findings": findings})
+            if verdicts[each.id].accepted:
+                passed.append(Study(candidate=each, verdict=verdicts[each.id]))
 
-    def _refuse_duplicate(self, verdict: Verdict, repairs: int, gaps: Mapping[str, Gap]) -> Verdict:
-        """Add a rejection if a candidate that was accepted before is the same, as a program or in what it pays."""
-        if not verdict.accepted:
-            return verdict
-        finding = find_duplicate(self._history.designed[verdict.candidate_id, repairs].source, gaps, self._accepted())
-        return verdict.model_copy(update={"findings": (*verdict.findings, finding)}) if finding else verdict
+    def _gaps(self, candidates: Sequence[Candidate], passed: Sequence[Study]) -> Gaps:
+        """How far candidates are from each other, and from others; one that cannot be told is left out."""
+        # One that could not be compared would spoil every later comparison too.
+        others = [
+            each.candidate for each in passed if not any(f.detector == NOT_COMPARED for f in each.verdict.findings)
+        ]
+        if self._parts.ruler is None or not candidates or len(candidates) + len(others) < 2:
+            return {each.id: {} for each in candidates}
+        return self._parts.ruler.gaps(_specs(candidates), _specs(others), self._card)
 
-    def _accepted(self) -> list[Study]:
-        """Candidates that were, or will be, trained; those that are not reviewed yet are not among them."""
-        return [study for study in self._studies() if self._is_accepted(study.candidate)]
+    def _passed(self) -> list[Study]:
+        """Candidates that passed all gates but the reading; those that are not reviewed yet are not among them."""
+        return [study for study in self._studies() if self._has_passed(study.candidate)]
 
-    def _is_accepted(self, candidate: Candidate) -> bool:
+    def _has_passed(self, candidate: Candidate) -> bool:
         verdict = self._history.reviewed.get((candidate.id, candidate.repairs))
-        return verdict is not None and verdict.accepted
+        return verdict is not None and verdict.passed
 
     # Training and study.
 
@@ -381,7 +384,7 @@ def _undesigned(brief: Brief, why: str) -> Candidate:
         generation=brief.generation,
         operator=brief.operator,
         parents=tuple(study.candidate.id for study in brief.parents),
-        failure=f"{NOT_DESIGNED}{why}",
+        failure=f"not designed: {why}",
     )
 
 

@@ -45,22 +45,17 @@ class SandboxedPricer:
 
         Returns:
             Sums by candidate id. A reward that fails on the episodes, or ends its process, is left out: training will
-            tell more about it than a comparison could.
+            tell more about it than a comparison could. So are all of them if a file is missing or damaged.
 
         Raises:
             WorkerCancelled: The run is being stopped.
-            RewardgenError: A file of episodes cannot be read. That a worker with rewards says so is not enough.
         """
         try:
             return self._run(rewards, files)
         except WorkerCancelled:
             raise
-        except RewardgenError as error:
-            if not rewards:
-                raise
-            if not isinstance(error, WorkerError):
-                self._run([], files)
-            if len(rewards) == 1:
+        except RewardgenError:
+            if len(rewards) <= 1:
                 return {}
         return {id: sums for reward in rewards for id, sums in self.price([reward], files).items()}
 

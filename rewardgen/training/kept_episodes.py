@@ -6,6 +6,8 @@ The files hold what rewards read and nothing of fitness or success: those stay w
 from __future__ import annotations
 
 import io
+import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -76,7 +78,7 @@ def load_episodes(path: Path) -> KeptInputs:
         with np.load(path, allow_pickle=False) as file:
             lengths = tuple(file[_LENGTHS].tolist())
             values = {name: torch.from_numpy(file[name]) for name in file.files if name != _LENGTHS}
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise RunFolderError(f"cannot read the episodes {path}: {error}", "start a new run") from error
     if any(len(value) != sum(lengths) for value in values.values()):
         raise RunFolderError(f"the episodes {path} are damaged: their arrays differ in length", "start a new run")

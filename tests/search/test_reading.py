@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from rewardgen.critic.reader import Reader
 from rewardgen.errors import BudgetExhausted
 from rewardgen.testing.scripted import ScriptedLLM
@@ -61,6 +63,18 @@ def test_a_spent_budget_trains_what_was_not_read_and_ends_the_search(tmp_path):
     summary = search.run()
     assert len(history.generations) == 1 and summary.reason == "the limit of 1 USD is reached"
     assert all(history.study(id).fitness is not None for id in history.ids())
+
+
+def test_a_budget_spent_on_a_reading_is_not_forgotten_when_the_run_is_killed(tmp_path):
+    spent = BudgetExhausted("the limit of 1 USD is reached", "raise it")
+    for stop_after in range(6, 12):
+        path = tmp_path / f"run {stop_after}"
+        search, _ = a_search(path, Crew(), Listener(stop_after), reader=Reader(ScriptedLLM(spent)))
+        with pytest.raises(KeyboardInterrupt):
+            search.run()
+        search, history = a_search(path, Crew(), reader=Reader(ScriptedLLM(spent)))
+        assert search.run().reason == "the limit of 1 USD is reached"
+        assert len(history.generations) == 1
 
 
 def test_resuming_asks_for_no_reading_that_is_recorded(tmp_path):
