@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from rewardgen.errors import UsageError
 from rewardgen.schema import Frozen
 
 BUILTIN = "builtin"
@@ -75,3 +76,9 @@ class RunConfig(Frozen):
     """Time limit for training one candidate with one seed [s]; a process that trains several has all of theirs."""
     ablate: tuple[Ablation, ...] = ()
     """Parts to leave out, for an honest comparison: `critic`, `analyzer`, `tpe` (the ranking of recorded episodes)."""
+
+    @model_validator(mode="after")
+    def _asks_for_what_is_done(self) -> RunConfig:
+        if self.critic_model and "critic" in self.ablate:
+            raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
+        return self

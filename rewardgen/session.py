@@ -333,7 +333,7 @@ def _make_roles(folder: RunFolder, config: RunConfig) -> _Roles:
     if config.model == BUILTIN and not config.critic_model:
         return _Roles(BuiltinDesigner(), Analyzer(None), None, Usage)
     llm = make_llm(config, folder)
-    reader = Reader(llm) if config.critic_model and "critic" not in config.ablate else None
+    reader = Reader(llm) if config.critic_model else None
     if config.model == BUILTIN:
         return _Roles(BuiltinDesigner(), Analyzer(None), reader, llm.usage)
     analyzer = Analyzer(None if "analyzer" in config.ablate else llm)

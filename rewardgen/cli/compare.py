@@ -69,11 +69,16 @@ class _Compared(NamedTuple):
             UsageError: It has no code.
         """
         id = self.candidate
-        study = self.history.study(id)
-        source = study.candidate.source if study else self.history.baselines[id]
-        if not source:
+        if not self.source:
+            study = self.history.study(id)
             raise UsageError(f"{self.folder.id}:{id} has no code: {study.outcome if study else ''}", "take another one")
-        return RewardSpec(candidate_id=f"{self.folder.id}:{id}", source=source)
+        return RewardSpec(candidate_id=f"{self.folder.id}:{id}", source=self.source)
+
+    @property
+    def source(self) -> str:
+        """Its code; empty if there is none."""
+        study = self.history.study(self.candidate)
+        return study.candidate.source if study else self.history.baselines[self.candidate]
 
 
 def compare(
@@ -89,7 +94,7 @@ def compare(
     console = results()
     if sides[0].named or sides[1].named:
         first, second = map(_candidate_facts, sides)
-        console.print(candidates_page(first, second, (sides[0].reward.source, sides[1].reward.source), told))
+        console.print(candidates_page(first, second, (sides[0].source, sides[1].source), told))
     else:
         first, second = map(_run_facts, sides)
         console.print(runs_page(first, second, told))

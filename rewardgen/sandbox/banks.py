@@ -30,6 +30,7 @@ from rewardgen.task import resolve_task
 _KEPT = 40
 """Tasks whose banks are kept; those used longest ago go first."""
 _PACKAGES = ("mujoco", "torch", "numpy", "gymnasium")
+_LARGEST = 64 << 20
 _DATA = (".csv", ".json", ".npy", ".npz", ".pt", ".py", ".toml", ".txt", ".yaml", ".yml")
 """Suffixes of files beside a task that it may read without saying so."""
 _SUFFIXES = (".npz", ".files.json", ".card.json")
@@ -92,13 +93,21 @@ def _kept(task: str, limits: Limits) -> bytes | None:
         if not (_is_current(stem) and _is_whole(bank)):
             _forget(stem)
             files = _measure("bank", {"task": task, "path": str(bank)}, limits)["files"]
-            files += [str(path) for path in resolve_task(task).parent.iterdir() if path.suffix in _DATA]
+            files += [str(path) for path in resolve_task(task).parent.iterdir() if _is_data(path)]
             note = _Files(digests={each: _digest(Path(each)) for each in files})
             write_atomic(stem.with_name(f"{stem.name}.files.json"), note.model_dump_json())
             _prune(stem.parent)
         os.utime(bank)
         return bank.read_bytes()
     return None
+
+
+def _is_data(path: Path) -> bool:
+    """Whether a file beside a task may be read by it. What cannot be read, or only at length, is nobody's data."""
+    try:
+        return path.suffix in _DATA and path.is_file() and path.stat().st_size <= _LARGEST and os.access(path, os.R_OK)
+    except OSError:
+        return False
 
 
 def _stem(task: str) -> Path | None:
