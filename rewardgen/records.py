@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import FiniteFloat, model_validator
+from pydantic import BeforeValidator, FiniteFloat, model_validator
 
 from rewardgen.errors import UsageError
 from rewardgen.readings import ComponentPoint, EpisodeDigest, EvaluationPoint, IdleReading, Travel
@@ -267,6 +267,13 @@ class Candidate(Frozen):
     """Repair round trips that this version took."""
 
 
+_MOST_LINES = 100_000
+
+
+def _line_or_none(value: object) -> object:
+    return None if isinstance(value, int) and not 1 <= value <= _MOST_LINES else value
+
+
 class Finding(Frozen):
     """What one detector of the critic saw."""
 
@@ -276,7 +283,8 @@ class Finding(Frozen):
     severity: Severity
     message: str
     hint: str = ""
-    line: int | None = None
+    line: Annotated[int | None, BeforeValidator(_line_or_none)] = None
+    """Of the source, from 1. One that no source has, as a worker or a language model may say, is dropped."""
     component: str | None = None
     evidence: dict[str, float] = {}
     """The measured values that the message rests on, by name; finite."""
@@ -297,6 +305,11 @@ class Verdict(Frozen):
     def accepted(self) -> bool:
         """Whether the candidate may be trained."""
         return not self.rejections
+
+    @property
+    def passed(self) -> bool:
+        """Whether all gates but the reading by a language model let the candidate through."""
+        return all(each.gate == "model" for each in self.rejections)
 
     @property
     def repairable(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from rewardgen.critic.piecewise import piecewise_constants
 from rewardgen.records import Finding, RewardSpec, Study, TaskCard
 from rewardgen.reward.identity import source_fingerprint
 
@@ -46,24 +47,49 @@ class Ruler(Protocol):
         ...
 
 
-def find_duplicate(source: str, gaps: Mapping[str, Gap], accepted: Sequence[Study]) -> Finding | None:
-    """A rejection of a candidate that is another one again.
+NOT_COMPARED = "not-compared"
+
+
+def find_duplicate(source: str, gaps: Mapping[str, Gap] | None, accepted: Sequence[Study]) -> Finding | None:
+    """A rejection of a candidate that is another one again, or a warning if what it pays could not be compared.
+
+    Two steps with no recorded state between them pay the same on all that is recorded. So rewards that pay the same
+    are only taken for the same if they compare, clamp and saturate with the same constants.
 
     Args:
         source: The candidate's source.
-        gaps: From it to others by their ids; those that are missing are unknown.
+        gaps: From it to others by their ids, those that are missing are unknown; None if it was left out.
         accepted: The candidates that were, or will be, trained.
     """
     own = source_fingerprint(source)
     for study in accepted:
         if source_fingerprint(study.candidate.source) == own:
             return _same_program(study.candidate.id)
+    if gaps is None:
+        return _not_compared()
     near = [study for study in accepted if (gap := gaps.get(study.candidate.id)) and gap.widest < SAME]
+    near = [study for study in near if _same_constants(source, study.candidate.source)]
     if not near:
         return None
     # The nearest, whatever the order in which they were reviewed: a resumed run must find the same.
     nearest = min(near, key=lambda study: (gaps[study.candidate.id].widest, study.candidate.id))
     return _same_pay(nearest, gaps[nearest.candidate.id].widest)
+
+
+def _same_constants(source: str, other: str) -> bool:
+    own = piecewise_constants(source)
+    return own is not None and own == piecewise_constants(other)
+
+
+def _not_compared() -> Finding:
+    return Finding(
+        gate="duplicate",
+        detector=NOT_COMPARED,
+        severity="warn",
+        message="what it pays could not be compared with what others pay: it fails, or takes too long, on transitions "
+        "put together from recorded ones",
+        hint="keep every term finite and cheap for any combination of its inputs",
+    )
 
 
 def _same_program(other: str) -> Finding:
@@ -85,6 +111,6 @@ def _same_pay(other: Study, distance: float) -> Finding:
         severity="reject",
         message=f"it pays what {id}{fitness} pays, but for scale, shift and potential shaping: "
         f"their canonical distance is {distance:.1g}, within rounding",
-        hint=f"see {id} for its result",
+        hint=f"change what is paid, not how it is scaled or shaped; see {id} for its result",
         evidence={"distance": distance},
     )

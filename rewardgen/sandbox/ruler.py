@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,8 +58,7 @@ class SandboxedRuler:
             card: Their task.
 
         Returns:
-            Gaps by the reward's id and the other's. A reward that ends its process is left out: training will tell more
-            about it than a comparison could.
+            Gaps by the reward's id and the other's. A reward that ends its process, or fails, is left out.
 
         Raises:
             WorkerCancelled: The run is being stopped.
@@ -146,7 +144,8 @@ def _gap(told: Mapping[str, Any]) -> Gap:
 def _share(value: Any) -> float | None:
     if value is None:
         return None
-    if not isinstance(value, int | float) or not math.isfinite(value) or not 0.0 <= value <= 1.0:
+    # No test for NaN, which fails this one, nor for infinity: an integer may be too large to be asked.
+    if not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
         raise ValueError("not a number between 0 and 1")
     return float(value)
 

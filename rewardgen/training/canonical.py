@@ -20,7 +20,8 @@ Inputs = dict[str, Tensor]
 Call = Callable[[Inputs], Mapping[str, Tensor]]
 
 _SEED = 40_000_003
-_TRANSITIONS = 256
+_TRANSITIONS = 8192
+"""At most; more than a bank most often has, so that few states are between two steps and in none of its rows."""
 _ENDED_SHARE = 0.1
 """Of all rows, those after the end of an episode: enough for a level to count, few enough to keep the rest in sight."""
 _ROUNDING = 1e-6
@@ -44,7 +45,7 @@ class Sample:
     terminates: bool
 
 
-def sample(inputs: Mapping[str, Tensor], discount: float, terminates: bool, draws: int = 64) -> Sample:
+def sample(inputs: Mapping[str, Tensor], discount: float, terminates: bool, draws: int = 16) -> Sample:
     """Draw the transitions to compare rewards on, the same for all rewards.
 
     Args:

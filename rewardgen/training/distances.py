@@ -16,7 +16,6 @@ from rewardgen.training.canonical import Inputs, Sample, canonical, direction, d
 
 _STRETCH = 4.0
 """How much farther from the median than the recorded values the values beyond them are."""
-_DRAWS_BEYOND = 16
 _REMAINDER = "residual"
 """The component that holds what a reward's own total has over its components, and most often nothing."""
 
@@ -98,7 +97,7 @@ def grounds(bank: Bank, discount: float, terminates: bool) -> Grounds:
         terminates: Whether its episodes can end before their time.
     """
     recorded = sample(bank.inputs, discount, terminates)
-    return Grounds(recorded, sample(_stretched(bank), discount, terminates, _DRAWS_BEYOND))
+    return Grounds(recorded, sample(_stretched(bank), discount, terminates))
 
 
 @torch.no_grad()

@@ -5,7 +5,7 @@ import pytest
 from rewardgen.critic.duplicates import SAME, Gap, find_duplicate
 from rewardgen.errors import UsageError, WorkerError
 from rewardgen.events import read_events
-from rewardgen.records import RewardSpec
+from rewardgen.records import RewardSpec, Verdict
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.sandbox.ruler import SandboxedRuler
 from rewardgen.simulation.bank import record_bank
@@ -16,6 +16,8 @@ from tests.search.parts import Crew, Listener, a_search
 
 SOURCE = "def compute_reward(position, velocity, action):\n    return {BODY}\n"
 BODY = "'near': torch.exp(-4.0 * position.abs()), 'effort': -0.01 * action.square().sum(-1)"
+HUGE = {"own": {"b": {"recorded": 10**400, "beyond": float("nan")}}}
+LEFT_OUT = "not-compared"
 POINT = card(termination_causes=("left the rail",), discount=0.99)
 
 
@@ -28,7 +30,7 @@ def accepted(id, *fitness):
 
 
 def found(gaps, *studies):
-    return find_duplicate(spec("own", BODY.replace("4.0", "5.0")).source, gaps, studies)
+    return find_duplicate(spec("own", BODY.replace("0.01", "0.02")).source, gaps, studies)
 
 
 def test_a_reward_that_pays_what_another_pays_is_rejected_with_its_id_fitness_and_distance():
@@ -63,6 +65,28 @@ def test_what_was_not_accepted_has_no_duplicates():
 def test_the_same_program_is_told_as_such():
     finding = find_duplicate(spec("own").source + "# again\n", {"g00-k1": Gap(0.0, 0.0)}, [accepted("g00-k1")])
     assert finding is not None and finding.detector == "duplicate-program"
+
+
+def test_what_to_do_instead_is_told():
+    finding = found({"g00-k1": Gap(0.0, 0.0)}, accepted("g00-k1"))
+    assert finding.hint.startswith("change what is paid, not how it is scaled or shaped")
+
+
+def test_equal_pay_with_other_thresholds_is_no_duplicate():
+    gaps, own = {"g00-k1": Gap(0.0, 0.0)}, spec("own", "'up': 2.0 * (position > 0.9)").source
+    other, same = (
+        study("g00-k1", source=spec("g00-k1", body).source)
+        for body in ("'up': 2.0 * (position > 0.97)", "'up': 1.0 + 3.0 * (position > 0.9)")
+    )
+    assert find_duplicate(own, gaps, [other]) is None
+    assert find_duplicate(own, gaps, [same]) is not None
+
+
+def test_a_reward_that_was_left_out_of_the_comparison_is_warned_of():
+    finding = found(None, accepted("g00-k1"))
+    assert (finding.gate, finding.detector, finding.severity) == ("duplicate", "not-compared", "warn")
+    verdict = Verdict(candidate_id="own", findings=(finding,))
+    assert verdict.accepted and not verdict.repairable
 
 
 # In a worker, on recorded transitions.
@@ -108,7 +132,7 @@ def test_a_reward_that_ends_its_process_is_left_out_and_the_others_are_compared(
 
 
 def test_an_answer_out_of_contract_compares_nothing(ruler, monkeypatch):
-    for told in (None, {"a": 1}, {"own": {"b": {"recorded": "0", "beyond": 0}}}, {"own": {"b": {"recorded": 7}}}):
+    for told in (None, {"a": 1}, {"own": {"b": {"recorded": "0", "beyond": 0}}}, {"own": {"b": {"recorded": 7}}}, HUGE):
         monkeypatch.setattr(ruler, "_run", lambda *_, told=told: {"distances": told, "failed": {}})
         assert ruler.gaps([spec("own")], [spec("b")], POINT) in ({}, {"own": {}})
 
@@ -177,6 +201,26 @@ def test_a_repaired_candidate_is_compared_with_its_generation_too(tmp_path):
     search, history = a_search(tmp_path / "run", crew, ruler=ruler, generations=1)
     search.run()
     assert "it pays what g00-k3 pays" in history.study("g00-k0").outcome
+
+
+class Dying(Ruler):
+    """Compares nothing that is asked for together with one of these, which it leaves out."""
+
+    def gaps(self, rewards, others, card):
+        assert not {each.candidate_id for each in others} & {"g00-k1"}
+        return {id: gaps for id, gaps in super().gaps(rewards, others, card).items() if id != "g00-k1"}
+
+
+def test_what_could_not_be_compared_is_trained_with_a_warning_and_not_compared_with_again(tmp_path):
+    crew = Crew()
+    search, history = a_search(tmp_path / "run", crew, ruler=Dying(), generations=2)
+    search.run()
+    warned = {
+        id
+        for (id, _), verdict in history.reviewed.items()
+        if [each.detector for each in verdict.findings] == [LEFT_OUT]
+    }
+    assert warned == {"g00-k1"} <= trained(crew)
 
 
 def test_a_run_stopped_during_a_review_finds_the_same_duplicates(tmp_path):

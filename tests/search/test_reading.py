@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from rewardgen.critic.duplicates import Gap
 from rewardgen.critic.reader import Reader
 from rewardgen.errors import BudgetExhausted
+from rewardgen.events import read_events
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.search.parts import Crew, Listener, a_search
 
@@ -55,6 +57,39 @@ def test_what_other_gates_reject_is_not_read(tmp_path):
     search, _ = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
     search.run()
     assert asked(llm) == [f"g00-k{number}/critic/reading-0" for number in (0, 2, 3)]
+
+
+class Alike:
+    """All rewards pay the same."""
+
+    def gaps(self, rewards, others, card):
+        ids = [each.candidate_id for each in (*rewards, *others)]
+        return {each.candidate_id: dict.fromkeys(ids, Gap(0.0, 0.0)) for each in rewards}
+
+
+def test_a_duplicate_is_not_read(tmp_path):
+    llm = objecting()
+    search, _ = a_search(tmp_path / "run", Crew(), ruler=Alike(), reader=Reader(llm), generations=1)
+    search.run()
+    assert asked(llm) == ["g00-k0/critic/reading-0"]
+
+
+def test_duplicates_of_what_is_vetoed_are_refused_also_after_any_interruption(tmp_path):
+    vetoed = ["g00-k0/critic/reading-0", "g00-k0/critic/reading-1"]
+
+    def reviewed(path, stop_after=None):
+        reader = Reader(objecting(*vetoed))
+        search, history = a_search(path, Crew(), Listener(stop_after), Alike(), reader, generations=1)
+        search.run()
+        return history.reviewed
+
+    expected = reviewed(tmp_path / "whole")
+    assert [each.rejections[0].gate for each in expected.values()] == ["model", *["duplicate"] * 3]
+    kinds = [event.kind for event in read_events(tmp_path / "whole" / "events.jsonl")]
+    for cut in range(kinds.index("run-started") + 2, len(kinds)):
+        with pytest.raises(KeyboardInterrupt):
+            reviewed(tmp_path / f"cut{cut}", cut - 1)
+        assert reviewed(tmp_path / f"cut{cut}") == expected
 
 
 def test_a_spent_budget_trains_what_was_not_read_and_ends_the_search(tmp_path):
