@@ -1,6 +1,7 @@
 """The critic: gates in order of their cost, so that no training is spent on a reward that cannot work.
 
-It never runs a reward itself; a prober does, in a process of its own.
+It runs no reward itself, and only checks their form: whatever follows a text value by value is a prober's, in a process
+of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from rewardgen.reward.signature import check_signature
 
 
 class Prober(Protocol):
-    """Runs rewards on recorded transitions."""
+    """Reads rewards, and runs them on recorded transitions, where neither can harm the caller."""
+
+    def read(self, rewards: Sequence[RewardSpec], card: TaskCard) -> Mapping[str, tuple[Finding, ...]]:
+        """Findings of the gate `static` by candidate id, for every reward given."""
+        ...
 
     def probe(self, rewards: Sequence[RewardSpec]) -> Mapping[str, tuple[Finding, ...]]:
         """Findings of the gate `probe` by candidate id, for every reward given."""
@@ -35,7 +40,8 @@ class Critic:
     """Reviews candidates.
 
     Args:
-        prober: Runs those that pass the gates before it; None to check only what a reward must be to be trained at all.
+        prober: Reads those that parse and runs those that pass the gates before it; None to check only what a reward
+            must be to be trained at all.
         pricer: Runs those that pass the probe; None to leave out the ranking of recorded episodes.
     """
 
@@ -56,12 +62,13 @@ class Critic:
         Returns:
             Verdict by candidate id, in the order given.
         """
+        forms = {each.id: check_form(each, card) for each in candidates}
         if self._prober is None:
-            return {each.id: Verdict(candidate_id=each.id, findings=check_form(each, card)) for each in candidates}
-        findings = {each.id: review_source(each, card) for each in candidates}
-        sound = [
-            RewardSpec(candidate_id=each.id, source=each.source) for each in candidates if _passes(findings[each.id])
-        ]
+            return {id: Verdict(candidate_id=id, findings=form) for id, form in forms.items()}
+        readable = [_spec(each) for each in candidates if _parses(forms[each.id])]
+        suspicions = self._prober.read(readable, card) if readable else {}
+        findings = {id: _with_suspicions(form, suspicions.get(id, ())) for id, form in forms.items()}
+        sound = [_spec(each) for each in candidates if _passes(findings[each.id])]
         probed = self._prober.probe(sound) if sound else {}
         ranked = self._rank([each for each in sound if _passes(probed.get(each.candidate_id, ()))], earlier)
         return {
@@ -91,25 +98,34 @@ def check_form(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
         hint = "answer with one Python block that defines `compute_reward`"
         return (Finding(gate="parse", detector="no-code", severity="reject", message=candidate.failure, hint=hint),)
     language = check_language(candidate.source)
-    if any(finding.gate == "parse" for finding in language):
+    if not _parses(language):
         return language
     return (*language, *check_signature(candidate.source, card.input_names()))
 
 
 def review_source(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
-    """The findings that need no run: the form, and what looks wrong in the text.
+    """The findings that need no run: the form, and what looks wrong in the text. For texts that are trusted.
 
     Args:
         candidate: The candidate.
         card: Its task.
     """
     form = check_form(candidate, card)
-    if any(finding.gate == "parse" for finding in form):
-        return form
-    # All at once: a candidate is repaired only once, so it should hear of everything that one look can tell.
+    return _with_suspicions(form, find_suspicions(candidate.source, card)) if _parses(form) else form
+
+
+def _with_suspicions(form: tuple[Finding, ...], suspicions: Sequence[Finding]) -> tuple[Finding, ...]:
+    """All at once: a candidate is repaired only once, so it should hear of everything that one look can tell."""
     told = {(finding.detector, finding.line) for finding in form}
-    suspicions = [each for each in find_suspicions(candidate.source, card) if (each.detector, each.line) not in told]
-    return (*form, *suspicions)
+    return (*form, *(each for each in suspicions if (each.detector, each.line) not in told))
+
+
+def _spec(candidate: Candidate) -> RewardSpec:
+    return RewardSpec(candidate_id=candidate.id, source=candidate.source)
+
+
+def _parses(findings: Sequence[Finding]) -> bool:
+    return all(finding.gate != "parse" for finding in findings)
 
 
 def _passes(findings: Sequence[Finding]) -> bool:

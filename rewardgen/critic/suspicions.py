@@ -1,6 +1,7 @@
 """The gate `static`: what the text of a reward and its task card tell without running it.
 
-Detectors are functions of one reading of the reward. They reject only what surely is wrong, and warn of the rest.
+A text may be made to keep its reader busy or to fail it: outside of tests this belongs into a worker. Detectors are
+functions of one reading of the reward. They reject only what surely is wrong, and warn of the rest.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rewardgen.critic.static import (
     structure,
     thresholds,
 )
+from rewardgen.critic.static.finding import finding
 from rewardgen.critic.static.reading import Reading, read_reward
 from rewardgen.records import Finding, TaskCard
 from rewardgen.reward.parsing import parse_source
@@ -77,5 +79,15 @@ def find_suspicions(source: str, card: TaskCard) -> tuple[Finding, ...]:
     reading = read_reward(tree, source, card)
     if reading is None:
         return ()
-    found = [finding for detector in DETECTORS for finding in detector(reading)]
-    return tuple(sorted(found, key=lambda finding: finding.line or 0))
+    found = [each for detector in DETECTORS for each in detector(reading)]
+    return tuple(sorted(found, key=lambda each: each.line or 0))
+
+
+def not_read(why: str) -> Finding:
+    """The finding on a reward whose text could not be read to its end.
+
+    Args:
+        why: What became of the reading.
+    """
+    message = f"cannot be read for what looks wrong in it: {why}"
+    return finding("not-read", None, message, "use fewer steps and shorter loops, over the whole batch")

@@ -12,6 +12,8 @@ _MAX_CHARACTERS = 24_000
 _MAX_NODES = 6_000
 _MAX_DEPTH = 80
 _MAX_BRACKETS = 60
+_MAX_BITS = 64
+"""Of an integer; larger ones may be neither floats nor printable."""
 
 # Control characters, and those that change the reading direction, which can hide code from a reader.
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
@@ -41,7 +43,7 @@ def parse_source(source: str) -> ast.Module | Finding:
         return _finding("syntax", f"does not parse: {error.msg}", "write plain Python 3.11", error.lineno)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         return _finding("syntax", f"does not parse: {type(error).__name__}", "write plain, shallow Python")
-    return _check_size(tree) or tree
+    return _check_size(tree) or _check_integers(tree) or tree
 
 
 def _check_text(source: str) -> Finding | None:
@@ -82,6 +84,14 @@ def _check_size(tree: ast.Module) -> Finding | None:
         if depth > _MAX_DEPTH:
             return _finding("too-deep", f"nests expressions more than {_MAX_DEPTH} deep", "give the parts names")
         level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return None
+
+
+def _check_integers(tree: ast.Module) -> Finding | None:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MAX_BITS:
+            message = f"holds an integer of {node.value.bit_length()} bits"
+            return _finding("forbidden-literal", message, "use a float, such as `1e12`", node.lineno)
     return None
 
 

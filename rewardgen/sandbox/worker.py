@@ -31,6 +31,7 @@ JOBS = {
     "check": "rewardgen.simulation.check:check_job",
     "bank": "rewardgen.simulation.bank:bank_job",
     "baselines": "rewardgen.simulation.card:baselines_job",
+    "read": "rewardgen.training.static_reading:read_job",
     "probe": "rewardgen.training.probe:probe_job",
     "price": "rewardgen.training.pricing:price_job",
     "distance": "rewardgen.training.distances:distance_job",

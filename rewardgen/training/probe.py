@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from rewardgen.training.probe_pairs import check_pairs, ways
 from rewardgen.training.probe_source import Makers
 from rewardgen.training.probe_statistics import check_statistics
 from rewardgen.training.probe_subject import Subject
+from rewardgen.training.time_limit import OutOfTimeError, time_limit
 
 TIME_LIMIT_S = 10.0
 """For all calls of one reward together; a sound one takes well under a tenth of a second."""
@@ -65,11 +64,11 @@ def probe_reward(reward: RewardSpec, bank: Bank) -> tuple[Finding, ...]:
         Rejections if it cannot work; otherwise what is doubtful about it.
     """
     try:
-        with _time_limit(TIME_LIMIT_S), torch.no_grad():
+        with time_limit(TIME_LIMIT_S), torch.no_grad():
             return _probe(compile_reward(reward.source), reward, bank)
     except RewardError as error:
         return (probe_finding(error, "when it is compiled"),)
-    except _OutOfTimeError:
+    except OutOfTimeError:
         message = f"the reward takes more than {TIME_LIMIT_S:g} s on {len(bank)} recorded transitions"
         hint = "compute over the whole batch, without large loops"
         return (rejection("probe-timeout", message, hint, {"limit_s": TIME_LIMIT_S, "transitions": len(bank)}),)
@@ -129,23 +128,3 @@ def _check_time(subject: Subject) -> Iterator[Finding]:
         message = f"the reward takes {1e3 * min(times):.1f} ms for {_TIMED_WORLDS} worlds; most take about 0.1 ms"
         hint = "replace loops by torch functions over the whole batch"
         yield warning("slow-reward", message, hint, {"seconds": min(times), "worlds": _TIMED_WORLDS})
-
-
-class _OutOfTimeError(BaseException):
-    """Not an `Exception`, so that nothing on the way takes it for the reward's own."""
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt Python code after a time; a single long call into torch is interrupted when it returns."""
-
-    def interrupt(*_: object) -> None:
-        raise _OutOfTimeError
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)

@@ -3,6 +3,7 @@
 import pytest
 
 from rewardgen.critic.gates import Critic
+from rewardgen.critic.suspicions import find_suspicions
 from rewardgen.records import Candidate, Finding
 from tests.builders import card
 
@@ -15,6 +16,11 @@ class Prober:
     def __init__(self, rejects=()):
         self.rejects = rejects
         self.batches = []
+        self.read_ids = []
+
+    def read(self, rewards, card):
+        self.read_ids += [reward.candidate_id for reward in rewards]
+        return {each.candidate_id: find_suspicions(each.source, card) for each in rewards}
 
     def probe(self, rewards):
         self.batches.append([reward.candidate_id for reward in rewards])

@@ -54,7 +54,7 @@ def test_a_worker_that_dies_is_repeated_reward_by_reward(prober, monkeypatch):
             raise WorkerError("the probe worker ran past its limit of 45 s", kind="timeout")
         return {reward.candidate_id: () for reward in rewards}
 
-    monkeypatch.setattr(prober, "_run", dies_of_one)
+    monkeypatch.setattr(prober, "_probed", dies_of_one)
     found = prober.probe([spec("good", "-position.abs()"), spec("bad", "position"), spec("fine", "speed")])
     assert batches == [["good", "bad", "fine"], ["good"], ["bad"], ["fine"]]
     assert found["good"] == found["fine"] == ()
@@ -114,6 +114,6 @@ def test_a_run_that_is_being_stopped_rejects_nobody(prober, monkeypatch):
     def cancelled(rewards):
         raise WorkerCancelled("the probe worker was cancelled")
 
-    monkeypatch.setattr(prober, "_run", cancelled)
+    monkeypatch.setattr(prober, "_probed", cancelled)
     with pytest.raises(WorkerCancelled):
         prober.probe([spec("good", "-position.abs()")])
