@@ -59,6 +59,11 @@ def test_unknown_items_and_fields_are_left_out_and_the_rest_counts():
     assert len(parse_reading(reply(check("style"), check(score=10), check()))) == 1
 
 
+@pytest.mark.parametrize("line", [0, -3, 10**300])
+def test_a_line_that_no_source_has_is_dropped_and_the_objection_kept(line):
+    assert [each.line for each in parse_reading(reply(check(line=line)))] == [None]
+
+
 def test_long_evidence_is_not_passed_on():
     assert parse_reading(reply(check(evidence="x" * 10_000))) == ()
 
