@@ -1,14 +1,21 @@
-"""The static gate works in the orchestrator, on texts that nobody has refused yet: none of them may cost it much."""
+"""The static gate reads texts that nobody has refused yet: none may cost us anything, or a worker much."""
 
 import ast
 import resource
 import sys
 
 import pytest
+import torch
 
-from rewardgen.critic.gates import review_source
+from rewardgen.critic import suspicions
+from rewardgen.critic.gates import Critic, check_form, review_source
 from rewardgen.critic.static.reading import read_reward
-from rewardgen.records import Candidate
+from rewardgen.errors import WorkerError
+from rewardgen.records import Candidate, RewardSpec
+from rewardgen.sandbox.prober import SandboxedProber
+from rewardgen.sandbox.process import Limits
+from rewardgen.simulation.bank_file import save_bank, unrelated
+from rewardgen.training import static_reading
 from tests.builders import card
 from tests.sandbox.confined import in_child, was_refused
 
@@ -29,11 +36,43 @@ TEXTS = {
     "helpers that call helpers": "x = f25(position)",
 }
 
+BUSY = {
+    "differences that double": "d = position - prev_position\n" + "d = d + d\n" * 30 + "x = position / d",
+    "a chain of operations": "x = position\nfor a in range(25):\n  for b in range(10):\n    x = x + position",
+    "loops in a comprehension": "x = sum([position for a in range(40) for b in range(40) for c in range(40)"
+    " for d in range(40)])",
+    "dictionaries that double": "d = {'a': position}\ne = {'a': 2 * position}\n"
+    + "d = {'a': d, 'b': d}\ne = {'a': e, 'b': e}\n" * 30
+    + "f = d if position.shape[0] > 5 else e",
+    "a range without a step": "x = position\nfor i in range(0, 3, 0):\n    x = x + i",
+    "an infinite integer": "x = position * int(float('inf'))",
+    "an infinite power": "x = position ** 1e999",
+    "a slice as a key": "d = {'a': position}\nx = d[slice(0, 1)]",
+}
+LONG = {
+    "added": f"x = position + (0x{'F' * 8000} + 1)",
+    "compared": f"x = position\nif torch.any(x > 0x{'F' * 8000}):\n    x = x * 2",
+}
+
 
 def reward(body):
     indented = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
     helpers = f"def f0(x):\n    return x * 1.5\n\n{HELPERS}\n" if "f25" in body else ""
-    return f"{helpers}def compute_reward(position):\n{indented}    return {{'p': position}}\n"
+    inputs = "position, prev_position" if "prev_position" in body else "position"
+    paid = "x" if body in BUSY.values() and "x =" in body else "position"
+    return f"{helpers}def compute_reward({inputs}):\n{indented}    return {{'p': {paid}}}\n"
+
+
+def draft(id, source):
+    return Candidate(id=id, generation=0, operator="draft", source=source)
+
+
+@pytest.fixture
+def prober(tmp_path):
+    values = {name: torch.linspace(-1.0, 1.0, 256) for name in ("position", "speed")}
+    values["action"] = torch.linspace(-1.0, 1.0, 256).unsqueeze(-1)
+    save_bank(tmp_path / "bank.npz", unrelated(values | {f"prev_{name}": value for name, value in values.items()}))
+    return SandboxedProber(tmp_path / "bank.npz", Limits(wall_s=60.0), tmp_path / "scratch")
 
 
 def few():
@@ -45,7 +84,7 @@ def few():
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_hostile_text_is_read_in_little_time_and_memory(name):
-    candidate = Candidate(id="a", generation=0, operator="draft", source=reward(TEXTS[name]))
+    candidate = draft("a", reward(TEXTS[name]))
     outcome = in_child(few, lambda: len(review_source(candidate, card())))
     assert isinstance(outcome.answer, int) and not was_refused(outcome.answer), outcome
 
@@ -54,3 +93,51 @@ def test_small_constants_are_still_computed():
     source = reward("x = 2 ** 10\ny = 'a' + 'b'")
     reading = read_reward(ast.parse(source), source, card())
     assert reading and {each.name: each.value.constant for each in reading.assignments} == {"x": 1024, "y": "ab"}
+
+
+def test_texts_that_hang_or_fail_their_reader_get_a_verdict_and_disturb_no_other(prober):
+    drafts = [draft(name, reward(body)) for name, body in BUSY.items()]
+    plain = draft("plain", "def compute_reward(position, speed):\n    return {'near': -position.abs()}\n")
+    verdicts = Critic(prober).review([*drafts, plain], card())
+    assert list(verdicts) == [*BUSY, "plain"]
+    assert verdicts["plain"].accepted
+    assert [each.detector for each in verdicts["plain"].findings] == ["unused-input"]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_an_integer_that_no_float_can_hold_is_refused_when_the_text_is_parsed(name):
+    (found,) = check_form(draft("a", reward(LONG[name])), card())
+    assert (found.gate, found.detector) == ("parse", "forbidden-literal")
+
+
+def test_a_constant_that_no_float_can_hold_is_refused_when_the_text_is_parsed():
+    source = f"def compute_reward(position, *, w: float = {'9' * 400}):\n    return {{'p': w * position}}\n"
+    assert [each.detector for each in check_form(draft("a", source), card())] == ["forbidden-literal"]
+
+
+def test_a_text_that_fails_its_reader_or_takes_too_long_gets_one_warning(monkeypatch):
+    def fails(reading):
+        raise RecursionError
+
+    def hangs(reading):
+        while True:
+            pass
+
+    monkeypatch.setattr(static_reading, "TIME_LIMIT_S", 0.05)
+    for detector, words in ((fails, "RecursionError"), (hangs, "more than 0.05 s")):
+        monkeypatch.setattr(suspicions, "DETECTORS", (detector,))
+        (found,) = static_reading.read_within_limits(reward("x = position"), card())
+        assert (found.gate, found.detector, found.severity) == ("static", "not-read", "warn") and words in found.message
+
+
+def test_a_reader_that_dies_is_repeated_text_by_text(prober, monkeypatch):
+    def dies_of_one(job, asked, rewards, each_s):
+        if any(each.candidate_id == "bad" for each in rewards):
+            raise WorkerError("the read worker ended by signal 9")
+        return {each.candidate_id: () for each in rewards}
+
+    monkeypatch.setattr(prober, "_run", dies_of_one)
+    specs = [RewardSpec(candidate_id=id, source=reward("x = position")) for id in ("good", "bad")]
+    found = prober.read(specs, card())
+    assert found["good"] == ()
+    assert [(each.detector, each.severity) for each in found["bad"]] == [("not-read", "warn")]

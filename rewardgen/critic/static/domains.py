@@ -70,19 +70,30 @@ def unguarded_domains(reading: Reading) -> Iterator[Finding]:
 
 def may_vanish(value: Value) -> bool:
     """Whether a divisor depends on the state and shows no guard against zero."""
+    known: dict[int, bool] = {}
+    waiting = [value]
+    # Operands first and each once: a value may be met on exponentially many ways, and lie deeper than Python recurses.
+    while waiting:
+        each = waiting[-1]
+        missing = [operand for operand in each.operands if id(operand) not in known]
+        waiting += missing
+        if not missing:
+            known[id(each)] = _vanishes(each, known)
+            waiting.pop()
+    return known[id(value)]
+
+
+def _vanishes(value: Value, known: dict[int, bool]) -> bool:
     if not value.inputs or not value.bounds.low <= 0.0 <= value.bounds.high or _stays_away(value):
         return False
     if value.op in _RISKY:
         return True
     if value.op in ("add", "multiply"):
-        parts = [may_vanish(operand) for operand in value.operands]
+        parts = [known[id(operand)] for operand in value.operands]
         guarded = value.op == "add" and any(not operand.inputs for operand in value.operands)
         return not guarded and (all(parts) if value.op == "add" else any(parts))
-    if value.op == "power":
-        return may_vanish(value.operands[0])
-    if value.op == "divide":
-        return may_vanish(value.operands[0])
-    return value.op in _ZERO_WITH_OPERAND and may_vanish(value.operands[0])
+    keeps = value.op in ("power", "divide") or value.op in _ZERO_WITH_OPERAND
+    return keeps and known[id(value.operands[0])]
 
 
 def _domain(value: Value) -> tuple[str, str] | None:

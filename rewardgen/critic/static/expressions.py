@@ -214,6 +214,10 @@ class ExpressionReader:
             self.complete = False
             items = [opaque("item", (value,), iterated)]
         for item in items:
+            self._left -= 1
+            if self._left < 0:
+                self.complete = False
+                return
             inner = dict(names)
             self.bind(target, item, inner)
             yield inner
