@@ -227,3 +227,17 @@ def test_an_angle_that_is_squashed_by_degrees_is_told(value):
 )
 def test_an_angle_by_radians_or_as_a_small_cost_is_not_told(value):
     assert not of("angle-in-degrees", f"return {{'c': {value}}}")
+
+
+@pytest.mark.parametrize(
+    "paid",
+    [
+        "torch.exp(e) / (torch.exp(e) + 1.0)",
+        "torch.where(x_velocity > 0.1, torch.exp(e), e)",
+    ],
+)
+def test_an_exponential_that_is_divided_by_itself_or_chosen_by_its_input_is_only_warned_of(paid):
+    body = f"e = 20.0 * x_velocity.abs()\nreturn {{'c': {paid}}}"
+    assert severities("positive-exponent", body, PARAMETERS) == ["warn"]
+    body = f"e = 20.0 * x_velocity.abs()\nreturn {{'c': {paid.replace('x_velocity >', 'height >').split(' / ')[0]}}}"
+    assert severities("positive-exponent", body, PARAMETERS) == ["reject"]

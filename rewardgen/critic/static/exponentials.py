@@ -28,6 +28,7 @@ _HINT = "negate it, as in `torch.exp(-error / temperature)`, or bound it with `.
 def positive_exponents(reading: Reading) -> Iterator[Finding]:
     """Exponentials of what has no bound above."""
     told: set[object] = set()
+    held = _held(reading)
     for call, exponent in _untamed(reading):
         if call.key in told or not exponent.inputs or exponent.bounds.high <= _LARGE:
             continue
@@ -37,7 +38,7 @@ def positive_exponents(reading: Reading) -> Iterator[Finding]:
         grown = f"exponent `{exponent.text()}`"
         if exponent.bounds.low >= 0.0 and math.isinf(exponent.bounds.high):
             what = f"takes the exponential of a value that is never negative and has no bound: {grown}"
-            severe = math.isfinite(reach) and reach > _LARGE
+            severe = math.isfinite(reach) and reach > _LARGE and call.key not in held
             yield finding(
                 "positive-exponent",
                 call,
@@ -115,6 +116,19 @@ def _untamed(reading: Reading) -> Iterator[tuple[Value, Value]]:
             exponent = exponent_of(value)
             if exponent is not None:
                 yield value, exponent
+
+
+def _held(reading: Reading) -> set[object]:
+    """Keys of exponentials that something in sight keeps small: themselves as a divisor, or a choice by their input."""
+    held: set[object] = set()
+    for value in reading.values:
+        if value.op == "divide":
+            held |= {each.key for each in ancestors(value.operands[1]) if exponent_of(each) is not None}
+        if value.op == "where" and any(each.op in COMPARISONS for each in ancestors(value.operands[0])):
+            tested = value.operands[0].inputs
+            branches = [each for branch in value.operands[1:] for each in ancestors(branch)]
+            held |= {each.key for each in branches if (inner := exponent_of(each)) and inner.inputs <= tested}
+    return held
 
 
 def _goes_on(value: Value, place: int) -> bool:
