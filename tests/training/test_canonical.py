@@ -163,7 +163,7 @@ def test_thresholds_are_told_apart_by_any_recorded_row_between_them(tmp_path):
     values = inputs(4000)
     for name in ("position", "prev_position"):
         values[name] = values[name].clamp(max=2.0)
-    values["position"][2345] = 2.5
+    values["position"][1731] = 2.5
     save_bank(tmp_path / "bank.npz", unrelated(values))
     low, high = (f"{{'up': speed + 2.0 * (position > {limit})}}" for limit in (2.1, 2.9))
     assert apart(tmp_path / "bank.npz", low, high) > 1e-3
