@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from rewardgen.critic.preference import check_preference, kept_files, ordered_pairs
+from rewardgen.critic.preference import check_preference, kept_files, not_ranked, ordered_pairs
 from rewardgen.critic.suspicions import find_suspicions
 from rewardgen.records import Candidate, Finding, RewardSpec, Study, TaskCard, Verdict
 from rewardgen.reward.language import check_language
@@ -84,7 +84,8 @@ class Critic:
         sums = self._pricer.price(rewards, [each.name for each in files])
         # The worker ran the rewards: what it says may be of any length.
         told = {id: found for id, found in sums.items() if {len(each) for each in found.values()} == {len(episodes)}}
-        return {id: check_preference(found, episodes) for id, found in told.items()}
+        ids = [each.candidate_id for each in rewards]
+        return {id: check_preference(told[id], episodes) if id in told else (not_ranked(),) for id in ids}
 
 
 def check_form(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:

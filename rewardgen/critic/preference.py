@@ -130,6 +130,17 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
     return (finding,)
 
 
+def not_ranked() -> Finding:
+    """Said of a reward for which no returns could be computed."""
+    return Finding(
+        gate="preference",
+        detector="not-ranked",
+        severity="warn",
+        message="its returns on recorded episodes could not be computed, so its ranking of them is unknown",
+        hint="if this is said of every candidate, a file of episodes in the run's `policies/search` is damaged",
+    )
+
+
 def _right_share(values: Sequence[float], pairs: Sequence[tuple[int, int]]) -> float:
     return sum(_rightness(values[better], values[worse]) for better, worse in pairs) / max(len(pairs), 1)
 

@@ -59,7 +59,7 @@ class SandboxedProber:
             raise
         except WorkerError as error:
             if len(rewards) == 1:
-                return {rewards[0].candidate_id: (not_read(error.message.splitlines()[0]),)}
+                return {rewards[0].candidate_id: (not_read((error.message.splitlines() or ["without a word"])[0]),)}
         return {id: findings for reward in rewards for id, findings in self.read([reward], card).items()}
 
     def probe(self, rewards: Sequence[RewardSpec]) -> dict[str, tuple[Finding, ...]]:
@@ -134,6 +134,6 @@ def _fatal(error: RewardgenError) -> Finding:
         gate="probe",
         detector=f"probe-{kind}",
         severity="reject",
-        message=f"the reward ends its process: {error.message.splitlines()[0]}",
+        message=f"the reward ends its process: {(error.message.splitlines() or ['without a word'])[0]}",
         hint=hints[kind],
     )

@@ -100,6 +100,12 @@ def test_what_passes_the_probe_is_ranked_on_earlier_episodes_and_the_rest_is_not
     assert [each.gate for each in verdicts["c"].rejections] == ["probe"]
 
 
+def test_what_could_not_be_priced_is_not_rejected_and_says_so(earlier):
+    for sums in ({}, {"a": {"x": [1.0, 2.0]}}):
+        verdict = Critic(Prober(), Pricer(sums)).review([candidate("a")], card(), earlier)["a"]
+        assert verdict.accepted and [each.detector for each in verdict.findings] == ["not-ranked"]
+
+
 def test_in_a_first_generation_nothing_is_ranked():
     pricer = Pricer({})
     assert Critic(Prober(), pricer).review([candidate("a")], card(), [])["a"].accepted
