@@ -59,7 +59,7 @@ class SandboxedProber:
             raise
         except WorkerError as error:
             if len(rewards) == 1:
-                return {rewards[0].candidate_id: (not_read((error.message.splitlines() or ["without a word"])[0]),)}
+                return {rewards[0].candidate_id: (not_read(_said(error)),)}
         return {id: findings for reward in rewards for id, findings in self.read([reward], card).items()}
 
     def probe(self, rewards: Sequence[RewardSpec]) -> dict[str, tuple[Finding, ...]]:
@@ -121,6 +121,11 @@ def _legible(finding: Finding) -> Finding:
         texts["component"] = finding.component
     evidence = {clean(name, _NAME_CHARS): value for name, value in finding.evidence.items() if math.isfinite(value)}
     return finding.model_copy(update={**{name: clean(text) for name, text in texts.items()}, "evidence": evidence})
+
+
+def _said(error: RewardgenError) -> str:
+    """The first line of what it says; a worker that ran a reward may say nothing."""
+    return next(iter(error.message.splitlines()), "it says nothing")
 
 
 def _fatal(error: RewardgenError) -> Finding:
