@@ -139,6 +139,6 @@ def _fatal(error: RewardgenError) -> Finding:
         gate="probe",
         detector=f"probe-{kind}",
         severity="reject",
-        message=f"the reward ends its process: {(error.message.splitlines() or ['without a word'])[0]}",
+        message=f"the reward ends its process: {_said(error)}",
         hint=hints[kind],
     )
