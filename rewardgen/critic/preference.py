@@ -1,7 +1,7 @@
 """Trajectory preference: a reward must rank recorded episodes as the task's fitness does, or it is not trained.
 
 After CARD's trajectory preference evaluation (Sun et al. 2024, "A Large Language Model-Driven Reward Code Design
-Framework via Dynamic Feedback", section 4.3), with pairs clearly apart in fitness where success is rare.
+Framework via Dynamic Feedback"), with pairs clearly apart in fitness where success is rare.
 """
 
 from __future__ import annotations
