@@ -23,6 +23,9 @@ ENDING = ".md.j2"
 SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-component", "reward-scale")
 """Warnings on what recorded transitions show of components; the states that training visits say more."""
 
+UNCHECKED = ("no-reading", "not-read", "not-compared", "not-ranked")
+"""Warnings that a check could not be made. They are for the user: a designer would look for a fault in its reward."""
+
 _RELATION = re.compile(r" [<>]=? ")
 _VERSION = re.compile(r"\{# version (\d+)\b")
 
@@ -97,7 +100,7 @@ def repair_messages(brief: Brief, candidate: Candidate, findings: Sequence[Findi
     request = render(
         "designer/repair",
         rejections=[finding for finding in findings if finding.severity == "reject"],
-        warnings=[finding for finding in findings if finding.severity == "warn"],
+        warnings=_warnings(findings),
         lines=candidate.source.splitlines(),
         inputs=tuple(names),
     )
@@ -238,12 +241,16 @@ def open_warnings(study: Study) -> tuple[Finding, ...]:
     A component of which a warning says that it hardly counts is settled once training shows no such fault in it; one
     that training found a fault in has that fault as a flag, with better numbers.
     """
-    warnings = tuple(finding for finding in study.verdict.findings if finding.severity == "warn")
+    warnings = _warnings(study.verdict.findings)
     if study.analysis is None or study.fitness is None:
         return warnings
     flagged = {flag.component for flag in study.analysis.flags if flag.component}
     settled = [each for each in warnings if each.detector in SETTLED_BY_TRAINING or each.component in flagged]
     return tuple(each for each in warnings if each not in settled)
+
+
+def _warnings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(each for each in findings if each.severity == "warn" and each.detector not in UNCHECKED)
 
 
 def _batched(shape: tuple[int, ...]) -> str:

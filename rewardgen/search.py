@@ -17,7 +17,7 @@ from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.config import RunConfig
 from rewardgen.critic.duplicates import NOT_COMPARED, Gaps, Ruler, find_duplicate
 from rewardgen.critic.gates import Critic
-from rewardgen.critic.reader import Reader
+from rewardgen.critic.reader import Reader, no_reading
 from rewardgen.designer.protocol import NO_REPLY, Designer
 from rewardgen.errors import BudgetExhausted, ModelError
 from rewardgen.evolution import Slot
@@ -261,7 +261,8 @@ class Search:
         async def read(candidate: Candidate, reader: Reader) -> None:
             verdict = verdicts[candidate.id]
             reading = reader.read(candidate, self._card, self._config.goal, verdict.findings)
-            found = await self._within_budget(reading, ())
+            unread = no_reading("the budget left no room for the call", "raise `--max-cost` or `--max-tokens`")
+            found = await self._within_budget(reading, (unread,))
             verdicts[candidate.id] = verdict.model_copy(update={"findings": (*verdict.findings, *found)})
 
         if reader is not None:

@@ -21,6 +21,13 @@ MAX_TOKENS = 4096
 MAY_VETO = ("task", "meaning", "leak")
 """What no training can mend. The rest of the checklist only warns."""
 
+NO_READING = "no-reading"
+"""Detector of what a reading is silent on because the model failed, not because it had nothing to object."""
+
+_READ_THE_REPLY = "read the reply in the candidate's folder; if it happens often, choose another `--critic-model`"
+_MOST_CHARS = 300
+"""Of a reason: an error may hold a whole page of the provider's."""
+
 
 class _Check(Frozen):
     """The answer to one item of the checklist."""
@@ -46,7 +53,7 @@ class Reader:
     async def read(
         self, candidate: Candidate, card: TaskCard, goal: str, findings: Sequence[Finding]
     ) -> tuple[Finding, ...]:
-        """What the model objects to. No usable reply is no objection.
+        """What the model objects to, and what of its reading is missing: a failed call must not pass for approval.
 
         Args:
             candidate: The candidate.
@@ -67,23 +74,65 @@ class Reader:
         )
         try:
             reply = await self._llm.complete(request)
-        except CallFailed:
-            return ()
+        except CallFailed as error:
+            return (no_reading(f"the call failed: {error.message}", error.hint or "see that the model can be reached"),)
         return parse_reading(reply.text)
 
 
 def parse_reading(text: str) -> tuple[Finding, ...]:
-    """The objections in a reply; entries without evidence, or out of form, are no objections.
+    """The objections in a reply, and a warning for what cannot be read or does not count.
 
     Args:
         text: The model's reply.
     """
     try:
-        entries = json.loads(text[text.find("{") : text.rfind("}") + 1])["checks"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ()
-    checks = [check for entry in entries if (check := _check(entry))] if isinstance(entries, list) else []
-    return tuple(_finding(each) for each in checks if each.verdict != "pass" and each.evidence)
+        entries = _entries(text)
+    except ValueError as error:
+        return (no_reading(str(error), _READ_THE_REPLY),)
+    checks = [check for entry in entries if (check := _check(entry))]
+    objections = [each for each in checks if each.verdict != "pass"]
+    return (
+        *(_finding(each) for each in objections if each.evidence),
+        *_malformed(len(entries) - len(checks), len(entries)),
+        *(_without_evidence(each) for each in objections if not each.evidence),
+    )
+
+
+def no_reading(why: str, hint: str) -> Finding:
+    """The warning on a candidate that was not read, or not all of it.
+
+    Args:
+        why: What the model or its reply lacks.
+        hint: What mends it.
+    """
+    message = f"the model's reading is missing or incomplete: {' '.join(why.split())[:_MOST_CHARS]}"
+    return Finding(gate="model", detector=NO_READING, severity="warn", message=message, hint=hint)
+
+
+def _entries(text: str) -> list[object]:
+    """The answers to the checklist.
+
+    Raises:
+        ValueError: There are none; says why.
+    """
+    try:
+        reply = json.loads(text[text.find("{") : text.rfind("}") + 1])
+    except (ValueError, RecursionError):
+        raise ValueError("the reply holds no JSON object") from None
+    entries = reply.get("checks")
+    if not isinstance(entries, list) or not entries:
+        raise ValueError("the JSON of the reply has no list `checks` with entries")
+    return entries
+
+
+def _malformed(wrong: int, entries: int) -> tuple[Finding, ...]:
+    why = f"{wrong} of the {entries} entries in the reply are out of form and do not count"
+    return (no_reading(why, _READ_THE_REPLY),) if wrong else ()
+
+
+def _without_evidence(check: _Check) -> Finding:
+    why = f"its {check.verdict} on `{check.item}` comes without evidence and does not count"
+    return no_reading(why, _READ_THE_REPLY)
 
 
 def _check(entry: object) -> _Check | None:

@@ -7,9 +7,10 @@ import pytest
 
 from rewardgen.critic.reader import Reader, parse_reading
 from rewardgen.errors import CredentialsError
-from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.records import Finding
 from rewardgen.testing.scripted import ScriptedLLM
+from rewardgen.testing.server import Answer, ChatServer
 from tests.builders import card
 from tests.critic.test_gates import candidate
 
@@ -38,16 +39,34 @@ def test_a_pass_adds_nothing():
     assert parse_reading(reply(check(verdict="pass"), check("task", "pass", evidence=""))) == ()
 
 
-def test_an_objection_without_evidence_does_not_count():
-    assert parse_reading(reply(check(evidence=""))) == ()
+def missing(text):
+    """What is told of a reply that says nothing else."""
+    (finding,) = parse_reading(text)
+    assert (finding.gate, finding.detector, finding.severity) == ("model", "no-reading", "warn")
+    assert finding.hint
+    return finding.message
+
+
+@pytest.mark.parametrize("verdict", ["veto", "warn"])
+def test_an_objection_without_evidence_does_not_count_and_says_so(verdict):
+    assert f"its {verdict} on `meaning` comes without evidence" in missing(reply(check(verdict=verdict, evidence="")))
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "looks good to me", "{", '{"checks": 3}', '{"checks": ["x", 1, null]}', "[]", "{" * 5000 + "}", '{"a": 1}'],
+    ("text", "reason"),
+    [
+        ("looks good to me", "no JSON object"),
+        ("{", "no JSON object"),
+        ("{" * 5000 + "}", "no JSON object"),
+        ("[]", "no JSON object"),
+        ('{"a": 1}', "no list `checks`"),
+        ('{"checks": 3}', "no list `checks`"),
+        ('{"checks": []}', "no list `checks`"),
+        ('{"checks": ["x", 1, null]}', "3 of the 3 entries"),
+    ],
 )
-def test_a_reply_that_cannot_be_read_is_no_objection(text):
-    assert parse_reading(text) == ()
+def test_a_reply_that_cannot_be_read_is_told_with_the_reason(text, reason):
+    assert reason in missing(text)
 
 
 def test_the_json_may_stand_in_a_code_fence_with_words_around_it():
@@ -55,8 +74,10 @@ def test_the_json_may_stand_in_a_code_fence_with_words_around_it():
     assert len(parse_reading(text)) == 1
 
 
-def test_unknown_items_and_fields_are_left_out_and_the_rest_counts():
-    assert len(parse_reading(reply(check("style"), check(score=10), check()))) == 1
+def test_entries_out_of_form_are_counted_and_the_rest_counts():
+    found = parse_reading(reply(check("style"), check(score=10), check()))
+    assert [each.detector for each in found] == ["read-meaning", "no-reading"]
+    assert "2 of the 3 entries" in found[1].message
 
 
 @pytest.mark.parametrize("line", [0, -3, 10**300])
@@ -65,7 +86,7 @@ def test_a_line_that_no_source_has_is_dropped_and_the_objection_kept(line):
 
 
 def test_long_evidence_is_not_passed_on():
-    assert parse_reading(reply(check(evidence="x" * 10_000))) == ()
+    assert "1 of the 1 entries" in missing(reply(check(evidence="x" * 10_000)))
 
 
 def read(answer, findings=()):
@@ -83,7 +104,32 @@ def test_the_model_sees_the_numbered_code_the_task_the_goal_and_what_was_noticed
     assert "Share of the time" in said  # the words of the fitness, whose code is not there
 
 
-def test_no_reply_is_no_objection_but_a_refused_key_is_raised():
-    assert read(CallFailed("timed out"))[0] == ()
+def served(answer):
+    """What comes of a reading by a model behind a real server that answers so."""
+    with ChatServer(answer) as server:
+        llm = LiteLLMClient("openai/local-model", api_base=server.api_base, timeout_s=10.0)
+        return asyncio.run(Reader(llm).read(candidate("g00-k1"), card(), "", ()))
+
+
+def test_a_reply_that_comes_over_the_wire_is_read():
+    assert [each.detector for each in served(Answer(reply(check())))] == ["read-meaning"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Answer("the model is overloaded", status=503), "the call failed: call of openai/local-model failed"),
+        (Answer(text=None), "the call failed: "),
+        (Answer(body=b"<html>gateway</html>"), "the call failed: "),
+        (Answer("I cannot review that."), "no JSON object"),
+    ],
+)
+def test_a_reading_that_fails_on_the_wire_is_no_silent_approval(answer, reason):
+    (finding,) = served(answer)
+    assert (finding.detector, finding.severity) == ("no-reading", "warn")
+    assert reason in finding.message and finding.hint
+
+
+def test_a_refused_key_is_raised():
     with pytest.raises(CredentialsError):
-        read(CredentialsError("refused"))
+        served(Answer("bad key", status=401))

@@ -8,6 +8,7 @@ from rewardgen.critic.duplicates import Gap
 from rewardgen.critic.reader import Reader
 from rewardgen.errors import BudgetExhausted
 from rewardgen.events import read_events
+from rewardgen.llm.protocol import CallFailed
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.search.parts import Crew, Listener, a_search
 
@@ -20,6 +21,10 @@ def objecting(*labels, verdict="veto"):
         return json.dumps({"checks": [check] if request.label in labels else []})
 
     return ScriptedLLM(answer)
+
+
+def _detectors(study):
+    return [each.detector for each in study.verdict.findings]
 
 
 def asked(llm):
@@ -97,6 +102,14 @@ def test_a_spent_budget_trains_what_was_not_read_and_ends_the_search(tmp_path):
     search, history = a_search(tmp_path / "run", crew, reader=Reader(llm))
     summary = search.run()
     assert len(history.generations) == 1 and summary.reason == "the limit of 1 USD is reached"
+    assert all(history.study(id).fitness is not None for id in history.ids())
+    assert all(_detectors(history.study(id)) == ["no-reading"] for id in history.ids())
+
+
+def test_a_failed_reading_is_recorded_and_the_candidate_trained(tmp_path):
+    search, history = a_search(tmp_path / "run", Crew(), reader=Reader(ScriptedLLM(CallFailed("timed out"))))
+    search.run()
+    assert all(_detectors(history.study(id)) == ["no-reading"] for id in history.ids())
     assert all(history.study(id).fitness is not None for id in history.ids())
 
 
