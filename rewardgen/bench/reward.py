@@ -10,9 +10,10 @@ from rewardgen.bench.reward_examples import EXAMPLES
 
 _LIMIT = 1.03
 _STEPS, _SLICE_WORLDS = 32, 64
+_MICROSECONDS = 1e6
 _NOTES = (
-    "Ratios of processor time, 1.00 is no cost. The sides take turns of some calls, and each repetition compares"
-    " the fastest turns: median [lowest, highest] of the repetitions.",
+    "Ratios of processor time, 1.00 is no cost. The sides take turns call by call, and each repetition tells the median"
+    " of the ratios of neighbouring calls: median [lowest, highest] of the repetitions.",
     "Function: the compiled function alone. Call: with its contract: names, shapes, finite values, no memory shared"
     " with the inputs, the total, and the residual of a tuple.",
     "Plain: Python's own compilation, the terms added up with `sum`, one look whether the total is finite, and the"
@@ -28,18 +29,16 @@ class RewardOptions(NamedTuple):
     Attributes:
         worlds: Numbers of worlds, N, of single calls.
         repetitions: How often.
-        rounds: Turns of each side in a repetition.
-        calls: Calls in a turn.
+        pairs: Calls of each side in a repetition.
     """
 
     worlds: tuple[int, ...] = (64, 4096)
     repetitions: int = 7
-    rounds: int = 60
-    calls: int = 10
+    pairs: int = 600
 
     def quick(self) -> RewardOptions:
-        """The same in some seconds."""
-        return self._replace(repetitions=3, rounds=12)
+        """The same in half a minute."""
+        return self._replace(repetitions=3, pairs=120)
 
 
 def bench_reward(options: RewardOptions, say: Say) -> Report:
@@ -61,26 +60,24 @@ def bench_reward(options: RewardOptions, say: Say) -> Report:
 
 
 def _calls(contender: Contender, reward: str, worlds: int, options: RewardOptions) -> list[Figure]:
-    turns = {"rounds": options.rounds, "calls": options.calls}
-    answers = [contender.ask("calls", reward=reward, worlds=worlds, **turns) for _ in range(options.repetitions)]
+    answers = [
+        contender.ask("calls", reward=reward, worlds=worlds, pairs=options.pairs) for _ in range(options.repetitions)
+    ]
     subject = f"{reward} N={worlds}"
+    plain = tuple(answer["call"]["plain"] * _MICROSECONDS for answer in answers)
     return [
-        _cost("function / plain", subject, answers, ("function", "plain function"), _LIMIT),
-        _cost("call / plain", subject, answers, ("call", "plain"), _LIMIT),
+        _cost("function / plain", subject, [answer["function"] for answer in answers], _LIMIT),
+        _cost("call / plain", subject, [answer["call"] for answer in answers], _LIMIT),
+        Figure(name="plain call", subject=subject, unit="us", values=plain),
     ]
 
 
 def _rollout(contender: Contender, reward: str, options: RewardOptions) -> Figure:
-    turns = {"rounds": options.rounds, "calls": options.calls}
-    answers = [
-        contender.ask("rollout", reward=reward, steps=_STEPS, worlds=_SLICE_WORLDS, **turns)
-        for _ in range(options.repetitions)
-    ]
-    return _cost("rollout / plain", reward, answers, ("priced", "plain"))
+    asked = {"reward": reward, "steps": _STEPS, "worlds": _SLICE_WORLDS, "pairs": options.pairs}
+    answers = [contender.ask("rollout", **asked) for _ in range(options.repetitions)]
+    return _cost("rollout / plain", reward, answers)
 
 
-def _cost(
-    name: str, subject: str, answers: list[dict[str, float]], sides: tuple[str, str], target: float | None = None
-) -> Figure:
-    values = tuple(answer[sides[0]] / answer[sides[1]] for answer in answers)
+def _cost(name: str, subject: str, answers: list[dict[str, float]], target: float | None = None) -> Figure:
+    values = tuple(answer["ratio"] for answer in answers)
     return Figure(name=name, subject=subject, unit="x", values=values, target=target, at_most=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import gc
 import math
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
@@ -29,6 +30,7 @@ from rewardgen.training.rewards import Rewards
 Inputs = Mapping[str, Tensor]
 Side = Callable[[], object]
 _SLICES = 2
+_CLOCK_READINGS = 1000
 
 
 class RewardCalls:
@@ -38,44 +40,39 @@ class RewardCalls:
         torch.set_num_threads(1)
 
     @torch.no_grad()
-    def calls(self, reward: str, worlds: int, rounds: int, calls: int) -> dict[str, float]:
+    def calls(self, reward: str, worlds: int, pairs: int) -> dict[str, dict[str, float]]:
         """Time single calls.
 
         Args:
             reward: A key of `EXAMPLES`.
             worlds: N.
-            rounds: The sides take turns, and the least of all rounds counts.
-            calls: Calls of a side in a round.
+            pairs: Calls of each side.
 
         Returns:
-            Seconds of a call: `function`, the compiled function alone; `plain function`; `call`, the function with its
-            contract on names, shapes, finite values and memory of its own; `plain`.
+            What `paired` tells of `function`, the compiled function alone, and of `call`, the function with its
+            contract on names, shapes, finite values and memory of its own, each against the same code compiled plainly.
         """
         program, plain = compile_reward(EXAMPLES[reward]), plain_reward(EXAMPLES[reward])
         inputs = _inputs(program.inputs, (worlds,))
         arguments = list(inputs.values())
-        sides: dict[str, Side] = {
-            "function": lambda: program.function(*arguments),
-            "plain function": lambda: plain(*arguments),
-            "call": lambda: program(inputs),
-            "plain": lambda: added_up_plainly(plain, inputs, program.inputs),
+        return {
+            "function": paired(lambda: program.function(*arguments), lambda: plain(*arguments), pairs),
+            "call": paired(lambda: program(inputs), lambda: added_up_plainly(plain, inputs, program.inputs), pairs),
         }
-        return _least(sides, rounds, calls)
 
     @torch.no_grad()
-    def rollout(self, reward: str, steps: int, worlds: int, rounds: int, calls: int) -> dict[str, float]:
+    def rollout(self, reward: str, steps: int, worlds: int, pairs: int) -> dict[str, float]:
         """Time what training does once per rollout, for one candidate with two seeds.
 
         Args:
             reward: A key of `EXAMPLES`.
             steps: T.
             worlds: N of each of the two slices.
-            rounds: As for `calls`.
-            calls: As for `calls`.
+            pairs: Calls of each side.
 
         Returns:
-            Seconds: `priced` by `Rewards.price`, which copies the inputs and hands out components slice by slice;
-            `plain`, one call over all rows.
+            What `paired` tells of `Rewards.price`, which copies the inputs and hands out components slice by slice,
+            against one plain call over all rows.
         """
         slices = [SliceSpec(candidate_id=reward, seed=seed) for seed in range(_SLICES)]
         program, plain = compile_reward(EXAMPLES[reward]), plain_reward(EXAMPLES[reward])
@@ -87,7 +84,7 @@ class RewardCalls:
             total, _ = added_up_plainly(plain, rows, program.inputs)
             return total.view(steps, -1)
 
-        return _least({"priced": lambda: rewards.price(inputs, [True] * _SLICES), "plain": plainly}, rounds, calls)
+        return paired(lambda: rewards.price(inputs, [True] * _SLICES), plainly, pairs)
 
 
 def plain_reward(source: str) -> Callable[..., Any]:
@@ -130,27 +127,39 @@ def added_up_plainly(
     return total, terms
 
 
-def _least(sides: Mapping[str, Side], rounds: int, calls: int) -> dict[str, float]:
-    """The least time of a call of each side; they take turns, so that a busy moment strikes all of them.
+def paired(side: Side, plain: Side, pairs: int) -> dict[str, float]:
+    """What a side costs over another, from single calls that take turns, in either order.
 
-    Processor time of the one thread: what others do on the machine counts only by what it does to the caches.
+    A busy moment strikes both calls of a pair or makes that pair an outlier, so the median of the ratios of the pairs
+    can be repeated to less than a percent where the times themselves go up and down by a factor of two. Processor time
+    of the one thread, less what it takes to read it.
+
+    Args:
+        side: Called without arguments.
+        plain: What it is compared with.
+        pairs: Calls of each.
+
+    Returns:
+        `ratio`, side over plain; `plain`, seconds of one plain call.
     """
-    best = dict.fromkeys(sides, math.inf)
+    clock = statistics.median(_time(lambda: None) for _ in range(_CLOCK_READINGS))
+    ratios, seconds = [], []
     gc.disable()
     try:
-        for _ in range(rounds):
-            for name, side in sides.items():
-                best[name] = min(best[name], _time(side, calls))
+        for index in range(pairs):
+            times = [_time(each) - clock for each in ((side, plain) if index % 2 else (plain, side))]
+            ours, theirs = times if index % 2 else reversed(times)
+            ratios.append(ours / theirs)
+            seconds.append(theirs)
     finally:
         gc.enable()
-    return best
+    return {"ratio": statistics.median(ratios), "plain": statistics.median(seconds)}
 
 
-def _time(side: Side, calls: int) -> float:
+def _time(side: Side) -> float:
     began = time.thread_time()
-    for _ in range(calls):
-        side()
-    return (time.thread_time() - began) / calls
+    side()
+    return time.thread_time() - began
 
 
 def _inputs(names: Sequence[str], worlds: tuple[int, ...]) -> dict[str, Tensor]:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from rewardgen.bench.reward import RewardOptions, bench_reward
-from rewardgen.bench.reward_calls import RewardCalls, added_up_plainly, plain_reward
+from rewardgen.bench.reward_calls import RewardCalls, added_up_plainly, paired, plain_reward
 from rewardgen.bench.reward_examples import EXAMPLES, FLAT_INPUTS
 from rewardgen.reward.language import check_language
 from rewardgen.reward.program import compile_reward
@@ -46,17 +46,30 @@ def test_every_side_is_timed():
     threads = torch.get_num_threads()
     try:
         calls = RewardCalls()
-        single = calls.calls("dict", worlds=8, rounds=2, calls=2)
-        rollout = calls.rollout("dict", steps=3, worlds=8, rounds=2, calls=2)
+        single = calls.calls("dict", worlds=8, pairs=4)
+        rollout = calls.rollout("dict", steps=3, worlds=8, pairs=4)
     finally:
         torch.set_num_threads(threads)
-    assert set(single) == {"function", "plain function", "call", "plain"} and set(rollout) == {"priced", "plain"}
-    assert all(0.0 <= seconds < math.inf for seconds in (*single.values(), *rollout.values()))
+    assert set(single) == {"function", "call"}
+    for told in (*single.values(), rollout):
+        assert set(told) == {"ratio", "plain"} and all(math.isfinite(value) for value in told.values())
+
+
+def test_the_sides_take_turns_in_either_order():
+    turns: list[str] = []
+    paired(lambda: turns.append("a"), lambda: turns.append("b"), pairs=4)
+    assert "".join(turns) == "baabbaab"
+
+
+def test_a_side_that_does_the_work_several_times_is_told_to_cost_as_much():
+    value = torch.rand(200, 200)
+    told = paired(lambda: [value @ value for _ in range(4)], lambda: value @ value, pairs=100)
+    assert 2.5 < told["ratio"] < 6.0 and told["plain"] > 0.0
 
 
 def test_each_reward_is_reported_at_each_number_of_worlds_and_as_a_rollout():
-    report = bench_reward(RewardOptions(worlds=(8, 16), repetitions=2, rounds=1, calls=5), lambda message: None)
-    kinds = [("function / plain", 1.03), ("call / plain", 1.03)]
+    report = bench_reward(RewardOptions(worlds=(8, 16), repetitions=2, pairs=5), lambda message: None)
+    kinds = [("function / plain", 1.03), ("call / plain", 1.03), ("plain call", None)]
     expected = [
         each
         for name in EXAMPLES
@@ -66,4 +79,5 @@ def test_each_reward_is_reported_at_each_number_of_worlds_and_as_a_rollout():
         ]
     ]
     assert [(figure.subject, figure.name, figure.target) for figure in report.figures] == expected
-    assert all(len(figure.values) == 2 and figure.at_most for figure in report.figures)
+    assert all(len(figure.values) == 2 for figure in report.figures)
+    assert all(figure.at_most for figure in report.figures if figure.unit == "x")
