@@ -15,7 +15,8 @@ from torch import Tensor
 
 from rewardgen.errors import RewardgenError
 from rewardgen.records import Finding
-from rewardgen.reward.contract import Components, Contract, RewardError
+from rewardgen.reward.components import Components
+from rewardgen.reward.contract import Contract, RewardError
 from rewardgen.reward.guards import Guards
 from rewardgen.reward.language import check_tree
 from rewardgen.reward.ownership import returns_fresh

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.records import FailureKind
-from rewardgen.reward.contract import Components
+from rewardgen.reward.components import Components
 from rewardgen.reward.program import Program, RewardError
 
 Inputs = Mapping[str, Tensor]
