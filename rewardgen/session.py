@@ -42,6 +42,7 @@ from rewardgen.sandbox.ruler import Comparison, SandboxedRuler
 from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search import Parts, Search
 from rewardgen.task import resolve_task, shipped_tasks
+from rewardgen.training import experts
 from rewardgen.training.intake import Words
 from rewardgen.training.trainer import ProcessTrainer
 
@@ -130,6 +131,15 @@ def describe_task(reference: str, sandbox: SandboxMode = "auto") -> TaskCard:
 def check_task(reference: str) -> dict[str, Any]:
     """Check a task file: `problems` is a list of {what, hint}, `measured` what was seen on the way."""
     return _measure("check", {"task": _lasting_reference(reference)})
+
+
+def make_expert(
+    task: str, seeds: int, *, env_steps: int | None, workers: int | None, on_progress: experts.OnProgress
+) -> experts.Expert:
+    """Train an expert policy for a task and keep it beside its file; see `rewardgen.training.experts.make_expert`."""
+    return experts.make_expert(
+        _lasting_reference(task), seeds, env_steps=env_steps, workers=workers or usable_cores(), on_progress=on_progress
+    )
 
 
 def check_rewards(task: str, files: Sequence[Path]) -> dict[str, Verdict]:

@@ -264,16 +264,23 @@ class MujocoTask:
 
     @classmethod
     def fingerprint(cls) -> str:
-        """Hash of the task file and, if it is a file beside it, the model: 16 hex digits."""
+        """Hash of the task file and, if they are files beside it, the model and the expert policy: 16 hex digits."""
         digest = hashlib.sha256(cls.path.read_bytes())
-        model = cls.path.parent / cls.model
-        if model.is_file():
-            digest.update(model.read_bytes())
+        for beside in (cls.path.parent / cls.model, expert_file(cls.path)):
+            if beside.is_file():
+                digest.update(beside.read_bytes())
         return digest.hexdigest()[:16]
 
 
 Task = MujocoTask
 """What the rest of the package calls a task."""
+
+EXPERT_SUFFIX = ".expert.npz"
+
+
+def expert_file(task: Path) -> Path:
+    """Where a task's expert policy is kept, if it has one: `hopper.expert.npz` beside `hopper.py`."""
+    return task.with_suffix(EXPERT_SUFFIX)
 
 
 def shipped_tasks() -> dict[str, Path]:

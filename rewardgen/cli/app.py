@@ -42,6 +42,12 @@ COMMANDS = (
     Command("tasks list", "tasks:list_all", "List the shipped tasks.", "tasks list"),
     Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),
     Command("tasks check", "tasks:check", "Check a task file.", "tasks check my_task.py"),
+    Command(
+        "tasks expert",
+        "tasks:expert",
+        "Train a policy whose episodes the critic tries rewards on.",
+        "tasks expert my_task.py",
+    ),
     Command("check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py"),
     Command("bench sim", "bench:sim", "Measure stepping against the machine's limit.", "bench sim hopper --quick"),
     Command("bench train", "bench:train", "Measure training against Stable-Baselines3.", "bench train --quick"),
@@ -52,7 +58,7 @@ COMMANDS = (
 _NOUNS = {
     "bench": "Measure how fast this machine trains.",
     "runs": "List, read and compare runs.",
-    "tasks": "List, read and check tasks.",
+    "tasks": "List, read, check and equip tasks.",
 }
 
 

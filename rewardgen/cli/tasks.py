@@ -1,4 +1,4 @@
-"""`rewardgen tasks`: list, show, check."""
+"""`rewardgen tasks`: list, show, check, expert."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 from rich.text import Text
 
 from rewardgen import session
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
 from rewardgen.task import shipped_tasks
 from rewardgen.ui.cards import card_page
-from rewardgen.ui.console import results
-from rewardgen.ui.format import first_line
+from rewardgen.ui.console import messages, results
+from rewardgen.ui.format import first_line, number, percent, tokens
 from rewardgen.ui.tables import plain_table
+
+_AT_LEAST_ONE = Number(gte=1)
+_ENOUGH = Number(gte=1000)
 
 
 def list_all(*, json: Json = False) -> int:
@@ -67,11 +71,48 @@ def check(
     return 1 if found["problems"] else 0
 
 
+def expert(
+    name: Annotated[str, Parameter(help=TASK_HELP)],
+    /,
+    *,
+    seeds: Annotated[int, Parameter(help="Policies that are trained; the best is kept.", validator=_AT_LEAST_ONE)] = 3,
+    env_steps: Annotated[
+        int | None, Parameter(help="Control steps of each; the task's own setting if not given.", validator=_ENOUGH)
+    ] = None,
+    workers: Annotated[
+        int | None, Parameter(help="Training processes; the CPU cores if not given.", validator=_AT_LEAST_ONE)
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Train a task's human reward, and keep the best policy beside the task file, where the critic looks for it.
+
+    One that is there already is replaced.
+    """
+    made = session.make_expert(name, seeds, env_steps=env_steps, workers=workers, on_progress=_say_progress)
+    if json:
+        print_json({**made._asdict(), "path": str(made.path)})
+        return 0
+    trivial = ", ".join(f"{policy} actions {number(value)}" for policy, value in made.trivial.items())
+    results().print(f"fitness {number(made.fitness)} with seed {made.seed} ({trivial})", soft_wrap=True)
+    results().print(f"success {percent(made.success_rate)}")
+    if made.others:
+        results().print(f"other seeds: {', '.join(map(number, made.others.values()))}", soft_wrap=True)
+    results().print(f"expert policy: {made.path}", soft_wrap=True)
+    next_steps((f"check {name} my_reward.py", "the critic now tries rewards on its episodes too"))
+    return 0
+
+
+def _say_progress(message: dict[str, Any]) -> None:
+    """A line per policy and evaluation."""
+    seed, steps, fitness = (message[each] for each in ("seed", "env_steps", "fitness"))
+    messages().print(f"seed {seed}: fitness {number(fitness)} after {tokens(steps)} control steps")
+
+
 def _report(file: str, found: dict[str, Any]) -> Text:
     problems = found["problems"]
     text = Text()
-    for number, problem in enumerate(problems, start=1):
-        text.append(f"{number}. ", "red").append(f"{problem['what']}\n")
+    for position, problem in enumerate(problems, start=1):
+        text.append(f"{position}. ", "red").append(f"{problem['what']}\n")
         text.append(f"   hint: {problem['hint']}\n" if problem["hint"] else "", "dim")
     for name, value in found["measured"].items():
         text.append(f"{name}: ", "dim").append(f"{_plain(value)}\n")

@@ -25,7 +25,7 @@ from rewardgen.files import write_atomic
 from rewardgen.records import TaskCard
 from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.schema import Frozen
-from rewardgen.task import resolve_task
+from rewardgen.task import EXPERT_SUFFIX, expert_file, resolve_task
 
 _KEPT = 40
 """Tasks whose banks are kept; those used longest ago go first."""
@@ -34,6 +34,11 @@ _LARGEST = 64 << 20
 _DATA = (".csv", ".json", ".npy", ".npz", ".pt", ".py", ".toml", ".txt", ".yaml", ".yml")
 """Suffixes of files beside a task that it may read without saying so."""
 _SUFFIXES = (".npz", ".files.json", ".card.json")
+_SOURCES = (
+    "simulation/*.py",
+    *(f"training/{name}.py" for name in ("expert_policy", "policy_file", "networks", "mlp", "normaliser")),
+)
+"""Our own modules that decide about the numbers, in the package's folder."""
 
 
 class _Files(Frozen):
@@ -103,8 +108,13 @@ def _kept(task: str, limits: Limits) -> bytes | None:
 
 
 def _is_data(path: Path) -> bool:
-    """Whether a file beside a task may be read by it. What cannot be read, or only at length, is nobody's data."""
+    """Whether a file beside a task may be read by it. What cannot be read, or only at length, is nobody's data.
+
+    Expert policies are read for their own task only, whose name here they are part of.
+    """
     try:
+        if path.name.endswith(EXPERT_SUFFIX):
+            return False
         return path.suffix in _DATA and path.is_file() and path.stat().st_size <= _LARGEST and os.access(path, os.R_OK)
     except OSError:
         return False
@@ -118,6 +128,8 @@ def _stem(task: str) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
         path = resolve_task(task)
         digest = hashlib.sha256(path.read_bytes())
+        if expert_file(path).is_file():
+            digest.update(expert_file(path).read_bytes())
     except (OSError, RuntimeError):
         return None
     for part in (task, *_code()):
@@ -126,7 +138,7 @@ def _stem(task: str) -> Path | None:
 
 
 def _code() -> Iterator[str]:
-    """What else decides about the numbers: the versions of the packages, and the source of our own simulation."""
+    """What else decides about the numbers: the versions of the packages, and the source of our own modules."""
     yield rewardgen.__version__
     for package in _PACKAGES:
         try:
@@ -134,7 +146,7 @@ def _code() -> Iterator[str]:
         except PackageNotFoundError:
             yield ""
     source = Path(task_module.__file__)
-    for path in (source, *sorted((source.parent / "simulation").glob("*.py"))):
+    for path in (source, *(path for each in _SOURCES for path in sorted(source.parent.glob(each)))):
         yield _digest(path)
 
 

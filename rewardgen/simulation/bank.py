@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -16,15 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rewardgen.simulation.bank_file import SOURCES, Bank, BankFacts, Source, save_bank
+from rewardgen.simulation.bank_file import SOURCES, Bank, BankFacts, Source
 from rewardgen.simulation.card import trivial_policies
 from rewardgen.simulation.contract import require, tensor_problems
 from rewardgen.simulation.episodes import Policy
 from rewardgen.simulation.faults import task_faults
-from rewardgen.simulation.model import model_files
 from rewardgen.simulation.view import Draws, stream_keys
 from rewardgen.simulation.worlds import DIVERGED, Step, Worlds
-from rewardgen.task import Task, Wrap, load_task, variables_of
+from rewardgen.task import Task, Wrap, variables_of
 
 _SEED = 30_000_001
 _MANY, _FEW = 32, 8
@@ -32,29 +30,25 @@ _RANDOM_STEPS = 40
 _ZERO_STEPS = 60
 _PERTURBED_STARTS, _PERTURBED_STEPS = 8, 6
 _SCRIPTED_STEPS = 300
+_EXPERT_WORLDS = 4
+_EXPERT_NOISE = 0.2
+"""Standard deviation of what is added to the actions of every other expert, in units of half the action range."""
 
 _UNLIMITED_SHIFT = {mujoco.mjtJoint.mjJNT_HINGE: (-math.pi, math.pi), mujoco.mjtJoint.mjJNT_SLIDE: (-0.5, 0.5)}
 """How far a joint without limits is moved, by its type [rad, m]."""
 
 
-def bank_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `bank`: {"task": reference, "path": .npz file} to {"transitions": number, "files": read}."""
-    task = load_task(payload["task"])
-    bank = record_bank(task)
-    save_bank(Path(payload["path"]), bank)
-    files = (*model_files(task), *(task.path.parent / each for each in task.reads))
-    return {"transitions": len(bank), "files": [str(path.absolute()) for path in files]}
-
-
-def record_bank(task: Task) -> Bank:
+def record_bank(task: Task, expert: Policy | None = None) -> Bank:
     """Record what rewards read, where simple policies go and well beyond it.
 
-    Whole short rollouts with random actions, with none, by the task's `scripted` controller if it has one, and with
-    random actions after starts anywhere between the usual ones and joint positions drawn over their whole ranges, so
-    that a reward is also seen where only a trained policy gets. Transitions of diverged worlds are left out.
+    Whole short rollouts with random actions, with none, by the task's `scripted` controller and by an expert policy if
+    there are such, and with random actions after starts anywhere between the usual ones and joint positions drawn over
+    their whole ranges, so that a reward is also seen where only a trained policy gets. Transitions of diverged worlds
+    are left out.
 
     Args:
         task: The task.
+        expert: A policy that gets on with the task.
 
     Raises:
         TaskError: The task breaks its contract.
@@ -65,6 +59,10 @@ def record_bank(task: Task) -> Bank:
     if hasattr(task, "scripted"):
         steps = min(task.episode_steps, _SCRIPTED_STEPS)
         pieces.append(_roll(few, few.reset(), scripted_policy(few), "scripted", steps))
+    if expert is not None:
+        own = Worlds(task, [_SEED + 2], _EXPERT_WORLDS)
+        steps = min(task.episode_steps, _SCRIPTED_STEPS)
+        pieces.append(_roll(own, own.reset(), _unsteady(own, expert), "expert", steps))
     noise = trivial_policies(many)["random"]
     for number in range(_PERTURBED_STARTS):
         many.reset()
@@ -87,6 +85,19 @@ def scripted_policy(worlds: Worlds) -> Policy:
             action = task.scripted(worlds.view, task.variables(worlds.view))
         require(tensor_problems("the action of `scripted`", action, (worlds.num_worlds, worlds.action_size)))
         return action
+
+    return act
+
+
+def _unsteady(worlds: Worlds, expert: Policy) -> Policy:
+    """The expert, with noise on its actions in every other world: by itself it would walk one way only."""
+    span = (worlds.action_high - worlds.action_low) / 2
+    size = _EXPERT_NOISE * span * (torch.arange(worlds.num_worlds) % 2).unsqueeze(1)
+    generator = torch.Generator().manual_seed(_SEED)
+
+    def act(observation: Tensor) -> Tensor:
+        noise = size * torch.randn(size.shape, generator=generator)
+        return (expert(observation) + noise).clamp(worlds.action_low, worlds.action_high)
 
     return act
 

@@ -24,10 +24,10 @@ from rewardgen.files import write_atomic
 from rewardgen.schema import Frozen
 from rewardgen.task import Flip, Pair, Shift, Wrap
 
-Source = Literal["random", "zero", "perturbed", "scripted"]
-SOURCES: tuple[Source, ...] = ("random", "zero", "perturbed", "scripted")
-"""Where a row comes from: random actions, no action, random actions after a start that no policy would reach, or the
-task's own controller."""
+Source = Literal["random", "zero", "perturbed", "scripted", "expert"]
+SOURCES: tuple[Source, ...] = ("random", "zero", "perturbed", "scripted", "expert")
+"""Where a row comes from: random actions, no action, random actions after a start that no policy would reach, the
+task's own controller, or a policy that was trained with its human reward."""
 
 _ROWS = {"episode": np.int32, "step": np.int32, "source": np.int8, "terminated": np.bool_}
 _FACTS = "facts"
@@ -79,6 +79,11 @@ class Bank:
         """Rows that policies produced from the task's own initial states, (M,) bool; all rows if there are none."""
         rows = ~self.of("perturbed")
         return rows if bool(rows.any()) else ~rows
+
+    @cached_property
+    def beginners(self) -> Tensor:
+        """Rows but those of the expert, (M,) bool: what a policy meets before it has learnt anything."""
+        return ~self.of("expert")
 
     @cached_property
     def reachable(self) -> Tensor:

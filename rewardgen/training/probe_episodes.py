@@ -45,7 +45,7 @@ def _idle(subject: Subject, ways: Sequence[Way]) -> Iterator[Finding]:
     # What the actions cost is left out: the recorded ones are noise, which no policy would pay for.
     total = subject.total_at(_without_action(subject))
     zero = bank.of("zero")
-    means = _episode_means(total, bank.episode, ~zero)
+    means = _episode_means(total, bank.episode, bank.beginners & ~zero)
     if not bool(zero.any()) or not len(means):
         return
     idle = float(total[zero].mean())
@@ -78,7 +78,7 @@ def _episode_means(total: Tensor, episode: Tensor, which: Tensor) -> Tensor:
 
 def _early_ending(subject: Subject) -> Iterator[Finding]:
     bank, total = subject.bank, subject.total
-    alive, ended = ~bank.terminated, bank.terminated
+    alive, ended = ~bank.terminated & bank.beginners, bank.terminated & bank.beginners
     negative = min(float((total[alive & rows] < 0.0).float().mean()) for rows in _parts(subject, alive))
     living = float(total[alive & bank.typical].mean()) * horizon(subject)
     ending = float(total[ended].median()) if bool(ended.any()) else float(total.median())

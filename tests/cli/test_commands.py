@@ -16,6 +16,7 @@ COMMANDS = (
     "tasks list",
     "tasks show",
     "tasks check",
+    "tasks expert",
     "check",
     "doctor",
 )

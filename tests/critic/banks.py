@@ -10,6 +10,7 @@ from rewardgen.simulation.bank import record_bank
 from rewardgen.simulation.bank_file import Bank
 from rewardgen.simulation.baselines import baseline_program
 from rewardgen.task import load_task
+from rewardgen.training.expert_policy import load_expert
 from rewardgen.training.probe import probe_reward
 
 TRAPS = Path(__file__).parents[2] / "envs" / "traps"
@@ -17,7 +18,8 @@ TRAPS = Path(__file__).parents[2] / "envs" / "traps"
 
 @cache
 def recorded(task: str) -> Bank:
-    return record_bank(load_task(task))
+    loaded = load_task(task)
+    return record_bank(loaded, load_expert(loaded))
 
 
 def found(task: str | Bank, parameters: str, body: str) -> dict[str, Finding]:

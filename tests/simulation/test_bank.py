@@ -1,9 +1,10 @@
 import pytest
 import torch
 
-from rewardgen.simulation.bank import bank_job, record_bank
+from rewardgen.simulation.bank import record_bank
 from rewardgen.simulation.bank_file import SOURCES, load_bank, save_bank
-from rewardgen.task import load_task
+from rewardgen.task import expert_file, load_task
+from rewardgen.training.expert_policy import bank_job
 from tests.simulation.files import POINT
 
 
@@ -59,7 +60,8 @@ def test_first_steps_have_their_own_values_as_previous_ones(banked):
 def test_every_source_is_there_that_the_task_has(banked):
     task, _, bank = banked
     found = {source for source in SOURCES if bank.of(source).any()}
-    assert found == set(SOURCES) - (set() if hasattr(task, "scripted") else {"scripted"})
+    optional = {"scripted": hasattr(task, "scripted"), "expert": expert_file(task.path).exists()}
+    assert found == set(SOURCES) - {source for source, there in optional.items() if not there}
     assert (bank.inputs["action"][bank.of("zero")] == 0.0).all()
 
 

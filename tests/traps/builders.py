@@ -12,12 +12,12 @@ from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.records import Candidate, CandidateResult, RewardSpec, SliceResult, SliceSpec, Study, TrainJob, Verdict
 from rewardgen.resources import shipped
 from rewardgen.reward.program import compile_reward
-from rewardgen.simulation.bank import bank_job
 from rewardgen.simulation.baselines import baseline_program
 from rewardgen.simulation.card import measure_card
 from rewardgen.simulation.worlds import Worlds
 from rewardgen.task import load_task
 from rewardgen.training.evaluation import evaluate
+from rewardgen.training.expert_policy import bank_job
 from rewardgen.training.jobs import evaluate_job, train_job
 from rewardgen.training.policy_file import load_policy, stack_policies
 from rewardgen.training.probe import probe_job

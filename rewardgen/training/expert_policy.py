@@ -1,0 +1,70 @@
+"""The worker job `bank`, and the expert policy that it records: the file beside a task, as a policy for its worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rewardgen.errors import RunFolderError, TaskError
+from rewardgen.simulation.bank import record_bank
+from rewardgen.simulation.bank_file import save_bank
+from rewardgen.simulation.episodes import Policy
+from rewardgen.simulation.model import model_files
+from rewardgen.simulation.worlds import Worlds
+from rewardgen.task import Task, expert_file, load_task
+from rewardgen.training.policy_file import SavedPolicy, load_policy, stack_policies
+
+
+def bank_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The worker job `bank`: {"task": reference, "path": .npz file} to {"transitions": number, "files": read}.
+
+    Raises:
+        TaskError: The task breaks its contract, or there is an expert policy beside it that is not one for it.
+    """
+    task = load_task(payload["task"])
+    bank = record_bank(task, load_expert(task))
+    save_bank(Path(payload["path"]), bank)
+    files = (*model_files(task), *(task.path.parent / each for each in task.reads))
+    return {"transitions": len(bank), "files": [str(path.absolute()) for path in files]}
+
+
+def load_expert(task: Task) -> Policy | None:
+    """The expert policy that is kept beside a task file, or None if there is none.
+
+    Args:
+        task: The task.
+
+    Raises:
+        TaskError: The file is no policy, or not one for this task as it is now.
+    """
+    path = expert_file(task.path)
+    if not path.exists():
+        return None
+    try:
+        saved = load_policy(path)
+    except RunFolderError as error:
+        raise TaskError(error.message, _hint(task)) from error
+    misfit = _misfit(saved, Worlds(task, [0], 1))
+    if misfit:
+        raise TaskError(f"{path} is an expert policy for another task: {misfit}", _hint(task))
+    return stack_policies([saved]).act
+
+
+def _misfit(saved: SavedPolicy, worlds: Worlds) -> str:
+    """What keeps a policy from acting on the task, in words; empty if nothing does."""
+    sizes = {
+        "observations": (saved.sizes.observation, worlds.observation_size),
+        "actions": (saved.sizes.action, worlds.action_size),
+    }
+    for name, (own, wanted) in sizes.items():
+        if own != wanted:
+            return f"its {name} have {own} entries, the task's {wanted}"
+    same = torch.equal(saved.action_low, worlds.action_low) and torch.equal(saved.action_high, worlds.action_high)
+    return "" if same else "its actions have another range"
+
+
+def _hint(task: Task) -> str:
+    return f"make it again with `rewardgen tasks expert {task.path}`, or delete it"

@@ -1,0 +1,122 @@
+"""Making an expert policy: the task's human reward trained with some seeds, the best policy kept beside the task file.
+
+The orchestrator's side; loads no torch.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from rewardgen.errors import RewardgenError, TaskError, UsageError
+from rewardgen.files import write_atomic
+from rewardgen.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
+from rewardgen.sandbox.banks import bring_card
+from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.task import expert_file, resolve_task
+from rewardgen.training.trainer import OnProgress, ProcessTrainer
+
+_MEASURING = Limits(wall_s=300.0)
+_TRAINING = Limits(wall_s=3600.0)
+_ID = "human"
+
+
+class Expert(NamedTuple):
+    """An expert policy that was made.
+
+    Attributes:
+        path: Its file.
+        seed: The seed that it was trained with.
+        fitness: Of its clean evaluation.
+        success_rate: The same.
+        trivial: Policy that knows nothing to its fitness: what has to be beaten.
+        others: Seed to fitness of the policies that were not chosen.
+    """
+
+    path: Path
+    seed: int
+    fitness: float
+    success_rate: float
+    trivial: dict[str, float]
+    others: dict[int, float]
+
+
+def make_expert(
+    task: str, seeds: int, *, env_steps: int | None = None, workers: int = 1, on_progress: OnProgress
+) -> Expert:
+    """Train a task's human reward, and keep the policy with the best fitness beside the task file.
+
+    Args:
+        task: Task reference; a path is absolute.
+        seeds: How many policies are trained, side by side.
+        env_steps: Control steps of each; the task's own setting if not given.
+        workers: Training processes.
+        on_progress: Called with the fields of `Progress`, at each evaluation of each policy.
+
+    Raises:
+        UsageError: The task has no human reward, or its folder cannot be written.
+        TaskError: The task cannot be simulated.
+        RewardgenError: No policy could be trained, or none that gets farther than doing nothing or anything.
+    """
+    path = expert_file(resolve_task(task))
+    _require_room(path)
+    with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
+        reward, settings = _human_reward(task, Path(scratch) / "baselines")
+        if env_steps is not None:
+            settings = settings.model_copy(update={"env_steps": env_steps})
+        trainer = ProcessTrainer(task, settings, workers, Path(scratch), _TRAINING)
+        policies = Path(scratch) / "policies"
+        found: list[SliceResult] = []
+        slices = [SliceSpec(candidate_id=_ID, seed=seed) for seed in range(seeds)]
+        trainer.train([reward], slices, folder=policies, on_progress=on_progress, on_slice=found.append)
+        best, fitness = _best(found)
+        trivial = {probe.policy: probe.fitness for probe in bring_card(task, _MEASURING).probes}
+        _require_skill(fitness[best.seed], trivial)
+        write_atomic(path, (policies / str(best.policy)).read_bytes())
+    others = {seed: value for seed, value in sorted(fitness.items()) if seed != best.seed}
+    return Expert(path, best.seed, fitness[best.seed], best.final_success_rate or 0.0, trivial, others)
+
+
+def _require_room(path: Path) -> None:
+    """Fail before the training where its result could not be written."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        hint = "copy the task file, and what it reads, to a folder that you may write, and name it by its path"
+        raise UsageError(f"cannot write {path}: {error.strerror}", hint) from error
+
+
+def _human_reward(task: str, scratch: Path) -> tuple[RewardSpec, TrainSettings]:
+    found = run_worker("baselines", {"task": task}, limits=_MEASURING, scratch=scratch)
+    if not found["human"]:
+        hint = "write the reward that is known to work as a static method `human_reward` of the task class"
+        raise TaskError(f"{Path(task).stem} has no `human_reward` to train an expert policy with", hint)
+    return RewardSpec(candidate_id=_ID, source=found["human"]), TrainSettings.model_validate(found["training"])
+
+
+def _best(found: list[SliceResult]) -> tuple[SliceResult, dict[int, float]]:
+    """The result with the highest fitness, and the fitness of each seed whose training succeeded."""
+    sound = {each.seed: each for each in found if each.final_fitness is not None}
+    if not sound:
+        failure = found[0].failure
+        message = failure.message if failure else "its policies could not be measured"
+        raise RewardgenError(f"no policy could be trained with the human reward: {message}", "mend `human_reward`")
+    fitness = {seed: each.final_fitness or 0.0 for seed, each in sound.items()}
+    return sound[max(fitness, key=fitness.__getitem__)], fitness
+
+
+def _require_skill(fitness: float, trivial: dict[str, float]) -> None:
+    policy = max(trivial, key=trivial.__getitem__)
+    if fitness <= trivial[policy]:
+        message = (
+            f"the best policy reaches a fitness of {fitness:.4g}, {_TRIVIAL[policy]} {trivial[policy]:.4g}:"
+            " it was not kept, since the critic would see nothing new of it"
+        )
+        raise RewardgenError(message, "train longer with `--env-steps`, or with more `--seeds`")
+
+
+_TRIVIAL = {"zero": "doing nothing", "random": "random actions"}

@@ -1,0 +1,154 @@
+"""A task's expert policy: trained with its human reward, kept beside its file, recorded in its bank."""
+
+import shutil
+
+import pytest
+import torch
+
+from rewardgen.errors import RewardgenError, TaskError, UsageError
+from rewardgen.sandbox.banks import bring_bank
+from rewardgen.sandbox.limits import Limits
+from rewardgen.simulation.bank import record_bank
+from rewardgen.simulation.bank_file import load_bank
+from rewardgen.task import expert_file, load_task
+from rewardgen.training.expert_policy import load_expert
+from rewardgen.training.experts import make_expert
+from tests.simulation.files import point
+
+LIMITS = Limits(wall_s=300.0)
+WITHOUT_REWARD = ("def human_reward", "def some_other_reward")
+BACKWARDS = ('"near": torch.exp(-4.0 * position.abs())', '"far": position.abs()')
+SEES_MORE = ('torch.stack((variables["position"], variables["velocity"])', "torch.cat((sim.qpos, sim.qvel, sim.ctrl)")
+STRONGER = ('ctrlrange="-1 1"', 'ctrlrange="-2 2"')
+
+
+def make(task, **options):
+    heard = []
+    made = make_expert(task, **{"seeds": 1, **options}, on_progress=heard.append)
+    return made, heard
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A point task with an expert policy, what making it returned, and what it told on the way."""
+    reference = point(tmp_path_factory.mktemp("task"))
+    return reference, *make(reference, seeds=2)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def equipped(trained, folder, *changes, model=None):
+    """A copy of the task, changed, with the expert policy of the original."""
+    reference = point(folder, *changes, model=model)
+    task = load_task(reference)
+    shutil.copy(trained[1].path, expert_file(task.path))
+    return task
+
+
+def test_the_best_of_some_seeds_is_kept_beside_the_task_file(trained):
+    reference, made, heard = trained
+    assert made.path == expert_file(load_task(reference).path)
+    assert made.path.name == "point.expert.npz" and made.path.is_file()
+    assert set(made.others) == {0, 1} - {made.seed}
+    assert made.fitness >= max(made.others.values())
+    assert made.fitness > max(made.trivial.values()) + 0.2
+    assert {each["seed"] for each in heard} == {0, 1}
+
+
+def test_its_episodes_are_in_the_bank_and_some_of_them_are_noisy(trained):
+    task = load_task(trained[0])
+    bank = record_bank(task, load_expert(task))
+    rows = bank.of("expert")
+    assert 200 <= rows.sum() <= 1500 and rows.sum() < 0.4 * len(bank)
+    late = rows & (bank.step > 40)
+    assert (bank.inputs["position"][late].abs() < 0.2).float().mean() > 0.9
+    jumps = (bank.inputs["action"] - bank.inputs["prev_action"]).abs().mean(1)
+    rough = [float(jumps[late & (bank.episode == each)].mean()) for each in bank.episode[late].unique()]
+    assert max(rough) > 3.0 * min(rough)
+    assert not (bank.beginners & rows).any()
+
+
+def test_a_bank_without_an_expert_is_part_of_the_one_with_it(trained):
+    task = load_task(trained[0])
+    without, whole = record_bank(task), record_bank(task, load_expert(task))
+    assert torch.equal(whole.inputs["position"][whole.of("random", "zero")], without.inputs["position"][:1760])
+    assert not without.of("expert").any() and without.beginners.all()
+
+
+def test_a_new_expert_makes_a_new_bank_and_so_does_taking_it_away(trained, place):
+    task = equipped(trained, place)
+    expert_file(task.path).unlink()
+    target, fingerprint = place / "bank.npz", task.fingerprint()
+
+    def has_expert():
+        bring_bank(str(task.path), target, LIMITS)
+        return bool(load_bank(target).of("expert").any())
+
+    assert not has_expert()
+    shutil.copy(trained[1].path, expert_file(task.path))
+    assert has_expert() and task.fingerprint() != fingerprint
+    expert_file(task.path).unlink()
+    assert not has_expert() and task.fingerprint() == fingerprint
+
+
+def test_the_expert_of_another_task_leaves_a_bank_as_it_is(trained, place):
+    task = equipped(trained, place)
+    bring_bank(str(task.path), place / "bank.npz", LIMITS)
+    kept = {path: path.stat().st_ino for path in (place / "cache" / "rewardgen" / "banks").iterdir()}
+    (place / "other.expert.npz").write_bytes(b"another one's")
+    bring_bank(str(task.path), place / "bank.npz", LIMITS)
+    (place / "other.expert.npz").write_bytes(b"made again")
+    bring_bank(str(task.path), place / "bank.npz", LIMITS)
+    assert {path: path.stat().st_ino for path in kept} == kept
+
+
+@pytest.mark.parametrize(
+    ("changes", "model", "problem"),
+    [
+        ([SEES_MORE], None, "its observations have 2 entries, the task's 3"),
+        ([], STRONGER, "its actions have another range"),
+    ],
+)
+def test_an_expert_that_does_not_fit_the_task_names_itself_and_how_to_mend_it(trained, place, changes, model, problem):
+    task = equipped(trained, place, *changes, model=model)
+    with pytest.raises(TaskError, match=problem) as caught:
+        bring_bank(str(task.path), place / "bank.npz", LIMITS)
+    assert str(expert_file(task.path)) in caught.value.message
+    assert f"rewardgen tasks expert {task.path}" in caught.value.hint and "delete it" in caught.value.hint
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-200], lambda data: b"", lambda data: b"no policy" * 50])
+def test_a_damaged_expert_is_told_by_its_name(trained, place, damage):
+    task = equipped(trained, place)
+    path = expert_file(task.path)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(TaskError, match=r"point\.expert\.npz") as caught:
+        load_expert(task)
+    assert "delete it" in caught.value.hint
+
+
+def test_a_task_without_a_human_reward_is_told_before_any_training(place):
+    with pytest.raises(TaskError, match="no `human_reward`") as caught:
+        make(point(place, WITHOUT_REWARD))
+    assert "static method `human_reward`" in caught.value.hint
+
+
+def test_a_place_that_cannot_be_written_is_told_before_any_training(place):
+    reference = point(place)
+    expert_file(load_task(reference).path).mkdir()
+    heard = []
+    with pytest.raises(UsageError, match=r"cannot write .*point\.expert\.npz") as caught:
+        make_expert(reference, 1, on_progress=heard.append)
+    assert "copy the task file" in caught.value.hint and heard == []
+
+
+def test_a_policy_no_better_than_doing_nothing_is_not_kept(place):
+    reference = point(place, BACKWARDS)
+    with pytest.raises(RewardgenError, match="doing nothing") as caught:
+        make(reference, env_steps=8192)
+    assert "--env-steps" in caught.value.hint
+    assert not expert_file(load_task(reference).path).exists()
