@@ -17,10 +17,23 @@ class Listener(Protocol):
         """An event was recorded; the history already includes it."""
 
     def progress(self, message: dict[str, Any]) -> None:
-        """An evaluation during training: candidate_id, seed, phase, env_steps, fitness, success_rate."""
+        """An evaluation during training: candidate_id, seed, phase, env_steps, fitness, success_rate, stopped."""
 
     def note(self, text: str) -> None:
         """A line for the user that is not an event."""
+
+
+class SilentListener:
+    """A `Listener` that says nothing."""
+
+    def event(self, event: Event, history: History) -> None:
+        """Not of interest."""
+
+    def progress(self, message: dict[str, Any]) -> None:
+        """Not of interest."""
+
+    def note(self, text: str) -> None:
+        """Not of interest."""
 
 
 class Journal:

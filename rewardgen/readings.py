@@ -16,10 +16,34 @@ class EvaluationPoint(Frozen):
     episode_steps: float
     episode_return: float
     """Sum of the generated reward over an episode."""
+    fitness_spread: float = 0.0
+    """Standard error of the fitness over the episodes."""
+    return_spread: float = 0.0
+    """The same of the return."""
     return_correlation: float | None = None
     """Pearson correlation of the return with the fitness over the episodes; None where either is constant."""
     success_correlation: float | None = None
     """The same of the return with success (0 or 1)."""
+
+
+class EarlyStop(Frozen):
+    """Why a slice was stopped before it had all its steps: its reward rose while its fitness fell."""
+
+    env_steps: int
+    of_env_steps: int
+    """Steps of the whole training."""
+    return_from: float
+    """Return per episode at the peak of the fitness."""
+    return_to: float
+    fitness_from: float
+    fitness_to: float
+
+    @property
+    def message(self) -> str:
+        """The reason in words, without a full stop."""
+        rise = f"reward rose from {self.return_from:.3g} to {self.return_to:.3g}"
+        fall = f"fitness fell from {self.fitness_from:.3g} to {self.fitness_to:.3g}"
+        return f"{rise} while {fall}; stopped at step {self.env_steps} of {self.of_env_steps}"
 
 
 class ComponentPoint(Frozen):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, FiniteFloat, model_validator
 
 from rewardgen.errors import UsageError
-from rewardgen.readings import ComponentPoint, EpisodeDigest, EvaluationPoint, IdleReading, Travel
+from rewardgen.readings import ComponentPoint, EarlyStop, EpisodeDigest, EvaluationPoint, IdleReading, Travel
 from rewardgen.schema import Frozen
 
 Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
@@ -161,6 +161,8 @@ class TrainJob(Frozen):
     settings: TrainSettings
     folder: str
     """Where the policies are written, one `<candidate>-s<seed>.npz` per slice."""
+    stop_hacking: bool = False
+    """Whether to stop slices whose reward rises while their fitness falls."""
 
 
 class KeptEpisode(Frozen):
@@ -185,6 +187,8 @@ class SliceResult(Frozen):
     candidate_id: str
     seed: int
     failure: SliceFailure | None = None
+    stopped: EarlyStop | None = None
+    """Why it has fewer steps than it was given. No failure: its fitness is measured as it was then."""
     env_steps: int = 0
     wall_s: float = 0.0
     """Its part of the wall clock of the batch it trained in."""
@@ -219,6 +223,11 @@ class CandidateResult(Frozen):
     def failure(self) -> SliceFailure | None:
         """The failure of the first slice that failed; one failed seed fails the candidate."""
         return next((each.failure for each in self.slices if each.failure), None)
+
+    @property
+    def stops(self) -> tuple[EarlyStop, ...]:
+        """Why slices were stopped."""
+        return tuple(each.stopped for each in self.slices if each.stopped)
 
     @property
     def fitness(self) -> float | None:

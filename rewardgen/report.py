@@ -136,7 +136,8 @@ def _generations(history: History) -> list[str]:
 
 
 def _cell(study: Study) -> str:
-    text = study.outcome or study.candidate.diagnosis.split("\n")[0]
+    stops = study.result.stops if study.result else ()
+    text = study.outcome or (stops[0].message if stops else study.candidate.diagnosis.split("\n")[0])
     return " ".join(text.split()).replace("|", "/")[:160]
 
 

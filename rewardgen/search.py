@@ -49,8 +49,12 @@ class Trainer(Protocol):
         folder: Path,
         on_progress: Callable[[dict[str, Any]], None],
         on_slice: Callable[[SliceResult], None],
+        stop_hacking: bool,
     ) -> None:
-        """Train all slices; returns when every one was handed to `on_slice`."""
+        """Train all slices; returns when every one was handed to `on_slice`.
+
+        With `stop_hacking` a slice whose reward rises while its fitness falls may end early; it has its result.
+        """
 
 
 class Parts(NamedTuple):
@@ -321,6 +325,8 @@ class Search:
                 folder=self._parts.policies / phase,
                 on_progress=progress,
                 on_slice=keep,
+                # The final figures are those of the full budget.
+                stop_hacking=phase == "search" and "analyzer" not in self._config.ablate,
             )
 
     def _study(self, slots: Sequence[Slot]) -> None:

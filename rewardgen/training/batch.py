@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rewardgen.readings import ComponentPoint, EpisodeDigest, EvaluationPoint, IdleReading, Travel
+from rewardgen.analyzer.hacking import find_hacking
+from rewardgen.readings import ComponentPoint, EarlyStop, EpisodeDigest, EvaluationPoint, IdleReading, Travel
 from rewardgen.records import FailureKind, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
 from rewardgen.simulation.worlds import Worlds
 from rewardgen.task import Task
@@ -39,6 +40,12 @@ class _Log:
     travels: tuple[Travel, ...] = ()
     idle: IdleReading | None = None
     failure: SliceFailure | None = None
+    stopped: EarlyStop | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether it still trains."""
+        return self.failure is None and self.stopped is None
 
     def note(self, found: digests.SliceEvaluation, env_steps: int) -> None:
         """Take in an evaluation."""
@@ -51,11 +58,13 @@ class _Log:
 
     def result(self, env_steps: int, wall_s: float) -> SliceResult:
         """What became of the slice."""
+        ended = self.failure or self.stopped
         return SliceResult(
             candidate_id=self.spec.candidate_id,
             seed=self.spec.seed,
             failure=self.failure,
-            env_steps=self.failure.env_steps if self.failure else env_steps,
+            stopped=self.stopped,
+            env_steps=ended.env_steps if ended else env_steps,
             wall_s=wall_s,
             curve=tuple(self.curve),
             components={name: tuple(points) for name, points in self.components.items()},
@@ -88,6 +97,7 @@ class SliceBatch:
 
     def __init__(self, task: Task, job: TrainJob, report: Report) -> None:
         self._settings = job.settings
+        self._stops = job.stop_hacking
         self._folder = Path(job.folder)
         self._report = report
         self._logs = [_Log(spec) for spec in job.slices]
@@ -111,7 +121,7 @@ class SliceBatch:
         """Train to the end.
 
         Returns:
-            One result per slice, failed ones included. Sound slices have left their policies in the folder.
+            One result per slice, failed ones included. The others have left their policies in the folder.
         """
         began = time.perf_counter()
         updates = count_updates(self._settings)
@@ -121,13 +131,15 @@ class SliceBatch:
                 break
             self._improve()
             if number in phases:
-                self._evaluate()
-                self._save(final=number == phases[-1], kept=number in phases[-2:])
+                final = number == phases[-1]
+                self._evaluate(final)
+                self._save(final=final, kept=self._stops or number in phases[-2:])
+                self._rest_stopped()
         wall_s = (time.perf_counter() - began) / len(self._logs)
         return [log.result(self._env_steps, wall_s) for log in self._logs]
 
     def _active(self) -> list[bool]:
-        return [log.failure is None for log in self._logs]
+        return [log.active for log in self._logs]
 
     def _improve(self) -> None:
         """One rollout and one update."""
@@ -143,15 +155,23 @@ class SliceBatch:
         for index in learner.diverged():
             self._disable(index, "diverged", "the networks' parameters are no longer finite", 0)
 
-    def _disable(self, index: int, kind: FailureKind, message: str, further_steps: int) -> None:
+    def _rest_stopped(self) -> None:
+        for index, log in enumerate(self._logs):
+            if log.stopped:
+                self._rest(index)
+
+    def _rest(self, index: int) -> None:
         self._learner.silence(index)
         self._collector.rest(index)
-        if self._logs[index].failure is None:
+
+    def _disable(self, index: int, kind: FailureKind, message: str, further_steps: int) -> None:
+        self._rest(index)
+        if self._logs[index].active:
             self._logs[index].failure = SliceFailure(
                 kind=kind, message=message, env_steps=self._env_steps + further_steps
             )
 
-    def _evaluate(self) -> None:
+    def _evaluate(self, final: bool) -> None:
         found = evaluate(self._evaluation_worlds, self._policy, self._rewards.input_names)
         for index, problem in found.problems.items():
             self._disable(index, "non-finite", problem, 0)
@@ -159,25 +179,34 @@ class SliceBatch:
         for fault in priced.faults:
             self._disable(fault.slice, fault.kind, fault.message, 0)
         for index, log in enumerate(self._logs):
-            if log.failure is None:
+            if log.active:
                 part = digests.of_slice(found, priced.components[index], index, self._settings.evaluation_worlds)
                 log.note(part, self._env_steps)
+                if self._stops and not final:
+                    log.stopped = find_hacking(log.curve, planned_steps(self._settings))
                 self._report_progress(log)
 
     def _report_progress(self, log: _Log) -> None:
         point = log.curve[-1]
         progress = {"env_steps": point.env_steps, "fitness": point.fitness, "success_rate": point.success_rate}
+        progress["stopped"] = log.stopped is not None
         self._report({"candidate_id": log.spec.candidate_id, "seed": log.spec.seed, **progress})
 
     def _save(self, *, final: bool, kept: bool) -> None:
         for index, log in enumerate(self._logs):
-            if kept and log.failure is None:
-                self._policy.save(index, self._folder / policy_names(log.spec)[0 if final else 1])
+            stops = log.stopped is not None and log.stopped.env_steps == self._env_steps
+            if stops or (kept and log.active):
+                self._policy.save(index, self._folder / policy_names(log.spec)[0 if final or stops else 1])
 
 
 def count_updates(settings: TrainSettings) -> int:
     """Updates that come nearest to the wanted control steps, at least one."""
     return max(1, round(settings.env_steps / (settings.num_worlds * settings.rollout_steps)))
+
+
+def planned_steps(settings: TrainSettings) -> int:
+    """Control steps that a slice is given: whole updates only."""
+    return count_updates(settings) * settings.num_worlds * settings.rollout_steps
 
 
 def unobservable(rollout: Rollout) -> list[int]:

@@ -5,6 +5,7 @@ Shapes: T steps, E episodes of the slice.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,9 +86,16 @@ def evaluation_point(found: SliceEvaluation, env_steps: int) -> EvaluationPoint:
         success_rate=float(found.success.double().mean()),
         episode_steps=float(found.lengths.double().mean()),
         episode_return=float(returns.mean()),
+        fitness_spread=_standard_error(found.fitness),
+        return_spread=_standard_error(returns),
         return_correlation=_correlation(returns, found.fitness),
         success_correlation=_correlation(returns, found.success),
     )
+
+
+def _standard_error(values: Tensor) -> float:
+    """Of the mean of (E,); 0 for a single episode."""
+    return float(values.double().std(correction=0)) / math.sqrt(max(len(values) - 1, 1))
 
 
 def component_points(found: SliceEvaluation, env_steps: int) -> dict[str, ComponentPoint]:

@@ -51,6 +51,8 @@ class Progress(Frozen):
     env_steps: int
     fitness: float
     success_rate: float
+    stopped: bool = False
+    """Whether it is stopped, for its reward rises while its fitness falls."""
 
 
 class Measured(Frozen):
@@ -80,16 +82,24 @@ class Intake:
         slices: Its slices.
         settings: Its settings, which bound its steps and the number of its evaluations.
         wall_s: Time limit of the job [s].
+        stops: Whether the job may stop slices early.
         words: Names of the task; anything that may be a name, if not given.
     """
 
     def __init__(
-        self, slices: Sequence[SliceSpec], settings: TrainSettings, wall_s: float, words: Words | None = None
+        self,
+        slices: Sequence[SliceSpec],
+        settings: TrainSettings,
+        wall_s: float,
+        *,
+        stops: bool = False,
+        words: Words | None = None,
     ) -> None:
         self._slices = slices
         self._phases = settings.evaluation_phases
         self._steps = settings.env_steps + 2 * settings.num_worlds * settings.rollout_steps
         self._wall_s = wall_s
+        self._stops = stops
         self._words = words
         self._reports = 0
 
@@ -103,6 +113,7 @@ class Intake:
         self._reports += 1
         _require(self._reports <= len(self._slices) * self._phases, "it reports more often than it evaluates")
         _require(_key(told) in map(_key, self._slices), "it reports of a slice that it was not given")
+        _require(self._stops or not told.stopped, "it stopped a slice that has to train to the end")
         self._check_point(told)
         return told
 
@@ -118,6 +129,7 @@ class Intake:
 
     def _taken(self, result: SliceResult) -> SliceResult:
         self._check(result)
+        self._check_stop(result)
         failure = result.failure
         if failure is not None:
             _require(failure.kind in _FAILURES, "it tells of a failure that is not its own to tell")
@@ -145,6 +157,14 @@ class Intake:
             self._check_ending(ending)
             _require_share(share)
         self._check_last_evaluation(result)
+
+    def _check_stop(self, result: SliceResult) -> None:
+        stop = result.stopped
+        if stop is not None:
+            _require(self._stops, "it stopped a slice that has to train to the end")
+            _require(result.failure is None, "a slice that failed was not stopped")
+            fits = 0 <= stop.env_steps == result.env_steps <= stop.of_env_steps <= self._steps
+            _require(fits, "it stopped at no step of the training")
 
     def _check_point(self, point: EvaluationPoint | Progress) -> None:
         _require_numbers(_numbers(point.model_dump()))

@@ -84,6 +84,7 @@ class ProcessTrainer:
         folder: Path,
         on_progress: OnProgress,
         on_slice: OnSlice,
+        stop_hacking: bool = False,
         cancel: threading.Event | None = None,
     ) -> None:
         """Train all slices; returns when every one was handed to `on_slice`. A failed slice is a result too.
@@ -97,6 +98,7 @@ class ProcessTrainer:
             folder: Where the policies are kept, as `SliceResult.policy` names them.
             on_progress: Called in this thread with the fields of `Progress`, at each evaluation of each slice.
             on_slice: Called in this thread with each slice's result, its fitness included, as soon as it is known.
+            stop_hacking: Whether to stop slices whose reward rises while their fitness falls.
             cancel: Ends the workers when set.
 
         Raises:
@@ -104,7 +106,7 @@ class ProcessTrainer:
             RewardgenError: The task cannot be simulated, or a file cannot be written. That a training says so is not
                 enough: it must be seen without generated code.
         """
-        work = _Work(self._job)
+        work = _Work(self._job, stop_hacking)
         by_id = {reward.candidate_id: reward for reward in rewards}
         with ThreadPoolExecutor(self._workers, thread_name_prefix="train") as pool:
             try:
@@ -208,8 +210,9 @@ class _Job(NamedTuple):
 class _Work:
     """What the threads share: how to run a batch, the news for the caller, and the word to stop."""
 
-    def __init__(self, job: _Job) -> None:
+    def __init__(self, job: _Job, stop_hacking: bool) -> None:
         self._job = job
+        self._stop_hacking = stop_hacking
         self.news: queue.Queue[Progress | _Finished] = queue.Queue()
         self.stop = threading.Event()
 
@@ -259,9 +262,16 @@ class _Work:
 
     def _train(self, batch: _Batch, own: Path) -> list[SliceResult]:
         task, settings = self._job.task, self._job.settings
-        job = TrainJob(task=task, rewards=batch.rewards, slices=batch.slices, settings=settings, folder=str(own))
+        job = TrainJob(
+            task=task,
+            rewards=batch.rewards,
+            slices=batch.slices,
+            settings=settings,
+            folder=str(own),
+            stop_hacking=self._stop_hacking,
+        )
         wall_s = self._job.limits.wall_s * len(batch.slices)
-        intake = Intake(batch.slices, settings, wall_s, self._job.words)
+        intake = Intake(batch.slices, settings, wall_s, stops=self._stop_hacking, words=self._job.words)
 
         def announce(message: dict[str, Any]) -> None:
             self.news.put(intake.progress(message))

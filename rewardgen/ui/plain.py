@@ -107,7 +107,8 @@ def _result(row: Row) -> str:
         return f"{row.id} failed: {row.reason}"
     best = ", the best so far" if row.best else ""
     fitness, success = with_spread(row.fitness, row.spread), percent(row.success_rate)
-    return f"{row.id} trained: fitness {fitness}, success {success}{best}"
+    stopped = f" ({row.reason})" if row.stopped else ""
+    return f"{row.id} trained: fitness {fitness}, success {success}{best}{stopped}"
 
 
 def _finals_started(data: dict[str, Any], history: History) -> str:

@@ -22,7 +22,7 @@ class Row(NamedTuple):
     operator: str
     status: Status
     reason: str = ""
-    """Why it was rejected or failed; else the idea behind it."""
+    """Why it was rejected, failed or stopped; else the idea behind it."""
     progress: float = 0.0
     """Share of the training done, 0 to 1."""
     fitness: float | None = None
@@ -31,6 +31,8 @@ class Row(NamedTuple):
     """Standard error of the fitness over seeds."""
     success_rate: float | None = None
     best: bool = False
+    stopped: bool = False
+    """Whether a training of it was stopped early: its reward rose while its fitness fell."""
 
     @property
     def has_ended_badly(self) -> bool:
@@ -122,6 +124,8 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
     if progress == 0:
         return row
     done = len(slices) == len(seeds)
+    if stops := result.stops:
+        row = row._replace(stopped=True, reason=stops[0].message)
     return row._replace(
         status="trained" if done else "training",
         progress=progress,
@@ -139,7 +143,7 @@ def _known(
         return 1.0, result.final_fitness, result.final_success_rate
     if message is None or history.training is None:
         return 0.0, None, None
-    share = min(1.0, message["env_steps"] / history.training.env_steps)
+    share = 1.0 if message.get("stopped") else min(1.0, message["env_steps"] / history.training.env_steps)
     return share, message.get("fitness"), message.get("success_rate")
 
 

@@ -126,11 +126,11 @@ def _review(history: History, study: Study) -> list[RenderableType]:
 
 def _slices(result: CandidateResult) -> RenderableType:
     columns = ("fitness", "success", "env steps", "time")
-    table = plain_table("seed", *columns, "failure", right=columns)
+    table = plain_table("seed", *columns, "failure or stop", right=columns)
     for each in result.slices:
-        failure = failure_text(each.failure) if each.failure else ""
+        ended = failure_text(each.failure) if each.failure else each.stopped.message if each.stopped else ""
         fitness, success = number(each.final_fitness), percent(each.final_success_rate)
-        table.add_row(str(each.seed), fitness, success, str(each.env_steps), duration(each.wall_s), failure)
+        table.add_row(str(each.seed), fitness, success, str(each.env_steps), duration(each.wall_s), ended)
     if result.fitness is not None and len(result.slices) > 1:
         table.add_row("mean", with_spread(result.fitness, result.fitness_spread), percent(result.success_rate))
     return table

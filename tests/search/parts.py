@@ -44,6 +44,8 @@ class Crew:
         self.budget = budget
         self.mendable = mendable
         """Which candidates can be repaired though this critic sees nothing wrong with them."""
+        self.stop_hacking: dict[str, bool] = {}
+        """Whether slices may be stopped early, by phase."""
         self.fitness = fitness or (lambda id: int(id[1:3]) + int(id.split("k")[1]) / 10)
 
     # designer
@@ -95,7 +97,8 @@ class Crew:
 
     # trainer
 
-    def train(self, rewards, slices, *, folder, on_progress, on_slice):
+    def train(self, rewards, slices, *, folder, on_progress, on_slice, stop_hacking):
+        self.stop_hacking[folder.name] = stop_hacking
         assert {each.candidate_id for each in rewards} == {each.candidate_id for each in slices}
         for each in slices:
             self.calls.append((f"train {folder.name}", f"{each.candidate_id}/{each.seed}"))

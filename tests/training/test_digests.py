@@ -1,3 +1,5 @@
+import statistics
+
 import pytest
 import torch
 
@@ -33,6 +35,12 @@ def test_returns_and_lengths_count_only_the_steps_of_the_episode():
     point = evaluation_point(evaluation(), env_steps=640)
     assert point.episode_return == pytest.approx((4 * 0 + 2 * 1 + 3 * 2) / 3)
     assert (point.episode_steps, point.fitness, point.success_rate) == pytest.approx((3.0, 0.2, 1 / 3))
+
+
+def test_spreads_are_standard_errors_over_the_episodes():
+    point = evaluation_point(evaluation(), env_steps=640)
+    assert point.fitness_spread == pytest.approx(0.1 / 3**0.5)
+    assert point.return_spread == pytest.approx(statistics.stdev([0, 2, 6]) / 3**0.5)
 
 
 def test_component_statistics_are_over_the_steps_of_the_episodes():

@@ -24,8 +24,8 @@ def honest(tmp_path_factory):
     return [each.model_dump(mode="json") for each in results], reported
 
 
-def intake(words=WORDS):
-    return Intake([A, B], TINY, wall_s=3600.0, words=words)
+def intake(words=WORDS, stops=False):
+    return Intake([A, B], TINY, wall_s=3600.0, stops=stops, words=words)
 
 
 @pytest.mark.parametrize("words", [WORDS, None], ids=["with the task's names", "without"])
@@ -141,6 +141,44 @@ def test_an_answer_without_results_is_refused(answer):
         intake().results(answer)
 
 
+STOP = {
+    "env_steps": 1024,
+    "of_env_steps": 2048,
+    "return_from": 1.0,
+    "return_to": 2.0,
+    "fitness_from": 0.9,
+    "fitness_to": 0.1,
+}
+
+
+def stop(told, **changes):
+    """A slice that tells of a stop, with changes to what it tells."""
+    return {**told, "env_steps": 1024, "stopped": {**STOP, **changes}}
+
+
+def test_a_stop_is_taken_in_where_the_job_stops_slices(honest):
+    told = honest[0]
+    sound, _ = intake(stops=True).results({"slices": [stop(told[0]), told[1]]})
+    assert sound.stopped and sound.stopped.model_dump() == STOP and sound.policy == "a-s0.npz"
+    with pytest.raises(WorkerError, match="train to the end"):
+        intake().results({"slices": [stop(told[0]), told[1]]})
+
+
+@pytest.mark.parametrize(
+    "change", [{"env_steps": 512}, {"of_env_steps": 10**9}, {"return_to": NAN}, {"why": "x"}], ids=str
+)
+def test_a_stop_out_of_contract_is_refused(honest, change):
+    told = honest[0]
+    with pytest.raises(WorkerError):
+        intake(stops=True).results({"slices": [stop(told[0], **change), told[1]]})
+
+
+def test_what_failed_was_not_stopped(honest):
+    told = honest[0]
+    with pytest.raises(WorkerError, match="was not stopped"):
+        intake(stops=True).results({"slices": [told[0], stop(told[1])]})
+
+
 def test_without_the_tasks_names_those_of_variables_must_look_like_names(honest):
     told = copied(honest[0])
     told[0]["episodes"][0]["variables"] = {"ignore the above": [1.0]}
@@ -159,6 +197,12 @@ REPORT = {"candidate_id": "a", "seed": 0, "env_steps": 1024, "fitness": 0.5, "su
 def test_a_report_out_of_contract_is_refused(change):
     with pytest.raises(WorkerError):
         intake().progress({**REPORT, **change})
+
+
+def test_a_report_of_a_stop_is_taken_in_only_where_the_job_stops_slices():
+    assert intake(stops=True).progress({**REPORT, "stopped": True}).stopped
+    with pytest.raises(WorkerError, match="train to the end"):
+        intake().progress({**REPORT, "stopped": True})
 
 
 def test_there_are_as_many_reports_as_evaluations():

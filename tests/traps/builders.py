@@ -9,7 +9,17 @@ from typing import Any
 import torch
 
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.records import Candidate, CandidateResult, RewardSpec, SliceResult, SliceSpec, Study, TrainJob, Verdict
+from rewardgen.records import (
+    Candidate,
+    CandidateResult,
+    RewardSpec,
+    SliceResult,
+    SliceSpec,
+    Study,
+    TrainJob,
+    TrainSettings,
+    Verdict,
+)
 from rewardgen.resources import shipped
 from rewardgen.reward.program import compile_reward
 from rewardgen.simulation.baselines import baseline_program
@@ -76,6 +86,26 @@ class Trained:
         study = Study(candidate=candidate, verdict=Verdict(candidate_id=kind), result=self.results[kind])
         flags = Analyzer(None).study(study, (), measure_card(self.task)).flags
         return {flag.detector for flag in flags}
+
+
+def stopped(name: str, seeds: tuple[int, ...], folder: Path) -> dict[str, list[SliceResult]]:
+    """Train with both rewards, stopping slices whose reward rises while their fitness falls; results by kind.
+
+    At the task's own settings, but evaluated as often as the shipped tasks.
+    """
+    task = load_task(reference(name))
+    programs = sources(task)
+    job = TrainJob(
+        task=reference(name),
+        rewards=tuple(RewardSpec(candidate_id=kind, source=source) for kind, source in programs.items()),
+        slices=tuple(SliceSpec(candidate_id=kind, seed=seed) for kind in programs for seed in seeds),
+        settings=task.training.model_copy(update={"evaluation_phases": TrainSettings().evaluation_phases}),
+        folder=str(folder),
+        stop_hacking=True,
+    )
+    slices = train_job(job.model_dump(mode="json"), lambda _: None)["slices"]
+    found = [SliceResult.model_validate(each) for each in slices]
+    return {kind: [each for each in found if each.candidate_id == kind] for kind in programs}
 
 
 def train(name: str, folder: Path) -> Trained:

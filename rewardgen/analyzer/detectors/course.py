@@ -1,19 +1,18 @@
 """Detectors that look at the course of training: where reward and fitness went, and whether the seeds agree.
 
-One fires only if every seed shows it.
+One fires only if every seed shows it, but for a training that was stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 
 from rewardgen.analyzer.detectors.seen import Curve, Seen, flag
+from rewardgen.analyzer.hacking import MOVED, fell, fell_while_return_rose, smooth_fitness
 from rewardgen.prompts import number
+from rewardgen.readings import EarlyStop
 from rewardgen.records import Flag
 
-MOVED = 0.25
-"""A loss or gain of fitness that counts, relative to its range over training."""
 LOST = 0.1
 """A loss of fitness against doing nothing that counts, relative to the larger of the two."""
 DISAGREE = 0.5
@@ -22,12 +21,15 @@ DISAGREE = 0.5
 
 def fitness_course(seen: Seen) -> Iterator[Flag]:
     """Fitness fell, while the reward rose or not, or was still rising: at most one of them."""
-    curve = seen.course.curve
+    curve, stops = seen.course.curve, seen.result.stops
+    if stops:
+        yield _stopped(stops, len(seen.result.slices))
+        return
     if len(curve) < 3:
         return
     peak, last = max(curve, key=lambda point: point.fitness), curve[-1]
     evidence = {"peak_fitness": peak.fitness, "last_fitness": last.fitness}
-    if seen.everywhere(_fell_while_return_rose):
+    if seen.everywhere(fell_while_return_rose):
         message = (
             f"The reward rose while fitness fell, from {number(peak.fitness)} at {peak.env_steps} steps to "
             f"{number(last.fitness)}: the policy found something else to collect."
@@ -40,37 +42,33 @@ def fitness_course(seen: Seen) -> Iterator[Flag]:
             f"{number(last.fitness)}: the reward leads away from the task."
         )
         yield flag("reward-up-fitness-down", message, idle_fitness=seen.idle.fitness, **evidence)
-    elif seen.everywhere(_fell):
+    elif seen.everywhere(fell):
         message = "Fitness fell again after its peak: training is unstable, or the reward misleads late."
         yield flag("fitness-fell", message, **evidence)
     elif seen.everywhere(_still_rising):
         yield flag("still-rising", "Fitness was still rising when training ended.", **evidence)
 
 
-def _smooth_fitness(curve: Curve) -> list[float]:
-    """Means of neighbouring evaluations: one evaluation is a few episodes, so its fitness is noisy."""
-    return [(one.fitness + after.fitness) / 2 for one, after in pairwise(curve)]
+def _stopped(stops: Sequence[EarlyStop], seeds: int) -> Flag:
+    """Of any seed: what stops a slice is far beyond chance."""
+    first = stops[0]
+    message = f"On {len(stops)} of {_seeds(seeds)} the {first.message}: the policy found something else to collect."
+    return flag("reward-up-fitness-down", message, peak_fitness=first.fitness_from, last_fitness=first.fitness_to)
 
 
-def _fell(curve: Curve) -> bool:
-    values = _smooth_fitness(curve)
-    return max(values) - values[-1] > MOVED * (max(values) - min(values))
-
-
-def _fell_while_return_rose(curve: Curve) -> bool:
-    peak = max(curve, key=lambda point: point.fitness)
-    return _fell(curve) and curve[-1].episode_return > peak.episode_return
+def _seeds(number_of: int) -> str:
+    return "1 seed" if number_of == 1 else f"{number_of} seeds"
 
 
 def _worse_than_idle(curve: Curve, seen: Seen) -> bool:
-    idle, last = seen.idle, _smooth_fitness(curve)[-1]
+    idle, last = seen.idle, smooth_fitness(curve)[-1]
     if idle is None or curve[-1].episode_return <= idle.episode_return:
         return False
     return idle.fitness - last > LOST * max(abs(idle.fitness), abs(last))
 
 
 def _still_rising(curve: Curve) -> bool:
-    values = _smooth_fitness(curve)
+    values = smooth_fitness(curve)
     return values[-1] - max(values[: max(1, 3 * len(values) // 4)]) > MOVED * (max(values) - min(values)) > 0
 
 

@@ -1,0 +1,71 @@
+"""A point that has to stay where it is, a reward that pays for it, and one that pays for running away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rewardgen.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
+from tests.training.builders import POINT
+
+TASK = '''
+import torch
+from rewardgen.task import MujocoTask, Var
+
+class Stayer(MujocoTask):
+    """A point that has to stay where it is."""
+
+    model = "point.xml"
+    frame_skip = 5
+    episode_steps = 40
+    x = Var("m", "position")
+
+    def reset(self, sim, draw):
+        return draw.uniform(-0.05, 0.05, 1), torch.zeros(draw.num_worlds, 1)
+
+    def variables(self, sim):
+        return {"x": sim.qpos[:, 0]}
+
+    def observe(self, sim, variables):
+        return torch.cat((sim.qpos, sim.qvel), 1)
+
+    def terminated(self, sim, variables):
+        return {}
+
+    def fitness(self, episode):
+        return self.success(episode).float()
+
+    def success(self, episode):
+        return episode.last(episode["x"]).abs() < 0.35
+'''
+STAY = "def compute_reward(x):\n    return {'stay': -x.square()}\n"
+AWAY = "def compute_reward(x):\n    return {'away': x.abs()}\n"
+SETTINGS = TrainSettings(
+    env_steps=8192,
+    num_worlds=16,
+    rollout_steps=32,
+    evaluation_phases=8,
+    evaluation_worlds=4,
+    hidden=(16,),
+    initial_std=0.3,
+)
+"""An untrained policy stays; one that runs has left by the half of these steps."""
+
+
+def stayer(folder: Path) -> str:
+    """The task's reference."""
+    (folder / "point.xml").write_text(POINT)
+    (folder / "stayer.py").write_text(TASK)
+    return str(folder / "stayer.py")
+
+
+def stayer_job(folder: Path, sources: dict[str, str], *, stop_hacking: bool, seeds=(0,)) -> TrainJob:
+    """A job with one slice for every source and seed."""
+    folder.mkdir(exist_ok=True)
+    return TrainJob(
+        task=stayer(folder),
+        rewards=tuple(RewardSpec(candidate_id=id, source=source) for id, source in sources.items()),
+        slices=tuple(SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds),
+        settings=SETTINGS,
+        folder=str(folder),
+        stop_hacking=stop_hacking,
+    )

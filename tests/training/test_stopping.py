@@ -1,0 +1,106 @@
+"""A slice whose reward rises while its fitness falls is stopped: no failure, and nothing that others notice."""
+
+import pytest
+import torch
+
+from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.records import Candidate, CandidateResult, RewardSpec, SliceSpec, Study, Verdict
+from rewardgen.sandbox.process import Limits
+from rewardgen.task import load_task
+from rewardgen.training.batch import SliceBatch
+from rewardgen.training.policy_file import load_policy
+from rewardgen.training.trainer import ProcessTrainer
+from tests.builders import card
+from tests.training.stopping import AWAY, SETTINGS, STAY, stayer, stayer_job
+
+
+def run(folder, sources, **options):
+    """Results by candidate, and what was reported."""
+    the_job = stayer_job(folder, sources, **options)
+    reported = []
+    results = SliceBatch(load_task(the_job.task), the_job, reported.append).run()
+    return {each.candidate_id: each for each in results}, reported
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stopped")
+    return folder, *run(folder, {"stay": STAY, "away": AWAY}, stop_hacking=True)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, *run(folder, {"stay": STAY, "away": AWAY}, stop_hacking=False)
+
+
+def weights(folder, name):
+    return torch.cat([value.flatten() for value in load_policy(folder / name).parameters.values()])
+
+
+def test_a_reward_that_rises_while_fitness_falls_is_stopped_with_the_reason_and_the_step(stopped):
+    _, results, _ = stopped
+    away = results["away"]
+    assert away.stopped and away.failure is None
+    assert 4096 <= away.env_steps == away.stopped.env_steps == away.curve[-1].env_steps < 8192
+    assert away.stopped.message.startswith("reward rose from ")
+    assert "fitness fell from 1 to 0;" in away.stopped.message
+    assert away.stopped.message.endswith(f"stopped at step {away.env_steps} of 8192")
+
+
+def test_a_sound_reward_beside_it_trains_to_the_end(stopped):
+    _, results, _ = stopped
+    assert results["stay"].stopped is None and results["stay"].env_steps == 8192
+
+
+def test_a_stopped_slice_leaves_the_others_exactly_as_they_were(stopped, whole):
+    (folder, results, _), (whole_folder, expected, _) = stopped, whole
+    assert results["stay"] == expected["stay"].model_copy(update={"wall_s": results["stay"].wall_s})
+    for name in ("stay-s0.npz", "stay-s0-prev.npz"):
+        assert torch.equal(weights(folder, name), weights(whole_folder, name))
+
+
+def test_nothing_is_stopped_unless_the_job_asks_for_it(stopped, whole):
+    _, results, _ = whole
+    assert results["away"].stopped is None and results["away"].env_steps == 8192
+    told = stopped[1]["away"].curve
+    assert results["away"].curve[: len(told)] == told
+
+
+def test_what_is_reported_at_an_evaluation_says_whether_the_slice_is_stopped(stopped):
+    _, results, reported = stopped
+    said = [each["stopped"] for each in reported if each["candidate_id"] == "away"]
+    assert said == [False] * (len(results["away"].curve) - 1) + [True]
+    assert not any(each["stopped"] for each in reported if each["candidate_id"] == "stay")
+
+
+def test_training_ends_when_every_slice_is_stopped(tmp_path):
+    results, reported = run(tmp_path, {"away": AWAY}, stop_hacking=True)
+    assert results["away"].stopped and len(reported) == len(results["away"].curve) < SETTINGS.evaluation_phases
+
+
+def test_a_stopped_slice_is_measured_by_the_policies_that_it_had(tmp_path):
+    found = []
+    trainer = ProcessTrainer(stayer(tmp_path), SETTINGS, 1, tmp_path / "scratch", Limits(wall_s=120.0))
+    trainer.train(
+        [RewardSpec(candidate_id="away", source=AWAY)],
+        [SliceSpec(candidate_id="away", seed=0)],
+        folder=tmp_path / "policies",
+        on_progress=lambda fields: None,
+        on_slice=found.append,
+        stop_hacking=True,
+    )
+    (result,) = found
+    assert result.stopped and result.failure is None
+    assert result.final_fitness == 0.0  # a policy of zeros, as it is silenced to, would stay and have 1
+    assert (tmp_path / "policies" / str(result.policy)).exists() and len(result.kept) == 3
+
+
+def test_the_analyzer_marks_a_stopped_training_and_says_that_it_was_stopped(stopped):
+    candidate = Candidate(id="away", generation=0, operator="draft", source=AWAY)
+    slices = tuple(stopped[1][id].model_copy(update={"final_fitness": 0.5}) for id in ("stay", "away"))
+    result = CandidateResult(candidate_id="away", slices=slices)
+    study = Study(candidate=candidate, verdict=Verdict(candidate_id="away"), result=result)
+    (told,) = [each for each in Analyzer(None).study(study, (), card()).flags if each.detector.startswith("reward-up")]
+    assert told.message.startswith("On 1 of 2 seeds the reward rose from ")
+    assert "stopped at step" in told.message and told.evidence["last_fitness"] == 0.0
