@@ -1,13 +1,23 @@
 import os
 import signal
 import subprocess
+import sys
 
 import pytest
+
+from tests.sandbox.confined import layers_here
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A shell starts background jobs with SIGINT ignored, and their children inherit that; here interrupts are tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Which layers of the sandbox there were: where one is missing, its tests skip and others show less."""
+    told = layers_here() if sys.platform == "linux" else f"{sys.platform} has no layers of the kernel"
+    terminalreporter.section(f"the sandbox here, as uid {os.getuid()}", "-")
+    terminalreporter.write_line(told)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,12 +9,14 @@ import select
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.sandbox import landlock, layers, privileges, seccomp
 from rewardgen.sandbox.grants import worker_grants
+from rewardgen.sandbox.syscalls import machine, number
 
 SECRET = "sk-9f3c1d-not-for-you"
 MACHINE = platform.machine()
@@ -121,6 +123,30 @@ def by_seccomp(world):
 
 def by_all(world):
     layers.apply(layers.Policy(folder=world.scratch))
+
+
+def forbid(calls, code):
+    """As a container does that has no such layer to give: its calls fail with this error, for good."""
+    refusals = []
+    for name in calls:
+        refusals += [(0x15, 0, 1, number(name, machine())), (0x06, 0, 0, seccomp.refuse(code))]
+    program = [(0x20, 0, 0, 0), *refusals, (0x06, 0, 0, seccomp.ALLOW)]
+    privileges.gain_none()
+    seccomp.load([seccomp.Instruction(*each) for each in program])
+
+
+LAYER_CALLS = {
+    "landlock": ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"),
+    "seccomp": ("seccomp",),
+}
+"""What a layer asks the kernel by; the first one is asked first."""
+
+
+def layers_here():
+    """What is in force in a confined process on this host, and what is not, in words."""
+    with tempfile.TemporaryDirectory(prefix="rg-") as folder:
+        told = in_child(lambda: None, lambda: layers.apply(layers.Policy(folder=Path(folder))).in_words()).answer
+    return str(told)
 
 
 def landlock_abi():

@@ -1,6 +1,5 @@
 """A worker ends with an answer or with an error that says why, and never outlives its limits or its parent."""
 
-import errno
 import json
 import os
 import signal
@@ -12,18 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.errors import SandboxError, UsageError, WorkerError
-from rewardgen.sandbox import privileges, seccomp
+from rewardgen.errors import UsageError, WorkerError
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force
-from rewardgen.sandbox.syscalls import machine, number
 from rewardgen.sandbox.watch import resident_bytes
-from tests.sandbox.confined import in_child, no_seccomp
 from tests.sandbox.processes import FREE, dies, is_alive, misbehave, orchestrator
 from tests.training.builders import leaver
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prctl")
-needs_seccomp = pytest.mark.skipif(bool(no_seccomp()), reason=no_seccomp() or "-")
 PATIENT = Limits(wall_s=60.0)
 MEMORY = 600 << 20
 """Well above what a worker begins with."""
@@ -272,38 +267,3 @@ def test_what_is_in_force_is_told_and_what_gets_through_is_seen(tmp_path):
 def test_without_the_sandbox_everything_gets_through(tmp_path, monkeypatch):
     monkeypatch.setattr("rewardgen.sandbox.selftest.Limits", lambda **limits: Limits(**limits, sandbox="off"))
     assert escapes(tmp_path) == ("read a file", "write a file", "open a connection", "start a process")
-
-
-# As in a container that forbids Landlock.
-
-
-def forbid_landlock():
-    refused = seccomp.refuse(errno.ENOSYS)
-    create = number("landlock_create_ruleset", machine())
-    program = [(0x20, 0, 0, 0), (0x15, 0, 1, create), (0x06, 0, 0, refused), (0x06, 0, 0, seccomp.ALLOW)]
-    privileges.gain_none()
-    seccomp.load([seccomp.Instruction(*each) for each in program])
-
-
-@needs_seccomp
-def test_without_landlock_workers_run_and_say_what_is_missing(tmp_path):
-    told = in_child(forbid_landlock, lambda: layers_in_force(tmp_path).in_words()).answer
-    assert "landlock: NOT in force: landlock_create_ruleset: Function not implemented" in told
-    assert told.count("NOT in force") == 1
-
-
-@needs_seccomp
-def test_without_landlock_no_worker_runs_if_the_sandbox_is_strict(tmp_path):
-    def ask():
-        try:
-            layers_in_force(tmp_path, Limits(wall_s=60.0, sandbox="strict"))
-        except SandboxError as error:
-            return [error.message, error.hint]
-
-    message, hint = in_child(forbid_landlock, ask).answer
-    assert "landlock" in message and "--sandbox auto" in hint
-
-
-@needs_seccomp
-def test_without_landlock_the_filter_still_keeps_network_and_processes_out(tmp_path):
-    assert in_child(forbid_landlock, lambda: escapes(tmp_path)).answer == ["read a file", "write a file"]

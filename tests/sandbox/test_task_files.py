@@ -1,5 +1,6 @@
 """What a user's own task file may do in a worker: read what lies beside it or is named, print, start no thread."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -144,11 +145,16 @@ def test_what_a_task_prints_is_in_the_workers_log_once(tmp_path):
     assert log.count("hello from the task") == 1
 
 
-def test_a_task_that_has_changed_is_loaded_anew(tmp_path):
+def test_a_task_that_has_changed_is_loaded_anew_even_within_the_second(tmp_path, monkeypatch):
+    """Python keeps bytecode beside a file by its length and second, and would take the next text for the same."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
     leaver(tmp_path, "episode.lengths.float()")
     file = tmp_path / "leaver.py"
+    written = file.stat().st_mtime_ns
     file.write_text(file.read_text().replace("episode_steps = 40", "episode_steps = 50"))
+    os.utime(file, ns=(written, written))
     assert load_task(str(file)).episode_steps == 50
+    assert not (tmp_path / "__pycache__").exists()
 
 
 @linux

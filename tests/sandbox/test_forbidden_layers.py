@@ -1,0 +1,99 @@
+"""Where the kernel refuses a layer, as containers and old kernels do: work goes on and says so, and strict does not."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rewardgen.errors import SandboxError
+from rewardgen.sandbox.process import Limits
+from rewardgen.sandbox.selftest import escapes, layers_in_force
+from tests.sandbox.confined import LAYER_CALLS, forbid, in_child, landlock_abi, no_seccomp
+
+pytestmark = pytest.mark.skipif(bool(no_seccomp()), reason=f"needs a filter that refuses: {no_seccomp()}")
+ABI, _ = landlock_abi()
+POINT = Path(__file__).parent.parent / "tasks" / "point.py"
+CASES = [("landlock", errno.ENOSYS), ("landlock", errno.EPERM), ("seccomp", errno.ENOSYS), ("seccomp", errno.EPERM)]
+_STRICT = Limits(wall_s=60.0, sandbox="strict")
+
+
+def refused(layer, code):
+    """What the first call of a layer is answered, in words."""
+    return f"{LAYER_CALLS[layer][0]}: {os.strerror(code)}"
+
+
+@pytest.fixture(scope="module", params=CASES, ids=[f"{layer}-{errno.errorcode[code]}" for layer, code in CASES])
+def told(request, tmp_path_factory):
+    """A layer, the error that it is refused with, and what workers say and do in a process without it."""
+    layer, code = request.param
+    scratch = tmp_path_factory.mktemp("scratch")
+
+    def ask():
+        found = {"words": layers_in_force(scratch).in_words(), "escapes": escapes(scratch)}
+        try:
+            layers_in_force(scratch, _STRICT)
+        except SandboxError as error:
+            found |= {"message": error.message, "hint": error.hint}
+        return found
+
+    return layer, code, in_child(lambda: forbid(LAYER_CALLS[layer], code), ask).answer
+
+
+def test_workers_run_and_say_what_is_missing(told):
+    layer, code, found = told
+    assert f"{layer}: NOT in force: {refused(layer, code)}" in found["words"]
+    assert found["words"].count("NOT in force") == 1 + (layer == "seccomp" and not ABI)
+
+
+def test_no_worker_runs_if_the_sandbox_is_strict(told):
+    layer, code, found = told
+    assert refused(layer, code) in found["message"] and "--sandbox auto" in found["hint"]
+
+
+def test_what_the_other_layer_keeps_in_stays_in(told):
+    layer, _, found = told
+    if layer == "landlock":
+        assert found["escapes"] == ["read a file", "write a file"]
+    elif not ABI:
+        pytest.skip("this host has no Landlock: nothing is left to keep files in")
+    else:
+        assert not {"read a file", "write a file", "start a process"} & set(found["escapes"])
+
+
+# The whole program, in a process where nothing is left but the language and the limits.
+
+
+def run_without_layers(*arguments, cwd):
+    calls = [name for names in LAYER_CALLS.values() for name in names]
+    return subprocess.run(
+        [sys.executable, "-m", "rewardgen", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        preexec_fn=lambda: forbid(calls, errno.EPERM),
+    )
+
+
+def test_a_strict_run_is_refused_with_a_hint_and_leaves_nothing(tmp_path):
+    done = run_without_layers("run", POINT, "--sandbox", "strict", cwd=tmp_path)
+    assert done.returncode != 0 and "the sandbox is not complete on this machine" in done.stderr
+    assert "landlock" in done.stderr and "seccomp" in done.stderr and "--sandbox auto" in done.stderr
+    assert list(tmp_path.rglob("reward.py")) == []
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_and_says_and_records_what_is_missing(tmp_path):
+    short = ["--generations", "1", "--candidates", "1", "--seeds", "1", "--finalists", "1", "--final-seeds", "1"]
+    done = run_without_layers("run", POINT, *short, "--env-steps", "4096", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for layer in LAYER_CALLS:
+        assert f"sandbox without {layer}: {refused(layer, errno.EPERM)}" in " ".join(done.stderr.split())
+    (provenance,) = tmp_path.glob("runs/*/provenance.json")
+    recorded = json.loads(provenance.read_text())["sandbox"]
+    missing = {each["name"] for each in recorded["layers"] if not each["active"]}
+    assert recorded["mode"] == "auto" and missing == set(LAYER_CALLS)
