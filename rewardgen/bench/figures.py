@@ -81,6 +81,11 @@ def _as_json(figure: Figure) -> dict[str, object]:
     return {**figure.model_dump(mode="json"), **spread, "reached": figure.reached}
 
 
+def told(name: str, interval: Interval) -> str:
+    """An estimate in a line."""
+    return f"{name}: {interval.value:.3g} [{interval.low:.3g}, {interval.high:.3g}]"
+
+
 def ratio(
     name: str, subject: str, over: Sequence[float], under: Sequence[float], target: float | None = None
 ) -> Figure:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rewardgen.bench.figures import Figure, Report, Say
+from rewardgen.bench.figures import Figure, Report, Say, told
 from rewardgen.bench.ours import task_settings, train_ours
 from rewardgen.bench.setups import setup_of
 from rewardgen.bench.theirs import train_sb3
 from rewardgen.provenance import usable_cores
 from rewardgen.records import SliceSpec
-from rewardgen.stats import Interval, bootstrap_interval, difference_interval, standing
+from rewardgen.stats import bootstrap_interval, difference_interval, standing
 from rewardgen.training.trainer import EPISODES
 
 _PHASES = 8
@@ -59,7 +59,7 @@ def bench_final(options: FinalOptions, say: Say) -> Report:
     intervals = {name: bootstrap_interval(values) for name, values in found.items()}
     others = {name: values for name, values in found.items() if name != "ours"}
     differences = {f"ours - {name}": difference_interval(found["ours"], values) for name, values in others.items()}
-    notes = [_told(name, each) for name, each in {**intervals, **differences}.items()]
+    notes = [told(name, each) for name, each in {**intervals, **differences}.items()]
     notes += [
         f"Against {name}, ours is {standing(found['ours'], values)}.".replace("on par", "on par with")
         for name, values in others.items()
@@ -74,10 +74,6 @@ def bench_final(options: FinalOptions, say: Say) -> Report:
         notes=("Fitness of each seed; the lines below are interquartile means with 95 % intervals.", *notes),
         intervals={**intervals, **differences},
     )
-
-
-def _told(name: str, interval: Interval) -> str:
-    return f"{name}: {interval.value:.3g} [{interval.low:.3g}, {interval.high:.3g}]"
 
 
 def _ours(options: FinalOptions, steps: int) -> list[float]:

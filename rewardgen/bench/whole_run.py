@@ -17,6 +17,7 @@ from rewardgen.bench.spans import Span, covered, idle_share
 from rewardgen.config import RunConfig
 from rewardgen.events import Event
 from rewardgen.history import History
+from rewardgen.journal import SilentListener
 from rewardgen.provenance import usable_cores
 from rewardgen.sandbox import prober
 from rewardgen.task import resolve_task
@@ -116,7 +117,7 @@ def _working(job: _Job) -> Span:
     return Span(max(job.span.began, job.span.ended - seconds), job.span.ended)
 
 
-class _Clock:
+class _Clock(SilentListener):
     """Notes when jobs run. A listener of the run, and a stand-in for `run_worker`."""
 
     def __init__(self) -> None:
@@ -139,12 +140,6 @@ class _Clock:
         """A generation that is done ends a phase."""
         if event.kind == "generation-finished":
             self.phases.append([])
-
-    def progress(self, message: dict[str, Any]) -> None:
-        """Not of interest."""
-
-    def note(self, text: str) -> None:
-        """Not of interest."""
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""`rewardgen bench`: sim, train, search, reward."""
+"""`rewardgen bench`: sim, train, search, ablation, reward."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -9,6 +10,7 @@ from cyclopts.validators import Number
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from rewardgen.bench.ablation import AblationOptions, bench_ablation
 from rewardgen.bench.figures import Figure, Report
 from rewardgen.bench.final import FinalOptions, bench_final
 from rewardgen.bench.reward import RewardOptions, bench_reward
@@ -27,7 +29,29 @@ _ENOUGH = Number(gte=1000)
 
 Quick = Annotated[bool, Parameter(help="Less of everything, under a minute in all.", negative="")]
 Workers = Annotated[int | None, Parameter(help="Processes; one for each core.", validator=_AT_LEAST_ONE)]
+Candidates = Annotated[int | None, Parameter(help="Candidates of each generation.", validator=_AT_LEAST_ONE)]
+Seeds = Annotated[int | None, Parameter(help="Seeds of each candidate.", validator=_AT_LEAST_ONE)]
 Repetitions = Annotated[int | None, Parameter(help="How often each side is measured.", validator=_AT_LEAST_ONE)]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class WholeRun:
+    """What the benchmarks of whole runs can be asked for; what is not given is the benchmark's own."""
+
+    task: Annotated[str, Parameter(help=TASK_HELP)] = "cartpole"
+    generations: Annotated[int | None, Parameter(help="Generations.", validator=_AT_LEAST_ONE)] = None
+    candidates: Candidates = None
+    seeds: Seeds = None
+    final_seeds: Annotated[int | None, Parameter(help="Fresh seeds at the end.", validator=_AT_LEAST_ONE)] = None
+    workers: Workers = None
+    env_steps: Annotated[
+        int | None, Parameter(help="Control steps per slice; the task's own setting if not given.", validator=_ENOUGH)
+    ] = None
+    repetitions: Repetitions = None
+
+
+_WHOLE_RUN = WholeRun()
 
 
 def sim(
@@ -50,8 +74,8 @@ def train(
     against_sb3_final: Annotated[
         bool, Parameter(help="Final fitness at equal control steps instead of wall clock.", negative="")
     ] = False,
-    candidates: Annotated[int | None, Parameter(help="Candidates of the generation.", validator=_AT_LEAST_ONE)] = None,
-    seeds: Annotated[int | None, Parameter(help="Seeds of each candidate.", validator=_AT_LEAST_ONE)] = None,
+    candidates: Candidates = None,
+    seeds: Seeds = None,
     workers: Workers = None,
     steps: Annotated[
         int | None,
@@ -90,25 +114,14 @@ def train(
     return show(report, json)
 
 
-def search(
-    *,
-    task: Annotated[str, Parameter(help=TASK_HELP)] = "cartpole",
-    generations: Annotated[int | None, Parameter(help="Generations.", validator=_AT_LEAST_ONE)] = None,
-    candidates: Annotated[int | None, Parameter(help="Candidates of each.", validator=_AT_LEAST_ONE)] = None,
-    seeds: Annotated[int | None, Parameter(help="Seeds of each candidate.", validator=_AT_LEAST_ONE)] = None,
-    final_seeds: Annotated[int | None, Parameter(help="Fresh seeds at the end.", validator=_AT_LEAST_ONE)] = None,
-    workers: Workers = None,
-    env_steps: Annotated[
-        int | None, Parameter(help="Control steps per slice; the task's own setting if not given.", validator=_ENOUGH)
-    ] = None,
-    repetitions: Repetitions = None,
-    quick: Quick = False,
-    json: Json = False,
-) -> int:
+def search(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json = False) -> int:
     """Measure whole runs."""
-    chosen = {"generations": generations, "candidates": candidates, "seeds": seeds, "final_seeds": final_seeds}
-    chosen |= {"workers": workers, "env_steps": env_steps, "repetitions": repetitions}
-    return show(bench_search(_given(SearchOptions(task), quick, **chosen), _say), json)
+    return show(bench_search(_given(SearchOptions(), quick, **asdict(whole)), _say), json)
+
+
+def ablation(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json = False) -> int:
+    """Measure what the parts are worth."""
+    return show(bench_ablation(_given(AblationOptions(), quick, **asdict(whole)), _say), json)
 
 
 def reward(*, repetitions: Repetitions = None, quick: Quick = False, json: Json = False) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 from collections.abc import Iterator
 
@@ -12,6 +13,8 @@ from rewardgen.reward.signature import ENTRY
 from rewardgen.reward.transform import lower
 
 
+# The whole archive is looked at for every new candidate.
+@functools.lru_cache(maxsize=4096)
 def source_fingerprint(source: str) -> str:
     """Hash of a reward's normalised syntax tree.
 

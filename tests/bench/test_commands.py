@@ -15,7 +15,7 @@ def rewardgen(*arguments):
     return subprocess.run([sys.executable, "-m", "rewardgen", *arguments], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("command", ["sim", "train", "search", "reward"])
+@pytest.mark.parametrize("command", ["sim", "train", "search", "ablation", "reward"])
 def test_every_benchmark_has_help_with_an_example_and_its_quick_form(command):
     shown = rewardgen("bench", command, "--help").stdout
     assert f"Example: rewardgen bench {command}" in shown
