@@ -16,6 +16,7 @@ from rewardgen.simulation.bank_file import Bank, load_bank
 from rewardgen.training.probe_bonus import check_bonuses
 from rewardgen.training.probe_contract import check_contract, probe_finding
 from rewardgen.training.probe_episodes import check_episodes
+from rewardgen.training.probe_expert import check_expert
 from rewardgen.training.probe_findings import rejection, warning
 from rewardgen.training.probe_invariances import check_invariances
 from rewardgen.training.probe_loops import check_loops
@@ -106,6 +107,7 @@ def _study(subject: Subject, makers: Makers) -> tuple[Finding, ...]:
             *check_invariances(subject),
             *check_loops(subject),
             *check_episodes(subject, between),
+            *check_expert(subject),
         )
     except RewardError as error:
         return (probe_finding(error, "in a state made of recorded and declared values"),)

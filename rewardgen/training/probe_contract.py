@@ -17,7 +17,7 @@ from rewardgen.training.probe_subject import Call, Inputs
 
 _DETECTORS = {"exception": "probe-exception", "shape": "probe-shape", "non-finite": "non-finite"}
 _BEYOND = 10.0
-"""Times the largest value recorded: a reward must be finite there."""
+"""Times the largest value of beginners: a reward must be finite there. No policy is ten times faster than an expert."""
 _FAR = 1e3
 _BATCHES = (64, 2, 1)
 _TOLERANCE = 1e-4
@@ -152,7 +152,8 @@ def _far_inputs(inputs: Inputs, bank: Bank, far: float | None = None) -> Iterato
     """One input at zero or far out: well beyond what was recorded, or at a given distance."""
     for name, value in inputs.items():
         if not _is_direction(value):
-            beyond = min(far or _BEYOND * float(value.abs().max()), bank.facts.bounds.get(name, math.inf))
+            largest = float(value[bank.beginners].abs().max())
+            beyond = min(far or _BEYOND * largest, bank.facts.bounds.get(name, math.inf))
             # What was never negative, over all ranges of the joints, is a size: a force, a sum of squares.
             for extreme in (0.0, beyond, -beyond) if _is_signed(value) else (0.0, beyond):
                 rows = _few(inputs)

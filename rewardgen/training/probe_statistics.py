@@ -1,8 +1,8 @@
 """What the values of a reward's components on recorded transitions say: dead, constant, dominant, exploding, misscaled.
 
-Warnings, as a trained policy goes where no recording was, unless there is no signal at all. Sizes are those of typical
-states; what is said to hold of a component always must hold on typical and on perturbed states alike, as a few wild
-ones would otherwise decide it.
+Warnings, as a trained policy goes where no recording was, unless there is no signal at all, which an expert's episodes
+are no remedy for. What is said to hold of a component always must hold alike of a beginner's states, the expert's and
+the perturbed ones, as a few wild ones would otherwise decide it; sizes are those of the first two.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ def check_statistics(components: Components, bank: Bank, conditional: Collection
         Warnings, or one rejection if no component varies at all.
     """
     own = {name: value for name, value in components.items() if name != "residual" or _activation(value) > 0.0}
-    if all(_is_flat(value) for value in own.values()):
+    if all(_is_flat(value[bank.beginners]) for value in own.values()):
         listed = ", ".join(f"`{name}` = {float(value.mean()):.4g}" for name, value in own.items())
         hint = "make a component vary between states that a random policy visits: rescale it, or widen its threshold"
-        message = f"no component varies over {len(bank)} recorded transitions: {listed}"
-        return (rejection("no-signal", message, hint, {"transitions": len(bank)}),)
+        transitions = int(bank.beginners.sum())
+        message = f"no component varies over {transitions} recorded transitions: {listed}"
+        return (rejection("no-signal", message, hint, {"transitions": transitions}),)
     parts = _parts(own, bank)
     return (
         *_residual(components),
@@ -57,15 +58,16 @@ def check_statistics(components: Components, bank: Bank, conditional: Collection
         *_dominant_component(parts),
         *_exploding_components({name: value[bank.reachable] for name, value in own.items()}),
         *_redundant_components(_parts(own, bank, bank.step > 1)),
-        *_scale(parts),
+        *_scale(parts, _parts(own, bank, bank.typical)),
     )
 
 
 def _parts(components: Components, bank: Bank, which: Tensor | None = None) -> list[Components]:
-    """The components on typical rows, and on the other reachable ones if there are any; of all rows or of some."""
+    """The components on a beginner's rows, the expert's, and the other reachable ones; of all rows or of some."""
     if which is None or not bool(which.any()):
         which = torch.ones_like(bank.typical)
-    chosen = (bank.typical & which, ~bank.typical & bank.reachable & which)
+    kinds = (bank.typical & bank.beginners, ~bank.beginners, ~bank.typical & bank.reachable)
+    chosen = [rows & which for rows in kinds]
     return [{name: value[rows] for name, value in components.items()} for rows in chosen if bool(rows.any())]
 
 
@@ -147,13 +149,14 @@ def _varying_pairs(parts: list[Components]) -> Iterator[tuple[str, str]]:
             yield first, second
 
 
-def _scale(parts: list[Components]) -> Iterator[Finding]:
-    means = [float(summed(part).abs().mean()) for part in parts]
+def _scale(parts: list[Components], typical: list[Components]) -> Iterator[Finding]:
+    means, usual = ([float(summed(part).abs().mean()) for part in each] for each in (parts, typical))
     # A sparse reward may well be zero wherever a random policy gets.
-    if max(means) < _SCALE[0] or means[0] > _SCALE[1]:
-        message = f"the reward is {means[0]:.3g} per step on average, in absolute value"
+    if max(means) < _SCALE[0] or max(usual) > _SCALE[1]:
+        mean = max(usual)
+        message = f"the reward is {mean:.3g} per step on average, in absolute value"
         hint = "scale the components so that their sum is between 0.001 and 100"
-        yield warning("reward-scale", message, hint, {"mean": means[0]})
+        yield warning("reward-scale", message, hint, {"mean": mean})
 
 
 def _activation(value: Tensor) -> float:
