@@ -101,7 +101,8 @@ def _call_makes(node: ast.Call, kinds: Kinds) -> bool:
         return _assembled_makes(node)
     if name in _FILLED:
         return _filled_makes(node)
-    return name in _REDUCED and any(_may_be_flag(each, kinds) for each in node.args)
+    options = node.args[1:] if kinds.is_module_function(node.func) else node.args
+    return name in _REDUCED and any(_may_be_flag(each, kinds) for each in options)
 
 
 def _assembled_makes(node: ast.Call) -> bool:

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from rewardgen.errors import RewardgenError
-from rewardgen.reward.components import RESIDUAL, Components, QuickLook, added_up, drop_rounding, quick_look
+from rewardgen.reward.components import RESIDUAL, Components, added_up, drop_rounding, may_be_rounding
+from rewardgen.reward.quick_call import Form
 from rewardgen.reward.signature import ENTRY
 
 _MAX_COMPONENTS = 32
@@ -56,12 +57,15 @@ class Contract:
     Args:
         inputs: Names of its inputs, for messages.
         fresh: Whether what it returns surely shares no memory with them.
+
+    Attributes:
+        form: What it returned last, if that was handed out as it is; None before.
     """
 
     def __init__(self, inputs: Sequence[str], fresh: bool) -> None:
         self._inputs = inputs
         self._fresh = fresh
-        self._quick: QuickLook | None = None
+        self.form: Form | None = None
 
     def components(self, returned: Any, arguments: Sequence[Tensor]) -> Components:
         """The components of one call.
@@ -77,16 +81,11 @@ class Contract:
         Raises:
             RewardError: It is not a dict of one finite value per world, or these add up to more than a float can hold.
         """
-        found = self._quick(returned, arguments[0].shape[:1]) if self._quick else None
-        return self._looked_at(returned, arguments) if found is None else found
-
-    def _looked_at(self, returned: Any, arguments: Sequence[Tensor]) -> Components:
-        """As `components`, with a look at each value."""
         parts, given = _split(returned)
         names = _sound_names(parts)
         values = list(parts.values()) if given is None else [*parts.values(), given]
         if self._fresh and _are_sound(values, arguments[0]):
-            self._quick = self._quick or quick_look(names, given is not None)
+            self.form = Form(names, given is not None)
         else:
             values = _owned((*names, "total"), values, arguments[0])
             parts = dict(zip(names, values, strict=False))
@@ -101,8 +100,8 @@ class Contract:
         if not math.isfinite(squares):
             named = parts if given is None else {**parts, "total": found.total}
             _check_finite(named, combined, dict(zip(self._inputs, arguments, strict=True)))
-        if given is not None and squares > 0.0:
-            drop_rounding(combined, squares, found.total, values)
+        if given is not None and may_be_rounding(squares, found.total):
+            drop_rounding(combined, values)
         return found
 
 
@@ -150,7 +149,7 @@ def _component(name: str, value: Any, first_input: Tensor) -> Tensor:
     worlds = first_input.shape[0]
     if isinstance(value, bool | int | float):
         return torch.full((worlds,), float(value), device=first_input.device)
-    if not isinstance(value, Tensor):
+    if type(value) is not Tensor:  # a subclass would bring methods of its own
         message = f"component `{name}` is a {type(value).__name__}, expected a tensor of shape (N,)"
         raise RewardError(message, None, "shape", _SHAPE_HINT, str(name))
     if value.ndim == 0:

@@ -25,6 +25,7 @@ MAX_BITS = 128
 """Of an integer."""
 ELEMENTS_AT_ALL = 1_000_000
 ELEMENTS_PER_WORLD = 256
+_TOO_MANY_TURNS = f"more than {MAX_TURNS} loop turns in one call"
 
 
 class SizeError(ValueError):
@@ -43,23 +44,32 @@ class Guards:
     def __init__(self) -> None:
         self._operations = {name: self.spread(each) for name, each in OPERATIONS.items()}
         self.device = torch.device("cpu")
-        self.begin(torch.zeros(1))
+        self.begin(1)
 
-    def begin(self, first_input: Tensor) -> None:
+    def begin(self, worlds: int) -> None:
         """Start a call.
 
         Args:
-            first_input: Any input, (N, ...).
+            worlds: N.
         """
         self.turns = MAX_TURNS
-        self.elements = ELEMENTS_AT_ALL + ELEMENTS_PER_WORLD * first_input.shape[0]
+        self.elements = ELEMENTS_AT_ALL + ELEMENTS_PER_WORLD * worlds
+
+    def count(self, items: Iterable[Any]) -> Iterable[Any]:
+        """The items of a loop that goes through all of them, counted at once where their number cannot change."""
+        if type(items) is not tuple and type(items) is not range:
+            return self.iterate(items)
+        self.turns -= len(items)
+        if self.turns < 0:
+            raise ValueError(_TOO_MANY_TURNS)
+        return items
 
     def iterate(self, items: Iterable[Any]) -> Iterator[Any]:
-        """The items, counted."""
+        """The items, counted one by one."""
         for item in items:
             self.turns -= 1
             if self.turns < 0:
-                raise ValueError(f"more than {MAX_TURNS} loop turns in one call")
+                raise ValueError(_TOO_MANY_TURNS)
             yield item
 
     def check_elements(self, count: int) -> None:

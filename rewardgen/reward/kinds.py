@@ -97,6 +97,14 @@ class Kinds:
             return _of_module_value(dotted) if dotted else _ATTRIBUTES.get(node.attr, Kind.OTHER | Kind.TENSOR)
         return self._of_subscript(node) if isinstance(node, ast.Subscript) else Kind.OTHER
 
+    def is_module_function(self, node: ast.expr) -> bool:
+        """Whether what is called is a function of a module, as in `np.sum(x)`, and no method.
+
+        Args:
+            node: What is called.
+        """
+        return self._scope.resolve(node) is not None
+
     def elements(self, node: ast.expr) -> Kind:
         """The kinds that the elements of an expression may have.
 
@@ -155,7 +163,9 @@ class Kinds:
     def _of_call(self, node: ast.Call) -> Kind:
         dotted = self._scope.resolve(node.func)
         if dotted:
-            return _of_module_call(dotted)
+            # numpy's functions give numbers for numbers alone.
+            given = any(self.of(each) == Kind.TENSOR for each in node.args)
+            return Kind.TENSOR if given and dotted.startswith("numpy.") else _of_module_call(dotted)
         if isinstance(node.func, ast.Attribute):
             if node.func.attr in _SEVERAL:
                 return Kind.OTHER | Kind.TENSOR

@@ -30,6 +30,12 @@ def _operand(value: Any) -> Tensor:
 
 def _elementwise(function: Callable[..., Tensor]) -> Callable[..., Any]:
     def call(*operands: Any) -> Any:
+        for each in operands:
+            if type(each) is not Tensor:
+                return mixed(operands)
+        return function(*operands)
+
+    def mixed(operands: Sequence[Any]) -> Any:
         result = function(*[_operand(each) for each in operands])
         return result.item() if all(isinstance(each, Number) for each in operands) else result
 
@@ -52,6 +58,8 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """Values no lower than `a_min` and no higher than `a_max`."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if type(a) is Tensor and a.is_floating_point() and type(low) is float and type(high) is float:
+        return torch.clamp(a, low, high)
     raised = a if low is None else maximum(a, low)
     return copy(raised) if high is None else minimum(raised, high)
 

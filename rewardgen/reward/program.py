@@ -6,7 +6,7 @@ Imported by workers only: it needs torch, and it runs generated code.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -21,6 +21,7 @@ from rewardgen.reward.guards import Guards
 from rewardgen.reward.language import check_tree
 from rewardgen.reward.ownership import returns_fresh
 from rewardgen.reward.parsing import parse_source
+from rewardgen.reward.quick_call import Call, Parts, quick_call
 from rewardgen.reward.reach import reachable
 from rewardgen.reward.scope import Scope
 from rewardgen.reward.signature import ENTRY, read_signature
@@ -58,6 +59,7 @@ class Program:
         self._guards = guards
         self._contract = Contract(inputs, fresh)
         self._device: torch.device | None = None
+        self._call: Call = self._first_call
 
     def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
         """Compute the components for N worlds.
@@ -74,22 +76,31 @@ class Program:
         Raises:
             RewardError: The reward raised, returned anything but that, or a component is not finite.
         """
+        return self._call(inputs, tunables)
+
+    def _first_call(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor]) -> Components:
+        """A call that makes the next ones quick."""
         arguments = [inputs[name] for name in self.inputs]
         if arguments[0].device != self._device:
             self._settle(arguments)
-        self._guards.begin(arguments[0])
+        self._guards.begin(len(arguments[0]))
         try:
             returned = self._function(*arguments, **tunables)
         except Exception as error:
             raise self._explain(error) from error
-        return self._contract.components(returned, arguments)
+        found = self._contract.components(returned, arguments)
+        if self._contract.form:
+            contract = self._contract.components
+            parts = Parts(self._function, self.inputs, self._guards, self._settle, self._explain, contract)
+            self._call = quick_call(parts, self._contract.form)
+        return found
 
     @property
     def function(self) -> Callable[..., Any]:
         """The compiled function itself, without the contract on what it returns; a bound on loop turns goes on."""
         return self._function
 
-    def _settle(self, arguments: list[Tensor]) -> None:
+    def _settle(self, arguments: Sequence[Tensor]) -> None:
         """Before the first call on a device: module constants go there, and columns among the inputs are noticed."""
         if self._device is None and any(1 in each.shape[1:] for each in arguments):
             self._function = self._compiled(True)

@@ -13,7 +13,7 @@ from rewardgen.reward.guards import COMPARISONS, MAX_TURNS, OPERATIONS, Guards, 
 from rewardgen.reward.numpy_subset import numpy_names
 from rewardgen.reward.scope import split_module
 from rewardgen.reward.tolerance import tolerance
-from rewardgen.reward.transform import BOUNDED, GUARD, SIZED, SPREAD, TOLERANCE
+from rewardgen.reward.transform import BOUNDED, COUNTED, GUARD, SIZED, SPREAD, TOLERANCE
 
 
 def _range(*arguments: int) -> range:
@@ -55,10 +55,10 @@ def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _BUILTINS: dict[str, Any] = {
     **{each.__name__: each for each in (abs, all, any, bool, float, int, len, list, max, min, round, sum)},
-    # Lists: an iterator kept in a module constant would remember between calls.
-    "enumerate": lambda *arguments, **options: list(enumerate(*arguments, **options)),
-    "zip": lambda *arguments, strict=False: _counted(list(zip(*arguments, strict=strict))),
-    "reversed": lambda items: list(reversed(items)),
+    # Tuples: an iterator kept in a module constant would remember between calls.
+    "enumerate": lambda iterable, start=0: tuple(enumerate(iterable, start)),
+    "zip": lambda *arguments, strict=False: _counted(tuple(zip(*arguments, strict=strict))),
+    "reversed": lambda items: tuple(reversed(items)),
     **{each.__name__: _flat(each) for each in (dict, set, sorted, str, tuple)},
     "print": lambda *_, **__: None,
     "range": _range,
@@ -82,7 +82,7 @@ def reachable(references: dict[str, str], guards: Guards) -> dict[str, Any]:
     """
     guarded = {GUARD + name: getattr(guards, name) for name in _GUARDS}
     bound = {name: _bound(dotted, guards) for name, dotted in references.items()}
-    return {"__builtins__": dict(_BUILTINS), BOUNDED: guards.iterate, **guarded, **bound}
+    return {"__builtins__": dict(_BUILTINS), BOUNDED: guards.iterate, COUNTED: guards.count, **guarded, **bound}
 
 
 def _bound(dotted: str, guards: Guards) -> Any:

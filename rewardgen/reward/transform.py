@@ -18,6 +18,8 @@ from rewardgen.reward.scope import Scope
 from rewardgen.reward.vocabulary import CONTAINER_METHODS, METHODS, NUMPY_DTYPES
 
 BOUNDED = "bounded__iteration"
+COUNTED = "counted__iteration"
+"""As `BOUNDED`, of a loop that goes through all items."""
 GUARD = "guarded__"
 """Beginning of the names of methods of `Guards`."""
 SIZED = "sized:"
@@ -127,14 +129,15 @@ class _Lowering(ast.NodeTransformer):
     def visit_For(self, node: ast.For) -> ast.AST:
         """Counts its turns."""
         self.generic_visit(node)
-        node.iter = _call(BOUNDED, [node.iter], node.iter)
+        leaves = any(isinstance(each, ast.Break | ast.Return) for each in ast.walk(node))
+        node.iter = _call(BOUNDED if leaves else COUNTED, [node.iter], node.iter)
         node.body = node.body or [ast.copy_location(ast.Pass(), node)]
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         """Counts its turns."""
         self.generic_visit(node)
-        node.iter = _call(BOUNDED, [node.iter], node.iter)
+        node.iter = _call(COUNTED, [node.iter], node.iter)
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:

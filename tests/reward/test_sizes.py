@@ -185,7 +185,7 @@ def test_arithmetic_on_tensors_and_floats_is_compiled_as_it_is_written():
     entry = lowered.tree.body[-1]
     calls = {each.func.id for each in ast.walk(entry) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)}
     assert not lowered.columns
-    assert calls <= {"torch__exp", "torch__where", "bounded__iteration", "sum", "range"}
+    assert calls <= {"torch__exp", "torch__where", "counted__iteration", "sum", "range"}
 
 
 HELPERS = """
