@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from rewardgen.critic.preference import check_preference, kept_files, not_ranked, ordered_pairs
-from rewardgen.critic.suspicions import find_suspicions
 from rewardgen.records import Candidate, Finding, RewardSpec, Study, TaskCard, Verdict
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
@@ -102,17 +101,6 @@ def check_form(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
     if not _parses(language):
         return language
     return (*language, *check_signature(candidate.source, card.input_names()))
-
-
-def review_source(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
-    """The findings that need no run: the form, and what looks wrong in the text. For texts that are trusted.
-
-    Args:
-        candidate: The candidate.
-        card: Its task.
-    """
-    form = check_form(candidate, card)
-    return _with_suspicions(form, find_suspicions(candidate.source, card)) if _parses(form) else form
 
 
 def _with_suspicions(form: tuple[Finding, ...], suspicions: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from rewardgen.critic.duplicates import find_duplicate
-from rewardgen.critic.gates import review_source
 from rewardgen.records import Candidate, Finding, RewardSpec
 from rewardgen.reward.extraction import extract_source
 from rewardgen.sandbox.banks import bring_bank, bring_card
@@ -25,6 +24,7 @@ from rewardgen.task import load_task
 from rewardgen.training.probe import probe_reward
 from tests.builders import study
 from tests.critic.banks import TRAPS, recorded
+from tests.critic.reviews import review_source
 from tests.critic.test_detector_table import documented
 
 CORPUS = Path(__file__).parent / "corpus"

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rewardgen.critic import suspicions
-from rewardgen.critic.gates import Critic, check_form, review_source
+from rewardgen.critic.gates import Critic, check_form
 from rewardgen.critic.static.reading import read_reward
 from rewardgen.errors import WorkerError
 from rewardgen.records import Candidate, RewardSpec
@@ -17,6 +17,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.simulation.bank_file import save_bank, unrelated
 from rewardgen.training import static_reading
 from tests.builders import card
+from tests.critic.reviews import review_source
 from tests.sandbox.confined import in_child, was_refused
 
 HELPERS = "\n".join(f"def f{n}(x):\n    return f{n - 1}(f{n - 1}(x))\n" for n in range(1, 26))
@@ -95,11 +96,12 @@ def test_small_constants_are_still_computed():
     assert reading and {each.name: each.value.constant for each in reading.assignments} == {"x": 1024, "y": "ab"}
 
 
-def test_texts_that_hang_or_fail_their_reader_get_a_verdict_and_disturb_no_other(prober):
+def test_texts_that_would_keep_their_reader_busy_or_fail_it_are_read_and_disturb_no_other(prober):
     drafts = [draft(name, reward(body)) for name, body in BUSY.items()]
     plain = draft("plain", "def compute_reward(position, speed):\n    return {'near': -position.abs()}\n")
     verdicts = Critic(prober).review([*drafts, plain], card())
     assert list(verdicts) == [*BUSY, "plain"]
+    assert [id for id, each in verdicts.items() if "not-read" in [found.detector for found in each.findings]] == []
     assert verdicts["plain"].accepted
     assert [each.detector for each in verdicts["plain"].findings] == ["unused-input"]
 

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 import rewardgen.designer.builtin as package
-from rewardgen.critic.gates import review_source
 from rewardgen.critic.suspicions import find_suspicions
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.rendering import render
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.program import compile_reward
 from rewardgen.reward.signature import read_signature
+from tests.critic.reviews import review_source
 from tests.designer.builtin_parts import (
     CARDS,
     SHIPPED,

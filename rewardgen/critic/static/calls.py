@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rewardgen.critic.static import operators
-from rewardgen.critic.static.containers import listed, mapped, shape_value
+from rewardgen.critic.static.containers import changed_container, is_key, listed, mapped, shape_value, unlisted
 from rewardgen.critic.static.elementwise import CLAMPS, IDENTITIES, chosen, clamped, elementwise, extreme
 from rewardgen.critic.static.reductions import REDUCTIONS, along, is_along, rearranged, reduction
+from rewardgen.critic.static.shapes import MAX_SIZE
 from rewardgen.critic.static.value import (
     ANY,
     WORLDS,
@@ -34,6 +36,8 @@ _ARITHMETIC = {
     **{"pow": "power", "power": "power", "float_power": "power"},
 }
 _FILLED = {"ones": 1.0, "zeros": 0.0, "ones_like": 1.0, "zeros_like": 0.0, "new_ones": 1.0, "new_zeros": 0.0}
+_MAX_PLACES = 100
+"""Of a range; loops over so many are not followed anyway."""
 _SETTINGS = ("dtype", "device")
 _LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
@@ -60,12 +64,14 @@ def method_call(
     """The value of a call of a method; one that changes its object changes the name too."""
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     items = values[0].items
+    if items is not None and name in CHANGING_METHODS:
+        made, changed = changed_container(values, name, keywords, node)
+        reader.complete &= changed is not None and isinstance(owner, ast.Name)
+        if isinstance(owner, ast.Name):
+            names[owner.id] = changed if changed is not None else opaque("item", values, node)
+        return made
     if isinstance(items, dict):
-        made = _dict_method(reader, name, values, keywords, node)
-    elif isinstance(items, list) and name in ("append", "extend"):
-        more = values[1].items if name == "extend" and len(values) > 1 else values[1:]
-        reader.complete &= isinstance(more, list)
-        made = listed([*items, *(more if isinstance(more, list) else ())], node)
+        made = _dict_method(reader, name, values, node)
     elif name in CHANGING_METHODS:
         made = _changed(reader, name, values, keywords, node)
     else:
@@ -178,6 +184,8 @@ def _made(name: str, values: Sequence[Value], given: Mapping[str, Value], node: 
     """A tensor of constants."""
     if name in _FILLED:
         like = name.endswith("_like")
+        if like and not values:
+            return None
         return _filled(number_value(_FILLED[name]), values[0].shape if like else _sizes(values), node)
     if name in ("full_like", "full", "new_full"):
         filling = given.get("fill_value", values[-1])
@@ -210,8 +218,10 @@ def _tensor(value: Value, node: ast.AST) -> Value:
 
 def _sizes(values: Sequence[Value]) -> Shape:
     sizes = values[0].items if len(values) == 1 and isinstance(values[0].items, list) else list(values)
-    known = [WORLDS if each.op == "worlds" else each.constant for each in sizes]
-    return tuple(int(each) for each in known) if all(isinstance(each, int) for each in known) else None
+    known = [each.constant for each in sizes if each.op != "worlds"]
+    if not all(isinstance(each, int) and 0 <= each <= MAX_SIZE for each in known):
+        return None
+    return tuple(WORLDS if each.op == "worlds" else int(each.constant) for each in sizes)
 
 
 def _changed(
@@ -223,22 +233,14 @@ def _changed(
     return _function(reader, plain, values, keywords, node)
 
 
-def _dict_method(
-    reader: ExpressionReader, name: str, values: list[Value], keywords: Mapping[str, Value], node: ast.Call
-) -> Value:
+def _dict_method(reader: ExpressionReader, name: str, values: list[Value], node: ast.Call) -> Value:
     items = values[0].items
     assert isinstance(items, dict)
     if name == "items":
         return listed([listed([number_value(key), value], node) for key, value in items.items()], node)
     if name in ("keys", "values"):
         return listed([*map(number_value, items)] if name == "keys" else [*items.values()], node)
-    if name == "update":
-        more = values[1].items if len(values) > 1 else dict(keywords)
-        reader.complete &= isinstance(more, dict)
-        merged: dict[object, Value] = dict(items)
-        merged.update(more if isinstance(more, dict) else {})
-        return mapped(merged, node)
-    if name == "get" and len(values) > 1:
+    if name == "get" and len(values) > 1 and is_key(values[1].constant):
         return items.get(values[1].constant, values[2] if len(values) > 2 else number_value(None))
     if name == "copy":
         return values[0]
@@ -257,13 +259,15 @@ def _converted(reader: ExpressionReader, name: str, value: Value, node: ast.AST)
         reader.events.append(Event("branch", node, (value,), name))
     if isinstance(value.constant, bool | int | float):
         convert = {"float": float, "int": int, "bool": bool}[name]
-        return number_value(convert(value.constant), node)
+        # Neither infinity nor what is not a number is an integer.
+        known = name != "int" or math.isfinite(value.constant)
+        return number_value(convert(value.constant), node) if known else opaque(name, (value,), node)
     return value
 
 
 def _slice(limits: list[Value], node: ast.AST) -> Value:
     ends = [each.constant for each in limits]
-    if len(ends) > 3 or not all(each is None or isinstance(each, int) for each in ends):
+    if len(ends) > 3 or ends[2:] == [0] or not all(each is None or isinstance(each, int) for each in ends):
         return opaque("slice", limits, node)
     made = slice(*ends)
     return Value("slice", (), node, shape=(), constant=made, key=("slice", str(made)))
@@ -271,10 +275,8 @@ def _slice(limits: list[Value], node: ast.AST) -> Value:
 
 def _python_list(reader: ExpressionReader, name: str, arguments: list[Value], node: ast.AST) -> Value:
     if name == "range":
-        ends = [each.constant for each in arguments]
-        if all(isinstance(each, int) for each in ends) and len(range(*ends)) <= 100:
-            return listed([number_value(place) for place in range(*ends)], node)
-        return opaque(name, arguments, node)
+        places = _places([each.constant for each in arguments])
+        return listed([*map(number_value, places)], node) if places is not None else opaque(name, arguments, node)
     lists = [reader.unfold(each) for each in arguments]
     first = lists[0]
     if first is None:
@@ -283,12 +285,34 @@ def _python_list(reader: ExpressionReader, name: str, arguments: list[Value], no
     if name == "len":
         return number_value(len(first), node)
     if name == "enumerate":
-        return listed([listed([number_value(place), item], node) for place, item in enumerate(first)], node)
+        start = arguments[1].constant if len(arguments) > 1 else 0
+        if not isinstance(start, int):
+            return opaque(name, arguments, node)
+        return listed([listed([number_value(place), item], node) for place, item in enumerate(first, start)], node)
     if name == "zip":
         known = [each for each in lists if each is not None]
         reader.complete &= len(known) == len(lists)
         return listed([listed(list(group), node) for group in zip(*known, strict=False)], node)
+    if name in ("sorted", "set"):
+        return _ordered(name, first, node)
     return listed(first[::-1] if name == "reversed" else first, node)
+
+
+def _ordered(name: str, items: list[Value], node: ast.AST) -> Value:
+    """What `sorted` and `set` make of a list."""
+    constants = [each.constant for each in items]
+    alike = all(isinstance(each, int | float) for each in constants) or all(isinstance(each, str) for each in constants)
+    if not alike or (name == "sorted" and isinstance(node, ast.Call) and node.keywords):
+        return unlisted(items, node)
+    return listed([*map(number_value, sorted(constants) if name == "sorted" else dict.fromkeys(constants))], node)
+
+
+def _places(ends: list[Any]) -> range | None:
+    """What a loop over a range meets; None if it is not known, far too long, or no range."""
+    if not 1 <= len(ends) <= 3 or ends[2:] == [0] or not all(isinstance(each, int) for each in ends):
+        return None
+    places = range(*ends)
+    return places if len(places[: _MAX_PLACES + 1]) <= _MAX_PLACES else None
 
 
 def _folded_items(reader: ExpressionReader, name: str, arguments: list[Value], node: ast.AST) -> Value:

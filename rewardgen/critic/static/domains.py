@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 
-from rewardgen.critic.static.finding import component_of, finding
+from rewardgen.critic.static.finding import component_of, finding, is_first
 from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.trends import stepped
-from rewardgen.critic.static.value import Value, ancestors
-from rewardgen.records import Finding
+from rewardgen.critic.static.value import Value, ancestors, told_from_operands
+from rewardgen.records import Finding, Severity
 
 _GUARDING = frozenset(["where", "nan_to_num", "and", "maximum"])
 _ZERO_WITH_OPERAND = frozenset(
@@ -37,20 +38,22 @@ _ARCS = frozenset(["acos", "arccos", "asin", "arcsin"])
 def unguarded_divisions(reading: Reading) -> Iterator[Finding]:
     """Divisions by what may be zero."""
     told: set[object] = set()
+    vanishing: dict[int, bool] = {}
     for value in _exposed(reading):
         divisor = value.operands[1] if value.op == "divide" else None
         if value.op == "power" and (value.operands[1].number or 0.0) < 0.0:
             divisor = value.operands[0]
-        if divisor is None or divisor.key in told or not may_vanish(divisor):
+        if divisor is None or not told_from_operands(divisor, _vanishes, vanishing):
             continue
-        told.add(divisor.key)
+        at_rest = stepped(_inside(divisor)) is not None
+        severity: Severity = "reject" if at_rest else "warn"
+        if not is_first(told, divisor, severity):
+            continue
         name, words = component_of(reading, value), f"divides by `{divisor.text()}`"
         hint = "add a small constant, or use `.clamp(min=1e-6)`"
-        if stepped(_inside(divisor)) is not None:
-            what = f"{words}, which is zero at an episode's first step, where `prev_` values equal the current ones"
-            yield finding("unguarded-division", value, what, hint, name, "reject")
-        else:
-            yield finding("unguarded-division", value, f"{words}, which may be zero", hint, name)
+        when = "is zero at an episode's first step, where `prev_` values equal the current ones"
+        what = f"{words}, which {when if at_rest else 'may be zero'}"
+        yield finding("unguarded-division", value, what, hint, name, severity)
 
 
 def unguarded_domains(reading: Reading) -> Iterator[Finding]:
@@ -59,31 +62,15 @@ def unguarded_domains(reading: Reading) -> Iterator[Finding]:
     for value in _exposed(reading):
         needs = _domain(value)
         argument = value.operands[0] if value.operands else value
-        if needs is None or value.key in told or not argument.inputs:
+        severity: Severity = "reject" if value.op == "sqrt" and argument.bounds.high < 0.0 else "warn"
+        if needs is None or not argument.inputs or not is_first(told, value, severity):
             continue
-        told.add(value.key)
         what = f"takes `{value.op}` of `{argument.text()}`, which may be {needs[0]}"
-        surely = value.op == "sqrt" and argument.bounds.high < 0.0
-        name = component_of(reading, value)
-        yield finding("unguarded-domain", value, what, needs[1], name, "reject" if surely else "warn")
+        yield finding("unguarded-domain", value, what, needs[1], component_of(reading, value), severity)
 
 
-def may_vanish(value: Value) -> bool:
+def _vanishes(value: Value, known: Mapping[int, bool]) -> bool:
     """Whether a divisor depends on the state and shows no guard against zero."""
-    known: dict[int, bool] = {}
-    waiting = [value]
-    # Operands first and each once: a value may be met on exponentially many ways, and lie deeper than Python recurses.
-    while waiting:
-        each = waiting[-1]
-        missing = [operand for operand in each.operands if id(operand) not in known]
-        waiting += missing
-        if not missing:
-            known[id(each)] = _vanishes(each, known)
-            waiting.pop()
-    return known[id(value)]
-
-
-def _vanishes(value: Value, known: dict[int, bool]) -> bool:
     if not value.inputs or not value.bounds.low <= 0.0 <= value.bounds.high or _stays_away(value):
         return False
     if value.op in _RISKY:
@@ -104,7 +91,7 @@ def _domain(value: Value) -> tuple[str, str] | None:
     low, high = argument.bounds
     if value.op == "power":
         exponent = value.operands[1].number
-        rooted = exponent is not None and exponent != int(exponent)
+        rooted = exponent is not None and math.isfinite(exponent) and not exponent.is_integer()
         return ("negative", "clamp it first: `.clamp(min=0.0)`") if rooted and _falls_below(argument, 0.0) else None
     if value.op == "sqrt" and (_falls_below(argument, 0.0) or (argument.op == "subtract" and low == 0.0)):
         return "negative, if only by rounding", "clamp it first: `.clamp(min=0.0)`"
@@ -144,5 +131,5 @@ def _inside(value: Value) -> Value:
 
 def _exposed(reading: Reading) -> Iterator[Value]:
     """Values that reach a component without a guard on the way."""
-    for component in [*reading.components.values(), *reading.totals]:
-        yield from ancestors(component, lambda value, place: value.op not in _GUARDING)
+    returned = (*reading.components.values(), *reading.totals)
+    yield from ancestors(returned, lambda value, place: value.op not in _GUARDING)

@@ -85,7 +85,7 @@ _RANGES: dict[str, Interval] = {
     **dict.fromkeys(["softmax", "hardsigmoid", "isclose", "isfinite", "isnan", "isinf"], UNIT),
     **dict.fromkeys(["tolerance", "logical_not", "bool", "heaviside", "not"], UNIT),
 }
-_MIDDLES: dict[str, Callable[[float], float]] = {"sin": math.sin, "cos": math.cos, "acos": math.acos}
+_MIDDLES: dict[str, Callable[[float], float]] = {"sin": math.sin, "cos": math.cos}
 
 
 def elementwise(name: str, arguments: Sequence[Value], node: ast.AST) -> Value | None:
@@ -175,7 +175,7 @@ def _ranged(name: str, arguments: Sequence[Value], node: ast.AST) -> Value:
     for other in arguments[1:] if name != "tolerance" else ():
         shape = broadcast(shape, other.shape)
     first, span = arguments[0], None
-    if name in ("sin", "cos") and first.span is not None:
+    if name in _MIDDLES and first.span is not None and math.isfinite(first.span.middle):
         span = Span(-1.0, _MIDDLES[name](first.span.middle), 1.0)
     return Value(name, tuple(arguments), node, _RANGES[name], span, merged_inputs(arguments), shape)
 

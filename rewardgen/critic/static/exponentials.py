@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rewardgen.critic.static.elementwise import EXPONENTIALS
-from rewardgen.critic.static.finding import component_of, finding, number
+from rewardgen.critic.static.finding import component_of, finding, is_first, number
 from rewardgen.critic.static.operators import COMPARISONS
 from rewardgen.critic.static.reading import Reading
-from rewardgen.critic.static.value import Span, Value, ancestors
+from rewardgen.critic.static.value import Span, Value, ancestors, told_from_operands
 from rewardgen.critic.static.wording import variable_cards
-from rewardgen.records import Finding
+from rewardgen.records import Finding, Severity
 
 _TAMING = COMPARISONS | EXPONENTIALS | {
     *("log", "log1p", "log2", "log10", "tanh", "sigmoid", "sign", "atan", "arctan", "softsign", "minimum"),
@@ -30,25 +30,19 @@ def positive_exponents(reading: Reading) -> Iterator[Finding]:
     told: set[object] = set()
     held = _held(reading)
     for call, exponent in _untamed(reading):
-        if call.key in told or not exponent.inputs or exponent.bounds.high <= _LARGE:
+        if not exponent.inputs or exponent.bounds.high <= _LARGE:
             continue
-        told.add(call.key)
         reach = _reach(reading, exponent)
         evidence = {"exponent within reach": reach if math.isfinite(reach) else _LARGE}
         grown = f"exponent `{exponent.text()}`"
         if exponent.bounds.low >= 0.0 and math.isinf(exponent.bounds.high):
             what = f"takes the exponential of a value that is never negative and has no bound: {grown}"
             severe = math.isfinite(reach) and reach > _LARGE and call.key not in held
-            yield finding(
-                "positive-exponent",
-                call,
-                what,
-                _HINT,
-                component_of(reading, call),
-                "reject" if severe else "warn",
-                evidence,
-            )
-        elif reach > _LARGE:
+            severity: Severity = "reject" if severe else "warn"
+            if is_first(told, call, severity):
+                name = component_of(reading, call)
+                yield finding("positive-exponent", call, what, _HINT, name, severity, evidence)
+        elif reach > _LARGE and is_first(told, call):
             what = f"takes the exponential of a value that may grow large: {grown} may reach {number(reach)}"
             yield finding("unbounded-exponent", call, what, _HINT, component_of(reading, call), evidence=evidence)
 
@@ -56,12 +50,13 @@ def positive_exponents(reading: Reading) -> Iterator[Finding]:
 def nested_exponentials(reading: Reading) -> Iterator[Finding]:
     """Exponentials of exponentials, and of the sum of all terms."""
     parts = [set(component.terms) for component in reading.components.values() if component.inputs]
+    held: dict[int, bool] = {}
+    told: set[object] = set()
     for value in reading.values:
         exponent = exponent_of(value)
-        if exponent is None:
+        if exponent is None or not is_first(told, value):
             continue
-        inner = [each for each in ancestors(exponent, _goes_on) if each is not value and exponent_of(each) is not None]
-        if inner:
+        if told_from_operands(exponent, _holds_exponential, held):
             what = "takes the exponential of an exponential"
             hint = "take one exponential, of a distance or an error"
             yield finding("nested-exponential", value, what, hint, component_of(reading, value))
@@ -77,10 +72,9 @@ def small_temperatures(reading: Reading) -> Iterator[Finding]:
     for value in reading.values:
         exponent = exponent_of(value)
         span = exponent.span if exponent is not None else None
-        if exponent is None or span is None or value.key in told or not exponent.inputs:
+        if exponent is None or span is None or not exponent.inputs:
             continue
-        if _is_dead(exponent, span):
-            told.add(value.key)
+        if _is_dead(exponent, span) and is_first(told, value):
             what = (
                 f"has an exponential that is nearly always zero: `{exponent.text()}` is typically {number(span.middle)}"
             )
@@ -111,23 +105,34 @@ def exponent_of(value: Value) -> Value | None:
 
 def _untamed(reading: Reading) -> Iterator[tuple[Value, Value]]:
     """Exponentials whose size reaches a component, with their exponents."""
-    for component in [*reading.components.values(), *reading.totals]:
-        for value in ancestors(component, _goes_on):
-            exponent = exponent_of(value)
-            if exponent is not None:
-                yield value, exponent
+    for value in ancestors((*reading.components.values(), *reading.totals), _goes_on):
+        exponent = exponent_of(value)
+        if exponent is not None:
+            yield value, exponent
+
+
+def _holds_exponential(value: Value, known: Mapping[int, bool]) -> bool:
+    """Whether the size of an exponential reaches a value."""
+    goes_on = (known[id(each)] for place, each in enumerate(value.operands) if _goes_on(value, place))
+    return exponent_of(value) is not None or any(goes_on)
+
+
+def _holds_comparison(value: Value, known: Mapping[int, bool]) -> bool:
+    return value.op in COMPARISONS or any(known[id(each)] for each in value.operands)
 
 
 def _held(reading: Reading) -> set[object]:
     """Keys of exponentials that something in sight keeps small: themselves as a divisor, or a choice by their input."""
-    held: set[object] = set()
+    divisors = [value.operands[1] for value in reading.values if value.op == "divide"]
+    held: set[object] = {each.key for each in ancestors(divisors) if exponent_of(each) is not None}
+    compared: dict[int, bool] = {}
+    chosen: dict[frozenset[str], list[Value]] = {}
     for value in reading.values:
-        if value.op == "divide":
-            held |= {each.key for each in ancestors(value.operands[1]) if exponent_of(each) is not None}
-        if value.op == "where" and any(each.op in COMPARISONS for each in ancestors(value.operands[0])):
-            tested = value.operands[0].inputs
-            branches = [each for branch in value.operands[1:] for each in ancestors(branch)]
-            held |= {each.key for each in branches if (inner := exponent_of(each)) and inner.inputs <= tested}
+        if value.op == "where" and told_from_operands(value.operands[0], _holds_comparison, compared):
+            chosen.setdefault(value.operands[0].inputs, []).extend(value.operands[1:])
+    for tested, branches in chosen.items():
+        exponents = ((each, exponent_of(each)) for each in ancestors(branches))
+        held |= {each.key for each, inner in exponents if inner is not None and inner.inputs <= tested}
     return held
 
 

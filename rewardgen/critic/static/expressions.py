@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rewardgen.critic.static import operators, subscripts
 from rewardgen.critic.static.calls import builtin_call, method_call, module_call
-from rewardgen.critic.static.containers import listed, mapped, shape_value
+from rewardgen.critic.static.containers import listed, mapped, shape_value, unlisted
 from rewardgen.critic.static.value import (
+    MAX_LISTED,
     UNIT,
     UNKNOWN,
     WORLDS,
     Event,
     Interval,
+    Unknown,
     Value,
     merged_inputs,
     number_value,
@@ -25,8 +27,13 @@ from rewardgen.reward.scope import Function, Scope
 Names = dict[str, Value]
 
 _CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045, "tau": 6.283185307179586, "inf": float("inf")}
-_MAX_EVALUATIONS = 20_000
+_MAX_EVALUATIONS = 8_000
+"""A helper that is called, or a turn of a loop, is read anew while these last."""
 _MAX_CALLS = 12
+_MAX_NESTING = 60
+"""Of expressions, at which a function is still entered; each is a few frames of Python, which has 1000."""
+_ITEMS_AT_ONCE = 10
+"""Items of a container that take about as long as an expression."""
 MAX_ITEMS = 40
 _MAX_TEXT = 200
 
@@ -53,6 +60,12 @@ class ExpressionReader:
         self._scope = scope
         self._left = _MAX_EVALUATIONS
         self._depth = 0
+        self._nesting = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether so much was read that loops and functions are no longer followed: what is left is each read once."""
+        return self._left < 0
 
     def read(self, node: ast.expr, names: Names) -> Value:
         """The value of an expression.
@@ -61,20 +74,32 @@ class ExpressionReader:
             node: The expression.
             names: What its names hold.
         """
-        self._left -= 1
-        if self._left < 0:
-            self.complete = False
-            return opaque("unread", (), node)
-        reader = _READERS.get(type(node))
-        if reader is None:
-            self.complete = False
-            return opaque("unread", self.read_all(ast.iter_child_nodes(node), names), node)
-        return reader(self, node, names)
+        self._nesting += 1
+        value = _READERS.get(type(node), ExpressionReader._other)(self, node, names)
+        self._nesting -= 1
+        self._left -= 1 + len(value.items or ()) // _ITEMS_AT_ONCE
+        return value
 
-    def read_all(self, nodes: object, names: Names) -> list[Value]:
-        """The values of those of some nodes that are expressions."""
-        assert isinstance(nodes, Sequence | Iterator)
-        return [self.read(node, names) for node in nodes if isinstance(node, ast.expr)]
+    def read_all(self, nodes: Iterable[ast.AST], names: Names) -> list[Value]:
+        """The values of those of some nodes that are expressions; of `*items` all items."""
+        values: list[Value] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                items = self.unfold(self.read(node.value, names))
+                self.complete &= items is not None
+                values += items or ()
+            elif isinstance(node, ast.expr):
+                values.append(self.read(node, names))
+        return values
+
+    def join(self, a: Value, b: Value) -> Value:
+        """The value of a name that is one or the other."""
+        self._left -= 1 + min(operators.held(a) + operators.held(b), MAX_LISTED) // _ITEMS_AT_ONCE
+        return operators.joined(a, b)
+
+    def _other(self, node: ast.expr, names: Names) -> Value:
+        self.complete = False
+        return opaque("unread", self.read_all(ast.iter_child_nodes(node), names), node)
 
     def condition(self, node: ast.expr, names: Names) -> Value:
         """The value of a condition, which must be one yes or no."""
@@ -93,7 +118,9 @@ class ExpressionReader:
     def _name(self, node: ast.Name, names: Names) -> Value:
         if node.id in names:
             return names[node.id]
-        return self._module_value(node) or opaque("unread", (), node)
+        known = self._module_value(node)
+        self.complete &= known is not None
+        return known or opaque("unread", (), node)
 
     def _attribute(self, node: ast.Attribute, names: Names) -> Value:
         found = self._module_value(node)
@@ -154,7 +181,7 @@ class ExpressionReader:
         test = self.condition(node.test, names)
         if not isinstance(test.constant, type(UNKNOWN)):
             return self.read(node.body if test.constant else node.orelse, names)
-        return operators.joined(self.read(node.body, names), self.read(node.orelse, names))
+        return self.join(self.read(node.body, names), self.read(node.orelse, names))
 
     def _list(self, node: ast.List | ast.Tuple | ast.Set, names: Names) -> Value:
         return listed(self.read_all(node.elts, names), node)
@@ -180,7 +207,12 @@ class ExpressionReader:
     def _text(self, node: ast.JoinedStr, names: Names) -> Value:
         parts = [each.value if isinstance(each, ast.FormattedValue) else each for each in node.values]
         constants = [each.constant for each in self.read_all(parts, names)]
-        known = all(isinstance(each, str | int | float) for each in constants)
+        plain = all(
+            each.conversion == -1 and each.format_spec is None
+            for each in node.values
+            if isinstance(each, ast.FormattedValue)
+        )
+        known = plain and all(isinstance(each, str | int | float) for each in constants)
         text = "".join(map(str, constants)) if known else ""
         return number_value(text, node) if known and len(text) <= _MAX_TEXT else opaque("text", (), node)
 
@@ -188,49 +220,84 @@ class ExpressionReader:
         return subscripts.subscript(self, self.read(node.value, names), node, names)
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp, names: Names) -> Value:
+        turns, known = self._turns(node.generators, names)
         items: list[Value] = []
         pairs: dict[object, Value] = {}
-        for inner in self._turns(node.generators, names):
+        for bound in turns:
+            if self.exhausted and (items or pairs):
+                self.complete = known = False
+                break
+            inner = names | bound
             if isinstance(node, ast.DictComp):
                 pairs[self._key(node.key, inner)] = self.read(node.value, inner)
             else:
                 items.append(self.read(node.elt, inner))
-        return mapped(pairs, node) if isinstance(node, ast.DictComp) else listed(items, node)
+        if isinstance(node, ast.DictComp):
+            return mapped(pairs, node)
+        return listed(items, node) if known else unlisted(items, node)
 
-    def _turns(self, generators: Sequence[ast.comprehension], names: Names) -> list[Names]:
-        turns = [dict(names)]
+    def _turns(self, generators: Sequence[ast.comprehension], names: Names) -> tuple[list[Names], bool]:
+        """What the targets of a comprehension hold at each turn, and whether those are all turns."""
+        turns: list[Names] = [{}]
+        known = True
         for generator in generators:
-            turns = [inner for outer in turns for inner in self.loop(generator.target, generator.iter, outer)]
-            for test in generator.ifs:
-                kept = [(inner, self.read(test, inner).constant) for inner in turns]
-                turns = [inner for inner, constant in kept if isinstance(constant, type(UNKNOWN)) or constant]
-        return turns
+            made = self._inner_turns(turns, generator, names)
+            if made is None:
+                self.complete = known = False
+                bound: Names = dict(turns[0]) if turns else {}
+                self.bind(generator.target, self.item_of(generator.iter, names | bound), bound)
+                made = [bound]
+            turns = made
+        return turns, known
 
-    def loop(self, target: ast.expr, iterated: ast.expr, names: Names) -> Iterator[Names]:
-        """The names at each turn of a loop; one turn of unknown items where they are not known."""
-        value = self.read(iterated, names)
-        items = self.unfold(value)
-        if items is None:
-            self.complete = False
-            items = [opaque("item", (value,), iterated)]
-        for item in items:
-            self._left -= 1
-            if self._left < 0:
+    def _inner_turns(self, turns: list[Names], generator: ast.comprehension, names: Names) -> list[Names] | None:
+        """The turns of one more generator within those before it; None if they are not known, or too many."""
+        made: list[Names] = []
+        for outer in turns:
+            items = self.unfold(self.read(generator.iter, names | outer))
+            if items is None or self.exhausted or len(made) > MAX_LISTED:
+                return None
+            for item in items:
+                bound = dict(outer)
+                self.bind(generator.target, item, bound)
+                if self._may_pass(generator.ifs, names | bound):
+                    made.append(bound)
+        return made
+
+    def _may_pass(self, tests: Sequence[ast.expr], names: Names) -> bool:
+        self._left -= 1
+        for test in tests:
+            constant = self.read(test, names).constant
+            if isinstance(constant, Unknown):
                 self.complete = False
-                return
-            inner = dict(names)
-            self.bind(target, item, inner)
-            yield inner
+            elif not constant:
+                return False
+        return True
+
+    def item_of(self, iterated: ast.expr, names: Names) -> Value:
+        """Some item of what a loop goes through."""
+        return opaque("item", (self.read(iterated, names),), iterated)
 
     def bind(self, target: ast.expr, value: Value, names: Names) -> None:
         """Give a value to a name, or its items to several."""
         if isinstance(target, ast.Name):
             names[target.id] = value
         elif isinstance(target, ast.Tuple | ast.List):
-            items = self.unfold(value)
-            known = items is not None and len(items) == len(target.elts)
-            for place, part in enumerate(target.elts):
-                self.bind(part, items[place] if known and items else opaque("item", (value,), target), names)
+            for part, item in zip(target.elts, self._dealt(target.elts, value, target), strict=True):
+                self.bind(part.value if isinstance(part, ast.Starred) else part, item, names)
+        else:
+            self.complete = False
+
+    def _dealt(self, targets: Sequence[ast.expr], value: Value, node: ast.expr) -> list[Value]:
+        """What each of several targets gets, of which one may take the rest."""
+        items, count = self.unfold(value), len(targets)
+        starred = next((place for place, each in enumerate(targets) if isinstance(each, ast.Starred)), None)
+        if items is not None and starred is not None and len(items) >= count - 1:
+            end = len(items) - (count - 1 - starred)
+            items = [*items[:starred], listed(items[starred:end], node), *items[end:]]
+        if items is None or len(items) != count:
+            return [opaque("item", (value,), node) for _ in targets]
+        return items
 
     def _call(self, node: ast.Call, names: Names) -> Value:
         keywords = {each.arg or "": self.read(each.value, names) for each in node.keywords}
@@ -251,7 +318,7 @@ class ExpressionReader:
         self, name: str, function: Function, arguments: list[Value], keywords: Names, names: Names, node: ast.Call
     ) -> Value:
         self.called.add(name)
-        if self._depth >= _MAX_CALLS:
+        if self._depth >= _MAX_CALLS or self._nesting > _MAX_NESTING or self.exhausted:
             self.complete = False
             return opaque(name, [*arguments, *keywords.values()], node)
         inner = dict(names) | self.defaults(function.args, names)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 
 from rewardgen.critic.static.reading import Reading
-from rewardgen.critic.static.value import Value, ancestors
+from rewardgen.critic.static.value import Value
 from rewardgen.records import Finding, Severity
 
 
@@ -47,10 +47,21 @@ def finding(
 
 def component_of(reading: Reading, value: Value) -> str | None:
     """The first component that a value has a part in."""
-    for name, component in reading.components.items():
-        if any(each is value for each in ancestors(component)):
-            return name
-    return None
+    return reading.owners.get(id(value))
+
+
+def is_first(told: set[object], value: Value, severity: Severity = "warn") -> bool:
+    """Whether neither an equal value nor one made at the same place was told of, as by an earlier turn of a loop.
+
+    Args:
+        told: What was told; this value is added.
+        value: The value.
+        severity: What is to be told: a warning does not stand for a rejection.
+    """
+    marks = {(severity, value.key), (severity, "at", id(value.node if value.node is not None else value))}
+    first = not marks & told
+    told |= marks
+    return first
 
 
 def number(value: float) -> str:

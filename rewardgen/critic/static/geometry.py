@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewardgen.critic.static.finding import finding
+from rewardgen.critic.static.finding import finding, is_first
 from rewardgen.critic.static.operators import COMPARISONS
 from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.value import Value, ancestors
@@ -21,9 +21,11 @@ def quaternion_signs(reading: Reading) -> Iterator[Finding]:
     if not any(is_quaternion(card) for card in cards.values()):
         return
     hint = "use `1.0 - (q * q_target).sum(-1).abs()`, which is the same for q and -q"
+    choices: set[int] = set()
+    sizes: set[int] = set()
     for name, component in reading.components.items():
-        different = [each for each in ancestors(component, _past_choice) if _combines(each, "subtract", cards)]
-        unsigned = [each for each in ancestors(component, _past_size) if _combines(each, "multiply", cards)]
+        different = [each for each in ancestors(component, _past_choice, choices) if _combines(each, "subtract", cards)]
+        unsigned = [each for each in ancestors(component, _past_size, sizes) if _combines(each, "multiply", cards)]
         for value in (different + unsigned)[:1]:
             what = f"compares quaternions as `{value.text()}`, where q and -q are the same orientation"
             yield finding("quaternion-sign", value, what, hint, name)
@@ -33,11 +35,11 @@ def unwrapped_angles(reading: Reading) -> Iterator[Finding]:
     """Differences of angles across the place where they jump by a full turn."""
     cards = variable_cards(reading.card)
     told: set[object] = set()
+    seen: set[int] = set()
     for name, component in reading.components.items():
-        for value in ancestors(component, lambda value, place: value.op not in _PERIODIC):
+        for value in ancestors(component, lambda value, place: value.op not in _PERIODIC, seen):
             what = _jump(value, cards)
-            if what and value.key not in told:
-                told.add(value.key)
+            if what and is_first(told, value):
                 hint = "wrap it, as in `torch.atan2(torch.sin(d), torch.cos(d))`, or use `1.0 - torch.cos(d)`"
                 yield finding("unwrapped-angle", value, what, hint, name)
 

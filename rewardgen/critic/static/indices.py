@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from rewardgen.critic.static.finding import finding
+from rewardgen.critic.static.finding import finding, is_first
 from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.value import Value
 from rewardgen.critic.static.wording import part_names
@@ -21,8 +21,10 @@ _WORDS = re.compile(r"[a-z]+|\d+")
 
 def missing_places(reading: Reading) -> Iterator[Finding]:
     """Indices outside a variable's parts."""
+    told: set[int] = set()
     for event in reading.events:
-        if event.kind == "index":
+        if event.kind == "index" and id(event.node) not in told:
+            told.add(id(event.node))
             value = event.values[0]
             parts = part_names(reading.card, value.variable)
             named = ", ".join(f"{place} {part}" for place, part in enumerate(parts) if part)
@@ -33,8 +35,10 @@ def missing_places(reading: Reading) -> Iterator[Finding]:
 
 def empty_slices(reading: Reading) -> Iterator[Finding]:
     """Slices beyond the last part, which hold nothing: their sum is zero."""
+    told: set[int] = set()
     for event in reading.events:
-        if event.kind == "slice":
+        if event.kind == "slice" and id(event.node) not in told:
+            told.add(id(event.node))
             what = f"takes the slice `{_text(event.node)}`, which is empty"
             parts = part_names(reading.card, event.values[0].variable)
             hint = f"its parts are {', '.join(f'{place} {part}' for place, part in enumerate(parts))}"
@@ -57,12 +61,13 @@ def misnamed_parts(reading: Reading) -> Iterator[Finding]:
 
 def misordered_parts(reading: Reading) -> Iterator[Finding]:
     """Two vectors that list the same parts in different orders, combined entry by entry."""
+    told: set[object] = set()
     for value in reading.values:
         vectors = [_vector(each) for each in value.operands[:2]] if value.op in _ENTRYWISE else []
         if len(vectors) != 2:
             continue
         one, other = (part_names(reading.card, each) for each in vectors)
-        if one != other and len(set(one)) > 1 and sorted(one) == sorted(other):
+        if one != other and len(set(one)) > 1 and sorted(one) == sorted(other) and is_first(told, value):
             first, second = (
                 f"`{each}` ({', '.join(parts)})" for each, parts in zip(vectors, (one, other), strict=True)
             )
@@ -82,9 +87,14 @@ def magic_indices(reading: Reading) -> Iterator[Finding]:
     """Entries of named parts that are read by number, with no word on which they are; told once."""
     lines = reading.source.split("\n")
     nameless: dict[str, tuple[Value, str]] = {}
+    looked_at: set[object] = set()
     for value in reading.values:
         names = _parts_read(reading, value)
-        if names and isinstance(value.node, ast.Subscript) and not _is_named(reading, value, names, lines):
+        place = (id(value.node), *names)
+        if not names or place in looked_at:
+            continue
+        looked_at.add(place)
+        if isinstance(value.node, ast.Subscript) and not _is_named(reading, value, names, lines):
             nameless.setdefault(value.text(), (value, " and ".join(names)))
     if len(nameless) >= _NAGGING:
         told = sorted(nameless.items(), key=lambda item: item[1][0].line or 0)

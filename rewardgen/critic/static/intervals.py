@@ -74,7 +74,8 @@ def _applied(function: Callable[[float], float], at: float, otherwise: float) ->
         value = function(at)
     except (ValueError, OverflowError, ZeroDivisionError):
         return otherwise
-    return otherwise if isinstance(value, complex) or math.isnan(value) else value
+    # Not an integer, which `floor` gives: a product of integers may be larger than any float.
+    return otherwise if isinstance(value, complex) or math.isnan(value) else float(value)
 
 
 def _sum(a: float, b: float, otherwise: float) -> float:

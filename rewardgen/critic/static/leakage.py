@@ -22,13 +22,17 @@ _DENSE = "pay for coming nearer to it as well: a reward that only repeats the me
 
 def rederived_success(reading: Reading) -> Iterator[Finding]:
     """Components that test what success or fitness tests, or that are called so."""
+    tests = {name: _tests(component) for name, component in reading.components.items()}
+    dense = frozenset[str]().union(*(reading.components[name].inputs for name, found in tests.items() if not found))
+    limits = {id(test): _limit(reading, test) for found in tests.values() for test in found}
     for name, component in reading.components.items():
         if _NAMES.search(name):
             what = f"calls a component `{name}`, as if it were the task's own measure"
             yield finding("rederives-success", component, what, "name it after the state that it pays for", name)
             continue
-        found = [(test, limit) for test in _tests(component) if (limit := _limit(reading, test)) is not None]
-        if len(found) > 1 or (found and not _is_dense(reading, found[0][0])):
+        found = [(test, limit) for test in tests[name] if (limit := limits[id(test)]) is not None]
+        # Another component may pay for what the one test looks at, and by how much.
+        if len(found) > 1 or (found and not found[0][0].inputs & dense):
             told = " and ".join(f"`{test.text()}`" for test, _ in found[:3])
             what = f"repeats the task's own test in `{name}`: {told}, as on the card"
             evidence = {f"threshold {place}": limit for place, (_, limit) in enumerate(found, 1)}
@@ -37,21 +41,23 @@ def rederived_success(reading: Reading) -> Iterator[Finding]:
 
 def _tests(component: Value) -> list[Value]:
     """The comparisons that a component consists of, if it is nothing but tests with a weight; else none."""
-    value = unscaled(component)
-    while value.op in ("where", "bool") and all(not each.inputs for each in value.operands[1:]):
-        value = unscaled(value.operands[0])
-    if value.op in COMPARISONS:
-        return [value]
-    if value.op in ("and", "multiply"):
-        parts = [_tests(each) for each in value.operands]
-        return [test for part in parts for test in part] if all(parts) else []
-    return []
-
-
-def _is_dense(reading: Reading, test: Value) -> bool:
-    """Whether another component pays for what a test looks at, and by how much."""
-    others = [component for component in reading.components.values() if not _tests(component)]
-    return any(test.inputs & component.inputs for component in others)
+    found: list[Value] = []
+    seen: set[int] = set()
+    waiting = [component]
+    while waiting:
+        value = unscaled(waiting.pop())
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if value.op in COMPARISONS:
+            found.append(value)
+        elif value.op in ("where", "bool") and all(not each.inputs for each in value.operands[1:]):
+            waiting.append(value.operands[0])
+        elif value.op in ("and", "multiply"):
+            waiting += reversed(value.operands)
+        else:
+            return []
+    return found
 
 
 def _limit(reading: Reading, test: Value) -> float | None:

@@ -9,7 +9,18 @@ from typing import Any
 
 from rewardgen.critic.static import intervals
 from rewardgen.critic.static.shapes import broadcast
-from rewardgen.critic.static.value import ONE, UNIT, UNKNOWN, Interval, Span, Value, merged_inputs, number_value
+from rewardgen.critic.static.value import (
+    MAX_LISTED,
+    ONE,
+    UNIT,
+    UNKNOWN,
+    Interval,
+    Items,
+    Span,
+    Value,
+    merged_inputs,
+    number_value,
+)
 
 _NAMES: dict[type[ast.AST], str] = {
     ast.Add: "add",
@@ -32,6 +43,10 @@ _NAMES: dict[type[ast.AST], str] = {
 }
 COMPARISONS = frozenset(["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"])
 LOGICAL = frozenset(["and", "or", "xor", "not"])
+MAX_JOINED_DEPTH = 2
+"""A total with a dict of components is followed."""
+_MAX_TERMS = 1000
+"""Of a sum; a longer one is a term of its own."""
 _MAX_BITS = 512
 """Of an integer that is computed."""
 
@@ -63,9 +78,13 @@ def binary(name: str, left: Value, right: Value, node: ast.AST | None) -> Value:
     if rule is None:
         return Value(name, (left, right), node, inputs=inputs, shape=shape if name != "matmul" else None)
     if name == "multiply":
+        # `c * x * x` is read from the left.
+        while left.op == "multiply" and left.operands[1].key == right.key:
+            left, right = left.operands[0], power(right, number_value(2.0), node)
         square = _square(left, right, node)
         if square is not None:
             return square
+        inputs, shape = merged_inputs((left, right)), broadcast(left.shape, right.shape)
     if name == "subtract" and left.key == right.key and left.inputs:
         zero, span = Interval(0.0, 0.0), Span(0.0, 0.0, 0.0)
         return Value("nothing", (), node, zero, span, shape=shape, key=("nothing", left.key))
@@ -85,13 +104,11 @@ def binary(name: str, left: Value, right: Value, node: ast.AST | None) -> Value:
 
 
 def _square(left: Value, right: Value, node: ast.AST | None) -> Value | None:
-    """The value of `x * x`, `-x * x` and `c * x * x`, which are read from the left."""
+    """The value of `x * x` and of `-x * x`."""
     if left.key == right.key:
         return power(left, number_value(2.0), node)
     if left.op == "negative" and left.operands[0].key == right.key:
         return negative(power(right, number_value(2.0), node), node)
-    if left.op == "multiply" and left.operands[1].key == right.key:
-        return binary("multiply", left.operands[0], power(right, number_value(2.0), node), node)
     return None
 
 
@@ -134,18 +151,39 @@ def negative(value: Value, node: ast.AST | None) -> Value:
     )
 
 
-def joined(a: Value, b: Value) -> Value:
-    """The value of a name that is one or the other."""
+def joined(a: Value, b: Value, depth: int = MAX_JOINED_DEPTH) -> Value:
+    """The value of a name that is one or the other.
+
+    Args:
+        a: The one.
+        b: The other.
+        depth: How deep containers in containers are followed; nothing is known of what lies deeper.
+    """
     if a is b:
         return a
     constant = a.constant if a.constant == b.constant and type(a.constant) is type(b.constant) else UNKNOWN
-    items = a.items
-    if isinstance(a.items, dict) and isinstance(b.items, dict):
-        either = a.items | b.items
-        items = {key: joined(a.items.get(key, each), b.items.get(key, each)) for key, each in either.items()}
+    items = _joined_items(a.items, b.items, depth - 1) if depth and held(a) + held(b) <= MAX_LISTED else None
     shape = a.shape if a.shape == b.shape else None
     bounds = intervals.hull(a.bounds, b.bounds)
     return Value("join", (a, b), b.node, bounds, None, merged_inputs((a, b)), shape, constant, items)
+
+
+def held(value: Value) -> int:
+    """How many values a container and those in it hold."""
+    return sum(1 + len(each.items or ()) for each in values_in(value.items))
+
+
+def values_in(items: Items) -> list[Value]:
+    """The values of a container."""
+    return [*items.values()] if isinstance(items, dict) else items or []
+
+
+def _joined_items(a: Items, b: Items, depth: int) -> Items:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return {key: joined(a.get(key, each), b.get(key, each), depth) for key, each in (a | b).items()}
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return [joined(one, other, depth) for one, other in zip(a, b, strict=True)]
+    return None
 
 
 def scaled_terms(value: Value, factor: float) -> Mapping[Any, float]:
@@ -186,6 +224,8 @@ def _spanned(rule: _Rule, on_numbers: Callable[[float, float], float], left: Val
 
 
 def _terms(name: str, left: Value, right: Value) -> Mapping[Any, float]:
+    if name in ("add", "subtract") and len(left.terms) + len(right.terms) > _MAX_TERMS:
+        return {}
     if name in ("add", "subtract"):
         sign = 1.0 if name == "add" else -1.0
         merged = dict(left.terms)

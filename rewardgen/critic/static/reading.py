@@ -51,12 +51,21 @@ class Reading:
     @cached_property
     def values(self) -> list[Value]:
         """Everything that the components and totals were made from, each value once."""
-        return list(ancestors(Value("returned", (*self.components.values(), *self.totals))))
+        return list(ancestors((*self.components.values(), *self.totals)))
+
+    @cached_property
+    def owners(self) -> dict[int, str]:
+        """The first component that each value has a part in, by the id of the value."""
+        seen: set[int] = set()
+        return {
+            id(value): name for name, component in self.components.items() for value in ancestors(component, seen=seen)
+        }
 
     @cached_property
     def trends(self) -> dict[str, Trends]:
         """Which way each component moves with what it is made of."""
-        return {name: trends(component) for name, component in self.components.items()}
+        known: dict[int, Trends] = {}
+        return {name: trends(component, known) for name, component in self.components.items()}
 
 
 def read_reward(tree: ast.Module, source: str, card: TaskCard) -> Reading | None:

@@ -7,11 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 
 from rewardgen.critic.static import intervals
-from rewardgen.critic.static.containers import MAX_LISTED
 from rewardgen.critic.static.operators import binary
 from rewardgen.critic.static.shapes import inserted, over_worlds, reduced, removed, squeezed
 from rewardgen.critic.static.value import (
     ANY,
+    MAX_LISTED,
     NON_NEGATIVE,
     ONE,
     UNIT,

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from rewardgen.critic.static.value import WORLDS, Shape
 
+MAX_SIZE = 10**12
+"""Of an axis, and of all together: no tensor is as large."""
+
 
 def broadcast(a: Shape, b: Shape) -> Shape:
     """Shape of an operation on two tensors; None if it is unknown or fails."""
@@ -49,7 +52,7 @@ def removed(shape: Shape, axes: Sequence[int] | None) -> int | None:
         if not -len(shape) <= place < len(shape) or shape[place] == WORLDS:
             return None
         size *= shape[place]
-    return size
+    return size if size <= MAX_SIZE else None
 
 
 def over_worlds(shape: Shape, axes: Sequence[int] | None) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeGuard
 
 from rewardgen.critic.static.finding import finding, number
 from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.trends import Quantity, Trends
-from rewardgen.critic.static.value import Value, ancestors
+from rewardgen.critic.static.value import Value, told_from_operands
 from rewardgen.critic.static.wording import is_cost, is_good, is_switch, part_names, variable_cards
 from rewardgen.records import Finding, VariableCard
 
@@ -85,12 +85,13 @@ def _literal(node: ast.expr | None) -> float:
 def penalised_goals(reading: Reading) -> Iterator[Finding]:
     """Terms that fall with what the task wants more of."""
     cards = variable_cards(reading.card)
+    hinges: dict[int, bool] = {}
     for name, component, moves in _moving(reading):
         for quantity, sign in moves.items():
             card = cards.get(quantity.name)
             wanted = card is not None and (is_good(card) or _is_forward(reading, card))
             alone = component.inputs == {quantity.name} and not quantity.name.startswith("prev_")
-            hinged = card is not None and not is_switch(card) and _has_hinge(component)
+            hinged = card is not None and not is_switch(card) and told_from_operands(component, _has_hinge, hinges)
             if wanted and alone and sign < 0 and quantity.kind == "value" and not hinged:
                 what = f"lowers `{name}` as `{quantity.name}` grows, which the task wants"
                 hint = "check the sign of this term"
@@ -148,9 +149,9 @@ def _is_forward(reading: Reading, card: VariableCard) -> bool:
     return along and "forward" in reading.card.fitness.lower()
 
 
-def _has_hinge(component: Value) -> bool:
+def _has_hinge(value: Value, known: Mapping[int, bool]) -> bool:
     """Whether a term acts only beyond a limit: charging for too much of a good thing is sound."""
-    return any(value.op in _HINGES for value in ancestors(component))
+    return value.op in _HINGES or any(known[id(each)] for each in value.operands)
 
 
 def _words(quantity: Quantity) -> str:

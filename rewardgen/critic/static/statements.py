@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from rewardgen.critic.static import operators
 from rewardgen.critic.static.containers import mapped
 from rewardgen.critic.static.expressions import ExpressionReader, Names
-from rewardgen.critic.static.value import UNKNOWN, Interval, Value, merged_inputs, number_value, opaque
+from rewardgen.critic.static.value import UNKNOWN, Interval, Unknown, Value, merged_inputs, number_value, opaque
 from rewardgen.records import TaskCard
 from rewardgen.reward.scope import Function, Scope
+
+End = Literal["", "turn", "loop", "function"]
+"""What surely ends where statements do: nothing, a turn of the loop, the loop, or the function."""
+_WEAKEST: tuple[End, ...] = ("turn", "loop", "function")
+
+
+class Loop(NamedTuple):
+    """What the names hold where a loop may be left early."""
+
+    turns: list[Names]
+    whole: list[Names]
 
 
 class Assignment(NamedTuple):
@@ -38,6 +48,8 @@ class StatementReader(ExpressionReader):
         self.assignments: list[Assignment] = []
         self.titles: dict[object, str] = {}
         self._returned: list[list[Value]] = []
+        self._loops: list[Loop] = []
+        self._changes: dict[int, ast.BinOp] = {}
 
     def run(self, function: Function, names: Names) -> Value:
         """What a function returns."""
@@ -48,7 +60,7 @@ class StatementReader(ExpressionReader):
             return number_value(None, function)
         value = returned[0]
         for each in returned[1:]:
-            value = operators.joined(value, each)
+            value = self.join(value, each)
         return value
 
     def returns(self, function: ast.FunctionDef, names: Names) -> list[Value]:
@@ -57,11 +69,15 @@ class StatementReader(ExpressionReader):
         self.block(function.body, names)
         return self._returned.pop()
 
-    def block(self, statements: list[ast.stmt], names: Names) -> bool:
-        """Read statements in order; whether a return or a raise surely ended them."""
-        return any(self._statement(statement, names) for statement in statements)
+    def block(self, statements: list[ast.stmt], names: Names) -> End:
+        """Read statements in order, up to the one that surely ends them."""
+        for statement in statements:
+            end = self._statement(statement, names)
+            if end:
+                return end
+        return ""
 
-    def _statement(self, node: ast.stmt, names: Names) -> bool:
+    def _statement(self, node: ast.stmt, names: Names) -> End:
         if isinstance(node, ast.Assign):
             self._assign(node, node.targets, node.value, names)
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
@@ -73,14 +89,21 @@ class StatementReader(ExpressionReader):
         elif isinstance(node, ast.If):
             return self._branch(node, names)
         elif isinstance(node, ast.For):
-            self._repeat(node, names)
+            return self._repeat(node, names)
         elif isinstance(node, ast.With):
             return self.block(node.body, names)
         elif isinstance(node, ast.Return):
             self._returned[-1].append(self.read(node.value, names) if node.value else number_value(None, node))
-        elif isinstance(node, ast.Break | ast.Continue):
-            self.complete = False
-        return isinstance(node, ast.Return | ast.Raise)
+        return self._left_by(node, names)
+
+    def _left_by(self, node: ast.stmt, names: Names) -> End:
+        if isinstance(node, ast.Return | ast.Raise):
+            return "function"
+        if not isinstance(node, ast.Break | ast.Continue) or not self._loops:
+            return ""
+        loop, kept = self._loops[-1], dict(names)
+        (loop.whole if isinstance(node, ast.Break) else loop.turns).append(kept)
+        return "loop" if isinstance(node, ast.Break) else "turn"
 
     def _assign(self, node: ast.stmt, targets: list[ast.expr], value: ast.expr, names: Names) -> None:
         if isinstance(value, ast.Lambda):
@@ -102,8 +125,9 @@ class StatementReader(ExpressionReader):
             self.titles.setdefault(next(iter(value.terms)), name)
 
     def _change(self, node: ast.AugAssign, names: Names) -> None:
-        load = ast.copy_location(ast.BinOp(_loaded(node.target), node.op, node.value), node)
-        made = self.read(load, names)
+        if id(node) not in self._changes:
+            self._changes[id(node)] = ast.copy_location(ast.BinOp(_loaded(node.target), node.op, node.value), node)
+        made = self.read(self._changes[id(node)], names)
         if isinstance(node.target, ast.Subscript):
             self._assign_entry(node.target, made, names)
         elif isinstance(node.target, ast.Name):
@@ -116,8 +140,9 @@ class StatementReader(ExpressionReader):
             self.complete = False
             return
         old, name = self.read(target.value, names), target.value.id
-        places = self.read_all(target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice], names)
-        key = places[0].constant if len(places) == 1 else UNKNOWN
+        listed = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+        places = self.read_all([each for each in listed if not isinstance(each, ast.Slice)], names)
+        key = places[0].constant if len(places) == len(listed) == 1 else UNKNOWN
         if isinstance(old.items, dict):
             known = isinstance(key, str | int | float)
             self.complete &= known
@@ -127,48 +152,77 @@ class StatementReader(ExpressionReader):
         bounds = Interval(min(old.bounds.low, made.bounds.low), max(old.bounds.high, made.bounds.high))
         names[name] = Value("assigned", values, target, bounds, None, merged_inputs(values), old.shape)
 
-    def _branch(self, node: ast.If, names: Names) -> bool:
+    def _branch(self, node: ast.If, names: Names) -> End:
         test = self.condition(node.test, names)
-        if not isinstance(test.constant, type(UNKNOWN)):
+        if not isinstance(test.constant, Unknown):
             return self.block(node.body if test.constant else node.orelse, names)
-        before = dict(names)
         other = dict(names)
-        ended = self.block(node.body, names)
-        ended_other = self.block(node.orelse, other)
-        if ended or ended_other:
-            kept = names if ended_other else other
-            kept = dict(kept) if not (ended and ended_other) else before
-            names.clear()
-            names.update(kept)
-            return ended and ended_other
-        for name in {*names, *other}:
-            if name in names and name in other:
-                names[name] = operators.joined(names[name], other[name])
-            else:
-                names[name] = names.get(name) or other[name]
-        return False
+        end, end_other = self.block(node.body, names), self.block(node.orelse, other)
+        if end and end_other:
+            return next(each for each in _WEAKEST if each in (end, end_other))
+        self._become(names, [each for each, ended in ((names, end), (other, end_other)) if not ended])
+        return ""
 
-    def _repeat(self, node: ast.For, names: Names) -> None:
+    def _become(self, names: Names, states: list[Names]) -> None:
+        """Let names hold what they hold in one of several states."""
+        joined = dict(states[0])
+        for state in states[1:]:
+            for name, value in state.items():
+                joined[name] = self.join(joined[name], value) if name in joined else value
+        names.clear()
+        names.update(joined)
+
+    def _repeat(self, node: ast.For, names: Names) -> End:
         value = self.read(node.iter, names)
         items = self.unfold(value)
-        if items is not None:
-            for item in items:
-                self.bind(node.target, item, names)
-                self.block(node.body, names)
-            self.block(node.orelse, names)
-            return
+        loop = Loop([], [])
+        end: End = ""
+        for item in items if items is not None else ():
+            if end or self.exhausted:
+                break
+            end = self._turn(node, item, names, loop)
+        if items is None or (self.exhausted and not end):
+            self._any_turn(node, value, names, loop)
+        if not end:
+            end = self.block(node.orelse, names)
+        states = loop.whole if end else [names, *loop.whole]
+        if not states:
+            return end
+        self._become(names, states)
+        return ""
+
+    def _turn(self, node: ast.For, item: Value, names: Names, loop: Loop) -> End:
+        self.bind(node.target, item, names)
+        self._loops.append(Loop([], loop.whole))
+        end = self.block(node.body, names)
+        kept = self._loops.pop().turns
+        states = kept if end else [names, *kept]
+        if not states:
+            return end
+        self._become(names, states)
+        return ""
+
+    def _any_turn(self, node: ast.For, value: Value, names: Names, loop: Loop) -> None:
+        """Read a loop once that is gone through any number of times."""
         self.complete = False
         before = dict(names)
-        self.bind(node.target, opaque("item", (value,), node.iter), names)
-        self.block(node.body, names)
+        for name in _changed_in(node) & names.keys():
+            names[name] = _widened(names[name])
+        self._turn(node, opaque("item", (value,), node.iter), names, loop)
+        after = dict(names)
         for name, old in before.items():
-            if names[name] is not old:
-                # It may have changed any number of times.
-                names[name] = _widened(operators.joined(old, names[name]))
+            if after[name] is not old:
+                names[name] = _widened(self.join(old, after[name]))
 
 
 def _widened(value: Value) -> Value:
+    """A value that may have changed any number of times."""
     return opaque("repeated", (value,), value.node) if value.items is None else value
+
+
+def _changed_in(loop: ast.For) -> set[str]:
+    """The names that a loop may give other values."""
+    return {node.id for node in ast.walk(loop) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rewardgen.critic.static.finding import finding, number
 from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.statements import Assignment
-from rewardgen.critic.static.value import ONE, Value, ancestors
+from rewardgen.critic.static.value import ONE, Value, told_from_operands
 from rewardgen.records import Finding
 
 _ROUNDING = 1e-6
@@ -35,10 +35,12 @@ def unused_names(reading: Reading) -> Iterator[Finding]:
 def forgotten_terms(reading: Reading) -> Iterator[Finding]:
     """Locals that are computed from the state and reach no component."""
     used = {id(value) for value in reading.values} if reading.complete else None
+    if used is not None:
+        used |= {id(operand) for each in reading.assignments for operand in each.value.operands}
     read = _names_read(reading.tree)
     told: set[str] = set()
     for each in reading.assignments:
-        forgotten = each.name not in read or (used is not None and _is_end(each, used, reading))
+        forgotten = each.name not in read or (used is not None and _is_end(each, used))
         if forgotten and each.value.inputs and not each.name.startswith("_") and each.name not in told:
             told.add(each.name)
             what = f"computes `{each.name}` and no component uses it"
@@ -63,8 +65,9 @@ def augmented_inputs(reading: Reading) -> Iterator[Finding]:
 
 def constant_components(reading: Reading) -> Iterator[Finding]:
     """Components that are the same in every state."""
+    guessed: dict[int, bool] = {}
     for name, value in reading.components.items():
-        if value.inputs or not _is_known(value):
+        if value.inputs or told_from_operands(value, _is_guess, guessed):
             continue
         if (value.number or 0.0) > 0.0 and reading.card.termination_causes:
             what = f"returns the component `{name}`, {number(value.number or 0.0)} per step in every state"
@@ -88,7 +91,8 @@ def unlisted_terms(reading: Reading) -> Iterator[Finding]:
             left[key] = left.get(key, 0.0) - weight
     scale = max([1.0, *(abs(weight) for weight in total.terms.values())])
     wrong = {key: weight for key, weight in left.items() if abs(weight) > _ROUNDING * scale}
-    if not wrong:
+    too_long = {value.key for value in reading.values if value.op in ("add", "subtract") and value.key in value.terms}
+    if not wrong or too_long & wrong.keys():
         return
     told = [_difference(reading, key, total) for key in wrong]
     what = f"returns a total that is not the sum of its components: {'; '.join(told[:4])}"
@@ -117,15 +121,19 @@ def repeated_components(reading: Reading) -> Iterator[Finding]:
 
 def listed_totals(reading: Reading) -> Iterator[Finding]:
     """Components that are the sum of the others, so that everything counts twice."""
+    whole: dict[object, float] = {}
+    moving = 0
+    for component in reading.components.values():
+        moving += bool(component.inputs)
+        for key, weight in component.terms.items() if component.inputs else ():
+            whole[key] = whole.get(key, 0.0) + weight
     for name, component in reading.components.items():
-        others = [each for other, each in reading.components.items() if other != name and each.inputs]
-        if len(others) < 2:
+        own = 1 if component.inputs else 0
+        if moving - own < 2:
             continue
-        left = dict(component.terms)
-        for each in others:
-            for key, weight in each.terms.items():
-                left[key] = left.get(key, 0.0) - weight
-        if all(abs(weight) <= _ROUNDING for weight in left.values()):
+        # The others together are the whole without this one.
+        keys = component.terms.keys() | whole.keys()
+        if all(abs((1 + own) * component.terms.get(key, 0.0) - whole.get(key, 0.0)) <= _ROUNDING for key in keys):
             what = f"returns `{name}`, the sum of its other components, as a component: everything counts twice"
             yield finding("total-among-components", component, what, "return the parts only: they are summed", name)
 
@@ -138,18 +146,14 @@ def _calls_by_name(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
 
 
-def _is_end(assignment: Assignment, used: set[int], reading: Reading) -> bool:
+def _is_end(assignment: Assignment, used: set[int]) -> bool:
     """Whether a value reaches no component, nor another local that is to be told instead."""
-    value = assignment.value
-    if id(value) in used or isinstance(value.items, dict | list) or not isinstance(assignment.node, ast.Assign):
-        return False
-    keys = {id(each.value) for each in reading.assignments if each.value is not value}
-    feeds = any(id(value) in {id(each) for each in other.value.operands} for other in reading.assignments)
-    return not feeds and id(value) not in keys
+    is_term = isinstance(assignment.node, ast.Assign) and not isinstance(assignment.value.items, dict | list)
+    return is_term and id(assignment.value) not in used
 
 
-def _is_known(value: Value) -> bool:
-    return all(each.op not in ("unread", "item", "repeated") for each in ancestors(value))
+def _is_guess(value: Value, known: Mapping[int, bool]) -> bool:
+    return value.op in ("unread", "item", "repeated") or any(known[id(each)] for each in value.operands)
 
 
 def _difference(reading: Reading, key: object, total: Value) -> str:

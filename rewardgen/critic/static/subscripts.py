@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rewardgen.critic.static.containers import listed
-from rewardgen.critic.static.value import UNKNOWN, WORLDS, Event, Shape, Value, merged_inputs, opaque
+from rewardgen.critic.static.containers import is_key, listed
+from rewardgen.critic.static.value import WORLDS, Event, Shape, Value, merged_inputs, opaque
 from rewardgen.critic.static.wording import part_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _key(reader: ExpressionReader, node: ast.expr, names: Names) -> tuple[object
 
 def _item(reader: ExpressionReader, value: Value, node: ast.Subscript, names: Names) -> Value:
     key = reader.read(node.slice, names).constant
-    if isinstance(value.items, dict) and not isinstance(key, type(UNKNOWN)) and key in value.items:
+    if isinstance(value.items, dict) and is_key(key) and key in value.items:
         return value.items[key]
     reader.complete = False
     return opaque("item", (value,), node)

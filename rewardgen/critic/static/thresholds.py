@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from rewardgen.critic.static.exponentials import exponent_of
-from rewardgen.critic.static.finding import component_of, finding, number
+from rewardgen.critic.static.finding import component_of, finding, is_first, number
 from rewardgen.critic.static.operators import COMPARISONS
 from rewardgen.critic.static.reading import Reading
 from rewardgen.critic.static.trends import Quantity, unscaled
-from rewardgen.critic.static.value import Span, Value, ancestors
+from rewardgen.critic.static.value import Span, Value, ancestors, told_from_operands
 from rewardgen.critic.static.wording import is_switch, quantities, variable_cards
 from rewardgen.records import Finding, VariableCard
 
@@ -35,19 +35,20 @@ def distant_thresholds(reading: Reading) -> Iterator[Finding]:
             message = f"sets `{held.text()}` against {number(constant)}, far from anything measured"
         else:
             continue
-        if value.key not in told:
-            told.add(value.key)
+        if is_first(told, value):
             yield _out_of_range(reading, value, held, constant, message)
 
 
 def float_equalities(reading: Reading) -> Iterator[Finding]:
     """Comparisons for equality of what is measured, which is never quite equal."""
-    cards = variable_cards(reading.card)
+    rule = _discrete_by(variable_cards(reading.card))
+    discrete: dict[int, bool] = {}
+    told: set[object] = set()
     for value in reading.values:
         if value.op not in ("equal", "not_equal") or not value.inputs:
             continue
-        continuous = [each for each in value.operands if each.inputs and not _is_discrete(each, cards)]
-        if continuous and not _is_choice_of_zero(value):
+        continuous = [each for each in value.operands if each.inputs and not told_from_operands(each, rule, discrete)]
+        if continuous and not _is_choice_of_zero(value) and is_first(told, value):
             what = f"tests `{value.text()}` for equality, which a measured value hardly ever meets"
             hint = "test a distance: `(x - target).abs() < 0.05`"
             yield finding("float-equality", value, what, hint, component_of(reading, value))
@@ -55,28 +56,40 @@ def float_equalities(reading: Reading) -> Iterator[Finding]:
 
 def early_clamps(reading: Reading) -> Iterator[Finding]:
     """Terms that stop growing below what success asks for."""
-    for name, component in reading.components.items():
-        moves = reading.trends[name]
+    early = {id(value): found for value in reading.values if (found := _early(reading, value)) is not None}
+    told: set[object] = set()
+    for name, component in reading.components.items() if early else ():
         for value in ancestors(component):
-            limit = _upper_limit(value)
-            held = value.operands[0] if limit is not None else value
-            if limit is None or not held.variable or moves.get(Quantity("value", held.variable)) != 1:
+            if id(value) not in early:
                 continue
-            wanted = _wanted(reading, held)
-            if wanted is not None and 0.0 < limit < 0.9 * wanted:
-                what = f"stops paying for `{held.variable}` at {number(limit)}, but success asks for {number(wanted)}"
+            limit, wanted = early[id(value)]
+            variable = value.operands[0].variable
+            if reading.trends[name].get(Quantity("value", variable)) == 1 and is_first(told, value):
+                what = f"stops paying for `{variable}` at {number(limit)}, but success asks for {number(wanted)}"
                 hint = "raise the upper bound well above that"
                 evidence = {"bound": limit, "success": wanted}
                 yield finding("early-clamp", value, what, hint, name, evidence=evidence)
 
 
+def _early(reading: Reading, value: Value) -> tuple[float, float] | None:
+    """The upper bound that a clamp sets to a variable, and what success asks for, where that is more."""
+    limit = _upper_limit(value)
+    if limit is None or not value.operands[0].variable:
+        return None
+    wanted = _wanted(reading, value.operands[0])
+    return (limit, wanted) if wanted is not None and 0.0 < limit < 0.9 * wanted else None
+
+
 def dead_clamps(reading: Reading) -> Iterator[Finding]:
     """Clamps whose lower bound is above everything measured: the result is that bound."""
+    told: set[object] = set()
     for value in reading.values:
         low = value.operands[1].number if value.op == "clamp" else None
         span = value.operands[0].span if low is not None else None
         high = value.operands[2].number if low is not None else None
         if low is None or high is None or span is None or not value.inputs or low == 0.0 or span.high >= low:
+            continue
+        if not is_first(told, value):
             continue
         what = f"clamps `{value.operands[0].text()}` to at least {number(low)}, above all that was measured"
         evidence = {"bound": low, "measured maximum": span.high}
@@ -87,13 +100,13 @@ def dead_clamps(reading: Reading) -> Iterator[Finding]:
 def squashed_degrees(reading: Reading) -> Iterator[Finding]:
     """Angles in radians that are divided by a number of degrees before they are squashed, which leaves nothing."""
     told: set[object] = set()
+    seen: set[int] = set()
     for value in reading.values:
         squashed = value.operands[0] if value.op == "tanh" else exponent_of(value)
-        for each in ancestors(squashed, _is_scaling) if squashed is not None else ():
+        for each in ancestors(squashed, _is_scaling, seen) if squashed is not None else ():
             held, scale = each.operands if each.op == "divide" else (each, each)
-            if scale.number is None or not _is_degrees(held, scale.number) or each.key in told:
+            if scale.number is None or not _is_degrees(held, scale.number) or not is_first(told, each):
                 continue
-            told.add(each.key)
             what = f"divides `{held.text()}`, which is in radians, by {number(scale.number)} in `{value.text()}`"
             hint = f"in radians that is {scale.number * math.pi / 180:.3g}, if degrees were meant"
             name = component_of(reading, value)
@@ -170,13 +183,17 @@ def _out_of_range(reading: Reading, value: Value, held: Value, constant: float, 
     return finding("threshold-out-of-range", value, message, hint, name, evidence=evidence)
 
 
-def _is_discrete(value: Value, cards: dict[str, VariableCard]) -> bool:
-    """Whether a value only takes some values: a switch, an outcome, a count."""
-    if value.op in _DISCRETE | COMPARISONS or not value.inputs:
-        return True
-    if value.op in ("input", "part"):
-        return value.variable not in cards or is_switch(cards[value.variable])
-    return bool(value.operands) and all(_is_discrete(each, cards) for each in value.operands)
+def _discrete_by(cards: Mapping[str, VariableCard]) -> Callable[[Value, Mapping[int, bool]], bool]:
+    """The rule that tells whether a value only takes some values: a switch, an outcome, a count."""
+
+    def is_discrete(value: Value, known: Mapping[int, bool]) -> bool:
+        if value.op in _DISCRETE | COMPARISONS or not value.inputs:
+            return True
+        if value.op in ("input", "part"):
+            return value.variable not in cards or is_switch(cards[value.variable])
+        return bool(value.operands) and all(known[id(each)] for each in value.operands)
+
+    return is_discrete
 
 
 def _is_choice_of_zero(value: Value) -> bool:

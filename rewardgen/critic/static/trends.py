@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from rewardgen.critic.static.elementwise import RISING
-from rewardgen.critic.static.value import UNIT, Value
+from rewardgen.critic.static.value import UNIT, Value, told_from_operands
 
 
 class Quantity(NamedTuple):
@@ -62,13 +62,14 @@ _KEEPING = RISING | frozenset(
 _SIZES = frozenset(["abs", "norm", "vector_norm", "hypot", "std", "var"])
 
 
-def trends(value: Value) -> Trends:
+def trends(value: Value, known: dict[int, Trends]) -> Trends:
     """The trends of a value.
 
     Args:
         value: The value.
+        known: The trends found so far, by the ids of values; those that are found are added.
     """
-    return _Trends().of(value)
+    return told_from_operands(value, _found, known)
 
 
 def stepped(value: Value) -> str | None:
@@ -85,88 +86,82 @@ def stepped(value: Value) -> str | None:
 
 def unscaled(value: Value) -> Value:
     """A value without its sign and constant factors."""
-    while True:
-        if value.op == "negative" or (value.op in ("multiply", "divide") and not value.operands[1].inputs):
-            value = value.operands[0]
-        elif value.op == "multiply" and not value.operands[0].inputs:
-            value = value.operands[1]
-        else:
-            return value
+    return value.unscaled or value
 
 
-class _Trends:
-    def __init__(self) -> None:
-        self._known: dict[int, Trends] = {}
+def _found(value: Value, known: Mapping[int, Trends]) -> Trends:
+    operands = value.operands
+    if value.op in ("input", "part") and value.variable:
+        return {Quantity("value", value.variable): 1}
+    if value.op in _SIZES or (value.op == "power" and _is_even(operands[1])):
+        inner = operands[0]
+        if inner.bounds.low < 0.0 < inner.bounds.high:
+            return _size(inner)
+        return known[id(inner)] if inner.bounds.low >= 0.0 else _flipped(known[id(inner)])
+    step = stepped(operands[0]) if value.op == "relu" or (value.op == "clamp" and value.bounds.low >= 0.0) else None
+    if step is not None:
+        return {Quantity("gain", step): 1}
+    of = [known[id(each)] for each in operands]
+    return _merged(of) if value.op in _KEEPING else _of_operator(value, of)
 
-    def of(self, value: Value) -> Trends:
-        if id(value) not in self._known:
-            self._known[id(value)] = {}
-            self._known[id(value)] = self._found(value)
-        return self._known[id(value)]
 
-    def _found(self, value: Value) -> Trends:
-        operands = value.operands
-        if value.op in ("input", "part") and value.variable:
-            return {Quantity("value", value.variable): 1}
-        if value.op in _SIZES or (value.op == "power" and _is_even(operands[1])):
-            inner = operands[0]
-            if inner.bounds.low < 0.0 < inner.bounds.high:
-                return _size(inner)
-            return self.of(inner) if inner.bounds.low >= 0.0 else _flipped(self.of(inner))
-        if value.op == "clamp" and value.bounds.low >= 0.0 and stepped(operands[0]) is not None:
-            return {Quantity("gain", stepped(operands[0]) or ""): 1}
-        if value.op == "relu" and stepped(operands[0]) is not None:
-            return {Quantity("gain", stepped(operands[0]) or ""): 1}
-        if value.op in _KEEPING:
-            return _merged(map(self.of, operands))
-        return self._of_operator(value)
+def _of_operator(value: Value, of: list[Trends]) -> Trends:
+    """The trends of a value from those of its operands."""
+    if value.op in ("negative", "not"):
+        return _flipped(of[0])
+    if value.op == "add":
+        return _merged(of)
+    if value.op in ("subtract", "greater", "greater_equal"):
+        return _merged([of[0], _flipped(of[1])])
+    if value.op in ("less", "less_equal"):
+        return _merged([_flipped(of[0]), of[1]])
+    if value.op in ("exp", "exp2", "expm1"):
+        return of[0]
+    rule = _OF_OPERATOR.get(value.op)
+    return rule(value, of) if rule is not None else {}
 
-    def _of_operator(self, value: Value) -> Trends:
-        operands = value.operands
-        if value.op in ("negative", "not"):
-            return _flipped(self.of(operands[0]))
-        if value.op == "add":
-            return _merged(map(self.of, operands))
-        if value.op in ("subtract", "greater", "greater_equal"):
-            return _merged([self.of(operands[0]), _flipped(self.of(operands[1]))])
-        if value.op in ("less", "less_equal"):
-            return _merged([_flipped(self.of(operands[0])), self.of(operands[1])])
-        if value.op == "equal":
-            return self._of_equality(*operands)
-        if value.op in ("exp", "exp2", "expm1"):
-            return self.of(operands[0])
-        if value.op == "where":
-            return self._of_choice(*operands)
-        if value.op in ("multiply", "divide"):
-            return self._of_product(value)
-        return self._of_power(*operands) if value.op == "power" else {}
 
-    def _of_equality(self, a: Value, b: Value) -> Trends:
-        """For what is 0 or 1: to be 1 grows with it, to be 0 falls with it."""
-        held, constant = (a, b.number) if b.number is not None else (b, a.number)
-        if held.bounds != UNIT or constant not in (0.0, 1.0):
-            return {}
-        return self.of(held) if constant else _flipped(self.of(held))
+def _of_equality(value: Value, of: list[Trends]) -> Trends:
+    """For what is 0 or 1: to be 1 grows with it, to be 0 falls with it."""
+    a, b = value.operands
+    held, constant, moves = (a, b.number, of[0]) if b.number is not None else (b, a.number, of[1])
+    if held.bounds != UNIT or constant not in (0.0, 1.0):
+        return {}
+    return moves if constant else _flipped(moves)
 
-    def _of_product(self, value: Value) -> Trends:
-        a, b = value.operands
-        of_b = self.of(b) if value.op == "multiply" else _flipped(self.of(b))
-        return _merged([_signed(self.of(a), b), _signed(of_b, a)])
 
-    def _of_power(self, base: Value, exponent: Value) -> Trends:
-        number = base.number
-        if number is not None and number > 0.0 and exponent.inputs:
-            return self.of(exponent) if number > 1.0 else _flipped(self.of(exponent))
-        if exponent.number is None or (base.bounds.low < 0.0 and exponent.number % 2 != 1):
-            return {}
-        return self.of(base) if exponent.number > 0.0 else _flipped(self.of(base))
+def _of_product(value: Value, of: list[Trends]) -> Trends:
+    a, b = value.operands
+    of_b = of[1] if value.op == "multiply" else _flipped(of[1])
+    return _merged([_signed(of[0], b), _signed(of_b, a)])
 
-    def _of_choice(self, condition: Value, a: Value, b: Value) -> Trends:
-        if a.bounds.low >= b.bounds.high:
-            return _merged([self.of(condition), self.of(a), self.of(b)])
-        if a.bounds.high <= b.bounds.low:
-            return _merged([_flipped(self.of(condition)), self.of(a), self.of(b)])
-        return _merged([self.of(a), self.of(b)])
+
+def _of_power(value: Value, of: list[Trends]) -> Trends:
+    base, exponent = value.operands
+    number = base.number
+    if number is not None and number > 0.0 and exponent.inputs:
+        return of[1] if number > 1.0 else _flipped(of[1])
+    if exponent.number is None or (base.bounds.low < 0.0 and exponent.number % 2 != 1):
+        return {}
+    return of[0] if exponent.number > 0.0 else _flipped(of[0])
+
+
+def _of_choice(value: Value, of: list[Trends]) -> Trends:
+    _, a, b = value.operands
+    if a.bounds.low >= b.bounds.high:
+        return _merged(of)
+    if a.bounds.high <= b.bounds.low:
+        return _merged([_flipped(of[0]), *of[1:]])
+    return _merged(of[1:])
+
+
+_OF_OPERATOR = {
+    "equal": _of_equality,
+    "where": _of_choice,
+    "multiply": _of_product,
+    "divide": _of_product,
+    "power": _of_power,
+}
 
 
 def _size(value: Value) -> Trends:

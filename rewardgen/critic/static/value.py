@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 WORLDS = -1
 """The size of the world axis in a shape."""
@@ -21,6 +21,9 @@ class Unknown:
 UNKNOWN = Unknown()
 """Instead of the constant of a value that is none."""
 
+MAX_LISTED = 1000
+"""Items of a list."""
+Known = TypeVar("Known")
 Shape = tuple[int, ...] | None
 """Sizes of the axes; None if not known."""
 
@@ -39,6 +42,14 @@ class Span(NamedTuple):
     middle: float
     high: float
 
+
+_LEAST_OPERANDS = {
+    **dict.fromkeys(["input", "tunable"], 0),
+    **dict.fromkeys(["add", "subtract", "multiply", "divide", "power", "remainder", "maximum", "minimum"], 2),
+    **dict.fromkeys(["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"], 2),
+    **dict.fromkeys(["where", "clamp"], 3),
+}
+"""What detectors may take for granted of a value of this origin; one operand for all others."""
 
 ANY = Interval(-math.inf, math.inf)
 NON_NEGATIVE = Interval(0.0, math.inf)
@@ -66,6 +77,7 @@ class Value:
         key: Equal for values that are surely equal.
         mixes: Whether it takes different worlds together.
         stacked: The axis along which a stack put its operands.
+        unscaled: It without its sign and constant factors; None if it has none.
     """
 
     op: str
@@ -76,7 +88,7 @@ class Value:
     inputs: frozenset[str] = frozenset()
     shape: Shape = None
     constant: Any = UNKNOWN
-    items: list[Value] | dict[Any, Value] | None = None
+    items: Items = None
     terms: Mapping[Any, float] = field(default_factory=dict)
     variable: str = ""
     part: str = ""
@@ -84,6 +96,7 @@ class Value:
     key: Any = None
     mixes: bool = False
     stacked: int | None = None
+    unscaled: Value | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.key is None:
@@ -91,6 +104,15 @@ class Value:
         if not self.terms:
             number = self.number
             self.terms = {ONE: number} if number is not None else {self.key: 1.0}
+        factor = self._scaled()
+        if factor is not None:
+            self.unscaled = factor.unscaled or factor
+
+    def _scaled(self) -> Value | None:
+        """The operand of which it is a constant multiple."""
+        if self.op == "negative" or (self.op in ("multiply", "divide") and not self.operands[1].inputs):
+            return self.operands[0]
+        return self.operands[1] if self.op == "multiply" and not self.operands[0].inputs else None
 
     @property
     def number(self) -> float | None:
@@ -113,6 +135,10 @@ class Value:
         if isinstance(self.node, ast.expr):
             return ast.unparse(self.node)[:limit]
         return self.variable or self.op
+
+
+Items = list[Value] | dict[Any, Value] | None
+"""Parts of a list or a dict; None if they are not known, or for what has none."""
 
 
 class Event(NamedTuple):
@@ -144,8 +170,9 @@ def number_value(value: Any, node: ast.AST | None = None) -> Value:
 
 
 def opaque(op: str, operands: Sequence[Value], node: ast.AST | None = None) -> Value:
-    """A value of which only the origin is known."""
-    return Value(op, tuple(operands), node, inputs=merged_inputs(operands))
+    """A value of which only the origin is known; of a call with too few arguments not even that."""
+    known = len(operands) >= _LEAST_OPERANDS.get(op, 1)
+    return Value(op if known else "unread", tuple(operands), node, inputs=merged_inputs(operands))
 
 
 def merged_inputs(values: Sequence[Value]) -> frozenset[str]:
@@ -153,18 +180,48 @@ def merged_inputs(values: Sequence[Value]) -> frozenset[str]:
     return frozenset().union(*(value.inputs for value in values)) if values else frozenset()
 
 
-def ancestors(value: Value, enters: Callable[[Value, int], bool] = lambda value, place: True) -> Iterator[Value]:
-    """A value and everything it was made from, each once.
+def ancestors(
+    values: Value | Sequence[Value],
+    enters: Callable[[Value, int], bool] = lambda value, place: True,
+    seen: set[int] | None = None,
+) -> Iterator[Value]:
+    """Values and everything they were made from, each once.
 
     Args:
-        value: The value.
+        values: One value or several.
         enters: Whether to go on into the operand at a place of a value.
+        seen: Ids of values that are left out; those that are met are added. Several walks that share it take no longer
+            than one.
     """
-    seen: set[int] = set()
-    waiting = [value]
+    seen = set() if seen is None else seen
+    waiting = [values] if isinstance(values, Value) else list(reversed(values))
     while waiting:
         each = waiting.pop()
         if id(each) not in seen:
             seen.add(id(each))
             yield each
             waiting.extend(operand for place, operand in enumerate(each.operands) if enters(each, place))
+
+
+def told_from_operands(
+    value: Value, rule: Callable[[Value, Mapping[int, Known]], Known], known: dict[int, Known]
+) -> Known:
+    """What a rule tells of a value, once it has told of all that the value was made from.
+
+    Operands first and each once: a value may be met on exponentially many ways, and lie deeper than Python recurses.
+
+    Args:
+        value: The value.
+        rule: Gives what is known of a value from what is known of its operands by their ids.
+        known: By id, what is known so far; calls that share it look at each value once. The values must live.
+    """
+    waiting = [value]
+    while waiting:
+        each = waiting[-1]
+        missing = [operand for operand in each.operands if id(operand) not in known]
+        waiting += missing
+        if not missing:
+            waiting.pop()
+            if id(each) not in known:
+                known[id(each)] = rule(each, known)
+    return known[id(value)]
