@@ -19,7 +19,7 @@ SandboxMode = Literal["strict", "auto", "off"]
 
 Ablation = Literal["critic", "analyzer", "tpe"]
 """A part that can be left out, to see what it is worth: all of the critic but the contract, what the designer is told
-of training, or the ranking of recorded episodes."""
+of training and the early stops that rest on it, or the ranking of recorded episodes."""
 
 
 class RunConfig(Frozen):

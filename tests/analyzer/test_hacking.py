@@ -35,6 +35,11 @@ def test_nothing_is_stopped_before_half_of_the_steps():
     assert stop(budget=121_000) is None
 
 
+@pytest.mark.parametrize("length", range(4))
+def test_fewer_than_four_evaluations_say_too_little(length):
+    assert stop(fitness=(0.9, 0.1, 0.0)[:length], budget=30_000) is None
+
+
 SOUND = {
     "a slow start": ((0.03, 0.1, 0.0, 0.0, 0.0), (52.0, 57.0, 79.0, 90.0, 99.0)),
     "a late dip": ((0.0, 0.3, 0.6, 0.8, 0.85, 0.75), (40.0, 90.0, 160.0, 200.0, 210.0, 214.0)),
@@ -44,7 +49,11 @@ SOUND = {
     "a return that falls too": (LEARNED_THEN_HACKED, (5.0, 50.0, 90.0, 85.0, 40.0, 20.0)),
     "a return that is level": (LEARNED_THEN_HACKED, (5.0, 88.0, 89.0, 89.0, 90.0, 92.0)),
     "a return that falls again": (LEARNED_THEN_HACKED, (5.0, 30.0, 40.0, 45.0, 90.0, 70.0)),
-    "ups and downs as large before": ((0.1, 0.8, 0.4, 0.85, 0.8, 0.4, 0.4), (5.0, 30.0, 40.0, 45.0, 50.0, 70.0, 90.0)),
+    "ups and downs as large before": ((0.9, 0.3, 0.85, 0.88, 0.3, 0.2), RISING),
+    "only one evaluation that is far worse": ((0.1, 0.7, 0.8, 0.75, 0.6, 0.1), RISING),
+    "a third lost of what it always had": ((1.0, 1.0, 0.98, 0.95, 0.7, 0.68), RISING),
+    "a return that rose before the fall": ((0.1, 0.8, 0.75, 0.2, 0.1), (4.0, 5.0, 65.0, 70.0, 72.0)),
+    "a best evaluation that was paid more": ((0.7, 0.75, 0.1, 0.95, 0.1, 0.1), (30.0, 40.0, 50.0, 120.0, 70.0, 90.0)),
     "no learning at all": ((0.0,) * 6, RISING),
     "fitness that rises": ((0.0, 0.2, 0.4, 0.6, 0.8, 0.9), RISING),
     "a hopper that falls and gets up": ((0.12, 0.22, 0.75, 1.61, 0.12, 1.46, 0.11), (*RISING, 95.0)),
