@@ -18,7 +18,7 @@ from tests.training.builders import TINY, UPRIGHT
 HONEST = "honest"
 _TASK = "cartpole"
 _LIMITS = Limits(wall_s=60.0)
-_SHORT = TINY.model_copy(update={"env_steps": 256, "num_worlds": 4, "rollout_steps": 8, "evaluation_worlds": 1})
+SHORT = TINY.model_copy(update={"env_steps": 256, "num_worlds": 4, "rollout_steps": 8, "evaluation_worlds": 1})
 STAGES = ("source", "probe", "training", "none")
 
 
@@ -66,7 +66,7 @@ def run_all(world: World, folder: Path) -> Pipeline:
         verdicts,
         _train({HONEST: UPRIGHT, **accepted}, folder / "accepted"),
         _train({HONEST: UPRIGHT, **dict.fromkeys(accepted, UPRIGHT)}, folder / "undisturbed")[HONEST],
-        _train(ending, folder / "unreviewed", _SHORT),
+        _train(ending, folder / "unreviewed", SHORT),
         _play(ending, world),
     )
 
