@@ -38,7 +38,7 @@ class RewardOptions(NamedTuple):
 
     def quick(self) -> RewardOptions:
         """The same in half a minute."""
-        return self._replace(repetitions=3, pairs=120)
+        return self._replace(repetitions=3, pairs=80)
 
 
 def bench_reward(options: RewardOptions, say: Say) -> Report:
