@@ -52,6 +52,8 @@ def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], g
         *(Grant(path, READ) for path in (*_SYSTEM, "/proc/self")),
         Grant("/dev/null", Right.READ_FILE | Right.WRITE_FILE),
         *(grant for path in (*reads, shipped("envs")) for grant in _visible(path)),
+        # Tasks are found by listing them; a checkout is not always listed by what is above it, a home for one.
+        Grant(str(shipped("envs")), Right.READ_DIR),
         *(Grant(str(path), OWN) for path in (folder, *writes)),
         *(_driver() if gpu else ()),
     ]

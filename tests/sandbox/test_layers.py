@@ -12,10 +12,12 @@ from pydantic import ValidationError
 
 from rewardgen.errors import SandboxError
 from rewardgen.records import SliceSpec
+from rewardgen.resources import shipped
 from rewardgen.sandbox import landlock, layers, seccomp
 from rewardgen.sandbox.grants import worker_grants
 from rewardgen.sandbox.layers import Policy
 from rewardgen.sandbox.limits import Limits, die_with
+from rewardgen.task import shipped_tasks
 from rewardgen.training.names import policy_names
 from tests.sandbox.attacks import ATTACKS, start_threads
 from tests.sandbox.confined import by_all, in_child, landlock_abi, left_behind, no_seccomp, was_refused, without
@@ -130,6 +132,14 @@ def test_a_home_that_is_given_is_not_given_whole(world, monkeypatch):
     granted = {grant.path for grant in worker_grants(world.scratch, [world.outside], (), False)}
     assert str(world.outside / "task.py") in granted
     assert not {str(world.outside), str(world.outside / "empty")} & granted
+
+
+@linux
+def test_in_a_checkout_that_is_somebodys_home_the_shipped_tasks_are_found(world, monkeypatch):
+    """As in a container whose user has no other home than the folder that it starts in."""
+    monkeypatch.setattr("rewardgen.sandbox.grants._home", lambda: shipped("envs").parent)
+    found = in_child(confined(Policy(folder=world.scratch)), lambda: sorted(shipped_tasks())).answer
+    assert found == sorted(shipped_tasks())
 
 
 def test_of_a_folder_with_code_only_what_can_be_imported_is_given(world, monkeypatch):
