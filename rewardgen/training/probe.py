@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from rewardgen.records import Finding, RewardSpec
 from rewardgen.reward.program import Program, RewardError, compile_reward
 from rewardgen.simulation.bank_file import Bank, load_bank
 from rewardgen.training.probe_bonus import check_bonuses
+from rewardgen.training.probe_cliffs import check_cliffs
 from rewardgen.training.probe_contract import check_contract, probe_finding
 from rewardgen.training.probe_episodes import check_episodes
 from rewardgen.training.probe_expert import check_expert
@@ -103,7 +104,7 @@ def _study(subject: Subject, makers: Makers) -> tuple[Finding, ...]:
         return (
             *found,
             *check_bonuses(subject, makers, between),
-            *check_pairs(subject, between),
+            *_first_of_each((*check_pairs(subject, between), *check_cliffs(subject))),
             *check_invariances(subject),
             *check_loops(subject),
             *check_episodes(subject, between),
@@ -111,6 +112,14 @@ def _study(subject: Subject, makers: Makers) -> tuple[Finding, ...]:
         )
     except RewardError as error:
         return (probe_finding(error, "in a state made of recorded and declared values"),)
+
+
+def _first_of_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The first finding of each detector on each component: a cliff may be met in several ways."""
+    first: dict[tuple[str, str | None], Finding] = {}
+    for each in findings:
+        first.setdefault((each.detector, each.component), each)
+    return tuple(first.values())
 
 
 def _with_line(finding: Finding, makers: Makers) -> Finding:
