@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from rewardgen.reward.program import RewardError, compile_reward
 from tests.security.alone import OTHERS, train
 from tests.security.attack import reward
 from tests.security.corpus import ATTACKS
@@ -70,3 +71,9 @@ def test_in_one_process_it_spoils_the_honest_candidate_too(name, tmp_path, undis
 def test_one_that_takes_the_process_down_is_found_and_the_honest_one_is_trained_again(tmp_path, isolated):
     shared = together(tmp_path, FATAL, SOURCES[FATAL])
     assert shared.results[FATAL].failure and shared.of("honest") == isolated.of("before")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_language_lets_none_of_them_begin(name):
+    with pytest.raises(RewardError):
+        compile_reward(SOURCES[name])
