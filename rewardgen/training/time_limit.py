@@ -1,4 +1,4 @@
-"""Interrupting Python code in a worker after a time."""
+"""Interrupting Python code in a worker after so much processor time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ class OutOfTimeError(BaseException):
 def time_limit(seconds: float) -> Iterator[None]:
     """Interrupt Python code after a time; a single long call, as into torch, is interrupted when it returns.
 
+    Time in which a busy machine ran something else does not count: what a text is told must not depend on that.
+
     Args:
-        seconds: The time [s].
+        seconds: Processor time of this process [s].
 
     Raises:
         OutOfTimeError: The time is up.
@@ -25,10 +27,10 @@ def time_limit(seconds: float) -> Iterator[None]:
     def interrupt(*_: object) -> None:
         raise OutOfTimeError
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, interrupt)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
