@@ -9,6 +9,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.task import load_task
 from rewardgen.training.batch import SliceBatch
 from rewardgen.training.policy_file import load_policy
+from rewardgen.training.rollout import Collector
 from rewardgen.training.trainer import ProcessTrainer
 from tests.builders import card
 from tests.training.stopping import AWAY, SETTINGS, STAY, stayer, stayer_job
@@ -65,6 +66,18 @@ def test_nothing_is_stopped_unless_the_job_asks_for_it(stopped, whole):
     assert results["away"].stopped is None and results["away"].env_steps == 8192
     told = stopped[1]["away"].curve
     assert results["away"].curve[: len(told)] == told
+
+
+def test_the_worlds_of_a_stopped_slice_are_simulated_no_longer(tmp_path, monkeypatch):
+    rested, rest = [], Collector.rest
+
+    def noted(collector, index):
+        rested.append(index)
+        rest(collector, index)
+
+    monkeypatch.setattr(Collector, "rest", noted)
+    results, _ = run(tmp_path, {"away": AWAY}, stop_hacking=True)
+    assert results["away"].stopped and set(rested) == {0}
 
 
 def test_what_is_reported_at_an_evaluation_says_whether_the_slice_is_stopped(stopped):
