@@ -17,6 +17,7 @@ from rewardgen.config import Ablation, RunConfig
 from rewardgen.errors import WorkerError
 from rewardgen.history import History
 from rewardgen.journal import SilentListener
+from rewardgen.prompts import number
 from rewardgen.provenance import usable_cores
 from rewardgen.stats import Interval, bootstrap_interval
 from rewardgen.task import resolve_task
@@ -71,6 +72,11 @@ class _Run(NamedTuple):
     steps: int
     fitness: float
 
+    @property
+    def told(self) -> str:
+        """It in a line."""
+        return f"{self.trained} candidates trained, {self.steps} steps, fitness {number(self.fitness)}"
+
 
 def bench_ablation(options: AblationOptions, say: Say) -> Report:
     """Run the search with all parts and with each left out.
@@ -84,10 +90,11 @@ def bench_ablation(options: AblationOptions, say: Say) -> Report:
     """
     resolve_task(options.task)
     runs: dict[str, list[_Run]] = {_name(part): [] for part in (None, *_PARTS)}
-    for number in range(options.repetitions):
+    for seed in range(options.repetitions):
         for part in (None, *_PARTS):
-            say(f"run {number + 1} of {options.repetitions}, {_name(part)}")
-            runs[_name(part)].append(_run(options, number, part))
+            run = _run(options, seed, part)
+            runs[_name(part)].append(run)
+            say(f"run {seed + 1} of {options.repetitions}, {_name(part)}: {run.told}")
     gains = {name: each for part in _PARTS for name, each in _gains(part, runs)}
     return Report(
         bench="ablation",
