@@ -16,7 +16,6 @@ from tests.training.builders import leaver
 
 ABI, WHY_NOT = landlock_abi()
 needs_landlock = pytest.mark.skipif(ABI == 0, reason=WHY_NOT or "-")
-linux = pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's")
 
 
 def write(folder, first="", reset="", reads=()):
@@ -157,7 +156,7 @@ def test_a_task_that_has_changed_is_loaded_anew_even_within_the_second(tmp_path,
     assert not (tmp_path / "__pycache__").exists()
 
 
-@linux
+@needs_landlock  # which confines one thread; filters confine all
 def test_a_task_that_starts_a_thread_at_import_is_told_so(tmp_path):
     started = "import threading, time\nthreading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n"
     with pytest.raises(SandboxError, match="starts a thread while it is imported") as caught:
