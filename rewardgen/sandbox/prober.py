@@ -19,7 +19,9 @@ from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 _START_S = 30.0
 _EACH_S = 15.0
 _READ_EACH_S = 4.0
-"""A little more than the job takes before it gives a text up."""
+"""Processor time, a little more than the jobs take before they give a reward up."""
+_WALL = 4.0
+"""Wall-clock time is so much more: that a machine is busy is no fault of a reward."""
 _MEMORY_BYTES = 2 << 30
 """Recorded transitions take a few MiB; a reward that needs gigabytes of temporaries cannot be trained with."""
 _MOST_FINDINGS, _NAME_CHARS = 100, 60
@@ -100,10 +102,10 @@ class SandboxedProber:
         limits = self._tightened(_START_S + each_s * len(rewards))
         return _findings(job, rewards, run_worker(job, payload, limits=limits, scratch=folder))
 
-    def _tightened(self, wall_s: float) -> Limits:
-        wall_s = min(self._limits.wall_s, wall_s)
+    def _tightened(self, cpu_s: float) -> Limits:
+        wall_s = min(self._limits.wall_s, _WALL * cpu_s)
         memory_bytes = min(self._limits.memory_bytes, _MEMORY_BYTES)
-        return self._limits.model_copy(update={"wall_s": wall_s, "memory_bytes": memory_bytes})
+        return self._limits.model_copy(update={"wall_s": wall_s, "cpu_s": cpu_s, "memory_bytes": memory_bytes})
 
 
 def _findings(job: str, rewards: Sequence[RewardSpec], answer: dict[str, Any]) -> dict[str, tuple[Finding, ...]]:

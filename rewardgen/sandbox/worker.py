@@ -28,7 +28,7 @@ Job = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any
 
 JOBS = {
     "card": "rewardgen.simulation.card:card_job",
-    "check": "rewardgen.simulation.check:check_job",
+    "check": "rewardgen.training.expert_policy:check_job",
     "bank": "rewardgen.training.expert_policy:bank_job",
     "baselines": "rewardgen.simulation.card:baselines_job",
     "read": "rewardgen.training.static_reading:read_job",

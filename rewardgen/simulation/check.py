@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -30,21 +30,12 @@ from rewardgen.simulation.reward_check import baseline_problems
 from rewardgen.simulation.view import Draws, SimView, stream_keys
 from rewardgen.simulation.wording import wording_problems
 from rewardgen.simulation.worlds import Step, Worlds
-from rewardgen.task import Task, load_task
+from rewardgen.task import Task
 
 _SEED = 40_000_003
 _WORLDS = 5
 """Worlds of the first look; odd, so that no other axis is mistaken for theirs."""
 _FINITE_HINT = "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"
-
-
-def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `check`: {"task": reference} to {"problems": [{"what", "hint"}...], "measured": {...}}."""
-    problems: list[Problem] = []
-    measured: dict[str, Any] = {}
-    with _noted(problems):
-        problems, measured = check_task(load_task(payload["task"]))
-    return {"problems": [problem._asdict() for problem in problems], "measured": measured}
 
 
 def check_task(task: Task) -> tuple[list[Problem], dict[str, Any]]:
@@ -61,15 +52,19 @@ def check_task(task: Task) -> tuple[list[Problem], dict[str, Any]]:
     problems = [*blocking, *wording_problems(task)]
     measured: dict[str, Any] = {}
     if not blocking:
-        with _noted(problems):
+        with noted(problems):
             problems += independence_problems(task)
             _check_episodes(task, problems, measured)
     return list(dict.fromkeys(problems)), measured
 
 
 @contextmanager
-def _noted(problems: list[Problem]) -> Iterator[None]:
-    """Turn an error that has a hint into a problem."""
+def noted(problems: list[Problem]) -> Iterator[None]:
+    """Turn an error that has a hint into a problem.
+
+    Args:
+        problems: It is added to them.
+    """
     try:
         yield
     except RewardgenError as error:
@@ -114,7 +109,7 @@ def setting_problems(task: Task) -> list[Problem]:
 def call_problems(task: Task) -> list[Problem]:
     """What is wrong with the model, and with what each method returns at the start of an episode."""
     problems: list[Problem] = []
-    with _noted(problems):
+    with noted(problems):
         _call_each(task, problems)
     return problems
 
@@ -124,20 +119,20 @@ def _call_each(task: Task, problems: list[Problem]) -> None:
         load_model(task), _WORLDS, max(1, task.frame_skip), contact_forces=task.needs_contact_forces
     )
     view, variables = SimView(simulator), {}
-    with _noted(problems), task_faults(task, "reset"):
+    with noted(problems), task_faults(task, "reset"):
         _reset(task, simulator, view, problems)
-    with _noted(problems), task_faults(task, "variables"), _unchanged(view, "variables", problems):
+    with noted(problems), task_faults(task, "variables"), _unchanged(view, "variables", problems):
         variables = task.variables(view)
         problems += variable_problems(task.declared(), variables, _WORLDS)
-    with _noted(problems), task_faults(task, "observe"), _unchanged(view, "observe", problems):
+    with noted(problems), task_faults(task, "observe"), _unchanged(view, "observe", problems):
         problems += tensor_problems("the observation", task.observe(view, variables), (_WORLDS, -1))
-    with _noted(problems), task_faults(task, "terminated"), _unchanged(view, "terminated", problems):
+    with noted(problems), task_faults(task, "terminated"), _unchanged(view, "terminated", problems):
         causes = task.terminated(view, variables)
         wrong = termination_problems(causes, _WORLDS)
         problems += wrong or _ended_at_start(causes)
     problems += declaration_problems(task, int(view.model.nu))
     if hasattr(task, "scripted"):
-        with _noted(problems), task_faults(task, "scripted"), _unchanged(view, "scripted", problems):
+        with noted(problems), task_faults(task, "scripted"), _unchanged(view, "scripted", problems):
             action = task.scripted(view, variables)  # type: ignore[attr-defined]
             problems += tensor_problems("the action of `scripted`", action, (_WORLDS, int(view.model.nu)))
 
@@ -195,7 +190,7 @@ def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any
     measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
     problems += baseline_problems(task, recordings)
     for name, recording in zip(("zero", "random"), recordings, strict=True):
-        with _noted(problems):
+        with noted(problems):
             probes.append(probe(task, name, recording).model_dump(mode="json"))
             problems += measurement_problems(task, recording.episode)
     measured["probes"] = probes

@@ -1,4 +1,4 @@
-"""The worker job `bank`, and the expert policy that it records: the file beside a task, as a policy for its worlds."""
+"""The expert policy beside a task file, and the worker jobs that look at it: `bank` and `check`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import torch
 from rewardgen.errors import RunFolderError, TaskError
 from rewardgen.simulation.bank import record_bank
 from rewardgen.simulation.bank_file import save_bank
+from rewardgen.simulation.check import check_task, noted
+from rewardgen.simulation.contract import Problem
 from rewardgen.simulation.episodes import Policy
 from rewardgen.simulation.model import model_files
 from rewardgen.simulation.worlds import Worlds
@@ -29,6 +31,19 @@ def bank_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
     save_bank(Path(payload["path"]), bank)
     files = (*model_files(task), *(task.path.parent / each for each in task.reads))
     return {"transitions": len(bank), "files": [str(path.absolute()) for path in files]}
+
+
+def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The worker job `check`: {"task": reference} to {"problems": [{"what", "hint"}...], "measured": {...}}."""
+    problems: list[Problem] = []
+    measured: dict[str, Any] = {}
+    with noted(problems):
+        task = load_task(payload["task"])
+        found, measured = check_task(task)
+        problems += found
+        if not found:
+            load_expert(task)
+    return {"problems": [problem._asdict() for problem in problems], "measured": measured}
 
 
 def load_expert(task: Task) -> Policy | None:

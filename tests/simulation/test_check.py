@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from rewardgen.simulation.check import check_job
 from rewardgen.task import shipped_tasks
+from rewardgen.training.expert_policy import check_job
 from tests.simulation.files import POINT, point
 
 

@@ -11,7 +11,7 @@ from rewardgen.sandbox.limits import Limits
 from rewardgen.simulation.bank import record_bank
 from rewardgen.simulation.bank_file import load_bank
 from rewardgen.task import expert_file, load_task
-from rewardgen.training.expert_policy import load_expert
+from rewardgen.training.expert_policy import check_job, load_expert
 from rewardgen.training.experts import make_expert
 from tests.simulation.files import point
 
@@ -152,3 +152,10 @@ def test_a_policy_no_better_than_doing_nothing_is_not_kept(place):
         make(reference, env_steps=8192)
     assert "--env-steps" in caught.value.hint
     assert not expert_file(load_task(reference).path).exists()
+
+
+def test_the_check_of_a_task_tells_an_expert_that_does_not_fit_it(trained, place):
+    task = equipped(trained, place, SEES_MORE)
+    (problem,) = check_job({"task": str(task.path)}, print)["problems"]
+    assert "point.expert.npz is an expert policy for another task" in problem["what"]
+    assert "rewardgen tasks expert" in problem["hint"]
