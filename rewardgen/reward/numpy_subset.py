@@ -76,6 +76,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0.0) -> Tensor:
     """Of the choices, the first whose condition holds."""
+    if len(condlist) == 0:  # as in numpy; without a choice, the result would be the default itself, not a copy
+        raise ValueError("numpy's `select` with an empty list of conditions is not possible")
     result = default
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         result = where(condition, choice, result)

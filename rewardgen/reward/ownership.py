@@ -87,6 +87,8 @@ def _dict_values(entry: ast.FunctionDef, node: ast.expr | None) -> Iterator[ast.
 
 
 def _stored_values(entry: ast.FunctionDef, name: str) -> Iterator[ast.expr | None]:
+    if _has_second_name(entry, name):
+        yield None
     for bound, value in _bound_in(entry):
         if bound == name:
             yield from _dict_values(entry, value) if isinstance(value, ast.Dict) else iter([None])
@@ -98,6 +100,12 @@ def _stored_values(entry: ast.FunctionDef, name: str) -> Iterator[ast.expr | Non
             yield values.get(id(node))  # unknown within a tuple, in a loop, and by `+=`
         elif isinstance(node, ast.Attribute) and node.attr in CHANGING_METHODS and _is_name(node.value, name):
             yield None
+
+
+def _has_second_name(entry: ast.FunctionDef, name: str) -> bool:
+    """Whether a name is bound together with others, as in `a = b = {}`: what is stored by them is stored by it."""
+    chains = (node.targets for node in _own_nodes(entry) if isinstance(node, ast.Assign) and len(node.targets) > 1)
+    return any(name in _stored(target) for targets in chains for target in targets)
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
@@ -141,6 +149,9 @@ def _bound_in(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None]
                     yield from ((name, None) for name in _stored(target))
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
             yield node.target.id, node.value
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            # It is compiled as `x = x + y`: new itself, though a dict or list then holds what `y` held.
+            yield node.target.id, ast.BinOp(node.target, node.op, node.value)
         elif isinstance(node, ast.For | ast.comprehension):
             yield from ((name, None) for name in _stored(node.target))
 
