@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, ValidationError
 
 from rewardgen.errors import RewardgenError
 from rewardgen.llm.protocol import LLM, CallFailed
@@ -29,15 +29,31 @@ _MOST_CHARS = 300
 """Of a reason: an error may hold a whole page of the provider's."""
 
 
+_MOST_EVIDENCE = 600
+"""Characters of an evidence or a mend; the rest is cut."""
+_LONGEST_NAME = 48
+
+_Item = Literal["task", "meaning", "leak", "loophole", "balance", "gradient"]
+
+
+def _cut(text: Any) -> Any:
+    return text[:_MOST_EVIDENCE] if isinstance(text, str) else text
+
+
+def _name_or_none(text: Any) -> Any:
+    """A name that no component has, as of several at once, is dropped: the objection counts without it."""
+    return None if isinstance(text, str) and len(text) > _LONGEST_NAME else text
+
+
 class _Check(Frozen):
     """The answer to one item of the checklist."""
 
-    item: Literal["task", "meaning", "leak", "loophole", "balance", "gradient"]
+    item: _Item
     verdict: Literal["pass", "warn", "veto"]
     line: int | None = None
-    component: str | None = Field(default=None, max_length=48)
-    evidence: str = Field(default="", max_length=600)
-    mend: str = Field(default="", max_length=600)
+    component: Annotated[str | None, BeforeValidator(_name_or_none)] = None
+    evidence: Annotated[str, BeforeValidator(_cut)] = ""
+    mend: Annotated[str, BeforeValidator(_cut)] = ""
 
 
 class Reader:
@@ -93,7 +109,7 @@ def parse_reading(text: str) -> tuple[Finding, ...]:
     objections = [each for each in checks if each.verdict != "pass"]
     return (
         *(_finding(each) for each in objections if each.evidence),
-        *_malformed(len(entries) - len(checks), len(entries)),
+        *_incomplete(len(entries), checks),
         *(_without_evidence(each) for each in objections if not each.evidence),
     )
 
@@ -125,9 +141,14 @@ def _entries(text: str) -> list[object]:
     return entries
 
 
-def _malformed(wrong: int, entries: int) -> tuple[Finding, ...]:
-    why = f"{wrong} of the {entries} entries in the reply are out of form and do not count"
-    return (no_reading(why, _READ_THE_REPLY),) if wrong else ()
+def _incomplete(entries: int, checks: Sequence[_Check]) -> tuple[Finding, ...]:
+    """A warning if entries cannot be read or items of the checklist are left out."""
+    answered = {each.item for each in checks}
+    missing = [f"`{item}`" for item in get_args(_Item) if item not in answered]
+    why = [f"it has no answer on {', '.join(missing)}"] if missing else []
+    if wrong := entries - len(checks):
+        why.append(f"{wrong} of the {entries} entries in the reply are out of form and do not count")
+    return (no_reading("; ".join(why), _READ_THE_REPLY),) if why else ()
 
 
 def _without_evidence(check: _Check) -> Finding:

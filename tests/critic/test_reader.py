@@ -14,8 +14,16 @@ from rewardgen.testing.server import Answer, ChatServer
 from tests.builders import card
 from tests.critic.test_gates import candidate
 
+ITEMS = ("task", "meaning", "leak", "loophole", "balance", "gradient")
+
 
 def reply(*checks):
+    """An answer to the whole checklist: what is not said passes."""
+    said = {each.get("item") for each in checks}
+    return partial(*checks, *({"item": item, "verdict": "pass"} for item in ITEMS if item not in said))
+
+
+def partial(*checks):
     return json.dumps({"checks": list(checks)})
 
 
@@ -63,6 +71,7 @@ def test_an_objection_without_evidence_does_not_count_and_says_so(verdict):
         ('{"checks": 3}', "no list `checks`"),
         ('{"checks": []}', "no list `checks`"),
         ('{"checks": ["x", 1, null]}', "3 of the 3 entries"),
+        ('{"checks": ["x", 1, null]}', "no answer on `task`, `meaning`, `leak`, `loophole`, `balance`, `gradient`"),
     ],
 )
 def test_a_reply_that_cannot_be_read_is_told_with_the_reason(text, reason):
@@ -77,7 +86,7 @@ def test_the_json_may_stand_in_a_code_fence_with_words_around_it():
 def test_entries_out_of_form_are_counted_and_the_rest_counts():
     found = parse_reading(reply(check("style"), check(score=10), check()))
     assert [each.detector for each in found] == ["read-meaning", "no-reading"]
-    assert "2 of the 3 entries" in found[1].message
+    assert "2 of the 8 entries" in found[1].message
 
 
 @pytest.mark.parametrize("line", [0, -3, 10**300])
@@ -85,8 +94,24 @@ def test_a_line_that_no_source_has_is_dropped_and_the_objection_kept(line):
     assert [each.line for each in parse_reading(reply(check(line=line)))] == [None]
 
 
-def test_long_evidence_is_not_passed_on():
-    assert "1 of the 1 entries" in missing(reply(check(evidence="x" * 10_000)))
+@pytest.mark.parametrize("field", ["evidence", "mend"])
+def test_long_texts_are_cut_and_the_veto_kept(field):
+    (finding,) = parse_reading(reply(check(**{field: "x" * 10_000})))
+    assert finding.severity == "reject"
+    assert "x" * 600 in (finding.message, finding.hint)
+
+
+def test_a_component_that_no_reward_can_have_is_dropped_and_the_veto_kept():
+    (finding,) = parse_reading(reply(check(component="near, " * 20)))
+    assert (finding.severity, finding.component) == ("reject", None)
+
+
+@pytest.mark.parametrize("verdict", ["pass", "veto"])
+def test_items_without_an_answer_are_named(verdict):
+    *objections, finding = parse_reading(partial(check("task", verdict)))
+    assert [each.detector for each in objections] == ([] if verdict == "pass" else ["read-task"])
+    assert (finding.detector, finding.severity) == ("no-reading", "warn")
+    assert "no answer on `meaning`, `leak`, `loophole`, `balance`, `gradient`" in finding.message
 
 
 def read(answer, findings=()):
@@ -113,6 +138,11 @@ def served(answer):
 
 def test_a_reply_that_comes_over_the_wire_is_read():
     assert [each.detector for each in served(Answer(reply(check())))] == ["read-meaning"]
+
+
+def test_a_reading_of_one_item_that_comes_over_the_wire_is_no_silent_approval():
+    (finding,) = served(Answer(partial(check("task", "pass"))))
+    assert "no answer on `meaning`" in finding.message
 
 
 @pytest.mark.parametrize(

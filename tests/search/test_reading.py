@@ -18,7 +18,8 @@ def objecting(*labels, verdict="veto"):
 
     def answer(request):
         check = {"item": "meaning", "verdict": verdict, "evidence": "rewards the wrong way round"}
-        return json.dumps({"checks": [check] if request.label in labels else []})
+        passed = [{"item": item, "verdict": "pass"} for item in ("task", "leak", "loophole", "balance", "gradient")]
+        return json.dumps({"checks": [check, *passed] if request.label in labels else []})
 
     return ScriptedLLM(answer)
 
