@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, TypeVar
 
 from rewardgen.readings import ComponentPoint, EvaluationPoint
 from rewardgen.records import CandidateResult, SliceResult
@@ -12,14 +12,16 @@ from rewardgen.records import CandidateResult, SliceResult
 TIME_LIMIT = "time limit"
 """How an episode ended that no termination condition ended."""
 
+Point = TypeVar("Point", EvaluationPoint, ComponentPoint)
+
 
 class Course(NamedTuple):
     """Training as a whole.
 
     Attributes:
-        curve: One point per evaluation, mean over seeds.
-        components: Component name to one point per evaluation, mean over seeds.
-        curves: The curve of each seed, all of the same length.
+        curve: One point per evaluation that every seed has, mean over seeds.
+        components: Component name to its points at these evaluations, at least one, mean over the seeds that have it.
+        curves: The curve of each seed, at the same evaluations; none if they have no evaluation in common.
         endings: Share of the last evaluation's episodes that ended by each cause, mean over seeds.
     """
 
@@ -30,21 +32,28 @@ class Course(NamedTuple):
 
 
 def course_of(result: CandidateResult) -> Course:
-    """Average a candidate's slices that have a curve, up to the evaluation that all of them reached.
+    """Average a candidate's slices that have a curve, over the evaluations that all of them reached.
 
     Args:
         result: The candidate's slices.
     """
     slices = [each for each in result.slices if each.curve]
-    length = min((len(each.curve) for each in slices), default=0)
-    curves = tuple(each.curve[:length] for each in slices)
-    names = list(dict.fromkeys(name for each in slices for name in each.components))
+    together = _together([each.curve for each in slices])
+    steps = {points[0].env_steps for points in together}
+    components = {name: _mean_components(slices, name, steps) for each in slices for name in each.components}
     return Course(
-        curve=tuple(_mean_point(points) for points in zip(*curves, strict=True)),
-        components={name: _mean_components(slices, name, length) for name in names},
-        curves=curves,
+        curve=tuple(_mean_point(points) for points in together),
+        components={name: points for name, points in components.items() if points},
+        curves=tuple(zip(*together, strict=True)),
         endings=_mean_shares([each.terminations for each in slices]),
     )
+
+
+def _together(series: Sequence[Sequence[Point]]) -> list[tuple[Point, ...]]:
+    """The points of several series at the steps that all of them have: a slice may have ended before the others."""
+    by_steps = [{point.env_steps: point for point in each} for each in series]
+    common = set[int].intersection(*map(set, by_steps)) if by_steps else set[int]()
+    return [tuple(each[steps] for each in by_steps) for steps in sorted(common)]
 
 
 def _mean_point(points: Sequence[EvaluationPoint]) -> EvaluationPoint:
@@ -59,9 +68,9 @@ def _mean_point(points: Sequence[EvaluationPoint]) -> EvaluationPoint:
     )
 
 
-def _mean_components(slices: Sequence[SliceResult], name: str, length: int) -> tuple[ComponentPoint, ...]:
-    series = [each.components[name][:length] for each in slices if name in each.components]
-    return tuple(_mean_component(points) for points in zip(*series, strict=True))
+def _mean_components(slices: Sequence[SliceResult], name: str, steps: Collection[int]) -> tuple[ComponentPoint, ...]:
+    together = _together([each.components[name] for each in slices if name in each.components])
+    return tuple(_mean_component(points) for points in together if points[0].env_steps in steps)
 
 
 def _mean_component(points: Sequence[ComponentPoint]) -> ComponentPoint:

@@ -148,8 +148,10 @@ class Intake:
             self._check_point(point)
         _require(len(result.components) <= _COMPONENTS, "it has too many components")
         _require(all(_NAME.fullmatch(each) for each in result.components), "a component has a name that none can have")
+        evaluated = [point.env_steps for point in result.curve]
         for points in result.components.values():
-            _require(len(points) <= self._phases, "a component has more points than there are evaluations")
+            matches = [point.env_steps for point in points] == evaluated
+            _require(matches, "a component has other points than one for each evaluation")
             for point in points:
                 self._check_component(point)
         _require(len(result.terminations) <= _ENDINGS, "it has too many endings")

@@ -95,6 +95,8 @@ LIES = {
     "a long curve": multiply("curve"),
     "a curve of words": put(["good"], "curve"),
     "a long component": multiply("components", "upright"),
+    "a component that lacks an evaluation": lambda told: told["components"]["upright"].pop(),
+    "a component at another step": put(1, "components", "upright", 0, "env_steps"),
     "a component that is no number": put(NAN, "components", "upright", 0, "mean"),
     "a share below 0": put(-1.0, "components", "upright", 0, "share"),
     "many components": lambda told: put({f"c{i}": told["components"]["upright"] for i in range(40)}, "components")(
