@@ -1,7 +1,7 @@
 """Pricing transitions with the candidates' rewards.
 
-A reward that fails takes down its own slices only. Rewards are called once per rollout, not once per step: they are
-functions of one transition, so time is just more rows.
+A reward that fails takes down its own slices only; to return other components than before is a failure too. Rewards
+are called once per rollout, not once per step: they are functions of one transition, so time is just more rows.
 
 Shapes: T steps, S slices, N worlds per slice.
 """
@@ -17,6 +17,7 @@ from torch import Tensor
 from rewardgen.records import RewardSpec, SliceSpec
 from rewardgen.reward.identity import structure_fingerprint
 from rewardgen.reward.program import Program, RewardError, compile_reward
+from rewardgen.training.component_names import HINT, unshared
 from rewardgen.training.families import Family, Fault, Inputs, Member
 
 
@@ -47,6 +48,7 @@ class Rewards:
     def __init__(self, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec], valid: Collection[str]) -> None:
         self._slices = len(slices)
         self._problems: dict[int, str] = {}
+        self._names: dict[int, frozenset[str]] = {}
         self._families: list[Family] = []
         by_id = {reward.candidate_id: reward for reward in rewards}
         members: dict[str, dict[int, RewardSpec]] = {}
@@ -87,9 +89,17 @@ class Rewards:
             found, failed = family.price(by_slice, [index for index in family.slices if active[index]])
             faults += failed
             for index, parts in found.items():
-                components[index] = parts
-                total[:, index] = parts.total
+                names = unshared(self._names.setdefault(index, frozenset(parts)), parts)
+                if names:
+                    faults.append(Fault(index, steps - 1, "shape", _renamed(names)))
+                else:
+                    components[index] = parts
+                    total[:, index] = parts.total
         return Priced(total, components, faults)
+
+
+def _renamed(names: str) -> str:
+    return f"component names must not change during training, and {names} is not in every call: {HINT}"
 
 
 def _compiled(source: str, valid: Collection[str]) -> Program:

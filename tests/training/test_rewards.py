@@ -71,6 +71,27 @@ def test_disabled_slices_are_not_priced_and_not_charged_again():
     assert not priced.faults and not priced.total[:, 0].any() and priced.total[:, 1].all()
 
 
+MORE_WHEN_MANY = """
+def compute_reward(speed):
+    parts = {'speed': speed}
+    if speed.shape[0] > 20:
+        parts['many'] = speed.clone()
+    return parts
+"""
+
+
+@pytest.mark.parametrize(("first", "then"), [(5, 9), (9, 5)])
+def test_component_names_that_change_from_call_to_call_fail_their_slice_only(first, then):
+    priced = rewards({"a": MORE_WHEN_MANY, "b": SPEED}, seeds=1)
+    assert not priced.price(inputs(2, steps=first), [True] * 2).faults
+    found = priced.price(inputs(2, steps=then), [True] * 2)
+    ((index, step, kind, message),) = found.faults
+    assert (index, step, kind) == (0, then - 1, "shape")
+    assert "component names must not change" in message and "`many`" in message and "`speed`" not in message
+    assert not found.total[:, 0].any() and not found.components[0]
+    assert found.total[:, 1].all() and set(found.components[1]) == {"speed", "twice"}
+
+
 def test_a_reward_cannot_change_what_others_read():
     greedy = "def compute_reward(speed):\n    speed += 100\n    return {'x': speed}\n"
     given = inputs(4)
