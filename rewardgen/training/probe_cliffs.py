@@ -15,7 +15,7 @@ from rewardgen.reward.program import RewardError
 from rewardgen.simulation.bank_file import Bank
 from rewardgen.task import Flip, Invariance, Wrap, variables_of
 from rewardgen.training.probe_findings import warning
-from rewardgen.training.probe_subject import Inputs, Subject
+from rewardgen.training.probe_subject import Inputs, NamesError, Subject
 
 _STRIDES = (1, 5)
 """Steps between the two states of a line."""
@@ -111,12 +111,17 @@ def check_cliffs(subject: Subject) -> Iterator[Finding]:
 
     Args:
         subject: The reward.
+
+    Raises:
+        NamesError: It returns other components for so many states.
     """
     lines = _lines(subject)
     if not len(lines):
         return
     try:
         yield from _found(subject, lines)
+    except NamesError:
+        raise
     except RewardError:
         return
 

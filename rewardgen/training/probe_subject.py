@@ -9,7 +9,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from rewardgen.reward.program import RewardError
 from rewardgen.simulation.bank_file import Bank
+from rewardgen.training.component_names import HINT, unshared
 
 Inputs = dict[str, Tensor]
 Call = Callable[[Inputs], dict[str, Tensor]]
@@ -65,9 +67,12 @@ class Subject:
             inputs: Every input that the reward reads, (n, ...).
 
         Raises:
+            NamesError: It returns other components than on the bank.
             RewardError: It fails there.
         """
-        return self.call({name: inputs[name].clone() for name in self.reads})
+        found = self.call({name: inputs[name].clone() for name in self.reads})
+        require_names(found, self.components)
+        return found
 
     def total_at(self, inputs: Inputs) -> Tensor:
         """The reward at other inputs, (n,); see `components_at`."""
@@ -88,6 +93,27 @@ class Subject:
         if len(chosen) > most:
             chosen = chosen[torch.linspace(0, len(chosen) - 1, most).long()]
         return {name: self.bank.inputs[name][chosen] for name in self.reads}
+
+
+class NamesError(RewardError):
+    """A reward returns other components for another number of worlds."""
+
+
+def require_names(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Compare the components of two calls for different numbers of worlds.
+
+    Args:
+        found: Those of one call, (n,) each.
+        expected: Those of another, (M,) each.
+
+    Raises:
+        NamesError: They have not the same names.
+    """
+    names = unshared(found, expected)
+    if names:
+        few, many = sorted(len(next(iter(each.values()))) for each in (found, expected))
+        calls = f"of calls for {few} and for {many} only one returns {names}"
+        raise NamesError(f"the component names depend on the number of worlds: {calls}", kind="shape", hint=HINT)
 
 
 def summed(components: Mapping[str, Tensor]) -> Tensor:

@@ -118,6 +118,19 @@ def test_a_reward_that_only_works_for_many_worlds_is_told():
     assert detector in ("probe-exception", "batch-dependent") and "batch of" in finding.message
 
 
+@pytest.mark.parametrize("many", ["> 6000", "> 400", "> 10", "> 1"])
+def test_component_names_that_depend_on_the_number_of_worlds_are_told(many):
+    extra = f"if height.shape[0] {many}:\n    parts['extra'] = height - 0.1"
+    detector, finding = only(f"parts = {{'speed': x_velocity}}\n{extra}\nreturn parts")
+    assert (detector, finding.severity) == ("batch-dependent", "reject")
+    assert "component names depend on the number of worlds" in finding.message and "`extra`" in finding.message
+
+
+def test_values_that_depend_on_the_number_of_worlds_are_told_of_more_than_were_recorded():
+    detector, finding = only("return {'speed': x_velocity * (2.0 if height.shape[0] > 6000 else 1.0)}")
+    assert (detector, finding.component) == ("batch-dependent", "speed")
+
+
 def test_no_component_that_varies_is_a_rejection():
     detector, finding = only("return {'alive': torch.ones_like(height), 'bonus': (height > 99.0).float()}")
     assert (detector, finding.severity) == ("no-signal", "reject")
