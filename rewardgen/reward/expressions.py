@@ -9,6 +9,7 @@ import ast
 import re
 
 from rewardgen.reward.constructs import PLAIN, REFUSED, WHOLE_BATCH
+from rewardgen.reward.dm_control import apart, bounds_of
 from rewardgen.reward.ownership import is_fresh
 from rewardgen.reward.refusals import Refusals
 from rewardgen.reward.scope import Scope, split_module
@@ -231,8 +232,11 @@ class Expressions(Refusals):
         return isinstance(value, ast.Name) and value.id in self.owned
 
     def _check_tolerance(self, node: ast.Call) -> None:
+        pair = bounds_of(node)
         wrong = [each.arg for each in node.keywords if each.arg and each.arg not in TOLERANCE_PARAMETERS]
-        if wrong:
+        if pair:
+            self.refuse(node, "tolerance-argument", "gives `tolerance` its bounds as one", apart(node, pair))
+        elif wrong:
             instead = f"its parameters are {', '.join(TOLERANCE_PARAMETERS)}"
             self.refuse(node, "tolerance-argument", f"passes `{wrong[0]}=` to `tolerance`", instead)
 

@@ -25,6 +25,7 @@ from rewardgen.reward.quick_call import Call, Parts, quick_call
 from rewardgen.reward.reach import reachable
 from rewardgen.reward.scope import Scope
 from rewardgen.reward.signature import ENTRY, read_signature
+from rewardgen.reward.tolerance import BOTH_BOUNDS
 from rewardgen.reward.transform import lower
 
 _FILENAME = "<reward>"
@@ -178,6 +179,7 @@ def _line_of(error: BaseException) -> int | None:
 _INPUTS_HINT = "mend that line; inputs are torch tensors, (N,) or (N, k) as the table of variables says"
 
 _HINTS = {
+    BOTH_BOUNDS: "write them apart, as in `tolerance(x, lower=bounds[0], upper=bounds[1], margin=0.5)`",
     "would mix the worlds": "pass `axis=-1`, which reduces the parts of each world; `axis=0` for a list of terms",
     "with a bool tensor": "make it a number first, as with `(height > 1.0).float()`",
     "is too large, the limit": "drop axes of size one, as with `.squeeze(-1)`: (N, 1) with (N,) makes (N, N)",

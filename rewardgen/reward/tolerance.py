@@ -8,6 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+BOTH_BOUNDS = "tolerance: both bounds are given as one argument"
+
 
 def tolerance(
     x: Tensor,
@@ -34,8 +36,11 @@ def tolerance(
         Values in [0, 1], the shape of x.
 
     Raises:
+        TypeError: Both bounds in one argument, as dm_control has them.
         ValueError: Bounds in the wrong order, a negative margin, an unknown sigmoid, or `value_at_margin` out of range.
     """
+    if isinstance(lower, tuple | list):
+        raise TypeError(BOTH_BOUNDS)
     _check(lower, upper, margin, sigmoid, value_at_margin)
     below, above = lower - x, x - upper
     outside = torch.clamp(torch.maximum(below, above), min=0.0)

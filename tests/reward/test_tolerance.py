@@ -5,6 +5,8 @@ import math
 import pytest
 import torch
 
+from rewardgen.reward.language import check_language
+from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.reward.tolerance import tolerance
 
 SIGMOIDS = ("gaussian", "linear", "hyperbolic", "long_tail", "reciprocal", "cosine", "quadratic", "tanh_squared")
@@ -55,3 +57,33 @@ def test_a_margin_per_world_gives_the_values_of_each_margin_alone():
 def test_arguments_without_meaning_are_refused(wrong):
     with pytest.raises(ValueError, match="tolerance"):
         tolerance(torch.zeros(3), **wrong)
+
+
+def rewarding(call, before=""):
+    return f"{before}def compute_reward(x):\n    near = {call}\n    return {{'near': near}}\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        ("tolerance(x, (0.1, 2.0))", "tolerance(x, lower=0.1, upper=2.0)"),
+        ("tolerance(x, [0.1, 2.0], 0.4)", "tolerance(x, lower=0.1, upper=2.0, margin=0.4)"),
+        ("tolerance(x, (0.1, 2.0), 0.4, 'linear')", "tolerance(x, lower=0.1, upper=2.0, margin=0.4, sigmoid='linear')"),
+        ("tolerance(x, (0.1, math.inf), margin=0.4)", "tolerance(x, lower=0.1, upper=math.inf, margin=0.4)"),
+        ("tolerance(x, bounds=(0.1, 2.0), margin=0.4)", "tolerance(x, lower=0.1, upper=2.0, margin=0.4)"),
+        ("tolerance(x=x, lower=(0.1, 2.0))", "tolerance(lower=0.1, upper=2.0, x=x)"),
+        ("tolerance(x, bounds=x, margin=0.4)", "tolerance(x, lower=x[0], upper=x[1], margin=0.4)"),
+    ],
+)
+def test_bounds_as_in_dm_control_are_refused_with_the_same_call_as_it_is_written_here(call, instead):
+    (finding,) = check_language(rewarding(call))
+    assert (finding.detector, finding.line, finding.hint) == ("tolerance-argument", 2, f"write `{instead}`")
+    assert check_language(rewarding(instead)) == ()
+
+
+@pytest.mark.parametrize("call", ["tolerance(x, BOUNDS)", "tolerance(x, BOUNDS, 0.4)", "tolerance(x, lower=BOUNDS)"])
+def test_bounds_that_a_name_holds_are_told_with_line_and_remedy_when_they_are_used(call):
+    program = compile_reward(rewarding(call, "BOUNDS = (0.1, 2.0)\n"))
+    with pytest.raises(RewardError, match="both bounds are given as one argument") as caught:
+        program({"x": torch.zeros(3)})
+    assert caught.value.line == 3 and "lower=bounds[0], upper=bounds[1]" in caught.value.hint
