@@ -88,6 +88,8 @@ def builtin_call(
     if name == "dict":
         given = arguments[0].items if arguments else None
         return mapped({**(given if isinstance(given, dict) else {}), **keywords}, node)
+    if name == "tolerance" and "x" in keywords:
+        arguments = [keywords["x"], *arguments]
     if not arguments:
         return opaque(name, [*keywords.values()], node)
     first = arguments[0]
