@@ -169,3 +169,8 @@ def test_a_slice_by_name_is_read_as_one():
     assert of("empty-slice", empty, PARAMETERS)
     assert not of("empty-slice", empty.replace("slice(3, 6)", "slice(1, 3)"), PARAMETERS)
     assert of("empty-slice", empty.replace("slice(3, 6)", "LEG"), PARAMETERS, before="LEG = slice(3, 6)\n")
+
+
+@pytest.mark.parametrize("given", ["action", "x=action"])
+def test_tolerance_of_a_vector_is_a_vector_however_it_is_given(given):
+    assert severities("component-shape", f"return {{'c': tolerance({given}, lower=0.5, margin=1.0)}}") == ["reject"]

@@ -39,8 +39,6 @@ def test_an_exponent_that_stays_small_within_reach_is_a_warning():
         "0.1 ** x_velocity.square()",
         "torch.exp(action.square().sum(-1))",
         "torch.exp(-height / 0.5)",
-        "torch.exp(tolerance(x_velocity, lower=1.0, margin=1.0))",
-        "torch.exp(tolerance(x=x_velocity, lower=1.0, margin=1.0))",
     ],
 )
 def test_an_exponential_that_falls_or_is_bounded_is_not_told(value):
