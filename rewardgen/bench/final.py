@@ -61,7 +61,7 @@ def bench_final(options: FinalOptions, say: Say) -> Report:
     differences = {f"ours - {name}": difference_interval(found["ours"], values) for name, values in others.items()}
     notes = [told(name, each) for name, each in {**intervals, **differences}.items()]
     notes += [
-        f"Against {name}, ours is {standing(found['ours'], values)}.".replace("on par", "on par with")
+        f"Ours is {standing(found['ours'], values)} {name}.".replace("on par", "on par with")
         for name, values in others.items()
     ]
     return Report(
