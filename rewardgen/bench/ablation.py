@@ -13,8 +13,9 @@ from typing import NamedTuple, get_args
 
 from rewardgen import session
 from rewardgen.bench.figures import Figure, Report, Say, told
-from rewardgen.config import Ablation, RunConfig
-from rewardgen.errors import WorkerError
+from rewardgen.bench.whole_run import run_config
+from rewardgen.config import Ablation
+from rewardgen.errors import RewardgenError
 from rewardgen.history import History
 from rewardgen.journal import SilentListener
 from rewardgen.prompts import number
@@ -110,19 +111,7 @@ def _name(part: Ablation | None) -> str:
 
 
 def _run(options: AblationOptions, seed: int, part: Ablation | None) -> _Run:
-    config = RunConfig(
-        task=options.task,
-        generations=options.generations,
-        patience=options.generations,
-        candidates=options.candidates,
-        seeds=options.seeds,
-        finalists=1,
-        final_seeds=options.final_seeds,
-        workers=options.workers,
-        env_steps=options.env_steps,
-        ablate=(part,) if part else (),
-        seed=seed,
-    )
+    config = run_config(options._asdict(), seed, finalists=1, ablate=(part,) if part else ())
     with TemporaryDirectory(prefix="rewardgen-bench-") as runs:
         history = session.start(config, Path(runs).resolve(), SilentListener()).history
     slices = [each for (phase, _, _), each in history.trained.items() if phase == "search"]
@@ -138,7 +127,7 @@ def _chosen_fitness(history: History) -> float:
     for row in rows:
         if history.summary and row.candidate_id == history.summary.chosen and row.fitness:
             return row.fitness.value
-    raise WorkerError("no candidate of a run could be trained to the end", "give it more candidates or seeds")
+    raise RewardgenError("no candidate of a run could be trained to the end", "give it more candidates or seeds")
 
 
 def _figures(options: AblationOptions, name: str, runs: Sequence[_Run]) -> Iterator[Figure]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -150,22 +150,23 @@ def _noting(clock: _Clock) -> Iterator[None]:
         yield
 
 
+def run_config(options: Mapping[str, Any], seed: int, **further: Any) -> RunConfig:
+    """The configuration of a run that no plateau ends before its last generation.
+
+    Args:
+        options: What the benchmark was asked for; what is no field of a configuration is left out.
+        seed: Seed of the run.
+        further: More fields.
+    """
+    fields = {name: value for name, value in options.items() if name in RunConfig.model_fields}
+    return RunConfig.model_validate({**fields, "patience": fields["generations"], "seed": seed, **further})
+
+
 def _watch_run(options: SearchOptions, seed: int) -> _Run:
-    config = RunConfig(
-        task=options.task,
-        generations=options.generations,
-        patience=options.generations,
-        candidates=options.candidates,
-        seeds=options.seeds,
-        final_seeds=options.final_seeds,
-        workers=options.workers,
-        env_steps=options.env_steps,
-        seed=seed,
-    )
     clock = _Clock()
     with TemporaryDirectory(prefix="rewardgen-bench-") as runs, _noting(clock):
         began = time.perf_counter()
-        session.start(config, Path(runs).resolve(), clock)
+        session.start(run_config(options._asdict(), seed), Path(runs).resolve(), clock)
         return _Run(time.perf_counter() - began, clock.phases)
 
 
