@@ -95,14 +95,8 @@ def stopped(name: str, seeds: tuple[int, ...], folder: Path) -> dict[str, list[S
     """
     task = load_task(reference(name))
     programs = sources(task)
-    job = TrainJob(
-        task=reference(name),
-        rewards=tuple(RewardSpec(candidate_id=kind, source=source) for kind, source in programs.items()),
-        slices=tuple(SliceSpec(candidate_id=kind, seed=seed) for kind in programs for seed in seeds),
-        settings=task.training.model_copy(update={"evaluation_phases": TrainSettings().evaluation_phases}),
-        folder=str(folder),
-        stop_hacking=True,
-    )
+    settings = task.training.model_copy(update={"evaluation_phases": TrainSettings().evaluation_phases})
+    job = _job(name, programs, seeds, settings, folder).model_copy(update={"stop_hacking": True})
     slices = train_job(job.model_dump(mode="json"), lambda _: None)["slices"]
     found = [SliceResult.model_validate(each) for each in slices]
     return {kind: [each for each in found if each.candidate_id == kind] for kind in programs}
@@ -112,13 +106,7 @@ def train(name: str, folder: Path) -> Trained:
     """Train a trap's policies with both rewards in one batch, at the task's own settings."""
     task = load_task(reference(name))
     programs = sources(task)
-    job = TrainJob(
-        task=reference(name),
-        rewards=tuple(RewardSpec(candidate_id=kind, source=source) for kind, source in programs.items()),
-        slices=tuple(SliceSpec(candidate_id=kind, seed=seed) for kind in programs for seed in SEEDS),
-        settings=task.training,
-        folder=str(folder),
-    )
+    job = _job(name, programs, SEEDS, task.training, folder)
     slices = train_job(job.model_dump(mode="json"), lambda _: None)["slices"]
     measured = {(each["candidate_id"], each["seed"]): each for each in _measured(job)}
     done = [_concluded(SliceResult.model_validate(each), measured) for each in slices]
@@ -127,6 +115,18 @@ def train(name: str, folder: Path) -> Trained:
         for kind in programs
     }
     return Trained(task, programs, results, folder)
+
+
+def _job(
+    name: str, programs: dict[str, str], seeds: tuple[int, ...], settings: TrainSettings, folder: Path
+) -> TrainJob:
+    return TrainJob(
+        task=reference(name),
+        rewards=tuple(RewardSpec(candidate_id=kind, source=source) for kind, source in programs.items()),
+        slices=tuple(SliceSpec(candidate_id=kind, seed=seed) for kind in programs for seed in seeds),
+        settings=settings,
+        folder=str(folder),
+    )
 
 
 def _measured(job: TrainJob) -> list[dict[str, Any]]:

@@ -75,8 +75,8 @@ def _still_rising(curve: Curve) -> bool:
 def no_better_than_trivial(seen: Seen) -> Iterator[Flag]:
     """All training brought nothing."""
     if seen.no_better_than_trivial and seen.trivial is not None:
-        fitness = seen.trivial.fitness
-        message = f"The policy is no better than the {seen.trivial.policy} policy (fitness {number(fitness)})."
+        policy, fitness = seen.trivial.policy, seen.trivial.fitness
+        message = f"Within noise the policy is no better than the {policy} policy (fitness {number(fitness)})."
         yield flag("no-better-than-trivial", message, trivial_fitness=fitness, fitness=seen.result.fitness or 0.0)
 
 
