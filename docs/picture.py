@@ -16,10 +16,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from rewardgen.events import Event, read_events
-from rewardgen.history import History, Phase
-from rewardgen.records import SliceResult
-from rewardgen.rundir import DEFAULT_RUNS_DIR, RunFolder, find_run
+from rewardgen.store.events import Event, read_events
+from rewardgen.store.history import History, Phase
+from rewardgen.store.records import SliceResult
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.screen import render
 from rewardgen.ui.tables import closing_table
 from rewardgen.ui.view import view

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Pair, Var, Wrap
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Pair, Var, Wrap
 
 UPRIGHT = {"pole_angle": 0.0, "pole_upright": 1.0}
 HANGING = {"pole_angle": 3.14, "pole_upright": -1.0}

@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Pair, Shift, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Pair, Shift, Var
 
 JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "front_foot")
 FEET = ("back", "front")

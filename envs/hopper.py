@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Pair, Shift, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Pair, Shift, Var
 
 JOINTS = ("thigh", "leg", "foot")
 

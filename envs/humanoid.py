@@ -2,9 +2,9 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.simulation.rotations import heading, upright
-from rewardgen.task import MujocoTask, Pair, Shift, Var, Wrap
+from rewardgen.sim.rotations import heading, upright
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Pair, Shift, Var, Wrap
 
 LEG_JOINTS = ("hip_x", "hip_z", "hip_y", "knee")
 ARM_JOINTS = ("shoulder1", "shoulder2", "elbow")

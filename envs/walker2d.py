@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Pair, Shift, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Pair, Shift, Var
 
 JOINTS = ("right_thigh", "right_leg", "right_foot", "left_thigh", "left_leg", "left_foot")
 FEET = ("right", "left")

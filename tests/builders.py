@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rewardgen.readings import EvaluationPoint
-from rewardgen.records import (
+from rewardgen.store.measurements import EvaluationPoint
+from rewardgen.store.records import (
     Candidate,
+    CandidateRecord,
     CandidateResult,
     SliceFailure,
     SliceResult,
-    Study,
     TaskCard,
     VariableCard,
     Verdict,
@@ -74,7 +74,7 @@ def failed_slice(id: str, seed: int = 0, kind: str = "non-finite") -> SliceResul
     return SliceResult(candidate_id=id, seed=seed, failure=failure, env_steps=640)
 
 
-def study(id: str, *fitness: float, **changes) -> Study:
+def record(id: str, *fitness: float, **changes) -> CandidateRecord:
     """A candidate trained with one seed per fitness; none means rejected or not trained."""
     generation = int(id[1:3])
     candidate = Candidate.model_validate(
@@ -83,4 +83,4 @@ def study(id: str, *fitness: float, **changes) -> Study:
     )
     slices = tuple(slice_result(id, seed, value) for seed, value in enumerate(fitness))
     result = CandidateResult(candidate_id=id, slices=slices) if fitness else None
-    return Study(candidate=candidate, verdict=Verdict(candidate_id=id), result=result)
+    return CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=id), result=result)

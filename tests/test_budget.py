@@ -2,12 +2,12 @@ import asyncio
 
 import pytest
 
-from rewardgen.budget import Budget
-from rewardgen.errors import BudgetExhausted, UsageError
+from rewardgen.core.errors import BudgetExhausted, UsageError
+from rewardgen.llm.budget import Budget
 from rewardgen.llm.budgeted import BudgetedLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.messages import Reply, Usage
+from rewardgen.store.messages import Reply, Usage
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
 

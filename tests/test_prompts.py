@@ -4,12 +4,16 @@ from typing import get_args
 
 import pytest
 
-from rewardgen import prompts
-from rewardgen.errors import UsageError
-from rewardgen.prompts import analyzer_messages, designer_messages, number, percent, render, repair_messages
-from rewardgen.records import (
+from rewardgen.core.errors import UsageError
+from rewardgen.core.resources import shipped
+from rewardgen.llm import prompts
+from rewardgen.llm.prompts import analyzer_messages, designer_messages, number, percent, render, repair_messages
+from rewardgen.reward.language import check_language
+from rewardgen.reward.signature import check_signature
+from rewardgen.reward.vocabulary import TOLERANCE_PARAMETERS
+from rewardgen.store.records import (
     Analysis,
-    Brief,
+    DesignRequest,
     Finding,
     Flag,
     Operator,
@@ -18,11 +22,7 @@ from rewardgen.records import (
     TaskCard,
     Verdict,
 )
-from rewardgen.resources import shipped
-from rewardgen.reward.language import check_language
-from rewardgen.reward.signature import check_signature
-from rewardgen.reward.vocabulary import TOLERANCE_PARAMETERS
-from tests.builders import card, study
+from tests.builders import card, record
 
 MUTATIONS = [each for each in get_args(Operator) if each not in ("draft", "baseline")]
 
@@ -40,19 +40,21 @@ def parent(id="g00-k1", **changes):
         diagnosis="CAUSE: the bonus is out of reach.",
     )
     warning = Finding(gate="probe", detector="cliff", severity="warn", message="`speed` jumps")
-    made = study(id, 0.4, 0.5, source=f"def compute_reward(speed):  # {id}\n    return {{'speed': speed}}\n", **changes)
+    made = record(
+        id, 0.4, 0.5, source=f"def compute_reward(speed):  # {id}\n    return {{'speed': speed}}\n", **changes
+    )
     return made.model_copy(update={"analysis": analysis, "verdict": Verdict(candidate_id=id, findings=(warning,))})
 
 
-def brief(operator="draft", **changes):
+def request(operator="draft", **changes):
     values = {"candidate_id": "g01-k0", "generation": 1, "operator": operator, "card": card()}
     if operator not in ("draft", "baseline"):
         values["parents"] = (parent(), parent("g00-k2")) if operator == "crossover" else (parent(),)
-    return Brief.model_validate(values | changes)
+    return DesignRequest.model_validate(values | changes)
 
 
 def asked(operator="draft", **changes) -> str:
-    return designer_messages(brief(operator, **changes))[-1].content
+    return designer_messages(request(operator, **changes))[-1].content
 
 
 # Rendering.
@@ -118,7 +120,7 @@ def test_shares_never_round_to_none_or_all(share, text):
 
 
 def system() -> str:
-    return designer_messages(brief())[0].content
+    return designer_messages(request())[0].content
 
 
 def test_example_in_the_contract_is_a_sound_reward():
@@ -160,7 +162,7 @@ def test_what_the_contract_allows_is_allowed(setup):
 
 def test_stable_part_comes_first_and_is_the_same_for_every_call():
     systems = {
-        designer_messages(brief(operator, card=card))[0] for operator in ("draft", "edit") for card in (hopper(),)
+        designer_messages(request(operator, card=card))[0] for operator in ("draft", "edit") for card in (hopper(),)
     }
     assert len(systems) == 1
     start = asked("edit").split("## Parent")[0]
@@ -207,7 +209,7 @@ def test_code_of_fitness_and_success_is_nowhere():
     ]
     assert lines
     for operator in ("draft", "edit", "explore"):
-        everything = "".join(each.content for each in designer_messages(brief(operator, card=hopper())))
+        everything = "".join(each.content for each in designer_messages(request(operator, card=hopper())))
         assert not [line for line in lines if line in everything]
 
 
@@ -286,7 +288,7 @@ def test_all_warnings_are_open_for_a_parent_that_was_not_trained():
 def test_what_could_not_be_checked_is_no_fault_of_the_reward_and_not_told_to_its_designer(detector):
     untrained = with_evidence((warning(detector), warning("cliff"))).model_copy(update={"result": None})
     refused = Finding(gate="static", detector="mixes-worlds", severity="reject", message="mixes worlds")
-    repair = repair_messages(brief("edit"), parent().candidate, [refused, warning(detector), warning("cliff")])
+    repair = repair_messages(request("edit"), parent().candidate, [refused, warning(detector), warning("cliff")])
     for text in (asked("edit", parents=(untrained,)), repair[-1].content):
         assert "cliff seen" in text
         assert f"{detector} seen" not in text
@@ -305,9 +307,9 @@ def test_repair_goes_on_in_the_thread_with_the_exact_error_and_its_line():
         hint="did you mean `speed`?",
         line=1,
     )
-    messages = repair_messages(brief("edit"), candidate, [finding])
+    messages = repair_messages(request("edit"), candidate, [finding])
     assert [each.role for each in messages] == ["system", "user", "assistant", "user"]
-    assert messages[:2] == designer_messages(brief("edit"))
+    assert messages[:2] == designer_messages(request("edit"))
     assert "DIAGNOSIS: Faster." in messages[2].content and candidate.source.strip() in messages[2].content
     for part in ("takes `sped`", "did you mean `speed`?", "`def compute_reward(speed):  # g00-k1`", "position, speed"):
         assert part in messages[3].content

@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Var
 
 
 class Falling(MujocoTask):
@@ -12,7 +12,7 @@ class Falling(MujocoTask):
     model = "rail.xml"
     frame_skip = 2
     episode_steps = 80
-    training = TrainSettings(env_steps=36_864, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
+    training = TrainSettings(env_steps=36_864, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
     trap = "early-ending-pays"
 
     position = Var("m", "position of the cart along +x; the rail ends at -0.3")

@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Var
 
 
 class Hover(MujocoTask):
@@ -13,7 +13,7 @@ class Hover(MujocoTask):
     frame_skip = 2
     episode_steps = 80
     success_terminates = True
-    training = TrainSettings(env_steps=16_384, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
+    training = TrainSettings(env_steps=16_384, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
     trap = "success-ends-episode-hover"
 
     position = Var("m", "position of the cart along +x, 0 in the middle of the rail")

@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Var
 
 
 class Pacing(MujocoTask):
@@ -12,7 +12,7 @@ class Pacing(MujocoTask):
     model = "rail.xml"
     frame_skip = 2
     episode_steps = 80
-    training = TrainSettings(env_steps=28_672, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
+    training = TrainSettings(env_steps=28_672, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
     trap = "loop-farming"
 
     position = Var("m", "position of the cart along +x, 0 in the middle of the rail")

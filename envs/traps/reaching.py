@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Var
 
 
 class Reaching(MujocoTask):
@@ -12,7 +12,7 @@ class Reaching(MujocoTask):
     model = "drawer.xml"
     frame_skip = 2
     episode_steps = 75
-    training = TrainSettings(env_steps=16_384, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
+    training = TrainSettings(env_steps=16_384, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
     trap = "reach-and-hover"
 
     hand = Var("m", "position of the hand along +x; it begins near -0.8")
@@ -24,7 +24,7 @@ class Reaching(MujocoTask):
     def reset(self, sim, draw):
         """The hand within 0.1 m of x = -0.8, the block at x = 0, at rest."""
         hand = -0.8 + draw.uniform(-0.1, 0.1, 1)
-        return torch.cat((hand, torch.zeros_like(hand)), 1), torch.zeros(draw.num_worlds, 2)
+        return torch.cat((hand, torch.zeros_like(hand)), 1), torch.zeros(draw.num_envs, 2)
 
     def variables(self, sim):
         """The declared variables from the two slide joints."""

@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Var
 
 
 class Runaway(MujocoTask):
@@ -12,7 +12,7 @@ class Runaway(MujocoTask):
     model = "balance.xml"
     frame_skip = 2
     episode_steps = 100
-    training = TrainSettings(env_steps=20_480, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=10)
+    training = TrainSettings(env_steps=20_480, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=10)
     trap = "reward-up-fitness-down"
 
     position = Var("m", "position of the cart along +x, 0 in the middle of the rail, stops at -6 and 6")

@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Var
 
 
 class Threshold(MujocoTask):
@@ -12,7 +12,7 @@ class Threshold(MujocoTask):
     model = "hoist.xml"
     frame_skip = 2
     episode_steps = 60
-    training = TrainSettings(env_steps=32_768, num_worlds=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
+    training = TrainSettings(env_steps=32_768, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
     trap = "bonus-never-fired"
 
     height = Var("m", "height of the load above the ground")

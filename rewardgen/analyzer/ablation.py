@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from rewardgen.records import SliceResult, Study
+from rewardgen.store.records import CandidateRecord, SliceResult
 
 
-def fitness_alone(study: Study) -> Study:
+def fitness_alone(record: CandidateRecord) -> CandidateRecord:
     """A candidate without what the analyzer found, and without what it looks at.
 
     Args:
-        study: The candidate.
+        record: The candidate.
     """
-    if study.result is None:
-        return study
-    slices = tuple(_without_course(each) for each in study.result.slices)
-    result = study.result.model_copy(update={"slices": slices})
-    return study.model_copy(update={"result": result, "analysis": None})
+    if record.result is None:
+        return record
+    slices = tuple(_without_course(each) for each in record.result.slices)
+    result = record.result.model_copy(update={"slices": slices})
+    return record.model_copy(update={"result": result, "analysis": None})
 
 
 def _without_course(result: SliceResult) -> SliceResult:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardgen.analyzer.course import Course, course_of
-from rewardgen.analyzer.detectors.seen import Seen, flag
+from rewardgen.analyzer.detectors.seen import TrainingEvidence, flag
 from rewardgen.analyzer.flags import flags_of
 from rewardgen.analyzer.predictions import scored
 from rewardgen.analyzer.table import table_text
+from rewardgen.analyzer.training_curves import TrainingCurves, course_of
+from rewardgen.llm.prompts import analyzer_messages
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.messages import LLMRequest
-from rewardgen.prompts import analyzer_messages
-from rewardgen.records import Analysis, Study, TaskCard
+from rewardgen.store.messages import LLMRequest
+from rewardgen.store.records import Analysis, CandidateRecord, TaskCard
 
 MAX_TOKENS = 4096
 """Of a diagnosis; models that think first need more than the 120 words asked for."""
 
-_NOTHING = Course((), {}, (), {})
+_NOTHING = TrainingCurves((), {}, (), {})
 
 
 class Analyzer:
@@ -30,33 +30,33 @@ class Analyzer:
     def __init__(self, llm: LLM | None) -> None:
         self._llm = llm
 
-    def study(self, study: Study, parents: Sequence[Study], card: TaskCard) -> Analysis:
+    def study(self, record: CandidateRecord, parents: Sequence[CandidateRecord], card: TaskCard) -> Analysis:
         """Table, flags, outcome of the prediction and difference to the best parent, from the numbers alone.
 
         Args:
-            study: The candidate; trained, failed or rejected.
+            record: The candidate; trained, failed or rejected.
             parents: What it was designed from.
             card: The task.
         """
-        result = study.result
+        result = record.result
         trained = [parent for parent in parents if parent.fitness is not None]
         parent = max(trained, key=lambda each: each.fitness or 0.0, default=None)
         course = course_of(result) if result else _NOTHING
-        known = study.fitness is not None and parent is not None and parent.fitness is not None
+        known = record.fitness is not None and parent is not None and parent.fitness is not None
         return Analysis(
-            candidate_id=study.candidate.id,
-            table=table_text(study, parent, course, card),
-            flags=flags_of(Seen(result, course, card)) if result else (),
-            predictions=scored(study.candidate.prediction, result, course, card) if result else (),
-            fitness_delta=(study.fitness or 0.0) - (parent.fitness or 0.0) if known and parent else None,
+            candidate_id=record.candidate.id,
+            table=table_text(record, parent, course, card),
+            flags=flags_of(TrainingEvidence(result, course, card)) if result else (),
+            predictions=scored(record.candidate.prediction, result, course, card) if result else (),
+            fitness_delta=(record.fitness or 0.0) - (parent.fitness or 0.0) if known and parent else None,
         )
 
-    async def diagnose(self, analysis: Analysis, study: Study, card: TaskCard) -> Analysis:
+    async def diagnose(self, analysis: Analysis, record: CandidateRecord, card: TaskCard) -> Analysis:
         """The analysis with a written diagnosis, if there is a model to write it and a training to write about.
 
         Args:
-            analysis: What `study` returned.
-            study: The candidate.
+            analysis: What `record` returned.
+            record: The candidate.
             card: The task.
 
         Raises:
@@ -64,11 +64,11 @@ class Analyzer:
             ModelError: The model does not exist or refuses every request.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
         """
-        if self._llm is None or study.fitness is None:
+        if self._llm is None or record.fitness is None:
             return analysis
         request = LLMRequest(
-            label=f"{study.candidate.id}/analyzer/diagnosis",
-            messages=analyzer_messages(analysis, study, card),
+            label=f"{record.candidate.id}/analyzer/diagnosis",
+            messages=analyzer_messages(analysis, record, card),
             temperature=0.3,
             max_tokens=MAX_TOKENS,
         )

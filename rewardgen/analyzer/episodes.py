@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from rewardgen.analyzer.layout import Number, name_width, scaled, titled
-from rewardgen.prompts import number
-from rewardgen.readings import EpisodeDigest
-from rewardgen.records import CandidateResult
+from rewardgen.llm.prompts import number
+from rewardgen.store.measurements import EpisodeDigest
+from rewardgen.store.records import CandidateResult
 
 MOMENTS = 2
 """Times at which each of three episodes is shown, about midway and at its end: they all begin alike."""

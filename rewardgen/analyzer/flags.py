@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rewardgen.analyzer.detectors import attractors, components, course, endings
-from rewardgen.analyzer.detectors.seen import Detector, Seen
-from rewardgen.records import Flag
+from rewardgen.analyzer.detectors.seen import Detector, TrainingEvidence
+from rewardgen.store.records import Flag
 
 DETECTORS: tuple[Detector, ...] = (
     course.fitness_course,
@@ -30,7 +30,7 @@ EXPLAINED_BY = {
 """Flags that say less than others do, and are left out beside those."""
 
 
-def flags_of(seen: Seen) -> tuple[Flag, ...]:
+def flags_of(seen: TrainingEvidence) -> tuple[Flag, ...]:
     """All flags of a trained candidate."""
     found = [flag for detector in DETECTORS for flag in detector(seen)]
     return tuple(each for each in found if not any(_explains(other, each) for other in found))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rewardgen.readings import EarlyStop, EvaluationPoint
+from rewardgen.store.measurements import EarlyStop, EvaluationPoint
 
 Curve = Sequence[EvaluationPoint]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rewardgen.prompts import number
+from rewardgen.llm.prompts import number
 
 LINE = 78
 """Longest line of a table: what is left of 80 columns by the margin that the pages have."""

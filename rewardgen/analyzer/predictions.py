@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from rewardgen.analyzer.course import TIME_LIMIT, Course, correlation
-from rewardgen.records import CandidateResult, PredictionOutcome, TaskCard
+from rewardgen.analyzer.training_curves import TIME_LIMIT, TrainingCurves, correlation
+from rewardgen.store.records import CandidateResult, PredictionOutcome, TaskCard
 
 MOST = 6
 """Claims that are held against the measurements; a designer is asked for three at most."""
@@ -68,7 +68,9 @@ def _claim(found: re.Match[str]) -> Claim:
     return Claim(f"{quantity}{f'[{of}]' if of else ''} {sign} {bound:g}", quantity, of, sign, bound)
 
 
-def scored(prediction: str, result: CandidateResult, course: Course, card: TaskCard) -> tuple[PredictionOutcome, ...]:
+def scored(
+    prediction: str, result: CandidateResult, course: TrainingCurves, card: TaskCard
+) -> tuple[PredictionOutcome, ...]:
     """What became of each claim: `held` or `failed` with the measured number, or `not checkable`.
 
     Args:
@@ -87,7 +89,7 @@ def _outcome(claim: Claim, measured: float | None) -> PredictionOutcome:
     return PredictionOutcome(claim=claim.text, outcome="held" if held else "failed", measured=measured)
 
 
-def _measured(claim: Claim, result: CandidateResult, course: Course, card: TaskCard) -> float | None:
+def _measured(claim: Claim, result: CandidateResult, course: TrainingCurves, card: TaskCard) -> float | None:
     match claim.quantity:
         case "fitness":
             return result.fitness
@@ -102,7 +104,7 @@ def _measured(claim: Claim, result: CandidateResult, course: Course, card: TaskC
             return _of_component(claim, course)
 
 
-def _of_component(claim: Claim, course: Course) -> float | None:
+def _of_component(claim: Claim, course: TrainingCurves) -> float | None:
     points = course.components.get(claim.of)
     if not points:
         return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardgen.analyzer.course import Course, correlation, course_of
 from rewardgen.analyzer.episodes import episode_lines
 from rewardgen.analyzer.layout import Number, columns_beside, name_width, row, scaled, thinned, titled
-from rewardgen.prompts import number, percent, shares
-from rewardgen.readings import ComponentPoint
-from rewardgen.records import CandidateResult, Study, TaskCard
-from rewardgen.stats import noise
+from rewardgen.analyzer.training_curves import TrainingCurves, correlation, course_of
+from rewardgen.core.statistics import noise
+from rewardgen.llm.prompts import number, percent, shares
+from rewardgen.store.measurements import ComponentPoint
+from rewardgen.store.records import CandidateRecord, CandidateResult, TaskCard
 
 SMALL = 0.1
 """Share of the reward below which a component has no row of its spread, and none in the episodes."""
@@ -19,19 +19,19 @@ _COMPONENT = Number(digits=2, least=1.0)
 """Whole thousandths are read as well as decimals, and take half the room in a prompt."""
 
 
-def table_text(study: Study, parent: Study | None, course: Course, card: TaskCard) -> str:
+def table_text(record: CandidateRecord, parent: CandidateRecord | None, course: TrainingCurves, card: TaskCard) -> str:
     """Fitness against the parent, learning curve, components, endings, and single episodes.
 
     Args:
-        study: The candidate with its result.
+        record: The candidate with its result.
         parent: The best parent that has a fitness, if any.
         course: The candidate's training.
         card: The task.
     """
-    result = study.result
+    result = record.result
     if result is None:
-        return f"not trained: {study.outcome}\n"
-    parts = [_verdict_lines(study, result, parent)]
+        return f"not trained: {record.outcome}\n"
+    parts = [_verdict_lines(record, result, parent)]
     if course.curve:
         of_parent = course_of(parent.result) if parent and parent.result else None
         left_out = {each.name for each in card.variables if each.shape} | {"action"}
@@ -41,18 +41,18 @@ def table_text(study: Study, parent: Study | None, course: Course, card: TaskCar
     return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
 
-def verdict_on(delta: float, study: Study, parent: Study) -> str:
+def verdict_on(delta: float, record: CandidateRecord, parent: CandidateRecord) -> str:
     """Whether a difference of fitness exceeds two standard errors of both candidates over their seeds."""
-    results = [each.result for each in (study, parent) if each.result]
+    results = [each.result for each in (record, parent) if each.result]
     if any(len(result.slices) < 2 for result in results):
         return "one seed only, so it may be noise"
     beyond = abs(delta) > noise(*(result.fitness_spread for result in results))
     return "beyond noise" if beyond else "within noise"
 
 
-def _verdict_lines(study: Study, result: CandidateResult, parent: Study | None) -> list[str]:
+def _verdict_lines(record: CandidateRecord, result: CandidateResult, parent: CandidateRecord | None) -> list[str]:
     if result.fitness is None or result.failure:
-        return [f"failed: {study.outcome or 'no fitness could be measured'}"]
+        return [f"failed: {record.outcome or 'no fitness could be measured'}"]
     values = ", ".join(number(each.final_fitness) for each in result.slices if each.final_fitness is not None)
     success = "" if result.success_rate is None else f"; success {percent(result.success_rate)}"
     lines = [f"fitness {number(result.fitness)} ± {number(result.fitness_spread)} (by seed: {values}){success}"]
@@ -60,12 +60,12 @@ def _verdict_lines(study: Study, result: CandidateResult, parent: Study | None) 
         delta = result.fitness - parent.fitness
         lines.append(
             f"parent {parent.candidate.id} has {number(parent.fitness)}: "
-            f"{'+' if delta >= 0 else ''}{number(delta)}, {verdict_on(delta, study, parent)}"
+            f"{'+' if delta >= 0 else ''}{number(delta)}, {verdict_on(delta, record, parent)}"
         )
     return lines
 
 
-def _course_lines(course: Course) -> list[str]:
+def _course_lines(course: TrainingCurves) -> list[str]:
     """Curve and components over training: every component with its mean per step and, below, its spread."""
     width = name_width([titled(name, _unit(points)) for name, points in course.components.items()])
     columns = columns_beside(width)
@@ -108,7 +108,7 @@ def _numbers(title: str, width: int, values: Sequence[float]) -> str:
     return row(f"{title}{unit}", width, cells)
 
 
-def _end_lines(course: Course, of_parent: Course | None) -> list[str]:
+def _end_lines(course: TrainingCurves, of_parent: TrainingCurves | None) -> list[str]:
     """Every component at the end of training: its share, how it is used, and what changed against the parent."""
     if not course.components:
         return []
@@ -120,7 +120,7 @@ def _end_lines(course: Course, of_parent: Course | None) -> list[str]:
     return [row("at the end", width, heads, 10), *rows, *legend]
 
 
-def _end_row(name: str, width: int, points: Sequence[ComponentPoint], of_parent: Course | None) -> str:
+def _end_row(name: str, width: int, points: Sequence[ComponentPoint], of_parent: TrainingCurves | None) -> str:
     first, last = points[0], points[-1]
     r = correlation([point.fitness_correlation for point in points])
     cells = [
@@ -139,7 +139,7 @@ def _signed(value: float) -> str:
     return "~0" if abs(value) < 1e-3 else f"{'+' if value >= 0 else ''}{number(value)}"
 
 
-def _ending_lines(course: Course) -> list[str]:
+def _ending_lines(course: TrainingCurves) -> list[str]:
     return [f"episodes of the last evaluation end by: {shares(course.endings)}"] if course.endings else []
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.text import Text
 
-from rewardgen import session
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
-from rewardgen.errors import UsageError
-from rewardgen.records import Verdict
+from rewardgen.core.errors import UsageError
+from rewardgen.search import session
+from rewardgen.store.records import Verdict
 from rewardgen.ui.console import results
 from rewardgen.ui.show import findings_text
 

@@ -9,12 +9,12 @@ from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.cli.runs import status_of
-from rewardgen.errors import UsageError, did_you_mean
-from rewardgen.history import History
-from rewardgen.records import RewardSpec
-from rewardgen.rundir import DEFAULT_RUNS_DIR, EVENTS, RunFolder, find_run
-from rewardgen.sandbox.ruler import Comparison
-from rewardgen.session import compare_rewards
+from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.critic.ruler import Comparison
+from rewardgen.search.session import compare_rewards
+from rewardgen.store.history import History
+from rewardgen.store.records import RewardSpec
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder, find_run
 from rewardgen.ui.compare import (
     CandidateFacts,
     RunFacts,
@@ -70,15 +70,17 @@ class _Compared(NamedTuple):
         """
         id = self.candidate
         if not self.source:
-            study = self.history.study(id)
-            raise UsageError(f"{self.folder.id}:{id} has no code: {study.outcome if study else ''}", "take another one")
+            record = self.history.record(id)
+            raise UsageError(
+                f"{self.folder.id}:{id} has no code: {record.outcome if record else ''}", "take another one"
+            )
         return RewardSpec(candidate_id=f"{self.folder.id}:{id}", source=self.source)
 
     @property
     def source(self) -> str:
         """Its code; empty if there is none."""
-        study = self.history.study(self.candidate)
-        return study.candidate.source if study else self.history.baselines[self.candidate]
+        record = self.history.record(self.candidate)
+        return record.candidate.source if record else self.history.baselines[self.candidate]
 
 
 def compare(
@@ -110,7 +112,7 @@ def _found(reference: str, runs_dir: Path) -> _Compared:
         run, candidate = reference, ""
     folder = find_run(run, runs_dir)
     history = History.load(folder)
-    if candidate and candidate not in history.baselines and history.study(candidate) is None:
+    if candidate and candidate not in history.baselines and history.record(candidate) is None:
         known = [*history.ids(), *history.baselines]
         raise UsageError(f"run {folder.id} has no candidate `{candidate}`", did_you_mean(candidate, known))
     return _Compared(folder, history, candidate or None)

@@ -9,10 +9,10 @@ from cyclopts import Parameter
 from rich.table import Table
 from rich.text import Text
 
-from rewardgen import doctor as checks
+from rewardgen.cli import machine as checks
+from rewardgen.cli.machine import Check
 from rewardgen.cli.output import Json, RunsDir, next_steps, print_json
-from rewardgen.doctor import Check
-from rewardgen.rundir import DEFAULT_RUNS_DIR
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}

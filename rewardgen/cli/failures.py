@@ -9,7 +9,7 @@ from typing import Any
 
 from cyclopts import CycloptsError, UnusedCliTokensError
 
-from rewardgen.errors import RewardgenError, UsageError
+from rewardgen.core.errors import RewardgenError, UsageError
 
 INTERRUPTED = 130
 

@@ -9,15 +9,15 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from rewardgen import session
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.config import RunConfig
-from rewardgen.errors import RewardgenError, UsageError
-from rewardgen.history import History
-from rewardgen.journal import Listener
-from rewardgen.rundir import DEFAULT_RUNS_DIR, find_run
-from rewardgen.session import Outcome
+from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.search import session
+from rewardgen.search.session import Outcome
+from rewardgen.store.history import History
+from rewardgen.store.journal import Listener
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.screen import Screen

@@ -10,10 +10,10 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.errors import RunFolderError, UsageError, did_you_mean
-from rewardgen.history import History
-from rewardgen.records import Study
-from rewardgen.rundir import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
+from rewardgen.core.errors import RunFolderError, UsageError, did_you_mean
+from rewardgen.store.history import History
+from rewardgen.store.records import CandidateRecord
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import duration, money, number, percent
 from rewardgen.ui.lineage import lineage, parent_diff
@@ -127,11 +127,11 @@ def show(
         return _show_run(folder, history, runs_dir, json)
     if candidate in history.baselines:
         return _show_baseline(folder, history, candidate, runs_dir, json)
-    study = history.study(candidate)
-    if study is None:
+    record = history.record(candidate)
+    if record is None:
         known = [*history.ids(), *history.baselines]
         raise UsageError(f"run {folder.id} has no candidate `{candidate}`", did_you_mean(candidate, known))
-    return _show_candidate(folder, history, study, runs_dir, json)
+    return _show_candidate(folder, history, record, runs_dir, json)
 
 
 def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -> int:
@@ -183,20 +183,20 @@ def _show_baseline(folder: RunFolder, history: History, name: str, runs_dir: Pat
     return 0
 
 
-def _show_candidate(folder: RunFolder, history: History, study: Study, runs_dir: Path, json: bool) -> int:
-    id = study.candidate.id
+def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord, runs_dir: Path, json: bool) -> int:
+    id = record.candidate.id
     if json:
         origin = [each._asdict() for each in lineage(history, id)]
-        data = study.model_dump(mode="json")
-        print_json(data | {"lineage": origin, "diff": parent_diff(history, study), "outcome": study.outcome})
+        data = record.model_dump(mode="json")
+        print_json(data | {"lineage": origin, "diff": parent_diff(history, record), "outcome": record.outcome})
         return 0
-    results().print(candidate_page(history, study))
+    results().print(candidate_page(history, record))
     folder_of = folder.candidate(id)
     messages().print(f"\nfiles: {folder_of}", soft_wrap=True)
     steps = [
-        (with_runs_dir(f"runs show {folder.id} {each}", runs_dir), "its parent") for each in study.candidate.parents
+        (with_runs_dir(f"runs show {folder.id} {each}", runs_dir), "its parent") for each in record.candidate.parents
     ]
-    if study.candidate.source and history.config:
+    if record.candidate.source and history.config:
         files = shlex.join([history.config.task, str(folder_of / "reward.py")])
         steps.append((f"check {files}", "its way through the gates"))
     next_steps(*steps, (with_runs_dir(f"runs show {folder.id}", runs_dir), "the whole run"))

@@ -10,9 +10,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from rich.text import Text
 
-from rewardgen import session
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
-from rewardgen.task import shipped_tasks
+from rewardgen.search import session
+from rewardgen.tasks.task import shipped_tasks
 from rewardgen.ui.cards import card_page
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import first_line, number, percent, tokens

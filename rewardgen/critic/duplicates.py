@@ -1,6 +1,6 @@
 """Duplicates: a reward that is an earlier one, as a program or in what it pays, is not trained again.
 
-How far two rewards are from each other in what they pay is the distance of `rewardgen.training.canonical`, after EPIC
+How far two rewards are from each other in what they pay is the distance of `rewardgen.critic.canonical`, after EPIC
 (Gleave et al. 2021, "Quantifying Differences in Reward Functions").
 """
 
@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from rewardgen.critic.piecewise import piecewise_constants
-from rewardgen.records import Finding, RewardSpec, Study, TaskCard
 from rewardgen.reward.identity import source_fingerprint
+from rewardgen.store.records import CandidateRecord, Finding, RewardSpec, TaskCard
 
 SAME = 2e-5
 """Rewards nearer to each other than this pay the same. Those that are equal but for scale, shift and potential shaping
 were measured up to 2e-6 apart, by the rounding of float32; those that differ in one constant, 9e-5 and more."""
 
 
-class Gap(NamedTuple):
+class Distance(NamedTuple):
     """How far two rewards are from each other in what they pay, 0 to 1; None where it cannot be told.
 
     Attributes:
@@ -35,14 +35,14 @@ class Gap(NamedTuple):
         return max(1.0 if each is None else each for each in self)
 
 
-Gaps = Mapping[str, Mapping[str, Gap]]
+Distances = Mapping[str, Mapping[str, Distance]]
 """Candidate id to the id of another to the gap between them."""
 
 
-class Ruler(Protocol):
+class RewardDistance(Protocol):
     """Runs rewards on recorded transitions to compare them."""
 
-    def gaps(self, rewards: Sequence[RewardSpec], others: Sequence[RewardSpec], card: TaskCard) -> Gaps:
+    def gaps(self, rewards: Sequence[RewardSpec], others: Sequence[RewardSpec], card: TaskCard) -> Distances:
         """From each reward to every other one, as far as they can be told."""
         ...
 
@@ -50,7 +50,9 @@ class Ruler(Protocol):
 NOT_COMPARED = "not-compared"
 
 
-def find_duplicate(source: str, gaps: Mapping[str, Gap] | None, accepted: Sequence[Study]) -> Finding | None:
+def find_duplicate(
+    source: str, gaps: Mapping[str, Distance] | None, accepted: Sequence[CandidateRecord]
+) -> Finding | None:
     """A rejection of a candidate that is another one again, or a warning if what it pays could not be compared.
 
     Two steps with no recorded state between them pay the same on all that is recorded. So rewards that pay the same
@@ -62,17 +64,17 @@ def find_duplicate(source: str, gaps: Mapping[str, Gap] | None, accepted: Sequen
         accepted: The candidates that were, or will be, trained.
     """
     own = source_fingerprint(source)
-    for study in accepted:
-        if source_fingerprint(study.candidate.source) == own:
-            return _same_program(study.candidate.id)
+    for record in accepted:
+        if source_fingerprint(record.candidate.source) == own:
+            return _same_program(record.candidate.id)
     if gaps is None:
         return _not_compared()
-    near = [study for study in accepted if (gap := gaps.get(study.candidate.id)) and gap.widest < SAME]
-    near = [study for study in near if _same_constants(source, study.candidate.source)]
+    near = [record for record in accepted if (gap := gaps.get(record.candidate.id)) and gap.widest < SAME]
+    near = [record for record in near if _same_constants(source, record.candidate.source)]
     if not near:
         return None
     # The nearest, whatever the order in which they were reviewed: a resumed run must find the same.
-    nearest = min(near, key=lambda study: (gaps[study.candidate.id].widest, study.candidate.id))
+    nearest = min(near, key=lambda record: (gaps[record.candidate.id].widest, record.candidate.id))
     return _same_pay(nearest, gaps[nearest.candidate.id].widest)
 
 
@@ -102,7 +104,7 @@ def _same_program(other: str) -> Finding:
     )
 
 
-def _same_pay(other: Study, distance: float) -> Finding:
+def _same_pay(other: CandidateRecord, distance: float) -> Finding:
     id = other.candidate.id
     fitness = "" if other.fitness is None else f" (fitness {other.fitness:.4g})"
     return Finding(

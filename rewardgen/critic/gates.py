@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from rewardgen.critic.preference import check_preference, kept_files, not_ranked, ordered_pairs
-from rewardgen.records import Candidate, Finding, RewardSpec, Study, TaskCard, Verdict
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
+from rewardgen.store.records import Candidate, CandidateRecord, Finding, RewardSpec, TaskCard, Verdict
 
 
 class Prober(Protocol):
@@ -27,7 +27,7 @@ class Prober(Protocol):
         ...
 
 
-class Pricer(Protocol):
+class ReturnEvaluator(Protocol):
     """Runs rewards on recorded episodes."""
 
     def price(self, rewards: Sequence[RewardSpec], files: Sequence[str]) -> Mapping[str, Mapping[str, list[float]]]:
@@ -44,12 +44,12 @@ class Critic:
         pricer: Runs those that pass the probe; None to leave out the ranking of recorded episodes.
     """
 
-    def __init__(self, prober: Prober | None, pricer: Pricer | None = None) -> None:
+    def __init__(self, prober: Prober | None, pricer: ReturnEvaluator | None = None) -> None:
         self._prober = prober
         self._pricer = pricer
 
     def review(
-        self, candidates: Sequence[Candidate], card: TaskCard, earlier: Sequence[Study] = ()
+        self, candidates: Sequence[Candidate], card: TaskCard, earlier: Sequence[CandidateRecord] = ()
     ) -> dict[str, Verdict]:
         """Put candidates through the gates: the source alone, then for the survivors the probe, then the ranking.
 
@@ -75,7 +75,9 @@ class Critic:
             for id, found in findings.items()
         }
 
-    def _rank(self, rewards: Sequence[RewardSpec], earlier: Sequence[Study]) -> dict[str, tuple[Finding, ...]]:
+    def _rank(
+        self, rewards: Sequence[RewardSpec], earlier: Sequence[CandidateRecord]
+    ) -> dict[str, tuple[Finding, ...]]:
         files = kept_files(earlier)
         episodes = [episode for each in files for episode in each.episodes]
         if self._pricer is None or not rewards or not ordered_pairs(episodes):

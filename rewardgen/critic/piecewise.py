@@ -6,9 +6,9 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from rewardgen.records import Finding
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.vocabulary import words
+from rewardgen.store.records import Finding
 
 _CALLS = frozenset(
     words("""

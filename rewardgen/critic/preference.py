@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from rewardgen.records import Finding, SliceResult, Study
+from rewardgen.store.records import CandidateRecord, Finding, SliceResult
 
 RIGHT_SHARE = 0.8
 """Share of the pairs that must rank right."""
@@ -50,13 +50,13 @@ class EpisodeFile(NamedTuple):
     episodes: tuple[RecordedEpisode, ...]
 
 
-def kept_files(studies: Sequence[Study]) -> list[EpisodeFile]:
+def kept_files(records: Sequence[CandidateRecord]) -> list[EpisodeFile]:
     """The episodes to rank by: of at most `_MOST_FILES` slices, evenly spread over fitness.
 
     Args:
-        studies: Candidates that were trained.
+        records: Candidates that were trained.
     """
-    slices = [each for study in studies if study.result for each in study.result.slices if each.episodes_file]
+    slices = [each for record in records if record.result for each in record.result.slices if each.episodes_file]
     ordered = sorted(slices, key=lambda each: each.final_fitness or 0.0)
     last = len(ordered) - 1
     count = min(len(ordered), _MOST_FILES)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rewardgen.config import RunConfig
+from rewardgen.core.config import RunConfig
 from rewardgen.designer.protocol import NO_REPLY
+from rewardgen.llm.prompts import designer_messages, repair_messages
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.messages import LLMRequest, Message
-from rewardgen.prompts import designer_messages, repair_messages
-from rewardgen.records import Brief, Candidate, Finding
 from rewardgen.reward.extraction import extract_source
+from rewardgen.store.messages import LLMRequest, Message
+from rewardgen.store.records import Candidate, DesignRequest, Finding
 
 _HEADING = r"^[#>*_\s]*{}[*_\s]*:[*_ \t]*"
 _DIAGNOSIS = re.compile(_HEADING.format("DIAGNOSIS"), re.MULTILINE | re.IGNORECASE)
@@ -40,22 +40,24 @@ class LLMDesigner:
         self._llm = llm
         self._temperature = config.temperature
 
-    async def design(self, brief: Brief) -> Candidate:
+    async def design(self, request: DesignRequest) -> Candidate:
         """One candidate for a brief; its `failure` is set if there was no reply or no code in it."""
         candidate = Candidate(
-            id=brief.candidate_id,
-            generation=brief.generation,
-            operator=brief.operator,
-            parents=tuple(study.candidate.id for study in brief.parents),
+            id=request.candidate_id,
+            generation=request.generation,
+            operator=request.operator,
+            parents=tuple(record.candidate.id for record in request.parents),
         )
-        label = f"{brief.candidate_id}/designer/{brief.operator}"
-        return await self._ask(candidate, label, designer_messages(brief))
+        label = f"{request.candidate_id}/designer/{request.operator}"
+        return await self._ask(candidate, label, designer_messages(request))
 
-    async def repair(self, brief: Brief, candidate: Candidate, findings: Sequence[Finding]) -> Candidate | None:
+    async def repair(
+        self, request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
+    ) -> Candidate | None:
         """The next version of a rejected candidate; None if there was no reply or no code in it."""
         number = candidate.repairs + 1
         label = f"{candidate.id}/designer/repair-{number}"
-        repaired = await self._ask(candidate, label, repair_messages(brief, candidate, findings))
+        repaired = await self._ask(candidate, label, repair_messages(request, candidate, findings))
         return None if repaired.failure else repaired.model_copy(update={"repairs": number})
 
     async def _ask(self, candidate: Candidate, label: str, messages: tuple[Message, ...]) -> Candidate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from rewardgen.records import Brief, Candidate, Finding
+from rewardgen.store.records import Candidate, DesignRequest, Finding
 
 NO_REPLY = "no reply: "
 """How the `failure` of a candidate begins for which the model gave no answer at all."""
@@ -14,13 +14,13 @@ NO_REPLY = "no reply: "
 class Designer(Protocol):
     """Proposes reward programs, and mends those that the critic rejected."""
 
-    async def design(self, brief: Brief) -> Candidate:
+    async def design(self, request: DesignRequest) -> Candidate:
         """One candidate for a brief.
 
         A reply without code, or no reply at all, is a candidate too: its `failure` says why and its `source` is empty.
 
         Args:
-            brief: The task card, the operator, the parents and what failed before.
+            request: The task card, the operator, the parents and what failed before.
 
         Raises:
             CredentialsError: The API key is missing or was refused.
@@ -29,11 +29,13 @@ class Designer(Protocol):
         """
         ...
 
-    async def repair(self, brief: Brief, candidate: Candidate, findings: Sequence[Finding]) -> Candidate | None:
+    async def repair(
+        self, request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
+    ) -> Candidate | None:
         """The candidate with the findings mended, or None if this designer cannot repair.
 
         Args:
-            brief: What the candidate was designed from.
+            request: What the candidate was designed from.
             candidate: The rejected version.
             findings: Why it was rejected.
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from rewardgen.errors import ModelError, RewardgenError, RunFolderError
-from rewardgen.files import write_atomic
+from rewardgen.core.errors import ModelError, RewardgenError, RunFolderError
+from rewardgen.core.files import write_atomic
+from rewardgen.core.schema import Frozen
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.messages import LLMRequest, Message, Reply, Usage
-from rewardgen.schema import Frozen
+from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 
 
 class ArchivedCall(Frozen):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rewardgen.budget import Budget
-from rewardgen.errors import UsageError
+from rewardgen.core.errors import UsageError
+from rewardgen.llm.budget import Budget
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.messages import LLMRequest, Reply, Usage
+from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 
 class PricedLLM(LLM, Protocol):

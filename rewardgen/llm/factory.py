@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardgen.budget import Budget
-from rewardgen.config import BUILTIN, RunConfig
-from rewardgen.errors import UsageError, nearest
+from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.errors import UsageError, nearest
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
+from rewardgen.llm.budget import Budget
 from rewardgen.llm.budgeted import BudgetedLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.mailbox import MailboxLLM
@@ -15,8 +15,8 @@ from rewardgen.llm.protocol import LLM
 from rewardgen.llm.replay import ReplayLLM
 from rewardgen.llm.retry import RetryingLLM
 from rewardgen.llm.routed import RoutedLLM
-from rewardgen.messages import LLMRequest, Reply, Usage
-from rewardgen.rundir import RunFolder, find_run
+from rewardgen.store.messages import LLMRequest, Reply, Usage
+from rewardgen.store.run_folder import RunFolder, find_run
 
 SCHEMES = ("mailbox", "replay")
 CRITIC = "critic"

@@ -14,10 +14,10 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rewardgen.errors import CredentialsError, ModelError
+from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.llm.provider_errors import Endpoint, explain
-from rewardgen.messages import LLMRequest, Reply, Usage
+from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 PLACEHOLDER_KEY = "no-key"
 """Sent to a server of the user's own when no key is set: OpenAI's protocol wants one, local servers ignore it."""

@@ -21,10 +21,10 @@ import os
 import time
 from pathlib import Path
 
-from rewardgen.files import explain_os_error, write_atomic
+from rewardgen.core.files import explain_os_error, write_atomic
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.messages import LLMRequest, Reply, Usage
+from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 
 class MailboxLLM:

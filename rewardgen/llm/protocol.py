@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from rewardgen.errors import RewardgenError
-from rewardgen.messages import LLMRequest, Reply, Usage
+from rewardgen.core.errors import RewardgenError
+from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 
 class LLM(Protocol):

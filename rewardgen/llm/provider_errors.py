@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
-from rewardgen.errors import CredentialsError, ModelError, RewardgenError
+from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError
 from rewardgen.llm.protocol import CallFailed
 
 LISTING_TIMEOUT_S = 5.0

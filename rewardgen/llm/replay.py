@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardgen.errors import ModelError, RunFolderError, did_you_mean
+from rewardgen.core.errors import ModelError, RunFolderError, did_you_mean
 from rewardgen.llm.archive import ArchivedCall, read_archive
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.messages import LLMRequest, Reply, Usage
+from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 
 class ReplayLLM:

@@ -6,7 +6,7 @@ import asyncio
 import random
 
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.messages import LLMRequest, Reply
+from rewardgen.store.messages import LLMRequest, Reply
 
 
 class RetryingLLM:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rewardgen.llm.protocol import LLM
-from rewardgen.messages import LLMRequest, Reply
+from rewardgen.store.messages import LLMRequest, Reply
 
 
 class RoutedLLM:

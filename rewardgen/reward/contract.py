@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from rewardgen.errors import RewardgenError
+from rewardgen.core.errors import RewardgenError
 from rewardgen.reward.components import RESIDUAL, Components, added_up, drop_rounding, may_be_rounding
 from rewardgen.reward.quick_call import Form
 from rewardgen.reward.signature import ENTRY

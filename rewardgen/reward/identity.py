@@ -7,10 +7,10 @@ import functools
 import hashlib
 from collections.abc import Iterator
 
-from rewardgen.records import Finding
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.signature import ENTRY
 from rewardgen.reward.transform import lower
+from rewardgen.store.records import Finding
 
 
 # The whole archive is looked at for every new candidate.

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from rewardgen.records import Finding
 from rewardgen.reward.constructs import AT_TOP_LEVEL, REFUSED, SHAPE_METHODS, WHOLE_BATCH
 from rewardgen.reward.expressions import Expressions
 from rewardgen.reward.ownership import owned_names
@@ -20,6 +19,7 @@ from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.scope import Function, Scope
 from rewardgen.reward.signature import ENTRY
 from rewardgen.reward.vocabulary import ANNOTATION_ONLY, IGNORED_DECORATORS, IMPORTABLE, MODULE_NAMES, RAISED
+from rewardgen.store.records import Finding
 
 
 def check_language(source: str) -> tuple[Finding, ...]:

@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 
-from rewardgen.records import Finding
+from rewardgen.store.records import Finding
 
 _MAX_CHARACTERS = 24_000
 _MAX_NODES = 6_000

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardgen.errors import RewardgenError
-from rewardgen.records import Finding
+from rewardgen.core.errors import RewardgenError
 from rewardgen.reward.components import Components
 from rewardgen.reward.contract import Contract, RewardError
 from rewardgen.reward.guards import Guards
@@ -27,6 +26,7 @@ from rewardgen.reward.scope import Scope
 from rewardgen.reward.signature import ENTRY, read_signature
 from rewardgen.reward.tolerance import BOTH_BOUNDS
 from rewardgen.reward.transform import lower
+from rewardgen.store.records import Finding
 
 _FILENAME = "<reward>"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from rewardgen.errors import nearest
-from rewardgen.records import Finding
+from rewardgen.core.errors import nearest
 from rewardgen.reward.vocabulary import INSTEAD, NO_REACH
+from rewardgen.store.records import Finding
 
 _MAX_FINDINGS = 20
 

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rewardgen.errors import UsageError, nearest
-from rewardgen.records import Finding
+from rewardgen.core.errors import UsageError, nearest
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.vocabulary import INSTEAD
+from rewardgen.store.records import Finding
 
 ENTRY = "compute_reward"
 """The name of the function that a reward must define."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewardgen.errors import RewardgenError, RunFolderError, SandboxError, TaskError, UsageError, WorkerError
+from rewardgen.core.errors import RewardgenError, RunFolderError, SandboxError, TaskError, UsageError, WorkerError
 
 MESSAGE_CHARS = 3000
 """Longest text that is taken over; what is wrong with a task names paths and lists of valid names."""

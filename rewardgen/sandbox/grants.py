@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import rewardgen
-from rewardgen.errors import TaskError
-from rewardgen.resources import shipped
+from rewardgen.core.errors import TaskError
+from rewardgen.core.resources import shipped
 from rewardgen.sandbox.landlock import DEVICE, OWN, READ, Grant, Right
-from rewardgen.task import Task
+from rewardgen.tasks.task import Task
 
 _SYSTEM = (
     *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/usr/share/zoneinfo"),

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from rewardgen.errors import WorkerError
+from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox import landlock, privileges
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.environment import worker_environment

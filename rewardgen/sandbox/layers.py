@@ -10,12 +10,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from rewardgen.config import SandboxMode
-from rewardgen.errors import SandboxError
+from rewardgen.core.config import SandboxMode
+from rewardgen.core.errors import SandboxError
+from rewardgen.core.schema import Frozen
 from rewardgen.sandbox import landlock, privileges, seccomp
 from rewardgen.sandbox.grants import worker_grants
 from rewardgen.sandbox.limits import Limits, confine
-from rewardgen.schema import Frozen
 
 _KERNEL_LAYERS = ("landlock", "seccomp")
 _HINT = "`--sandbox auto` goes on with the layers that there are; only do so with rewards that you have read"

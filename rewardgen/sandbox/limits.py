@@ -14,9 +14,9 @@ import time
 
 from pydantic import Field
 
-from rewardgen.config import SandboxMode
+from rewardgen.core.config import SandboxMode
+from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.privileges import end_with_parent
-from rewardgen.schema import Frozen
 
 _TO_SAY_SO_S = 5
 """CPU time that is left to a process which does not end when it is told that its CPU time is used up [s]."""

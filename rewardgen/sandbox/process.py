@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from rewardgen.errors import WorkerError
+from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox.answers import clean, raised
 from rewardgen.sandbox.environment import worker_environment
 from rewardgen.sandbox.folders import folder_use

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rewardgen.errors import WorkerError
+from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox import layers
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.process import Limits, run_worker

@@ -18,24 +18,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rewardgen.errors import RewardgenError, TaskError
+from rewardgen.core.errors import RewardgenError, TaskError
 from rewardgen.sandbox import layers
 from rewardgen.sandbox.grants import declared_reads
 from rewardgen.sandbox.limits import Limits
-from rewardgen.task import load_task, resolve_task, shipped_tasks
+from rewardgen.tasks.task import load_task, resolve_task, shipped_tasks
 
 Job = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any]]
 
 JOBS = {
-    "card": "rewardgen.simulation.card:card_job",
+    "card": "rewardgen.tasks.card:card_job",
     "check": "rewardgen.training.expert_policy:check_job",
     "bank": "rewardgen.training.expert_policy:bank_job",
-    "baselines": "rewardgen.simulation.card:baselines_job",
-    "read": "rewardgen.training.static_reading:read_job",
-    "probe": "rewardgen.training.probe:probe_job",
-    "price": "rewardgen.training.pricing:price_job",
-    "distance": "rewardgen.training.distances:distance_job",
-    "compare": "rewardgen.training.distances:compare_job",
+    "baselines": "rewardgen.tasks.card:baselines_job",
+    "read": "rewardgen.critic.static.job:read_job",
+    "probe": "rewardgen.critic.probe.job:probe_job",
+    "price": "rewardgen.critic.pricing:price_job",
+    "distance": "rewardgen.critic.distances:distance_job",
+    "compare": "rewardgen.critic.distances:compare_job",
     "train": "rewardgen.training.jobs:train_job",
     "evaluate": "rewardgen.training.jobs:evaluate_job",
     "selftest": "rewardgen.sandbox.selftest:selftest_job",
@@ -118,7 +118,7 @@ def _task_files(reference: str) -> list[Path]:
 
     What is wrong with the rest of it is for the job to tell.
     """
-    model = importlib.import_module("rewardgen.simulation.model")
+    model = importlib.import_module("rewardgen.sim.model")
     try:
         folder = resolve_task(reference).parent
     except TaskError:

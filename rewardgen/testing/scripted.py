@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rewardgen.messages import LLMRequest, Reply, Usage
+from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 Answer = str | Exception
 

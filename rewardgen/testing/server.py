@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from rewardgen.messages import Usage
+from rewardgen.store.messages import Usage
 
 
 @dataclass(frozen=True)

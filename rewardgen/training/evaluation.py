@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rewardgen.errors import TaskError
-from rewardgen.simulation.episodes import Recording, measure, record_episodes
-from rewardgen.simulation.worlds import Worlds
-from rewardgen.task import Episode, Task
-from rewardgen.training.policy_file import StackedPolicy
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.episodes import Recording, measure, record_episodes
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.task import Episode, Task
+from rewardgen.training.ppo.policy_file import StackedPolicy
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Evaluation:
     problems: dict[int, str]
 
 
-def evaluate(worlds: Worlds, policy: StackedPolicy, names: Iterable[str] = ()) -> Evaluation:
+def evaluate(worlds: VecEnv, policy: StackedPolicy, names: Iterable[str] = ()) -> Evaluation:
     """Run one new episode in every world and measure it.
 
     Args:

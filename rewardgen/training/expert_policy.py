@@ -8,16 +8,16 @@ from typing import Any
 
 import torch
 
-from rewardgen.errors import RunFolderError, TaskError
-from rewardgen.simulation.bank import record_bank
-from rewardgen.simulation.bank_file import save_bank
-from rewardgen.simulation.check import check_task, noted
-from rewardgen.simulation.contract import Problem
-from rewardgen.simulation.episodes import Policy
-from rewardgen.simulation.model import model_files
-from rewardgen.simulation.worlds import Worlds
-from rewardgen.task import Task, expert_file, load_task
-from rewardgen.training.policy_file import SavedPolicy, load_policy, stack_policies
+from rewardgen.core.errors import RunFolderError, TaskError
+from rewardgen.sim.contract import Problem
+from rewardgen.sim.episodes import Policy
+from rewardgen.sim.model import model_files
+from rewardgen.sim.record_transitions import record_transitions
+from rewardgen.sim.transitions import save_transitions
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.check import check_task, noted
+from rewardgen.tasks.task import Task, expert_file, load_task
+from rewardgen.training.ppo.policy_file import SavedPolicy, load_policy, stack_policies
 
 
 def bank_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def bank_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
         TaskError: The task breaks its contract, or there is an expert policy beside it that is not one for it.
     """
     task = load_task(payload["task"])
-    bank = record_bank(task, load_expert(task))
-    save_bank(Path(payload["path"]), bank)
+    bank = record_transitions(task, load_expert(task))
+    save_transitions(Path(payload["path"]), bank)
     files = (*model_files(task), *(task.path.parent / each for each in task.reads))
     return {"transitions": len(bank), "files": [str(path.absolute()) for path in files]}
 
@@ -62,13 +62,13 @@ def load_expert(task: Task) -> Policy | None:
         saved = load_policy(path)
     except RunFolderError as error:
         raise TaskError(error.message, _hint(task)) from error
-    misfit = _misfit(saved, Worlds(task, [0], 1))
+    misfit = _misfit(saved, VecEnv(task, [0], 1))
     if misfit:
         raise TaskError(f"{path} is an expert policy for another task: {misfit}", _hint(task))
     return stack_policies([saved]).act
 
 
-def _misfit(saved: SavedPolicy, worlds: Worlds) -> str:
+def _misfit(saved: SavedPolicy, worlds: VecEnv) -> str:
     """What keeps a policy from acting on the task, in words; empty if nothing does."""
     sizes = {
         "observations": (saved.sizes.observation, worlds.observation_size),

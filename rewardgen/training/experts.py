@@ -9,13 +9,13 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from rewardgen.errors import RewardgenError, TaskError, UsageError
-from rewardgen.files import write_atomic
-from rewardgen.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
-from rewardgen.sandbox.banks import bring_card
+from rewardgen.core.errors import RewardgenError, TaskError, UsageError
+from rewardgen.core.files import write_atomic
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.task import expert_file, resolve_task
-from rewardgen.training.trainer import OnProgress, ProcessTrainer
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
+from rewardgen.tasks.task import expert_file, resolve_task
+from rewardgen.training.process_trainer import OnProgress, ProcessTrainer
+from rewardgen.training.transition_cache import get_or_measure_card
 
 _MEASURING = Limits(wall_s=300.0)
 _TRAINING = Limits(wall_s=3600.0)
@@ -71,7 +71,7 @@ def make_expert(
         slices = [SliceSpec(candidate_id=_ID, seed=seed) for seed in range(seeds)]
         trainer.train([reward], slices, folder=policies, on_progress=on_progress, on_slice=found.append)
         best, fitness = _best(found)
-        trivial = {probe.policy: probe.fitness for probe in bring_card(task, _MEASURING).probes}
+        trivial = {probe.policy: probe.fitness for probe in get_or_measure_card(task, _MEASURING).probes}
         _require_skill(fitness[best.seed], trivial)
         write_atomic(path, (policies / str(best.policy)).read_bytes())
     others = {seed: value for seed, value in sorted(fitness.items()) if seed != best.seed}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import RenderableType
 from rich.markdown import Markdown
 
-from rewardgen.prompts import render
-from rewardgen.records import TaskCard
+from rewardgen.llm.prompts import render
+from rewardgen.store.records import TaskCard
 
 
 def card_page(card: TaskCard, formatted: bool) -> RenderableType:

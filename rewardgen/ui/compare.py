@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rewardgen.history import FinalRow, History
+from rewardgen.store.history import FinalRow, History
 from rewardgen.ui.format import duration, money, number, percent, tokens, with_spread
 from rewardgen.ui.lineage import unified_diff
 from rewardgen.ui.rows import final_rows, search_rows
@@ -75,7 +75,7 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
     config, summary, training = history.config, history.summary, history.training
     row = _chosen_row(history)
     estimate = row.fitness if row else None
-    studies = [study for each in history.ids() if (study := history.study(each))]
+    records = [record for each in history.ids() if (record := history.record(each))]
     return RunFacts(
         id=id,
         task=history.card.name if history.card else "",
@@ -84,7 +84,7 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         status=status,
         generations=len(history.generations),
         candidates=len(history.ids()),
-        trained=sum(study.fitness is not None for study in studies),
+        trained=sum(record.fitness is not None for record in records),
         chosen=summary.chosen if summary else None,
         fitness=estimate.value if estimate else None,
         fitness_low=estimate.low if estimate else None,
@@ -114,16 +114,16 @@ def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
         history: What is known of the run.
         id: A candidate that has been designed, or one of the task's own rewards.
     """
-    study = history.study(id)
+    record = history.record(id)
     fresh = next((row for row in final_rows(history, {}) if row.id == id), None)
-    row = search_rows(history, [id], {})[0] if study else None
+    row = search_rows(history, [id], {})[0] if record else None
     slices = [each for (_, of, _), each in history.trained.items() if of == id]
     shown = row or fresh
     return CandidateFacts(
         run=run,
         id=id,
-        operator=study.candidate.operator if study else "baseline",
-        parents=study.candidate.parents if study else (),
+        operator=record.candidate.operator if record else "baseline",
+        parents=record.candidate.parents if record else (),
         status=shown.status if shown else "not trained",
         reason=shown.reason if shown and shown.has_ended_badly else "",
         fitness=row.fitness if row else None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import NamedTuple
 
-from rewardgen.history import History
-from rewardgen.records import Study
+from rewardgen.store.history import History
+from rewardgen.store.records import CandidateRecord
 
 
 class Ancestor(NamedTuple):
@@ -30,20 +30,20 @@ def lineage(history: History, candidate_id: str) -> list[Ancestor]:
     found: dict[str, Ancestor] = {}
     pending = [(candidate_id, 0)]
     for id, depth in pending:
-        study = history.study(id)
-        if study is not None and id not in found:
-            parents = study.candidate.parents
-            found[id] = Ancestor(id, study.candidate.operator, parents, study.fitness, depth)
+        record = history.record(id)
+        if record is not None and id not in found:
+            parents = record.candidate.parents
+            found[id] = Ancestor(id, record.candidate.operator, parents, record.fitness, depth)
             pending += [(each, depth + 1) for each in parents]
     return list(found.values())
 
 
-def parent_diff(history: History, study: Study) -> str:
+def parent_diff(history: History, record: CandidateRecord) -> str:
     """Unified diff from the first parent's source to a candidate's; empty without a parent."""
-    parent = history.study(study.candidate.parents[0]) if study.candidate.parents else None
-    if parent is None or not study.candidate.source:
+    parent = history.record(record.candidate.parents[0]) if record.candidate.parents else None
+    if parent is None or not record.candidate.source:
         return ""
-    return unified_diff(parent.candidate.source, study.candidate.source, parent.candidate.id, study.candidate.id)
+    return unified_diff(parent.candidate.source, record.candidate.source, parent.candidate.id, record.candidate.id)
 
 
 def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:

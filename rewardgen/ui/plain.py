@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from rewardgen.events import Event
-from rewardgen.history import History, Phase
+from rewardgen.store.events import Event
+from rewardgen.store.history import History, Phase
 from rewardgen.ui.format import count, first_sentence, number, percent, roughly, with_spread
 from rewardgen.ui.rows import Row, final_rows, rejection, search_rows
 from rewardgen.ui.view import View, past_line, stage, view

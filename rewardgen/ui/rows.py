@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from rewardgen.history import History, Phase
-from rewardgen.records import CandidateResult, SliceFailure, SliceResult, Study, Verdict
+from rewardgen.store.history import History, Phase
+from rewardgen.store.records import CandidateRecord, CandidateResult, SliceFailure, SliceResult, Verdict
 from rewardgen.ui.format import first_sentence
 
 Status = Literal["designing", "checking", "repairing", "rejected", "waiting", "training", "trained", "failed"]
@@ -71,27 +71,27 @@ def once_started(rows: list[Row]) -> list[Row]:
 
 
 def _search_row(history: History, id: str, live: Live) -> Row:
-    study = history.study(id)
-    if study is None:
+    record = history.record(id)
+    if record is None:
         return Row(id, "", "designing")
-    operator, idea = study.candidate.operator, first_sentence(study.candidate.diagnosis)
-    if study.candidate.failure:
-        return Row(id, operator, "rejected", study.candidate.failure)
-    if (id, study.candidate.repairs) not in history.reviewed:
+    operator, idea = record.candidate.operator, first_sentence(record.candidate.diagnosis)
+    if record.candidate.failure:
+        return Row(id, operator, "rejected", record.candidate.failure)
+    if (id, record.candidate.repairs) not in history.reviewed:
         return Row(id, operator, "checking", idea)
-    if not study.verdict.accepted:
-        status = "repairing" if _may_be_repaired(history, study, live) else "rejected"
-        return Row(id, operator, status, rejection(study.verdict))
+    if not record.verdict.accepted:
+        status = "repairing" if _may_be_repaired(history, record, live) else "rejected"
+        return Row(id, operator, status, rejection(record.verdict))
     return _training_row(Row(id, operator, "waiting", idea), "search", history, live)
 
 
-def _may_be_repaired(history: History, study: Study, live: Live) -> bool:
+def _may_be_repaired(history: History, record: CandidateRecord, live: Live) -> bool:
     """Whether a rejected candidate is still at the designer's: nothing of its generation has gone on to training."""
-    ids = next(each.ids for each in history.generations if study.candidate.id in each.ids)
-    if study.candidate.repairs or history.status != "running" or history.generations[-1].ids != ids:
+    ids = next(each.ids for each in history.generations if record.candidate.id in each.ids)
+    if record.candidate.repairs or history.status != "running" or history.generations[-1].ids != ids:
         return False
     gone_on = {id for phase, id, _ in (*live, *history.trained) if phase == "search"}
-    return study.verdict.repairable and not (gone_on.intersection(ids) or history.generations[-1].finished)
+    return record.verdict.repairable and not (gone_on.intersection(ids) or history.generations[-1].finished)
 
 
 def rejection(verdict: Verdict) -> str:
@@ -108,8 +108,8 @@ def failure_text(failure: SliceFailure) -> str:
 
 
 def _final_row(history: History, id: str, live: Live) -> Row:
-    study = history.study(id)
-    row = Row(id, study.candidate.operator if study else "baseline", "waiting")
+    record = history.record(id)
+    row = Row(id, record.candidate.operator if record else "baseline", "waiting")
     return _training_row(row, "final", history, live)
 
 

@@ -11,8 +11,8 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live as LiveDisplay
 from rich.text import Text
 
-from rewardgen.events import Event
-from rewardgen.history import History, Phase
+from rewardgen.store.events import Event
+from rewardgen.store.history import History, Phase
 from rewardgen.ui.format import duration, roughly
 from rewardgen.ui.lines import rows_text
 from rewardgen.ui.view import View, view

@@ -9,8 +9,8 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
-from rewardgen.history import History
-from rewardgen.records import CandidateResult, Finding, Study
+from rewardgen.store.history import History
+from rewardgen.store.records import CandidateRecord, CandidateResult, Finding
 from rewardgen.ui.format import duration, number, percent, with_spread
 from rewardgen.ui.lineage import Ancestor, lineage, parent_diff, unified_diff
 from rewardgen.ui.lines import row_line, rows_text
@@ -64,24 +64,24 @@ def _ancestor_line(each: Ancestor) -> Text:
     return Text.assemble(arrow, (each.id, "bold"), f" {each.operator}{origin}, {fitness}")
 
 
-def candidate_page(history: History, study: Study) -> RenderableType:
+def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
     """One candidate: result, origin, why it failed if it did, code, and the change from its parent."""
-    candidate = study.candidate
+    candidate = record.candidate
     row = search_rows(history, [candidate.id], {})[0]
     parts: list[RenderableType] = [row_line(row._replace(reason=""))]
-    if row.has_ended_badly and study.verdict.accepted:
+    if row.has_ended_badly and record.verdict.accepted:
         parts += section(f"Why it {'failed' if row.status == 'failed' else 'was rejected'}", Text(row.reason))
     for name, text in (("Idea", candidate.diagnosis), ("Prediction", candidate.prediction)):
         parts += section(name, Text(text.strip())) if text else []
     parts += section("Lineage", lineage_text(history, candidate.id)) if candidate.parents else []
-    parts += _review(history, study)
+    parts += _review(history, record)
     for phase, name in (("search", "Training"), ("final", "Training on the fresh seeds")):
         slices = [each for (of, id, _), each in history.trained.items() if of == phase and id == candidate.id]
         if slices:
             parts += section(name, _slices(CandidateResult(candidate_id=candidate.id, slices=tuple(slices))))
-    parts += _analysis(study)
+    parts += _analysis(record)
     parts += section("Reward", reward_code(candidate.source)) if candidate.source else []
-    diff = parent_diff(history, study)
+    diff = parent_diff(history, record)
     return Group(*parts, *(section(f"Change from {candidate.parents[0]}", diff_code(diff)) if diff else []))
 
 
@@ -111,16 +111,16 @@ def findings_text(findings: Sequence[Finding]) -> Text:
     return text
 
 
-def _review(history: History, study: Study) -> list[RenderableType]:
+def _review(history: History, record: CandidateRecord) -> list[RenderableType]:
     """The verdict; for a repaired candidate also what was wrong with its first version, and how it was mended."""
-    id, parts = study.candidate.id, []
-    if study.candidate.repairs:
+    id, parts = record.candidate.id, []
+    if record.candidate.repairs:
         first, verdict = history.designed[id, 0], history.reviewed.get((id, 0))
         parts += section("First version, rejected", findings_text(verdict.findings if verdict else ()))
-        mended = unified_diff(first.source, study.candidate.source, "first version", "repaired")
+        mended = unified_diff(first.source, record.candidate.source, "first version", "repaired")
         parts += section("Repair", diff_code(mended))
-    findings = study.verdict.findings
-    title = "Findings" if study.verdict.accepted else "Why it was rejected"
+    findings = record.verdict.findings
+    title = "Findings" if record.verdict.accepted else "Why it was rejected"
     return parts + (section(title, findings_text(findings)) if findings else [])
 
 
@@ -136,19 +136,19 @@ def _slices(result: CandidateResult) -> RenderableType:
     return table
 
 
-def _analysis(study: Study) -> list[RenderableType]:
-    analysis = study.analysis
+def _analysis(record: CandidateRecord) -> list[RenderableType]:
+    analysis = record.analysis
     if analysis is None:
         return []
     text = Text(analysis.table.rstrip())
     flags = [Text(f"- {flag.message} [{flag.detector}]") for flag in analysis.flags]
     diagnosis = [Text(), Text(analysis.diagnosis.strip())] if analysis.diagnosis else []
-    return _prediction(study) + section("Analysis", Group(text, *flags, *diagnosis))
+    return _prediction(record) + section("Analysis", Group(text, *flags, *diagnosis))
 
 
-def _prediction(study: Study) -> list[RenderableType]:
+def _prediction(record: CandidateRecord) -> list[RenderableType]:
     """The claims of the prediction with what was measured; its words stand above."""
-    claims = study.analysis.predictions if study.analysis else ()
+    claims = record.analysis.predictions if record.analysis else ()
     styles = {"held": "green", "failed": "red", "not checkable": "dim"}
     lines = [
         Text.assemble(f"{each.claim}: ", (each.outcome, styles[each.outcome]), _measured(each.measured))

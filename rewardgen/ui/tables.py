@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rewardgen.finals import BASELINES
-from rewardgen.history import FinalRow, Summary
-from rewardgen.stats import Interval
+from rewardgen.core.statistics import Interval
+from rewardgen.search.finals import BASELINES
+from rewardgen.store.history import FinalRow, Summary
 from rewardgen.ui.format import number, percent
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rewardgen.config import BUILTIN
-from rewardgen.history import Generation, History
+from rewardgen.core.config import BUILTIN
+from rewardgen.store.history import Generation, History
 from rewardgen.ui.format import count, money, tokens, with_spread
 from rewardgen.ui.rows import Live, Row, final_rows, once_started, search_rows
 

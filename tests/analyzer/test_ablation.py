@@ -2,10 +2,10 @@
 
 from rewardgen.analyzer.ablation import fitness_alone
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.prompts import designer_messages
-from rewardgen.records import Brief
+from rewardgen.llm.prompts import designer_messages
+from rewardgen.store.records import DesignRequest
 from tests.analyzer.trained import trained
-from tests.builders import card, study
+from tests.builders import card, record
 
 
 def studied():
@@ -14,8 +14,8 @@ def studied():
 
 
 def prompt(parent):
-    brief = Brief(candidate_id="g02-k0", generation=2, operator="edit", card=card(), parents=(parent,))
-    return designer_messages(brief)[-1].content
+    request = DesignRequest(candidate_id="g02-k0", generation=2, operator="edit", card=card(), parents=(parent,))
+    return designer_messages(request)[-1].content
 
 
 def test_fitness_and_code_stay_and_the_course_of_training_goes():
@@ -35,4 +35,4 @@ def test_the_prompt_tells_the_fitness_and_no_more():
 
 
 def test_what_was_not_trained_stays_as_it_is():
-    assert fitness_alone(study("g00-k0")) == study("g00-k0")
+    assert fitness_alone(record("g00-k0")) == record("g00-k0")

@@ -3,12 +3,12 @@ import asyncio
 import pytest
 
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.errors import CredentialsError
+from rewardgen.core.errors import CredentialsError
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.records import Candidate, CandidateResult, Finding, Study, VariableCard, Verdict
+from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, Finding, VariableCard, Verdict
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.analyzer.trained import SOUND, curve, digest, trained
-from tests.builders import card, failed_slice, study
+from tests.builders import card, failed_slice, record
 
 
 def table(parents=(), **changes):
@@ -34,19 +34,19 @@ def test_fitness_is_shown_by_seed_with_its_spread():
     ],
 )
 def test_fitness_is_compared_with_the_parent_in_the_light_of_the_noise(own, of_parent, words):
-    analysis = Analyzer(None).study(trained(fitness=own), [study("g00-k1", *of_parent)], card())
+    analysis = Analyzer(None).study(trained(fitness=own), [record("g00-k1", *of_parent)], card())
     assert words in analysis.table
     assert analysis.fitness_delta == pytest.approx(sum(own) / len(own) - sum(of_parent) / len(of_parent))
 
 
 def test_best_of_two_parents_is_compared_with():
-    analysis = Analyzer(None).study(trained(fitness=(1.0, 1.0)), [study("g00-k1", 0.2), study("g00-k2", 0.7)], card())
+    analysis = Analyzer(None).study(trained(fitness=(1.0, 1.0)), [record("g00-k1", 0.2), record("g00-k2", 0.7)], card())
     assert analysis.fitness_delta == pytest.approx(0.3)
     assert "parent g00-k2" in analysis.table
 
 
 def test_parent_without_fitness_is_not_compared_with():
-    analysis = Analyzer(None).study(trained(), [study("g00-k1")], card())
+    analysis = Analyzer(None).study(trained(), [record("g00-k1")], card())
     assert analysis.fitness_delta is None
     assert "parent" not in analysis.table
 
@@ -171,14 +171,14 @@ def test_seeds_of_different_length_are_averaged_up_to_the_shortest():
 def test_failed_training_says_why():
     result = CandidateResult(candidate_id="g01-k0", slices=(failed_slice("g01-k0"), failed_slice("g01-k0", 1)))
     failed = trained().model_copy(update={"result": result})
-    analysis = Analyzer(None).study(failed, [study("g00-k1", 1.0)], card())
+    analysis = Analyzer(None).study(failed, [record("g00-k1", 1.0)], card())
     assert analysis.table.startswith("failed: non-finite at step 640: component `speed` is nan")
     assert analysis.fitness_delta is None
 
 
 def test_rejected_candidate_says_why():
     finding = Finding(gate="parse", detector="syntax", severity="reject", message="line 3: invalid syntax")
-    rejected = Study(
+    rejected = CandidateRecord(
         candidate=Candidate(id="g01-k0", generation=1, operator="edit"),
         verdict=Verdict(candidate_id="g01-k0", findings=(finding,)),
     )

@@ -1,7 +1,7 @@
 import pytest
 
-from rewardgen.readings import IdleReading, Travel
-from rewardgen.records import PolicyProbe
+from rewardgen.store.measurements import IdleReading, PathEfficiency
+from rewardgen.store.records import PolicyProbe
 from tests.analyzer.flagged import fires, flags
 from tests.analyzer.trained import SOUND, curve, digest
 
@@ -65,11 +65,11 @@ def test_reward_that_nothing_collects_is_no_attractor():
 
 def travel(**changes):
     values = {"component": "progress", "variable": "position", "follows": 0.9, "kept": 1.0, "path": 12.0, "net": 0.3}
-    return (Travel.model_validate(values | changes),)
+    return (PathEfficiency.model_validate(values | changes),)
 
 
 def paced(**changes):
-    return flags(components=SOUND | UNRELATED, curves=curve(success=0.2), travels=travel(**changes))
+    return flags(components=SOUND | UNRELATED, curves=curve(success=0.2), path_efficiencies=travel(**changes))
 
 
 def test_component_that_is_collected_by_moving_back_and_forth():
@@ -79,7 +79,7 @@ def test_component_that_is_collected_by_moving_back_and_forth():
 def test_progress_that_is_taken_back_or_leads_somewhere_is_not_farmed():
     assert paced(kept=0.03) == ()
     assert paced(net=11.0) == ()
-    assert flags(components=SOUND | UNRELATED, curves=curve(success=0.9), travels=travel()) == ()
+    assert flags(components=SOUND | UNRELATED, curves=curve(success=0.9), path_efficiencies=travel()) == ()
 
 
 def test_reward_that_is_content_without_success():

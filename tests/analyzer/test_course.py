@@ -1,8 +1,8 @@
 """A candidate's slices are averaged over the evaluations that they have in common, matched by their steps."""
 
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.analyzer.course import course_of
-from rewardgen.records import CandidateResult, SliceResult
+from rewardgen.analyzer.training_curves import course_of
+from rewardgen.store.records import CandidateResult, SliceResult
 from tests.analyzer.trained import curve, points, trained
 from tests.builders import card
 
@@ -57,11 +57,11 @@ def test_slices_without_a_common_evaluation_have_no_course():
 
 
 def test_what_was_recorded_with_fewer_points_of_a_component_is_still_studied():
-    study = trained()
-    assert study.result is not None
+    record = trained()
+    assert record.result is not None
     slices = [
         each.model_copy(update={"components": {**each.components, "progress": points()[: 2 + each.seed]}})
-        for each in study.result.slices
+        for each in record.result.slices
     ]
-    shown = study.model_copy(update={"result": study.result.model_copy(update={"slices": tuple(slices)})})
+    shown = record.model_copy(update={"result": record.result.model_copy(update={"slices": tuple(slices)})})
     assert "progress" in Analyzer(None).study(shown, [], card()).table

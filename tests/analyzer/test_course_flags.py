@@ -1,7 +1,7 @@
 import pytest
 
-from rewardgen.readings import IdleReading
-from rewardgen.records import PolicyProbe
+from rewardgen.store.measurements import IdleReading
+from rewardgen.store.records import PolicyProbe
 from tests.analyzer.flagged import fires, flags
 from tests.analyzer.trained import curve
 

@@ -1,4 +1,4 @@
-from rewardgen.readings import IdleReading
+from rewardgen.store.measurements import IdleReading
 from tests.analyzer.flagged import fires, flags
 from tests.analyzer.trained import curve, digest
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewardgen.readings import ComponentPoint, EpisodeDigest, EvaluationPoint
-from rewardgen.records import Candidate, CandidateResult, SliceResult, Study, Verdict
+from rewardgen.store.measurements import ComponentPoint, EpisodeDigest, EvaluationPoint
+from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, SliceResult, Verdict
 
 SOUND = {"progress": {"mean": (0.1, 0.4, 0.6, 0.7, 0.72, 0.75)}, "effort": {"mean": (-0.05,) * 6, "std": 0.02}}
 
@@ -54,7 +54,7 @@ def trained(
     components=None,
     terminations=None,
     episodes=None,
-    travels=(),
+    path_efficiencies=(),
     idle=None,
     prediction="",
 ):
@@ -69,7 +69,7 @@ def trained(
             components=made,
             terminations=terminations or {"time limit": 1.0},
             episodes=episodes or (digest(), digest("median", 0.9), digest("worst", 0.2, "left the track")),
-            travels=travels,
+            path_efficiencies=path_efficiencies,
             idle=idle,
             final_fitness=value,
             final_success_rate=0.5,
@@ -78,4 +78,4 @@ def trained(
     )
     candidate = Candidate(id=id, generation=1, operator="edit", source="# code\n", prediction=prediction)
     result = CandidateResult(candidate_id=id, slices=slices)
-    return Study(candidate=candidate, verdict=Verdict(candidate_id=id), result=result)
+    return CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=id), result=result)

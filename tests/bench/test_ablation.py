@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.bench import ablation
-from rewardgen.bench.ablation import AblationOptions, bench_ablation
+from benchmarks import ablation
+from benchmarks.ablation import AblationOptions, bench_ablation
 
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.bench.figures import Figure, Report
-from rewardgen.cli.bench import show
+from benchmarks.__main__ import show
+from benchmarks.figures import Figure, Report
 
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 

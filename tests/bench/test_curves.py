@@ -1,6 +1,6 @@
 import pytest
 
-from rewardgen.bench.curves import Point, first_at, mean_curve, one_after_the_other, times_to
+from benchmarks.curves import Point, first_at, mean_curve, one_after_the_other, times_to
 
 CURVES = {
     "quick": [Point(10, 1.0, 0.2), Point(20, 2.0, 0.9), Point(30, 3.0, 0.5)],

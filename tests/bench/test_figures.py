@@ -1,6 +1,6 @@
 import pytest
 
-from rewardgen.bench.figures import Figure, Report, ratio
+from benchmarks.figures import Figure, Report, ratio
 
 
 def test_a_ratio_is_taken_within_each_repetition_before_the_median():

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from rewardgen.bench.reward import RewardOptions, bench_reward
-from rewardgen.bench.reward_calls import RewardCalls, added_up_plainly, paired, plain_reward
-from rewardgen.bench.reward_examples import EXAMPLES, FLAT_INPUTS
+from benchmarks.reward import RewardOptions, bench_reward
+from benchmarks.reward_calls import RewardCalls, added_up_plainly, paired, plain_reward
+from benchmarks.reward_examples import EXAMPLES, FLAT_INPUTS
 from rewardgen.reward.language import check_language
 from rewardgen.reward.program import compile_reward
 

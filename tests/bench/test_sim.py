@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 import torch
 
-from rewardgen.bench.contender import contenders
-from rewardgen.bench.replay import Recorder, Replay
-from rewardgen.bench.sim import SimOptions, bench_sim
-from rewardgen.bench.stepping import random_actions
-from rewardgen.errors import UsageError, WorkerError
-from rewardgen.simulation.worlds import Worlds
-from rewardgen.task import load_task
+from benchmarks.contender import contenders
+from benchmarks.replay import Recorder, Replay
+from benchmarks.sim import SimOptions, bench_sim
+from benchmarks.stepping import random_actions
+from rewardgen.core.errors import UsageError, WorkerError
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.task import load_task
 
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 
 
 def recorded(name, worlds=8, steps=130):
     task = load_task(name)
-    found = Worlds(task, [0], worlds)
+    found = VecEnv(task, [0], worlds)
     recorder = Recorder(found)
     found.reset(staggered=True)
     return task, found, recorder.record(random_actions(found, 0, steps))
@@ -41,7 +41,7 @@ def test_a_replay_of_other_physics_is_noticed():
 
 
 def test_the_same_segment_has_the_same_actions_and_another_has_others():
-    worlds = Worlds(load_task(POINT), [0], 4)
+    worlds = VecEnv(load_task(POINT), [0], 4)
     first, again, other = (torch.stack(random_actions(worlds, segment, 3)) for segment in (0, 0, 1))
     assert torch.equal(first, again) and not torch.equal(first, other)
     assert (first >= worlds.action_low).all() and (first <= worlds.action_high).all()

@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 import torch
 
-from rewardgen.bench.contender import contenders
-from rewardgen.bench.final import FinalOptions, bench_final
-from rewardgen.bench.setups import SETUPS, setup_of
-from rewardgen.bench.stacking import StackingOptions, bench_stacking
-from rewardgen.bench.train import TrainOptions, bench_train
-from rewardgen.bench.user_envs import MAKERS
+from benchmarks.contender import contenders
+from benchmarks.final import FinalOptions, bench_final
+from benchmarks.setups import SETUPS, setup_of
+from benchmarks.stacking import StackingOptions, bench_stacking
+from benchmarks.train import TrainOptions, bench_train
+from benchmarks.user_envs import MAKERS
 from rewardgen.reward.program import compile_reward
-from rewardgen.simulation.worlds import Worlds
-from rewardgen.task import load_task
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.task import load_task
 
 
 def silent(message):
@@ -27,7 +27,7 @@ def state(env):
 def test_the_environment_of_a_user_has_our_physics_observations_and_reward(name):
     reward = setup_of(name).rewards(3)[2]
     program = compile_reward(reward.source)
-    env, worlds = MAKERS[name](**reward.tunables), Worlds(load_task(name), [0], 1)
+    env, worlds = MAKERS[name](**reward.tunables), VecEnv(load_task(name), [0], 1)
     rng = np.random.default_rng(0)
     for number in range(20):
         observation, _ = env.reset(seed=number)

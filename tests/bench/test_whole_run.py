@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.bench.spans import Span, covered, idle_share
-from rewardgen.bench.whole_run import SearchOptions, bench_search
+from benchmarks.spans import Span, covered, idle_share
+from benchmarks.whole_run import SearchOptions, bench_search
 
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from rewardgen.events import Event
+from rewardgen.store.events import Event
 from tests.cli.conftest import write_run
 from tests.ui.story import RUN_ID, events
 
@@ -31,7 +31,7 @@ def test_every_command_has_help_with_an_example_and_json(rewardgen, command):
 
 
 def test_each_field_of_the_configuration_is_an_option(rewardgen):
-    from rewardgen.config import RunConfig
+    from rewardgen.core.config import RunConfig
 
     shown = rewardgen("run", "--help").stdout
     options = ["--" + name.replace("_", "-") for name in RunConfig.model_fields if name != "task"]

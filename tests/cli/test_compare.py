@@ -7,8 +7,8 @@ import pytest
 import torch
 from rich.console import Console
 
-from rewardgen.history import History
-from rewardgen.simulation.bank_file import save_bank, unrelated
+from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.store.history import History
 from rewardgen.ui.compare import candidate_facts, candidates_page, notes, rewards_page, run_facts, runs_page
 from tests.cli.conftest import write_run
 from tests.ui.story import DRAFT, EDIT, RUN_ID, events, until
@@ -33,7 +33,7 @@ def two_runs(tmp_path, finished_run):
 
     now = {"forward_velocity": 3.0 * normal(), "height": 1.2 + 0.3 * normal(), "action": normal(3)}
     before = {f"prev_{name}": value + 0.1 for name, value in now.items()}
-    save_bank(finished_run / "bank.npz", unrelated(now | before))
+    save_transitions(finished_run / "bank.npz", unrelated(now | before))
     write_run(tmp_path / "runs", retold()[:-10], OTHER_ID)
 
 
@@ -138,7 +138,7 @@ def test_rewards_of_different_tasks_have_no_distance(rewardgen, tmp_path, finish
 
 
 def test_a_reward_that_reads_what_was_not_recorded_is_named(rewardgen, finished_run):
-    save_bank(finished_run / "bank.npz", unrelated({"speed": torch.randn(50), "prev_speed": torch.randn(50)}))
+    save_transitions(finished_run / "bank.npz", unrelated({"speed": torch.randn(50), "prev_speed": torch.randn(50)}))
     done = rewardgen("runs", "compare", "latest:g00-k1", "latest:g00-k2", "--rewards")
     assert done.returncode == 2
     assert f"{RUN_ID}:g00-k1 cannot be compared" in done.stderr and "forward_velocity" in done.stderr

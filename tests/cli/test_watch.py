@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from rewardgen.cli.run import _watch
-from rewardgen.errors import CredentialsError
-from rewardgen.history import History
+from rewardgen.core.errors import CredentialsError
+from rewardgen.store.history import History
 from tests.ui.story import RUN_ID, events
 
 

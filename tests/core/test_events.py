@@ -3,8 +3,8 @@ import threading
 
 import pytest
 
-from rewardgen.errors import RunFolderError
-from rewardgen.events import EventLog, read_events
+from rewardgen.core.errors import RunFolderError
+from rewardgen.store.events import EventLog, read_events
 
 
 def test_what_was_appended_is_read_back_in_order(tmp_path):
@@ -57,8 +57,8 @@ def test_a_line_that_does_not_fit_on_the_disk_is_removed_again(tmp_path, small_d
 
 
 def test_events_from_several_threads_stay_whole_lines(tmp_path):
-    from rewardgen.history import History
-    from rewardgen.journal import Journal
+    from rewardgen.store.history import History
+    from rewardgen.store.journal import Journal
 
     class Silent:
         def event(self, event, history): ...

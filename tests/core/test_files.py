@@ -2,8 +2,8 @@ import os
 
 import pytest
 
-from rewardgen.errors import RunFolderError
-from rewardgen.files import write_atomic
+from rewardgen.core.errors import RunFolderError
+from rewardgen.core.files import write_atomic
 
 
 def test_failed_write_keeps_the_old_content_and_leaves_no_temporary_file(small_disk):

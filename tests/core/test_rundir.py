@@ -3,9 +3,9 @@ import sys
 
 import pytest
 
-from rewardgen.errors import RunFolderError
-from rewardgen.events import EventLog
-from rewardgen.rundir import RunFolder, create_run, find_run, list_runs
+from rewardgen.core.errors import RunFolderError
+from rewardgen.store.events import EventLog
+from rewardgen.store.run_folder import RunFolder, create_run, find_run, list_runs
 
 
 def a_run(runs_dir, name):
@@ -52,7 +52,7 @@ def test_folders_without_a_log_are_no_runs(tmp_path):
 def test_second_process_is_kept_out_and_the_lock_goes_with_its_holder(tmp_path):
     run = a_run(tmp_path, "20260101-000000-hopper-aaaa")
     code = (
-        "import sys, pathlib; from rewardgen.rundir import RunFolder\n"
+        "import sys, pathlib; from rewardgen.store.run_folder import RunFolder\n"
         "with RunFolder(pathlib.Path(sys.argv[1])).locked(): print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(

@@ -2,7 +2,13 @@ import random
 
 import pytest
 
-from rewardgen.stats import bootstrap_interval, difference_interval, human_normalised, interquartile_mean, standing
+from rewardgen.core.statistics import (
+    bootstrap_interval,
+    difference_interval,
+    human_normalised,
+    interquartile_mean,
+    standing,
+)
 
 
 def test_interquartile_mean_drops_the_outer_quarters():

@@ -5,31 +5,31 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from rewardgen.records import Finding, RewardSpec
-from rewardgen.simulation.bank import record_bank
-from rewardgen.simulation.bank_file import Bank
-from rewardgen.simulation.baselines import baseline_program
-from rewardgen.task import load_task
+from rewardgen.critic.probe.job import probe_reward
+from rewardgen.sim.record_transitions import record_transitions
+from rewardgen.sim.transitions import TransitionSet
+from rewardgen.store.records import Finding, RewardSpec
+from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.task import load_task
 from rewardgen.training.expert_policy import load_expert
-from rewardgen.training.probe import probe_reward
 
 TRAPS = Path(__file__).parents[2] / "envs" / "traps"
 
 
 @cache
-def recorded(task: str) -> Bank:
+def recorded(task: str) -> TransitionSet:
     loaded = load_task(task)
-    return record_bank(loaded, load_expert(loaded))
+    return record_transitions(loaded, load_expert(loaded))
 
 
-def found(task: str | Bank, parameters: str, body: str) -> dict[str, Finding]:
+def found(task: str | TransitionSet, parameters: str, body: str) -> dict[str, Finding]:
     """The first finding of each detector on a reward with these parameters and this body."""
     indented = "".join(f"    {line}\n" for line in body.split("\n"))
     source = f"def compute_reward({parameters}):\n{indented}"
     return probed(recorded(task) if isinstance(task, str) else task, source)
 
 
-def probed(bank: Bank, source: str) -> dict[str, Finding]:
+def probed(bank: TransitionSet, source: str) -> dict[str, Finding]:
     findings = probe_reward(RewardSpec(candidate_id="a", source=source), bank)
     return {finding.detector: finding for finding in reversed(findings)}
 

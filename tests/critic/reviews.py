@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rewardgen.critic.gates import Critic
-from rewardgen.critic.suspicions import find_suspicions
-from rewardgen.records import Candidate, Finding, RewardSpec, TaskCard
+from rewardgen.critic.static.detectors import find_suspicions
+from rewardgen.store.records import Candidate, Finding, RewardSpec, TaskCard
 
 
 class TrustingProber:

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from rewardgen.critic.duplicates import find_duplicate
-from rewardgen.records import Candidate, Finding, RewardSpec
+from rewardgen.critic.probe.job import probe_reward
+from rewardgen.critic.ruler import SandboxedRewardDistance
 from rewardgen.reward.extraction import extract_source
-from rewardgen.sandbox.banks import bring_bank, bring_card
-from rewardgen.sandbox.ruler import SandboxedRuler
-from rewardgen.session import MEASURING, check_rewards
-from rewardgen.simulation.baselines import BASELINES, baseline_program
-from rewardgen.simulation.card import measure_card
-from rewardgen.task import load_task
-from rewardgen.training.probe import probe_reward
-from tests.builders import study
+from rewardgen.search.session import MEASURING, check_rewards
+from rewardgen.store.records import Candidate, Finding, RewardSpec
+from rewardgen.tasks.baselines import BASELINES, baseline_program
+from rewardgen.tasks.card import measure_card
+from rewardgen.tasks.task import load_task
+from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
+from tests.builders import record
 from tests.critic.banks import TRAPS, recorded
 from tests.critic.reviews import review_source
 from tests.critic.test_detector_table import documented
@@ -222,9 +222,11 @@ def test_a_duplicate_is_rejected_beside_its_original_and_alone_it_is_sound(copy,
     paths = {"g00-k0": copy.path, "g00-k1": original, "g00-k2": other}
     own, *others = [RewardSpec(candidate_id=id, source=path.read_text()) for id, path in paths.items()]
     bank = tmp_path / "bank.npz"
-    bring_bank(task, bank, MEASURING)
-    gaps = SandboxedRuler(bank, MEASURING, tmp_path).gaps([own], others, bring_card(task, MEASURING))["g00-k0"]
-    first, second = (study(each.candidate_id, source=each.source) for each in others)
+    get_or_record_transitions(task, bank, MEASURING)
+    gaps = SandboxedRewardDistance(bank, MEASURING, tmp_path).gaps([own], others, get_or_measure_card(task, MEASURING))[
+        "g00-k0"
+    ]
+    first, second = (record(each.candidate_id, source=each.source) for each in others)
     finding = find_duplicate(own.source, gaps, [first, second])
     assert finding is not None and "g00-k1" in finding.message
     assert find_duplicate(own.source, gaps, [second]) is None

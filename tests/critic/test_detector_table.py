@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from rewardgen.critic.reader import _Check
+from rewardgen.critic.llm_review import _Check
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "critic.md").read_text()

@@ -2,16 +2,16 @@
 
 import pytest
 
-from rewardgen.critic.duplicates import SAME, Gap, find_duplicate
-from rewardgen.errors import UsageError, WorkerError
-from rewardgen.events import read_events
-from rewardgen.records import RewardSpec, Verdict
+from rewardgen.core.errors import UsageError, WorkerError
+from rewardgen.critic.duplicates import SAME, Distance, find_duplicate
+from rewardgen.critic.ruler import SandboxedRewardDistance
 from rewardgen.sandbox.process import Limits, WorkerCancelled
-from rewardgen.sandbox.ruler import SandboxedRuler
-from rewardgen.simulation.bank import record_bank
-from rewardgen.simulation.bank_file import save_bank
-from rewardgen.task import load_task
-from tests.builders import card, study
+from rewardgen.sim.record_transitions import record_transitions
+from rewardgen.sim.transitions import save_transitions
+from rewardgen.store.events import read_events
+from rewardgen.store.records import RewardSpec, Verdict
+from rewardgen.tasks.task import load_task
+from tests.builders import card, record
 from tests.search.parts import Crew, Listener, a_search
 
 SOURCE = "def compute_reward(position, velocity, action):\n    return {BODY}\n"
@@ -26,56 +26,58 @@ def spec(id, body=BODY):
 
 
 def accepted(id, *fitness):
-    return study(id, *fitness, source=spec(id).source)
+    return record(id, *fitness, source=spec(id).source)
 
 
-def found(gaps, *studies):
-    return find_duplicate(spec("own", BODY.replace("0.01", "0.02")).source, gaps, studies)
+def found(gaps, *records):
+    return find_duplicate(spec("own", BODY.replace("0.01", "0.02")).source, gaps, records)
 
 
 def test_a_reward_that_pays_what_another_pays_is_rejected_with_its_id_fitness_and_distance():
-    finding = found({"g00-k1": Gap(1e-7, 2e-6)}, accepted("g00-k1", 0.5, 0.7))
+    finding = found({"g00-k1": Distance(1e-7, 2e-6)}, accepted("g00-k1", 0.5, 0.7))
     assert (finding.gate, finding.detector, finding.severity) == ("duplicate", "behavioural-duplicate", "reject")
     assert "g00-k1 (fitness 0.6)" in finding.message and "2e-06" in finding.message
     assert finding.evidence == {"distance": 2e-6}
 
 
 def test_without_a_fitness_none_is_told():
-    assert "fitness" not in found({"g00-k1": Gap(0.0, 0.0)}, accepted("g00-k1")).message
+    assert "fitness" not in found({"g00-k1": Distance(0.0, 0.0)}, accepted("g00-k1")).message
 
 
 def test_the_nearest_of_several_is_named_in_whatever_order_they_come():
-    gaps = {"g00-k1": Gap(1e-6, 1e-6), "g00-k2": Gap(1e-7, 1e-7), "g00-k3": Gap(0.5, 0.5)}
-    studies = [accepted(id) for id in gaps]
-    for order in (studies, studies[::-1]):
+    gaps = {"g00-k1": Distance(1e-6, 1e-6), "g00-k2": Distance(1e-7, 1e-7), "g00-k3": Distance(0.5, 0.5)}
+    records = [accepted(id) for id in gaps]
+    for order in (records, records[::-1]):
         assert "g00-k2" in found(gaps, *order).message
 
 
 @pytest.mark.parametrize(
-    "gap", [Gap(2 * SAME, 0.0), Gap(0.0, 2 * SAME), Gap(0.0, None), Gap(None, None)], ids=["here", "beyond", "?", "??"]
+    "gap",
+    [Distance(2 * SAME, 0.0), Distance(0.0, 2 * SAME), Distance(0.0, None), Distance(None, None)],
+    ids=["here", "beyond", "?", "??"],
 )
 def test_what_differs_anywhere_or_cannot_be_told_is_no_duplicate(gap):
     assert found({"g00-k1": gap}, accepted("g00-k1")) is None
 
 
 def test_what_was_not_accepted_has_no_duplicates():
-    assert found({"g00-k1": Gap(0.0, 0.0)}, accepted("g00-k2")) is None
+    assert found({"g00-k1": Distance(0.0, 0.0)}, accepted("g00-k2")) is None
 
 
 def test_the_same_program_is_told_as_such():
-    finding = find_duplicate(spec("own").source + "# again\n", {"g00-k1": Gap(0.0, 0.0)}, [accepted("g00-k1")])
+    finding = find_duplicate(spec("own").source + "# again\n", {"g00-k1": Distance(0.0, 0.0)}, [accepted("g00-k1")])
     assert finding is not None and finding.detector == "duplicate-program"
 
 
 def test_what_to_do_instead_is_told():
-    finding = found({"g00-k1": Gap(0.0, 0.0)}, accepted("g00-k1"))
+    finding = found({"g00-k1": Distance(0.0, 0.0)}, accepted("g00-k1"))
     assert finding.hint.startswith("change what is paid, not how it is scaled or shaped")
 
 
 def test_equal_pay_with_other_thresholds_is_no_duplicate():
-    gaps, own = {"g00-k1": Gap(0.0, 0.0)}, spec("own", "'up': 2.0 * (position > 0.9)").source
+    gaps, own = {"g00-k1": Distance(0.0, 0.0)}, spec("own", "'up': 2.0 * (position > 0.9)").source
     other, same = (
-        study("g00-k1", source=spec("g00-k1", body).source)
+        record("g00-k1", source=spec("g00-k1", body).source)
         for body in ("'up': 2.0 * (position > 0.97)", "'up': 1.0 + 3.0 * (position > 0.9)")
     )
     assert find_duplicate(own, gaps, [other]) is None
@@ -95,13 +97,13 @@ def test_a_reward_that_was_left_out_of_the_comparison_is_warned_of():
 @pytest.fixture(scope="module")
 def bank(tmp_path_factory):
     path = tmp_path_factory.mktemp("bank") / "bank.npz"
-    save_bank(path, record_bank(load_task("tests/tasks/point.py")))
+    save_transitions(path, record_transitions(load_task("tests/tasks/point.py")))
     return path
 
 
 @pytest.fixture
 def ruler(bank, tmp_path):
-    return SandboxedRuler(bank, Limits(wall_s=120.0), tmp_path / "scratch")
+    return SandboxedRewardDistance(bank, Limits(wall_s=120.0), tmp_path / "scratch")
 
 
 def test_rewards_of_a_real_task_are_told_apart(ruler):
@@ -148,7 +150,9 @@ def test_a_run_that_is_being_stopped_compares_nothing(ruler, monkeypatch):
 
 def test_a_bank_that_cannot_be_read_ends_the_review(tmp_path):
     with pytest.raises(UsageError, match="bank of transitions"):
-        SandboxedRuler(tmp_path / "none.npz", Limits(wall_s=60.0), tmp_path).gaps([spec("a"), spec("b")], [], POINT)
+        SandboxedRewardDistance(tmp_path / "none.npz", Limits(wall_s=60.0), tmp_path).gaps(
+            [spec("a"), spec("b")], [], POINT
+        )
 
 
 def test_a_comparison_names_the_reward_that_cannot_be_computed(ruler):
@@ -159,7 +163,7 @@ def test_a_comparison_names_the_reward_that_cannot_be_computed(ruler):
 # In the search.
 
 
-class Ruler:
+class RewardDistance:
     """Some candidates pay the same; notes what it is asked."""
 
     def __init__(self, *same):
@@ -177,7 +181,7 @@ class Ruler:
         }
 
     def _gap(self, id, other):
-        return Gap(0.0, 0.0) if any({id, other} <= set(alike) for alike in self.same) else Gap(0.3, 0.3)
+        return Distance(0.0, 0.0) if any({id, other} <= set(alike) for alike in self.same) else Distance(0.3, 0.3)
 
 
 def trained(crew):
@@ -185,25 +189,25 @@ def trained(crew):
 
 
 def test_of_those_that_pay_the_same_the_first_that_passed_is_trained(tmp_path):
-    crew, ruler = Crew(rejected=["g00-k0"]), Ruler(("g00-k0", "g00-k1", "g00-k3", "g01-k2"))
+    crew, ruler = Crew(rejected=["g00-k0"]), RewardDistance(("g00-k0", "g00-k1", "g00-k3", "g01-k2"))
     search, history = a_search(tmp_path / "run", crew, ruler=ruler, generations=2)
     search.run()
     assert trained(crew).isdisjoint({"g00-k0", "g00-k3", "g01-k2"}) and "g00-k1" in trained(crew)
-    assert "it pays what g00-k1 pays" in history.study("g00-k3").outcome
-    assert "it pays what g00-k1 (fitness 0.1" in history.study("g01-k2").outcome
+    assert "it pays what g00-k1 pays" in history.record("g00-k3").outcome
+    assert "it pays what g00-k1 (fitness 0.1" in history.record("g01-k2").outcome
     assert ("repair", "g00-k3") not in crew.calls
     assert ruler.asked[0] == (["g00-k1", "g00-k2", "g00-k3"], [])
     assert ruler.asked[1][1] == ["g00-k1", "g00-k2"]
 
 
 def test_a_repaired_candidate_is_compared_with_its_generation_too(tmp_path):
-    crew, ruler = Crew(repairable=["g00-k0"]), Ruler(("g00-k0", "g00-k3"))
+    crew, ruler = Crew(repairable=["g00-k0"]), RewardDistance(("g00-k0", "g00-k3"))
     search, history = a_search(tmp_path / "run", crew, ruler=ruler, generations=1)
     search.run()
-    assert "it pays what g00-k3 pays" in history.study("g00-k0").outcome
+    assert "it pays what g00-k3 pays" in history.record("g00-k0").outcome
 
 
-class Dying(Ruler):
+class Dying(RewardDistance):
     """Compares nothing that is asked for together with one of these, which it leaves out."""
 
     def gaps(self, rewards, others, card):
@@ -228,7 +232,7 @@ def test_a_run_stopped_during_a_review_finds_the_same_duplicates(tmp_path):
     troubles = {"repairable": ["g00-k0"], "rejected": ["g01-k2"]}
 
     def outcome(path, listener=None):
-        search, history = a_search(path, Crew(**troubles), listener, ruler=Ruler(*same), generations=2)
+        search, history = a_search(path, Crew(**troubles), listener, ruler=RewardDistance(*same), generations=2)
         return search.run(), history
 
     whole, expected = outcome(tmp_path / "whole")

@@ -3,8 +3,8 @@
 import pytest
 
 from rewardgen.critic.gates import Critic
-from rewardgen.critic.suspicions import find_suspicions
-from rewardgen.records import Candidate, Finding
+from rewardgen.critic.static.detectors import find_suspicions
+from rewardgen.store.records import Candidate, Finding
 from tests.builders import card
 
 SOUND = "def compute_reward(position, speed):\n    return {'near': -position.abs(), 'calm': -0.1 * speed.abs()}\n"

@@ -4,8 +4,8 @@ import pytest
 
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.preference import RecordedEpisode, check_preference, kept_files, ordered_pairs
-from rewardgen.records import CandidateResult, KeptEpisode
-from tests.builders import card, slice_result, study
+from rewardgen.store.records import CandidateResult, KeptEpisode
+from tests.builders import card, record, slice_result
 from tests.critic.test_gates import Prober, candidate
 
 
@@ -70,10 +70,10 @@ def test_episodes_are_drawn_from_slices_of_all_levels_of_fitness():
 def trained(id, fitness, file):
     kept = (KeptEpisode(fitness=fitness, success=False, steps=10),)
     result = slice_result(id, 0, fitness, episodes_file=file, kept=kept)
-    return study(id).model_copy(update={"result": CandidateResult(candidate_id=id, slices=(result,))})
+    return record(id).model_copy(update={"result": CandidateResult(candidate_id=id, slices=(result,))})
 
 
-class Pricer:
+class ReturnEvaluator:
     """Pays what it is told to."""
 
     def __init__(self, sums):
@@ -92,7 +92,7 @@ def earlier():
 
 def test_what_passes_the_probe_is_ranked_on_earlier_episodes_and_the_rest_is_not(earlier):
     rising, falling = {"x": [float(n) for n in range(8)]}, {"x": [-float(n) for n in range(8)]}
-    pricer = Pricer({"a": rising, "b": falling, "c": falling})
+    pricer = ReturnEvaluator({"a": rising, "b": falling, "c": falling})
     verdicts = Critic(Prober(rejects=("c",)), pricer).review([candidate(id) for id in "abc"], card(), earlier)
     assert pricer.asked == [["a", "b"]]
     assert verdicts["a"].accepted
@@ -102,11 +102,11 @@ def test_what_passes_the_probe_is_ranked_on_earlier_episodes_and_the_rest_is_not
 
 def test_what_could_not_be_priced_is_not_rejected_and_says_so(earlier):
     for sums in ({}, {"a": {"x": [1.0, 2.0]}}):
-        verdict = Critic(Prober(), Pricer(sums)).review([candidate("a")], card(), earlier)["a"]
+        verdict = Critic(Prober(), ReturnEvaluator(sums)).review([candidate("a")], card(), earlier)["a"]
         assert verdict.accepted and [each.detector for each in verdict.findings] == ["not-ranked"]
 
 
 def test_in_a_first_generation_nothing_is_ranked():
-    pricer = Pricer({})
+    pricer = ReturnEvaluator({})
     assert Critic(Prober(), pricer).review([candidate("a")], card(), [])["a"].accepted
     assert pricer.asked == []

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from rewardgen.errors import UsageError
-from rewardgen.records import RewardSpec
-from rewardgen.simulation.bank_file import BankFacts, load_bank, save_bank, unrelated
-from rewardgen.training import probe
-from rewardgen.training.probe import probe_job, probe_reward
-from rewardgen.training.probe_statistics import check_statistics
+from rewardgen.core.errors import UsageError
+from rewardgen.critic.probe import job as probe
+from rewardgen.critic.probe.job import probe_job, probe_reward
+from rewardgen.critic.probe.values import check_statistics
+from rewardgen.sim.transitions import TransitionFacts, load_transitions, save_transitions, unrelated
+from rewardgen.store.records import RewardSpec
 from tests.reward.corpus import HONEST, inputs
 
 INPUTS = inputs(512)
@@ -80,7 +80,7 @@ def test_unit_vectors_are_not_tried_at_zero():
 
 def test_bounded_inputs_are_tried_at_their_bounds():
     body = "return {'w': torch.exp(8.0 * height) + x_velocity}"
-    bounded = unrelated(INPUTS, BankFacts(bounds={"height": 1.0}))
+    bounded = unrelated(INPUTS, TransitionFacts(bounds={"height": 1.0}))
     assert "non-finite" in detectors(body) and "non-finite" not in detectors(body, bank=bounded)
 
 
@@ -191,7 +191,7 @@ def test_a_slow_reward_is_a_warning():
 
 def test_changed_inputs_and_memory_between_calls_are_told():
     # The language refuses both; the contract is checked all the same, on calls as they are.
-    from rewardgen.training.probe_contract import check_contract
+    from rewardgen.critic.probe.calling import check_contract
 
     def changes(given):
         given["height"][0] += 1.0
@@ -213,7 +213,7 @@ def test_statistics_of_a_single_component_are_silent_if_it_varies():
 
 def test_the_job_answers_for_every_reward_of_its_batch(tmp_path):
     path = tmp_path / "bank.npz"
-    save_bank(path, BANK)
+    save_transitions(path, BANK)
     bodies = {"good": "{'x': x_velocity}", "bad": "{'x': x_velocity.log()}", "not a reward": "eval('1')"}
     rewards = [
         {"candidate_id": id, "source": f"def compute_reward(x_velocity):\n    return {body}\n"}
@@ -231,4 +231,4 @@ def test_a_bank_that_cannot_be_read_is_a_usage_error(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UsageError, match="bank"):
-        load_bank(path)
+        load_transitions(path)

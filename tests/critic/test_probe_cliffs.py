@@ -5,16 +5,16 @@ import math
 import pytest
 import torch
 
-from rewardgen.simulation.bank_file import Bank, BankFacts
-from rewardgen.task import Wrap
-from rewardgen.training.probe_cliffs import check_cliffs
-from rewardgen.training.probe_subject import Subject
+from rewardgen.critic.probe.cliffs import check_cliffs
+from rewardgen.critic.probe.probed_reward import ProbedReward
+from rewardgen.sim.transitions import TransitionFacts, TransitionSet
+from rewardgen.tasks.task import Wrap
 from tests.critic.banks import probed
 
 EPISODES, STEPS = 12, 40
 
 
-def rising() -> Bank:
+def rising() -> TransitionSet:
     """Episodes in which a position goes from -1 to 1, an angle goes round once, and a foot comes down and stays."""
     time = torch.linspace(0.0, 1.0, STEPS).repeat(EPISODES)
     shift = 0.01 * torch.arange(EPISODES).repeat_interleave(STEPS)
@@ -22,13 +22,13 @@ def rising() -> Bank:
     now = {"position": 2.0 * time - 1.0 + shift, "angle": turned, "contact": (time > 0.6).float()}
     before = {f"prev_{name}": torch.cat((value[:1], value[:-1])) for name, value in now.items()}
     rows = EPISODES * STEPS
-    return Bank(
+    return TransitionSet(
         inputs=now | before,
         episode=torch.arange(EPISODES, dtype=torch.int32).repeat_interleave(STEPS),
         step=torch.arange(1, STEPS + 1, dtype=torch.int32).repeat(EPISODES),
         source=torch.zeros(rows, dtype=torch.int8),
         terminated=torch.zeros(rows, dtype=torch.bool),
-        facts=BankFacts(invariances=(Wrap("angle"),)),
+        facts=TransitionFacts(invariances=(Wrap("angle"),)),
     )
 
 
@@ -95,7 +95,7 @@ def test_states_between_recorded_ones_are_possible():
         return {"r": torch.where(inputs["position"] < 0.3, 2.0, 0.0) + inputs["position"] + 0.0 * inputs["contact"]}
 
     reads = ("position", "angle", "contact", "prev_angle")
-    subject = Subject(call, reads, bank, call({name: bank.inputs[name] for name in reads}))
+    subject = ProbedReward(call, reads, bank, call({name: bank.inputs[name] for name in reads}))
     assert [each.detector for each in check_cliffs(subject)] == ["cliff"]
     assert len(seen) > 10
     for inputs in seen:

@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
-from rewardgen.simulation.bank import record_bank
-from rewardgen.simulation.baselines import BASELINES, baseline_program
-from rewardgen.task import expert_file, load_task, shipped_tasks
+from rewardgen.sim.record_transitions import record_transitions
+from rewardgen.tasks.baselines import BASELINES, baseline_program
+from rewardgen.tasks.task import expert_file, load_task, shipped_tasks
 from tests.critic.banks import found, probed, recorded
 
 EQUIPPED = sorted(name for name, path in shipped_tasks().items() if expert_file(path).exists())
@@ -22,7 +22,7 @@ def test_some_shipped_tasks_have_an_expert():
 @cache
 def without():
     """The hopper's bank as it is without an expert."""
-    return record_bank(load_task("hopper"))
+    return record_transitions(load_task("hopper"))
 
 
 def both(terms):

@@ -2,13 +2,13 @@
 
 import pytest
 
-from rewardgen.simulation.bank_file import BankFacts, unrelated
-from rewardgen.task import Flip, Shift
+from rewardgen.sim.transitions import TransitionFacts, unrelated
+from rewardgen.tasks.task import Flip, Shift
 from tests.critic.banks import found
 from tests.reward.corpus import inputs
 
-FLIP = unrelated(inputs(512), BankFacts(invariances=(Flip("orientation"),)))
-REACH = unrelated(inputs(512), BankFacts(invariances=(Shift(("position", "target"), (1.0, 0.0, 2.0)),)))
+FLIP = unrelated(inputs(512), TransitionFacts(invariances=(Flip("orientation"),)))
+REACH = unrelated(inputs(512), TransitionFacts(invariances=(Shift(("position", "target"), (1.0, 0.0, 2.0)),)))
 
 
 @pytest.mark.parametrize(

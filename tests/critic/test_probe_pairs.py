@@ -2,8 +2,8 @@
 
 import pytest
 
-from rewardgen.simulation.baselines import baseline_program
-from rewardgen.task import load_task
+from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.task import load_task
 from tests.critic.banks import found, probed, recorded
 
 ALIVE = "healthy, x_velocity, action"

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from rewardgen.critic.reader import Reader, parse_reading
-from rewardgen.errors import CredentialsError
+from rewardgen.core.errors import CredentialsError
+from rewardgen.critic.llm_review import Reader, parse_reading
 from rewardgen.llm.litellm_client import LiteLLMClient
-from rewardgen.records import Finding
+from rewardgen.store.records import Finding
 from rewardgen.testing.scripted import ScriptedLLM
 from rewardgen.testing.server import Answer, ChatServer
 from tests.builders import card

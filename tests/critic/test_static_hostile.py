@@ -7,15 +7,15 @@ import sys
 import pytest
 import torch
 
-from rewardgen.critic import suspicions
+from rewardgen.core.errors import WorkerError
 from rewardgen.critic.gates import Critic, check_form
+from rewardgen.critic.prober import SandboxedProber
+from rewardgen.critic.static import detectors as suspicions
+from rewardgen.critic.static import job as static_reading
 from rewardgen.critic.static.reading import read_reward
-from rewardgen.errors import WorkerError
-from rewardgen.records import Candidate, RewardSpec
-from rewardgen.sandbox.prober import SandboxedProber
 from rewardgen.sandbox.process import Limits
-from rewardgen.simulation.bank_file import save_bank, unrelated
-from rewardgen.training import static_reading
+from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.store.records import Candidate, RewardSpec
 from tests.builders import card
 from tests.critic.reviews import review_source
 from tests.sandbox.confined import in_child, was_refused
@@ -72,7 +72,9 @@ def draft(id, source):
 def prober(tmp_path):
     values = {name: torch.linspace(-1.0, 1.0, 256) for name in ("position", "speed")}
     values["action"] = torch.linspace(-1.0, 1.0, 256).unsqueeze(-1)
-    save_bank(tmp_path / "bank.npz", unrelated(values | {f"prev_{name}": value for name, value in values.items()}))
+    save_transitions(
+        tmp_path / "bank.npz", unrelated(values | {f"prev_{name}": value for name, value in values.items()})
+    )
     return SandboxedProber(tmp_path / "bank.npz", Limits(wall_s=60.0), tmp_path / "scratch")
 
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from rewardgen.critic.static.detectors import find_suspicions
 from rewardgen.critic.static.expressions import _MAX_EVALUATIONS
 from rewardgen.critic.static.reading import read_reward
-from rewardgen.critic.suspicions import find_suspicions
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
 from tests.critic.random_rewards import random_reward

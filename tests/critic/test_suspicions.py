@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewardgen.critic.suspicions import find_suspicions
+from rewardgen.critic.static.detectors import find_suspicions
 from tests.critic.walker import findings, walker_card
 from tests.reward.corpus import HONEST
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewardgen.critic.suspicions import find_suspicions
-from rewardgen.records import Finding, TaskCard, VariableCard
+from rewardgen.critic.static.detectors import find_suspicions
+from rewardgen.store.records import Finding, TaskCard, VariableCard
 from tests.builders import card
 
 PARAMETERS = "x_velocity, height, pitch, action"

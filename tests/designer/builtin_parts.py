@@ -6,9 +6,18 @@ import asyncio
 from functools import cache
 
 from rewardgen.designer.builtin.designer import BuiltinDesigner
-from rewardgen.evolution import LENSES
-from rewardgen.readings import ComponentPoint
-from rewardgen.records import Brief, Candidate, CandidateResult, SliceResult, Study, TaskCard, VariableCard, Verdict
+from rewardgen.search.evolution import LENSES
+from rewardgen.store.measurements import ComponentPoint
+from rewardgen.store.records import (
+    Candidate,
+    CandidateRecord,
+    CandidateResult,
+    DesignRequest,
+    SliceResult,
+    TaskCard,
+    VariableCard,
+    Verdict,
+)
 from tests.builders import card as point_card
 
 SHIPPED = ("cartpole", "hopper", "half_cheetah", "walker2d", "ant", "humanoid")
@@ -17,8 +26,8 @@ SHIPPED = ("cartpole", "hopper", "half_cheetah", "walker2d", "ant", "humanoid")
 @cache
 def measured(name: str) -> TaskCard:
     """The real card of a shipped task."""
-    from rewardgen.simulation.card import measure_card
-    from rewardgen.task import load_task
+    from rewardgen.tasks.card import measure_card
+    from rewardgen.tasks.task import load_task
 
     return measure_card(load_task(name), name)
 
@@ -78,7 +87,7 @@ CARDS = {
 }
 
 
-def brief(card: TaskCard, operator: str = "draft", seed: int = 0, **changes) -> Brief:
+def request(card: TaskCard, operator: str = "draft", seed: int = 0, **changes) -> DesignRequest:
     values = {
         "candidate_id": f"g{0 if operator == 'draft' else 1:02d}-k{seed % 6}",
         "generation": 0 if operator == "draft" else 1,
@@ -87,14 +96,14 @@ def brief(card: TaskCard, operator: str = "draft", seed: int = 0, **changes) -> 
         "lens": LENSES[seed % len(LENSES)] if operator in ("draft", "explore", "rewrite") else "",
         "seed": seed,
     }
-    return Brief.model_validate(values | changes)
+    return DesignRequest.model_validate(values | changes)
 
 
-def designed(brief: Brief) -> Candidate:
-    return asyncio.run(BuiltinDesigner().design(brief))
+def designed(request: DesignRequest) -> Candidate:
+    return asyncio.run(BuiltinDesigner().design(request))
 
 
-def studied(candidate: Candidate, **points: ComponentPoint) -> Study:
+def studied(candidate: Candidate, **points: ComponentPoint) -> CandidateRecord:
     """A candidate after training with two seeds, with the given last points of its components."""
     slices = tuple(
         SliceResult(
@@ -106,7 +115,7 @@ def studied(candidate: Candidate, **points: ComponentPoint) -> Study:
         for seed in (0, 1)
     )
     result = CandidateResult(candidate_id=candidate.id, slices=slices)
-    return Study(candidate=candidate, verdict=Verdict(candidate_id=candidate.id), result=result)
+    return CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=candidate.id), result=result)
 
 
 def component(share: float = 0.3, activation: float = 1.0, correlation: float | None = 0.2) -> ComponentPoint:
@@ -115,7 +124,7 @@ def component(share: float = 0.3, activation: float = 1.0, correlation: float | 
     )
 
 
-def parents(card: TaskCard, seed: int, count: int = 1) -> tuple[Study, ...]:
+def parents(card: TaskCard, seed: int, count: int = 1) -> tuple[CandidateRecord, ...]:
     """Trained drafts under ids of their own, without any plain one."""
-    drafts = [designed(brief(card, seed=100 * seed + each, candidate_id=f"g00-k{each + 1}")) for each in range(count)]
+    drafts = [designed(request(card, seed=100 * seed + each, candidate_id=f"g00-k{each + 1}")) for each in range(count)]
     return tuple(studied(each) for each in drafts)

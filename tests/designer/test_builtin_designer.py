@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import rewardgen.designer.builtin as package
-from rewardgen.critic.suspicions import find_suspicions
+from rewardgen.critic.static.detectors import find_suspicions
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.rendering import render
 from rewardgen.reward.identity import source_fingerprint
@@ -19,11 +19,11 @@ from tests.designer.builtin_parts import (
     CARDS,
     SHIPPED,
     bare_card,
-    brief,
     designed,
     measured,
     parents,
     reacher_card,
+    request,
 )
 
 OPERATORS = ("draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore")
@@ -31,7 +31,7 @@ OPERATORS = ("draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "
 
 def _candidate(card, operator, seed):
     count = {"draft": 0, "crossover": 2}.get(operator, 1)
-    return designed(brief(card, operator, seed, parents=parents(card, seed, count)))
+    return designed(request(card, operator, seed, parents=parents(card, seed, count)))
 
 
 def _wild_inputs(card, worlds=16):
@@ -99,7 +99,7 @@ def test_the_same_brief_gives_the_same_candidate(operator):
 def test_the_drafts_of_a_generation_differ(name):
     card = CARDS[name]()
     for first in (0, 50):
-        drafts = [designed(brief(card, seed=first + each, candidate_id=f"g00-k{each}")) for each in range(6)]
+        drafts = [designed(request(card, seed=first + each, candidate_id=f"g00-k{each}")) for each in range(6)]
         assert len({source_fingerprint(draft.source) for draft in drafts}) == 6
         assert len({parse(draft.source).structure for draft in drafts}) >= 3
 
@@ -130,7 +130,7 @@ def test_the_package_names_no_shipped_task_and_no_reward_of_a_task():
 
 
 def test_a_hopper_is_first_asked_to_go_forward_and_stay_healthy():
-    source = designed(brief(measured("hopper"), candidate_id="g00-k0")).source
+    source = designed(request(measured("hopper"), candidate_id="g00-k0")).source
     genome = parse(source)
     assert genome is not None
     shapes = {(term.factor.shape, term.factor.reading.variable) for term in genome.terms}
@@ -174,14 +174,14 @@ def _total(program, card, state):
     ],
 )
 def test_the_users_goal_turns_the_task(goal, variable, shape):
-    genome = parse(designed(brief(measured("hopper"), goal=goal, candidate_id="g00-k0")).source)
+    genome = parse(designed(request(measured("hopper"), goal=goal, candidate_id="g00-k0")).source)
     assert genome is not None
     first = genome.terms[0].factor
     assert (first.reading.variable, first.shape) == (variable, shape)
 
 
 def test_a_distance_between_two_points_is_found_and_rewarded_small():
-    genome = parse(designed(brief(reacher_card(), candidate_id="g00-k0")).source)
+    genome = parse(designed(request(reacher_card(), candidate_id="g00-k0")).source)
     assert genome is not None
     first = genome.terms[0].factor
     assert (first.shape, first.reading.variable, first.reading.other) == ("close", "fingertip", "target")
@@ -202,7 +202,7 @@ def test_without_a_word_on_the_task_drafts_try_different_signs_and_targets():
 
 def test_a_named_precision_gives_a_term_of_that_width():
     card = reacher_card(success="The fingertip is within 2 cm of the target at the end.")
-    genome = parse(designed(brief(card, candidate_id="g00-k0")).source)
+    genome = parse(designed(request(card, candidate_id="g00-k0")).source)
     assert genome is not None
     fine = genome.term("fingertip_to_target_near_fine").factor
     assert fine.constant("temperature") == pytest.approx(0.04**2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardgen.designer.builtin.genome import Factor, Genome, Reading, Term
+from rewardgen.designer.builtin.genome import Factor, Genome, Term, TermInput
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.quantities import quantities
 from rewardgen.designer.builtin.rendering import render
@@ -23,17 +23,17 @@ def test_every_shape_survives_rendering_and_reading_back(shape):
     takes = SHAPES[shape].takes
     variable = {"scalar": "height", "vector": "joint_velocity", "action": "action"}[takes]
     constants = tuple((role, 0.5) for role in SHAPES[shape].roles)
-    gate = Factor("pitch_gate", "near", Reading("pitch"), (("target", 0.0), ("temperature", 0.1)))
-    genome = Genome((Term(Factor("it", shape, Reading(variable), constants), 0.3, (gate,)),))
+    gate = Factor("pitch_gate", "near", TermInput("pitch"), (("target", 0.0), ("temperature", 0.1)))
+    genome = Genome((Term(Factor("it", shape, TermInput(variable), constants), 0.3, (gate,)),))
     assert parse(render(genome, measured("hopper"))) == genome
 
 
 @pytest.mark.parametrize(
     "reading",
     [
-        Reading("fingertip", part=1),
-        Reading("fingertip", form="norm"),
-        Reading("fingertip", form="gap_norm", other="target"),
+        TermInput("fingertip", part=1),
+        TermInput("fingertip", form="norm"),
+        TermInput("fingertip", form="gap_norm", other="target"),
     ],
 )
 def test_every_form_of_reading_survives_with_its_value_one_step_before(reading):

@@ -2,13 +2,13 @@ import asyncio
 
 import pytest
 
-from rewardgen.config import RunConfig
+from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError
 from rewardgen.designer.llm_designer import LLMDesigner, parse_reply
-from rewardgen.errors import BudgetExhausted, CredentialsError, ModelError
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.records import Brief, Candidate, Finding
+from rewardgen.store.records import Candidate, DesignRequest, Finding
 from rewardgen.testing.scripted import ScriptedLLM
-from tests.builders import card, study
+from tests.builders import card, record
 
 CODE = 'def compute_reward(speed, *, weight: float = 1.0):\n    """Go."""\n    return {"speed": weight * speed}\n'
 
@@ -20,21 +20,21 @@ PREDICTION: Mean speed exceeds 1 m/s.
 """
 
 
-def brief(**changes):
+def request(**changes):
     values = {
         "candidate_id": "g01-k2",
         "generation": 1,
         "operator": "edit",
         "card": card(),
-        "parents": (study("g00-k0", 1.0),),
+        "parents": (record("g00-k0", 1.0),),
     }
-    return Brief.model_validate(values | changes)
+    return DesignRequest.model_validate(values | changes)
 
 
 def design(answer, **config):
     llm = ScriptedLLM(answer)
     designer = LLMDesigner(llm, RunConfig.model_validate({"task": "point"} | config))
-    return asyncio.run(designer.design(brief())), llm
+    return asyncio.run(designer.design(request())), llm
 
 
 def repair(answer, findings=()):
@@ -43,7 +43,7 @@ def repair(answer, findings=()):
         id="g01-k2", generation=1, operator="edit", source="bad code", diagnosis="old", prediction="old"
     )
     designer = LLMDesigner(llm, RunConfig(task="point"))
-    return asyncio.run(designer.repair(brief(), rejected, findings)), llm
+    return asyncio.run(designer.repair(request(), rejected, findings)), llm
 
 
 def test_reply_becomes_a_candidate_with_its_source_and_reasons():

@@ -9,9 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from rewardgen.events import read_events
-from rewardgen.history import History
-from rewardgen.rundir import RunFolder, find_run
+from rewardgen.store.events import read_events
+from rewardgen.store.history import History
+from rewardgen.store.run_folder import RunFolder, find_run
 
 POINT = Path(__file__).parent.parent / "tasks" / "point.py"
 SHORT = ["--candidates", "2", "--generations", "2", "--seeds", "1", "--finalists", "1", "--final-seeds", "2"]

@@ -78,24 +78,24 @@ def test_no_candidate_is_lost(run):
     found = history(run[0])
     assert len(found.ids()) == 16
     for id in found.ids():
-        study = found.study(id)
-        assert study.fitness is not None or study.outcome, f"{id} has neither fitness nor a reason"
+        record = found.record(id)
+        assert record.fitness is not None or record.outcome, f"{id} has neither fitness nor a reason"
 
 
 def test_a_flawed_reply_is_rejected_repaired_and_trained(run):
     found = history(run[0])
     repaired = [id for id, repairs in found.designed if repairs == 1]
     assert repaired
-    assert any(found.study(id).fitness is not None for id in repaired)
+    assert any(found.record(id).fitness is not None for id in repaired)
     assert all(not found.reviewed[id, 0].accepted for id in repaired)
 
 
 def test_second_generation_is_designed_from_analysed_parents(run):
     found, served = history(run[0]), run[1].served
-    children = [found.study(id).candidate for id in found.generations[1].ids]
+    children = [found.record(id).candidate for id in found.generations[1].ids]
     assert served["mutation"] >= len(children)
     assert all(child.parents and child.operator != "draft" for child in children)
-    parent = found.study(children[0].parents[0])
+    parent = found.record(children[0].parents[0])
     assert parent.analysis.diagnosis
     prompt = (run_folder(run[0]).candidate(children[0].id) / f"designer-{children[0].operator}.md").read_text()
     assert parent.analysis.diagnosis.splitlines()[0] in prompt
@@ -104,7 +104,7 @@ def test_second_generation_is_designed_from_analysed_parents(run):
 
 def test_faults_of_the_server_cost_retries_and_nothing_else(run):
     found, recorded = history(run[0]), run[1]
-    assert not [id for id in found.ids() if found.study(id).candidate.failure]
+    assert not [id for id in found.ids() if found.record(id).candidate.failure]
     # The empty reply was a reply: its tokens are paid for. The one that never came is not.
     assert found.usage.prompt_tokens == recorded.prompt_tokens + EMPTY.prompt_tokens
     assert found.usage.completion_tokens == recorded.completion_tokens + EMPTY.completion_tokens

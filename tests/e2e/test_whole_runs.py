@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from rewardgen.messages import Usage
+from rewardgen.store.messages import Usage
 from tests.e2e.command import POINT, SHORT, history, rewardgen, run_folder, start, table, wait_for_event, workers_of
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ def test_run_ends_with_a_reward_its_policy_and_numbers_from_fresh_seeds(finished
     found, folder = history(place), run_folder(place)
     assert {row.candidate_id for row in found.summary.rows} == {found.summary.chosen, "human", "sparse"}
     assert all(row.seeds == 2 and row.fitness is not None for row in found.summary.rows)
-    assert (folder.best / "reward.py").read_text() == found.study(found.summary.chosen).candidate.source
+    assert (folder.best / "reward.py").read_text() == found.record(found.summary.chosen).candidate.source
     assert (folder.best / "policy.npz").stat().st_size > 1000
     assert found.summary.conclusion in folder.readme.read_text()
     assert found.usage == Usage()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from rewardgen.simulation.worlds import Worlds
-from rewardgen.task import load_task
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.task import load_task
 
 IDS = {
     "hopper": "Hopper-v5",
@@ -50,7 +50,7 @@ def random_actions(env, scale, seed):
 )
 def test_whole_episodes_equal_gymnasiums(name, scale):
     task = load_task(name)
-    worlds = Worlds(task, [7], SEEDS)
+    worlds = VecEnv(task, [7], SEEDS)
     first_observation = worlds.reset()
     envs = [gymnasium_at(name, worlds.view.qpos[i], worlds.view.qvel[i]) for i in range(SEEDS)]
     for world, env in enumerate(envs):

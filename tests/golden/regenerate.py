@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.golden.briefs import HERE, rendered, text
+from tests.golden.requests import HERE, rendered, text
 
 if __name__ == "__main__":
     for name, messages in rendered().items():

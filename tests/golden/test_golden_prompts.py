@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.golden.briefs import HERE, OPERATORS, rendered, studies, text
+from tests.golden.requests import HERE, OPERATORS, records, rendered, text
 
 NAMES = sorted(rendered())
 
@@ -25,7 +25,7 @@ def test_every_golden_file_is_compared():
 
 
 def test_prompt_of_a_later_generation_on_hopper_is_under_4000_tokens():
-    _, (_, parent) = studies("hopper")
+    _, (_, parent) = records("hopper")
     assert parent.result and len(parent.result.slices[0].components) == 6
     assert tokens(rendered()["hopper-edit"]) < 4000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from rewardgen.messages import LLMRequest, Message
+from rewardgen.store.messages import LLMRequest, Message
 
 
 def request(label: str = "g00-k0/designer/draft", content: str = "hello", **changes) -> LLMRequest:

@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from rewardgen.errors import CredentialsError, ModelError, RunFolderError
+from rewardgen.core.errors import CredentialsError, ModelError, RunFolderError
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, read_archive
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.llm.retry import RetryingLLM
-from rewardgen.messages import Usage
+from rewardgen.store.messages import Usage
 from rewardgen.testing.scripted import ScriptedLLM
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request

@@ -3,11 +3,11 @@ import time
 
 import pytest
 
-from rewardgen.config import RunConfig
-from rewardgen.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError, UsageError
+from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError, UsageError
 from rewardgen.llm.factory import lasting_model, make_llm
-from rewardgen.messages import Reply
-from rewardgen.rundir import RunFolder
+from rewardgen.store.messages import Reply
+from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
 

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from rewardgen.errors import CredentialsError, ModelError
+from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.messages import Usage
+from rewardgen.store.messages import Usage
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
 

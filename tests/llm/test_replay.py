@@ -1,11 +1,11 @@
 import pytest
 
-from rewardgen.errors import ModelError, RunFolderError
+from rewardgen.core.errors import ModelError, RunFolderError
 from rewardgen.llm.archive import ArchivedLLM
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.llm.replay import ReplayLLM
 from rewardgen.llm.retry import RetryingLLM
-from rewardgen.messages import Usage
+from rewardgen.store.messages import Usage
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.llm.requests import ask, ask_one, request
 

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from rewardgen.errors import CredentialsError
+from rewardgen.core.errors import CredentialsError
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.llm.retry import RetryingLLM

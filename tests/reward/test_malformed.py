@@ -6,11 +6,11 @@ import time
 import pytest
 import torch
 
-from rewardgen.errors import UsageError
+from rewardgen.core.errors import UsageError
 from rewardgen.reward.language import check_language
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.reward.signature import check_signature
-from rewardgen.session import check_rewards
+from rewardgen.search.session import check_rewards
 
 SOUND = "def compute_reward(height):\n    return {'h': height}\n"
 

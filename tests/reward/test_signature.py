@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewardgen.errors import UsageError
+from rewardgen.core.errors import UsageError
 from rewardgen.reward.signature import check_signature, read_signature
 
 VALID = ("height", "x_velocity", "joint_velocity", "action", "prev_height", "prev_action")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rewardgen import errors
-from rewardgen.errors import RewardgenError, WorkerError
+from rewardgen.core import errors
+from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import MESSAGE_CHARS, clean, raised
 
 TAKEN = {"UsageError", "TaskError", "RunFolderError", "SandboxError"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.errors import SandboxError
+from rewardgen.core.errors import SandboxError
 from rewardgen.sandbox.process import Limits
 from rewardgen.sandbox.selftest import escapes, layers_in_force
 from tests.sandbox.confined import LAYER_CALLS, forbid, in_child, landlock_abi, no_seccomp

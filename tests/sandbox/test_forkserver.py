@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.errors import WorkerError
+from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox import launcher
 from rewardgen.sandbox.process import WorkerCancelled, peak_bytes
 from rewardgen.sandbox.selftest import start_seconds

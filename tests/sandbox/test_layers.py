@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from rewardgen.errors import SandboxError
-from rewardgen.records import SliceSpec
-from rewardgen.resources import shipped
+from rewardgen.core.errors import SandboxError
+from rewardgen.core.resources import shipped
 from rewardgen.sandbox import landlock, layers, seccomp
 from rewardgen.sandbox.grants import worker_grants
 from rewardgen.sandbox.layers import Policy
 from rewardgen.sandbox.limits import Limits, die_with
-from rewardgen.task import shipped_tasks
-from rewardgen.training.names import policy_names
+from rewardgen.store.records import SliceSpec
+from rewardgen.tasks.task import shipped_tasks
+from rewardgen.training.artifact_names import policy_names
 from tests.sandbox.attacks import ATTACKS, start_threads
 from tests.sandbox.confined import by_all, in_child, landlock_abi, left_behind, no_seccomp, was_refused, without
 from tests.sandbox.processes import dies

@@ -2,17 +2,17 @@
 
 import pytest
 
-from rewardgen.errors import UsageError
-from rewardgen.records import RewardSpec
-from rewardgen.sandbox.pricer import SandboxedPricer
+from rewardgen.core.errors import UsageError
+from rewardgen.critic.pricer import SandboxedReturnEvaluator
 from rewardgen.sandbox.process import Limits
+from rewardgen.store.records import RewardSpec
 
 REWARD = RewardSpec(candidate_id="a", source="def compute_reward(x):\n    return {'x': x}\n")
 
 
 def priced(folder, monkeypatch, answer):
-    monkeypatch.setattr("rewardgen.sandbox.pricer.run_worker", lambda *_, **__: answer)
-    return SandboxedPricer(folder, Limits(), folder / "scratch").price([REWARD], ["a-s0-episodes.npz"])
+    monkeypatch.setattr("rewardgen.critic.pricer.run_worker", lambda *_, **__: answer)
+    return SandboxedReturnEvaluator(folder, Limits(), folder / "scratch").price([REWARD], ["a-s0-episodes.npz"])
 
 
 def test_sums_of_each_component_are_taken_over(tmp_path, monkeypatch):
@@ -40,5 +40,5 @@ def test_a_worker_that_says_the_episodes_are_broken_is_not_believed(tmp_path, mo
             raise UsageError("stop here")
         return {"sums": {}}
 
-    monkeypatch.setattr("rewardgen.sandbox.pricer.run_worker", lies)
-    assert SandboxedPricer(tmp_path, Limits(), tmp_path / "scratch").price([REWARD], []) == {}
+    monkeypatch.setattr("rewardgen.critic.pricer.run_worker", lies)
+    assert SandboxedReturnEvaluator(tmp_path, Limits(), tmp_path / "scratch").price([REWARD], []) == {}

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
+from rewardgen.core.errors import UsageError, WorkerError
+from rewardgen.critic import prober as prober_module
 from rewardgen.critic.gates import Critic
-from rewardgen.errors import UsageError, WorkerError
-from rewardgen.records import Candidate, RewardSpec
-from rewardgen.sandbox import prober as prober_module
-from rewardgen.sandbox.prober import SandboxedProber
+from rewardgen.critic.prober import SandboxedProber
 from rewardgen.sandbox.process import Limits, WorkerCancelled
-from rewardgen.simulation.bank_file import save_bank, unrelated
+from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.store.records import Candidate, RewardSpec
 from tests.builders import card
 
 FINDING = {"gate": "probe", "detector": "dead-component", "severity": "warn", "message": "it is 0"}
@@ -20,7 +20,9 @@ def prober(tmp_path):
     generator = torch.Generator().manual_seed(0)
     values = {name: torch.randn(256, generator=generator) for name in ("position", "speed")}
     values["action"] = 2.0 * torch.rand(256, 1, generator=generator) - 1.0
-    save_bank(tmp_path / "bank.npz", unrelated(values | {f"prev_{name}": value for name, value in values.items()}))
+    save_transitions(
+        tmp_path / "bank.npz", unrelated(values | {f"prev_{name}": value for name, value in values.items()})
+    )
     return SandboxedProber(tmp_path / "bank.npz", Limits(wall_s=60.0), tmp_path / "scratch")
 
 
@@ -73,14 +75,14 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_findings_that_are_none_are_those_of_a_worker_that_failed(prober, monkeypatch, lie):
-    monkeypatch.setattr("rewardgen.sandbox.prober.run_worker", lambda *_, **__: LIES[lie])
+    monkeypatch.setattr("rewardgen.critic.prober.run_worker", lambda *_, **__: LIES[lie])
     (finding,) = prober.probe([spec("bad", "position")])["bad"]
     assert (finding.detector, finding.severity) == ("probe-crash", "reject") and "malformed" in finding.message
 
 
 def test_what_findings_say_is_one_line_each_and_they_are_few(prober, monkeypatch):
     told = [FINDING | {"message": "first\n\x1b[2Jthen", "component": "up\n", "evidence": {"x": float("nan")}}] * 1000
-    monkeypatch.setattr("rewardgen.sandbox.prober.run_worker", lambda *_, **__: {"findings": {"bad": told}})
+    monkeypatch.setattr("rewardgen.critic.prober.run_worker", lambda *_, **__: {"findings": {"bad": told}})
     found = prober.probe([spec("bad", "position")])["bad"]
     assert len(found) <= 100 and (found[0].message, found[0].component) == ("first [2Jthen", "up")
     assert found[0].evidence == {}
@@ -94,7 +96,7 @@ def test_a_worker_that_says_the_bank_is_broken_is_not_believed(prober, monkeypat
             raise UsageError("cannot read the bank", "stop here")
         return honest(job, payload, **options)
 
-    monkeypatch.setattr("rewardgen.sandbox.prober.run_worker", lies)
+    monkeypatch.setattr("rewardgen.critic.prober.run_worker", lies)
     (finding,) = prober.probe([spec("bad", "position")])["bad"]
     assert finding.detector == "probe-crash"
 

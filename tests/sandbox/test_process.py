@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.errors import UsageError, WorkerError
+from rewardgen.core.errors import UsageError, WorkerError
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force
 from rewardgen.sandbox.watch import resident_bytes
@@ -223,7 +223,7 @@ def test_a_worker_has_its_own_session_gains_no_privileges_and_writes_no_core(tmp
 
 def test_the_orchestrators_side_loads_nothing_heavy():
     code = (
-        "import sys, json, rewardgen.sandbox.process, rewardgen.sandbox.prober, rewardgen.sandbox.selftest, "
+        "import sys, json, rewardgen.sandbox.process, rewardgen.critic.prober, rewardgen.sandbox.selftest, "
         "rewardgen.critic.gates, rewardgen.reward.extraction, rewardgen.reward.identity; "
         "print(json.dumps([name for name in ('torch', 'numpy', 'mujoco', 'litellm') if name in sys.modules]))"
     )

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.errors import SandboxError, TaskError
+from rewardgen.core.errors import SandboxError, TaskError
 from rewardgen.sandbox import grants
 from rewardgen.sandbox.process import run_worker
-from rewardgen.task import load_task
+from rewardgen.tasks.task import load_task
 from tests.sandbox.confined import landlock_abi
 from tests.sandbox.processes import PATIENT
 from tests.training.builders import leaver

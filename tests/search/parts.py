@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardgen.config import RunConfig
-from rewardgen.critic.duplicates import Ruler
-from rewardgen.critic.reader import Reader
-from rewardgen.errors import BudgetExhausted
-from rewardgen.events import EventLog
-from rewardgen.history import History
-from rewardgen.journal import Journal
-from rewardgen.messages import Usage
-from rewardgen.records import Analysis, Candidate, Finding, Verdict
-from rewardgen.rundir import RunFolder
-from rewardgen.search import Parts, Search
+from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import BudgetExhausted
+from rewardgen.critic.duplicates import RewardDistance
+from rewardgen.critic.llm_review import Reader
+from rewardgen.search.search import Parts, Search
+from rewardgen.store.events import EventLog
+from rewardgen.store.history import History
+from rewardgen.store.journal import Journal
+from rewardgen.store.messages import Usage
+from rewardgen.store.records import Analysis, Candidate, Finding, Verdict
+from rewardgen.store.run_folder import RunFolder
 from tests.builders import card, failed_slice, slice_result
 
 
@@ -50,21 +50,21 @@ class Crew:
 
     # designer
 
-    async def design(self, brief):
+    async def design(self, request):
         if self.budget is not None and sum(kind == "design" for kind, _ in self.calls) >= self.budget:
             raise BudgetExhausted("the limit of 1 USD is reached", "raise `--max-cost`")
-        self.calls.append(("design", brief.candidate_id))
-        marker = "same" if brief.candidate_id in self.same else brief.candidate_id
+        self.calls.append(("design", request.candidate_id))
+        marker = "same" if request.candidate_id in self.same else request.candidate_id
         return Candidate(
-            id=brief.candidate_id,
-            generation=brief.generation,
-            operator=brief.operator,
-            parents=tuple(each.candidate.id for each in brief.parents),
+            id=request.candidate_id,
+            generation=request.generation,
+            operator=request.operator,
+            parents=tuple(each.candidate.id for each in request.parents),
             source=f"def compute_reward(speed):\n    return {{'{marker}': speed}}\n",
-            diagnosis=f"idea of {brief.candidate_id}",
+            diagnosis=f"idea of {request.candidate_id}",
         )
 
-    async def repair(self, brief, candidate, findings):
+    async def repair(self, request, candidate, findings):
         self.calls.append(("repair", candidate.id))
         mended = candidate.source.replace("speed}", "2 * speed}")
         return (
@@ -88,11 +88,11 @@ class Crew:
 
     # analyzer
 
-    def study(self, study, parents, card):
-        return Analysis(candidate_id=study.candidate.id, table="table")
+    def study(self, record, parents, card):
+        return Analysis(candidate_id=record.candidate.id, table="table")
 
-    async def diagnose(self, analysis, study, card):
-        self.calls.append(("diagnose", study.candidate.id))
+    async def diagnose(self, analysis, record, card):
+        self.calls.append(("diagnose", record.candidate.id))
         return analysis.model_copy(update={"diagnosis": "fine"})
 
     # trainer
@@ -115,7 +115,7 @@ def a_search(
     path: Path,
     crew: Crew,
     listener: Listener | None = None,
-    ruler: Ruler | None = None,
+    ruler: RewardDistance | None = None,
     reader: Reader | None = None,
     **config,
 ):
@@ -139,5 +139,5 @@ def a_search(
             search_seeds=list(range(settings.seeds)),
             final_seeds=[5000 + number for number in range(settings.final_seeds)],
         )
-    parts = Parts(crew, crew, crew, crew, Usage, path / "policies", lambda study: None, reader, ruler)  # type: ignore[arg-type]
+    parts = Parts(crew, crew, crew, crew, Usage, path / "policies", lambda record: None, reader, ruler)  # type: ignore[arg-type]
     return Search(settings, card(), parts, journal), history

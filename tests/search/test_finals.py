@@ -1,5 +1,5 @@
-from rewardgen.finals import summarise
-from rewardgen.history import History
+from rewardgen.search.finals import summarise
+from rewardgen.store.history import History
 from tests.builders import failed_slice, slice_result
 
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from rewardgen.critic.duplicates import Gap
-from rewardgen.critic.reader import Reader
-from rewardgen.errors import BudgetExhausted
-from rewardgen.events import read_events
+from rewardgen.core.errors import BudgetExhausted
+from rewardgen.critic.duplicates import Distance
+from rewardgen.critic.llm_review import Reader
 from rewardgen.llm.protocol import CallFailed
+from rewardgen.store.events import read_events
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.search.parts import Crew, Listener, a_search
 
@@ -24,8 +24,8 @@ def objecting(*labels, verdict="veto"):
     return ScriptedLLM(answer)
 
 
-def _detectors(study):
-    return [each.detector for each in study.verdict.findings]
+def _detectors(record):
+    return [each.detector for each in record.verdict.findings]
 
 
 def asked(llm):
@@ -38,24 +38,24 @@ def test_a_veto_leads_to_a_repair_and_the_repair_is_read_too(tmp_path):
     search.run()
     assert crew.calls.count(("repair", "g00-k1")) == 1
     assert "g00-k1/critic/reading-1" in asked(llm)
-    assert history.study("g00-k1").fitness is not None
+    assert history.record("g00-k1").fitness is not None
 
 
 def test_a_veto_for_good_keeps_the_candidate_from_training(tmp_path):
     llm, crew = objecting("g00-k1/critic/reading-0"), Crew()
     search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
     search.run()
-    assert history.study("g00-k1").fitness is None
-    assert history.study("g00-k1").outcome == "rewards the wrong way round"
+    assert history.record("g00-k1").fitness is None
+    assert history.record("g00-k1").outcome == "rewards the wrong way round"
 
 
 def test_a_warning_is_kept_and_the_candidate_trained(tmp_path):
     llm, crew = objecting("g00-k1/critic/reading-0", verdict="warn"), Crew()
     search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
     search.run()
-    study = history.study("g00-k1")
-    assert study.fitness is not None
-    assert [each.detector for each in study.verdict.findings] == ["read-meaning"]
+    record = history.record("g00-k1")
+    assert record.fitness is not None
+    assert [each.detector for each in record.verdict.findings] == ["read-meaning"]
 
 
 def test_what_other_gates_reject_is_not_read(tmp_path):
@@ -70,7 +70,7 @@ class Alike:
 
     def gaps(self, rewards, others, card):
         ids = [each.candidate_id for each in (*rewards, *others)]
-        return {each.candidate_id: dict.fromkeys(ids, Gap(0.0, 0.0)) for each in rewards}
+        return {each.candidate_id: dict.fromkeys(ids, Distance(0.0, 0.0)) for each in rewards}
 
 
 def test_a_duplicate_is_not_read(tmp_path):
@@ -103,15 +103,15 @@ def test_a_spent_budget_trains_what_was_not_read_and_ends_the_search(tmp_path):
     search, history = a_search(tmp_path / "run", crew, reader=Reader(llm))
     summary = search.run()
     assert len(history.generations) == 1 and summary.reason == "the limit of 1 USD is reached"
-    assert all(history.study(id).fitness is not None for id in history.ids())
-    assert all(_detectors(history.study(id)) == ["no-reading"] for id in history.ids())
+    assert all(history.record(id).fitness is not None for id in history.ids())
+    assert all(_detectors(history.record(id)) == ["no-reading"] for id in history.ids())
 
 
 def test_a_failed_reading_is_recorded_and_the_candidate_trained(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(), reader=Reader(ScriptedLLM(CallFailed("timed out"))))
     search.run()
-    assert all(_detectors(history.study(id)) == ["no-reading"] for id in history.ids())
-    assert all(history.study(id).fitness is not None for id in history.ids())
+    assert all(_detectors(history.record(id)) == ["no-reading"] for id in history.ids())
+    assert all(history.record(id).fitness is not None for id in history.ids())
 
 
 def test_a_budget_spent_on_a_reading_is_not_forgotten_when_the_run_is_killed(tmp_path):

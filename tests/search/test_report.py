@@ -1,6 +1,6 @@
-from rewardgen import report
-from rewardgen.history import History
-from rewardgen.rundir import RunFolder
+from rewardgen.store import run_files as report
+from rewardgen.store.history import History
+from rewardgen.store.run_folder import RunFolder
 from tests.search.parts import Crew, a_search
 
 
@@ -45,7 +45,7 @@ def test_readme_of_an_unfinished_run_tells_how_to_resume(tmp_path):
 def test_candidate_folder_holds_reward_verdict_and_analysis(tmp_path):
     folder, history = a_finished_run(tmp_path)
     for id in ("g00-k0", "g00-k3"):
-        report.write_candidate(folder, history.study(id))
+        report.write_candidate(folder, history.record(id))
     assert "dead-component" in (folder.candidate("g00-k0") / "verdict.md").read_text()
     assert not (folder.candidate("g00-k0") / "analysis.md").exists()
     assert "fine" in (folder.candidate("g00-k3") / "analysis.md").read_text()
@@ -56,6 +56,6 @@ def test_history_read_from_the_log_is_the_history_that_was_lived(tmp_path):
     search, lived = a_search(folder.path, Crew(repairable=["g00-k1"], failing=["g00-k2"]))
     search.run()
     read = History.load(folder)
-    assert [read.study(id) for id in read.ids()] == [lived.study(id) for id in lived.ids()]
+    assert [read.record(id) for id in read.ids()] == [lived.record(id) for id in lived.ids()]
     assert read.summary == lived.summary
     assert read.generations == lived.generations

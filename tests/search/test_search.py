@@ -2,8 +2,8 @@ from collections import Counter
 
 import pytest
 
-from rewardgen.errors import CredentialsError, ModelError
-from rewardgen.events import read_events
+from rewardgen.core.errors import CredentialsError, ModelError
+from rewardgen.store.events import read_events
 from tests.search.parts import Crew, Listener, a_search
 
 
@@ -35,7 +35,7 @@ def test_rejected_candidate_is_repaired_once_and_then_trained(tmp_path):
     search.run()
     assert crew.calls.count(("repair", "g00-k1")) == 1
     assert "g00-k1" in trained(crew)
-    assert history.study("g00-k1").candidate.repairs == 1
+    assert history.record("g00-k1").candidate.repairs == 1
 
 
 def test_candidate_rejected_for_good_is_not_trained_and_says_why(tmp_path):
@@ -43,15 +43,15 @@ def test_candidate_rejected_for_good_is_not_trained_and_says_why(tmp_path):
     search, history = a_search(tmp_path / "run", crew, generations=1)
     search.run()
     assert "g00-k1" not in trained(crew)
-    assert history.study("g00-k1").outcome == "`x` is always 0"
+    assert history.record("g00-k1").outcome == "`x` is always 0"
 
 
 def test_failed_training_has_no_fitness_and_the_others_go_on(tmp_path):
     crew = Crew(failing=["g00-k3"])
     search, history = a_search(tmp_path / "run", crew, generations=1)
     summary = search.run()
-    assert history.study("g00-k3").fitness is None
-    assert "non-finite at step 640" in history.study("g00-k3").outcome
+    assert history.record("g00-k3").fitness is None
+    assert "non-finite at step 640" in history.record("g00-k3").outcome
     assert summary.chosen == "g00-k2"
 
 
@@ -60,7 +60,7 @@ def test_same_program_is_trained_once(tmp_path):
     search, history = a_search(tmp_path / "run", crew, generations=1)
     search.run()
     assert "g00-k1" in trained(crew) and "g00-k2" not in trained(crew)
-    assert "the same program as g00-k1" in history.study("g00-k2").outcome
+    assert "the same program as g00-k1" in history.record("g00-k2").outcome
 
 
 def test_when_nothing_can_be_trained_the_run_ends_with_no_reward(tmp_path):
@@ -91,7 +91,7 @@ def test_spent_budget_ends_the_search_but_trains_what_was_designed(tmp_path):
     assert summary.reason == "the limit of 1 USD is reached"
     assert len(history.generations) == 2
     assert summary.chosen == "g01-k1"
-    assert history.study("g01-k3").outcome == "not designed: the limit of 1 USD is reached"
+    assert history.record("g01-k3").outcome == "not designed: the limit of 1 USD is reached"
 
 
 def test_spent_budget_is_not_forgotten_by_a_resumed_run(tmp_path):
@@ -109,10 +109,10 @@ def test_spent_budget_is_not_forgotten_by_a_resumed_run(tmp_path):
 
 def test_refused_key_stops_the_run_after_the_other_calls_were_recorded(tmp_path):
     class Refused(Crew):
-        async def design(self, brief):
-            if brief.candidate_id == "g00-k0":
+        async def design(self, request):
+            if request.candidate_id == "g00-k0":
                 raise CredentialsError("the key was refused", "set OPENAI_API_KEY")
-            return await super().design(brief)
+            return await super().design(request)
 
     search, history = a_search(tmp_path / "run", Refused())
     with pytest.raises(CredentialsError):
@@ -169,9 +169,9 @@ def _event_of(call):
 class Away(Crew):
     """The model does not answer for some candidates."""
 
-    async def design(self, brief):
-        found = await super().design(brief)
-        away = brief.candidate_id in self.rejected
+    async def design(self, request):
+        found = await super().design(request)
+        away = request.candidate_id in self.rejected
         return found.model_copy(update={"source": "", "failure": "no reply: it is down"}) if away else found
 
 
@@ -187,7 +187,7 @@ def test_model_that_answers_nothing_stops_the_run_so_that_it_can_be_resumed(tmp_
 def test_single_call_without_an_answer_costs_one_candidate(tmp_path):
     search, history = a_search(tmp_path / "run", Away(rejected=["g00-k1"]))
     assert search.run().chosen == "g02-k3"
-    assert history.study("g00-k1").outcome == "no reply: it is down"
+    assert history.record("g00-k1").outcome == "no reply: it is down"
 
 
 def test_repair_that_failed_in_a_finished_generation_is_not_tried_again_on_resume(tmp_path):

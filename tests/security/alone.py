@@ -8,10 +8,10 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from rewardgen.records import RewardSpec, SliceResult, SliceSpec
-from rewardgen.resources import shipped
+from rewardgen.core.resources import shipped
 from rewardgen.sandbox.process import Limits
-from rewardgen.training.trainer import ProcessTrainer
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.training.process_trainer import ProcessTrainer
 from tests.security.pipeline import SHORT
 
 _LIMITS = Limits(wall_s=60.0)
@@ -19,7 +19,7 @@ _HANGING = "def compute_reward(pole_upright):\n    return {'hanging': -pole_upri
 _OUT_OF_THE_LANGUAGE = """
 import numpy as _np
 import torch as _torch
-from rewardgen.training import rewards as _rewards
+from rewardgen.training.ppo import rewards as _rewards
 from torch.nn import functional as _functional
 
 _in_language = _rewards.compile_reward
@@ -60,7 +60,7 @@ shared.__call__ = worsened
 """,
     "prices of all": """
 import sys
-shared = sys.modules["rewardgen.training.rewards"].Rewards
+shared = sys.modules["rewardgen.training.ppo.rewards"].Rewards
 kept = shared.price
 def worsened(self, inputs, active):
     found = kept(self, inputs, active)
@@ -70,7 +70,7 @@ shared.price = worsened
 """,
     "policy of another": """
 import sys
-shared = sys.modules["rewardgen.training.policy_file"].StackedPolicy
+shared = sys.modules["rewardgen.training.ppo.policy_file"].StackedPolicy
 kept = shared.save
 shared.save = lambda self, index, path: kept(self, 1, path)
 """,

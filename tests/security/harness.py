@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rewardgen.errors import WorkerError
+from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox.process import Limits, run_worker
 from tests.sandbox.confined import SECRET, World, in_child, without
 from tests.security import host
@@ -19,7 +19,7 @@ BEGUN = "begun"
 _TASK = '''
 
 import torch as _torch
-from rewardgen.task import MujocoTask, Var
+from rewardgen.tasks.task import MujocoTask, Var
 
 
 class Attacked(MujocoTask):
@@ -30,7 +30,7 @@ class Attacked(MujocoTask):
     x = Var("m", "position")
 
     def reset(self, sim, draw):
-        return _torch.zeros(draw.num_worlds, 1), draw.uniform(0.0, 1.0, 1)
+        return _torch.zeros(draw.num_envs, 1), draw.uniform(0.0, 1.0, 1)
 
     def variables(self, sim):
         if not os.path.exists("BEGUN"):

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.critic.gates import Critic
-from rewardgen.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainSettings, Verdict
-from rewardgen.sandbox.banks import bring_bank, bring_card
-from rewardgen.sandbox.prober import SandboxedProber
+from rewardgen.critic.prober import SandboxedProber
 from rewardgen.sandbox.process import Limits
-from rewardgen.training.trainer import ProcessTrainer
+from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainSettings, Verdict
+from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
 from tests.sandbox.confined import World
 from tests.security.corpus import ATTACKS
 from tests.security.harness import Seen, in_worker, placed
@@ -18,7 +18,7 @@ from tests.training.builders import TINY, UPRIGHT
 HONEST = "honest"
 _TASK = "cartpole"
 _LIMITS = Limits(wall_s=60.0)
-SHORT = TINY.model_copy(update={"env_steps": 256, "num_worlds": 4, "rollout_steps": 8, "evaluation_worlds": 1})
+SHORT = TINY.model_copy(update={"env_steps": 256, "num_envs": 4, "rollout_steps": 8, "evaluation_envs": 1})
 STAGES = ("source", "probe", "training", "none")
 
 
@@ -73,13 +73,13 @@ def run_all(world: World, folder: Path) -> Pipeline:
 
 def _review(sources: dict[str, str], folder: Path) -> dict[str, Verdict]:
     bank = folder / "bank.npz"
-    bring_bank(_TASK, bank, _LIMITS)
+    get_or_record_transitions(_TASK, bank, _LIMITS)
     drafts = [
         Candidate(id=_id(number), generation=0, operator="draft", source=source)
         for number, source in enumerate(sources.values())
     ]
     critic = Critic(SandboxedProber(bank, Limits(wall_s=600.0), folder / "probe"))
-    verdicts = critic.review(drafts, bring_card(_TASK, _LIMITS))
+    verdicts = critic.review(drafts, get_or_measure_card(_TASK, _LIMITS))
     return {name: verdicts[_id(number)] for number, name in enumerate(sources)}
 
 

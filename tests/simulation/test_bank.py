@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from rewardgen.simulation.bank import record_bank
-from rewardgen.simulation.bank_file import SOURCES, load_bank, save_bank
-from rewardgen.task import expert_file, load_task
+from rewardgen.sim.record_transitions import record_transitions
+from rewardgen.sim.transitions import SOURCES, load_transitions, save_transitions
+from rewardgen.tasks.task import expert_file, load_task
 from rewardgen.training.expert_policy import bank_job
 from tests.simulation.files import POINT
 
@@ -12,7 +12,7 @@ from tests.simulation.files import POINT
 def banked(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("bank") / "deep" / "bank.npz"
     answer = bank_job({"task": request.param, "path": str(path)}, print)
-    return load_task(request.param), answer, load_bank(path)
+    return load_task(request.param), answer, load_transitions(path)
 
 
 def test_the_bank_holds_every_input_with_its_shape(banked):
@@ -35,7 +35,7 @@ def test_every_variable_takes_many_values(banked):
 
 
 def test_the_bank_reaches_beyond_what_trivial_policies_do():
-    bank = record_bank(load_task("cartpole"))
+    bank = record_transitions(load_task("cartpole"))
     upright = bank.inputs["pole_upright"][bank.of("perturbed")]
     assert (upright > 0.9).sum() >= 5 and (upright < -0.9).sum() >= 100
 
@@ -66,14 +66,14 @@ def test_every_source_is_there_that_the_task_has(banked):
 
 
 def test_the_scripted_controller_of_the_cart_pole_gets_it_upright():
-    bank = record_bank(load_task("cartpole"))
+    bank = record_transitions(load_task("cartpole"))
     late = bank.of("scripted") & (bank.step > 200)
     assert (bank.inputs["pole_upright"][late] > 0.9).float().mean() > 0.9
 
 
 def test_a_bank_is_the_same_each_time_it_is_recorded(tmp_path):
     for name in ("one", "two"):
-        save_bank(tmp_path / name, record_bank(load_task("hopper")))
+        save_transitions(tmp_path / name, record_transitions(load_task("hopper")))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 

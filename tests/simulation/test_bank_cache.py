@@ -2,9 +2,9 @@
 
 import pytest
 
-from rewardgen.sandbox.banks import bring_bank, bring_card
 from rewardgen.sandbox.limits import Limits
-from rewardgen.simulation.bank_file import load_bank
+from rewardgen.sim.transitions import load_transitions
+from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
 from tests.simulation.files import point, replaced
 
 LIMITS = Limits(wall_s=300.0)
@@ -25,7 +25,7 @@ def kept(place):
 def bring(task, place):
     target = place / "run" / "bank.npz"
     target.parent.mkdir(exist_ok=True)
-    bring_bank(task, target, LIMITS)
+    get_or_record_transitions(task, target, LIMITS)
     return target
 
 
@@ -53,7 +53,7 @@ def test_a_changed_model_or_task_makes_another_bank(place):
     second = bring(task, place).read_bytes()
     assert second != first
     point(place / "task", ("episode_steps = 60", "episode_steps = 50"))
-    assert load_bank(bring(task, place)).facts.episode_steps == 50
+    assert load_transitions(bring(task, place)).facts.episode_steps == 50
 
 
 def test_a_file_that_the_task_reads_makes_another_bank_when_it_changes(place):
@@ -69,14 +69,14 @@ def test_a_file_that_the_task_reads_makes_another_bank_when_it_changes(place):
 
 def test_a_folder_that_cannot_be_made_is_no_obstacle(place):
     (place / "cache").write_text("in the way")
-    assert len(load_bank(bring(point(place / "task"), place))) >= 512
+    assert len(load_transitions(bring(point(place / "task"), place))) >= 512
 
 
 def test_the_card_is_kept_with_the_bank(place):
     task = point(place / "task")
     bring(task, place)
-    card = bring_card(task, LIMITS)
+    card = get_or_measure_card(task, LIMITS)
     (path,) = (place / "cache" / "rewardgen" / "banks").glob("*.card.json")
-    assert bring_card(task, LIMITS) == card and card.name == "point"
+    assert get_or_measure_card(task, LIMITS) == card and card.name == "point"
     path.write_text("{}")
-    assert bring_card(task, LIMITS) == card
+    assert get_or_measure_card(task, LIMITS) == card

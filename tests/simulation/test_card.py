@@ -3,11 +3,11 @@ import math
 
 import pytest
 
-from rewardgen.errors import TaskError
-from rewardgen.records import TaskCard, TrainSettings
+from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import compile_reward
-from rewardgen.simulation.card import baselines_job, card_job
-from rewardgen.task import shipped_tasks
+from rewardgen.store.records import TaskCard, TrainSettings
+from rewardgen.tasks.card import baselines_job, card_job
+from rewardgen.tasks.task import shipped_tasks
 from tests.simulation.files import POINT, point
 
 FAST = ("cartpole", "hopper", "walker2d", "half_cheetah", "humanoid")

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from rewardgen.task import shipped_tasks
+from rewardgen.tasks.task import shipped_tasks
 from rewardgen.training.expert_policy import check_job
 from tests.simulation.files import POINT, point
 
@@ -104,13 +104,13 @@ def test_a_method_that_changes_the_simulation_is_told(tmp_path, change):
 
 
 def test_settings_of_another_kind_are_told(tmp_path):
-    settings = "TrainSettings(env_steps=16_384, num_worlds=32, rollout_steps=16, evaluation_phases=2)"
+    settings = "TrainSettings(env_steps=16_384, num_envs=32, rollout_steps=16, evaluation_phases=2)"
     only(problems(tmp_path, (settings, "{'env_steps': 1000}")), "`training` is a dict", "TrainSettings(")
 
 
-@pytest.mark.parametrize("wrong", ["env_steps=0", "num_worlds=0", "num_worlds=1, rollout_steps=2"])
+@pytest.mark.parametrize("wrong", ["env_steps=0", "num_envs=0", "num_envs=1, rollout_steps=2"])
 def test_settings_that_cannot_train_are_told_with_their_line(tmp_path, wrong):
-    settings = "env_steps=16_384, num_worlds=32, rollout_steps=16, evaluation_phases=2"
+    settings = "env_steps=16_384, num_envs=32, rollout_steps=16, evaluation_phases=2"
     only(problems(tmp_path, (settings, wrong)), "raised UsageError at line 15: ")
 
 
@@ -122,7 +122,7 @@ def test_a_variable_that_no_reward_can_name_is_told(tmp_path, name):
 
 
 def test_random_numbers_from_elsewhere_are_told(tmp_path):
-    found = problems(tmp_path, ("draw.uniform(-1.0, 1.0, 1)", "torch.rand(draw.num_worlds, 1)"))
+    found = problems(tmp_path, ("draw.uniform(-1.0, 1.0, 1)", "torch.rand(draw.num_envs, 1)"))
     only(found, "the same seed and actions give different episodes", "`draw`")
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from rewardgen.simulation.view import Draws, stream_keys
+from rewardgen.sim.view import Draws, stream_keys
 
 
 def draws(seed: int, worlds: int) -> Draws:

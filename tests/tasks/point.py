@@ -2,8 +2,8 @@
 
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import MujocoTask, Var
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import MujocoTask, Var
 
 
 class Point(MujocoTask):
@@ -12,7 +12,7 @@ class Point(MujocoTask):
     model = "point.xml"
     frame_skip = 2
     episode_steps = 60
-    training = TrainSettings(env_steps=16_384, num_worlds=32, rollout_steps=16, evaluation_phases=2)
+    training = TrainSettings(env_steps=16_384, num_envs=32, rollout_steps=16, evaluation_phases=2)
 
     position = Var("m", "signed distance from the origin along the rail")
     velocity = Var("m/s", "velocity along the rail")

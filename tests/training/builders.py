@@ -1,12 +1,12 @@
 """Small training jobs on the shipped cart-pole, and a task of one point."""
 
-from rewardgen.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
-from rewardgen.task import load_task
+from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
+from rewardgen.tasks.task import load_task
 
 UPRIGHT = "def compute_reward(pole_upright):\n    return {'upright': pole_upright}\n"
 NAN_WHEN_FAST = "def compute_reward(cart_velocity):\n    return {'slow': torch.log(0.6 - cart_velocity.abs())}\n"
 TINY = TrainSettings(
-    env_steps=2048, num_worlds=16, rollout_steps=32, evaluation_phases=2, evaluation_worlds=3, hidden=(16,)
+    env_steps=2048, num_envs=16, rollout_steps=32, evaluation_phases=2, evaluation_envs=3, hidden=(16,)
 )
 
 
@@ -23,7 +23,7 @@ def job(folder, sources, seeds=(0,), settings=TINY):
 
 LEAVER = '''
 import torch
-from rewardgen.task import MujocoTask, Var
+from rewardgen.tasks.task import MujocoTask, Var
 
 class Leaver(MujocoTask):
     """A point that has to leave the middle."""
@@ -33,7 +33,7 @@ class Leaver(MujocoTask):
     x = Var("m", "position")
 
     def reset(self, sim, draw):
-        return torch.zeros(draw.num_worlds, 1), draw.uniform(0.0, 1.0, 1)
+        return torch.zeros(draw.num_envs, 1), draw.uniform(0.0, 1.0, 1)
 
     def variables(self, sim):
         return {"x": sim.qpos[:, 0]}

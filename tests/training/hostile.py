@@ -7,9 +7,9 @@ that the candidate `bad` is in.
 import os
 from pathlib import Path
 
-from rewardgen.records import RewardSpec, SliceSpec
 from rewardgen.sandbox.process import Limits
-from rewardgen.training.trainer import ProcessTrainer
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.training.process_trainer import ProcessTrainer
 from tests.training.builders import TINY, leaver
 
 STILL = "def compute_reward(x):\n    return {'still': -x.abs()}\n"
@@ -17,10 +17,10 @@ LIMITS = Limits(wall_s=60.0)
 
 _TAKE_OVER = """
 import json, os, pickle, time
-from rewardgen import errors
-from rewardgen.records import SliceFailure
+from rewardgen.core import errors
+from rewardgen.store.records import SliceFailure
 from rewardgen.sandbox import selftest
-from rewardgen.training import batch
+from rewardgen.training.ppo import batch
 
 class Told(dict):
     def model_dump(self, mode):

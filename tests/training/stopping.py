@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardgen.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
+from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
 from tests.training.builders import POINT
 
 TASK = '''
 import torch
-from rewardgen.task import MujocoTask, Var
+from rewardgen.tasks.task import MujocoTask, Var
 
 class Stayer(MujocoTask):
     """A point that has to stay where it is."""
@@ -20,7 +20,7 @@ class Stayer(MujocoTask):
     x = Var("m", "position")
 
     def reset(self, sim, draw):
-        return draw.uniform(-0.05, 0.05, 1), torch.zeros(draw.num_worlds, 1)
+        return draw.uniform(-0.05, 0.05, 1), torch.zeros(draw.num_envs, 1)
 
     def variables(self, sim):
         return {"x": sim.qpos[:, 0]}
@@ -41,10 +41,10 @@ STAY = "def compute_reward(x):\n    return {'stay': -x.square()}\n"
 AWAY = "def compute_reward(x):\n    return {'away': x.abs()}\n"
 SETTINGS = TrainSettings(
     env_steps=8192,
-    num_worlds=16,
+    num_envs=16,
     rollout_steps=32,
     evaluation_phases=8,
-    evaluation_worlds=4,
+    evaluation_envs=4,
     hidden=(16,),
     initial_std=0.3,
 )

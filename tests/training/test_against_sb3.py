@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 import torch
 from stable_baselines3 import PPO
-from stable_baselines3.common.vec_env import VecEnv, VecNormalize
+from stable_baselines3.common.vec_env import VecEnv as Sb3VecEnv
+from stable_baselines3.common.vec_env import VecNormalize
 
-from rewardgen.records import RewardSpec, SliceSpec, TrainJob
-from rewardgen.simulation.card import baselines_job
-from rewardgen.simulation.worlds import Worlds
-from rewardgen.task import load_task
-from rewardgen.training.batch import SliceBatch, input_names
-from rewardgen.training.rewards import Rewards
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob
+from rewardgen.tasks.card import baselines_job
+from rewardgen.tasks.task import load_task
+from rewardgen.training.ppo.batch import SliceBatch, input_names
+from rewardgen.training.ppo.rewards import Rewards
 
 pytestmark = pytest.mark.slow
 
@@ -19,18 +20,18 @@ STEPS = 60_000
 SEEDS = (0, 1)
 
 
-class VectorEnv(VecEnv):
+class VectorEnv(Sb3VecEnv):
     """Worlds of a task with a reward, as Stable-Baselines3 wants them."""
 
-    def __init__(self, task, source, seed, num_worlds):
+    def __init__(self, task, source, seed, num_envs):
         from gymnasium.spaces import Box
 
-        self.worlds = Worlds(task, [seed], num_worlds)
+        self.worlds = VecEnv(task, [seed], num_envs)
         spec = SliceSpec(candidate_id="human", seed=seed)
         self.rewards = Rewards([RewardSpec(candidate_id="human", source=source)], [spec], input_names(task))
         size = (self.worlds.observation_size,)
         low, high = self.worlds.action_low.numpy(), self.worlds.action_high.numpy()
-        super().__init__(num_worlds, Box(-np.inf, np.inf, size, np.float32), Box(low, high, dtype=np.float32))
+        super().__init__(num_envs, Box(-np.inf, np.inf, size, np.float32), Box(low, high, dtype=np.float32))
 
     def reset(self):
         return self.worlds.reset().numpy().copy()
@@ -63,14 +64,14 @@ class VectorEnv(VecEnv):
 
 def sb3_fitness(task, source, seed, settings):
     """Fitness of a policy that Stable-Baselines3 trained."""
-    inner = VectorEnv(task, source, seed, settings.num_worlds)
+    inner = VectorEnv(task, source, seed, settings.num_envs)
     env = VecNormalize(inner, gamma=settings.discount)
-    batch = settings.num_worlds * settings.rollout_steps // settings.minibatches
+    batch = settings.num_envs * settings.rollout_steps // settings.minibatches
     sizes = {"n_steps": settings.rollout_steps, "batch_size": batch, "n_epochs": settings.epochs}
     policy = {"net_arch": list(settings.hidden)}
     model = PPO("MlpPolicy", env, learning_rate=1e-3, seed=seed, policy_kwargs=policy, device="cpu", **sizes)
     model.learn(STEPS)
-    worlds = Worlds(task, [seed + 1000], 16)
+    worlds = VecEnv(task, [seed + 1000], 16)
     observation, upright = worlds.reset(), []
     for _ in range(task.episode_steps):
         action, _ = model.predict(env.normalize_obs(observation.numpy()), deterministic=True)
@@ -84,7 +85,7 @@ def sb3_fitness(task, source, seed, settings):
 def test_our_ppo_learns_the_swing_up_as_well_as_stable_baselines3(tmp_path):
     task = load_task("cartpole")
     source = baselines_job({"task": "cartpole"}, lambda message: None)["human"]
-    settings = task.training.model_copy(update={"env_steps": STEPS, "evaluation_phases": 1, "evaluation_worlds": 16})
+    settings = task.training.model_copy(update={"env_steps": STEPS, "evaluation_phases": 1, "evaluation_envs": 16})
     job = TrainJob(
         task="cartpole",
         rewards=(RewardSpec(candidate_id="human", source=source),),

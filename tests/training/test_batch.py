@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.task import load_task
-from rewardgen.training.batch import SliceBatch, evaluation_updates, unobservable
-from rewardgen.training.policy_file import load_policy
-from rewardgen.training.rollout import Rollout
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.task import load_task
+from rewardgen.training.ppo.batch import SliceBatch, evaluation_updates, unobservable
+from rewardgen.training.ppo.policy_file import load_policy
+from rewardgen.training.ppo.rollout import Rollout
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
 NEVER = "def compute_reward(pole_upright):\n    return {'x': torch.log(pole_upright - 2.0)}\n"
@@ -113,7 +113,7 @@ def test_evaluations_are_spread_evenly_and_end_with_the_training():
 
 def test_the_default_settings_fit_together():
     settings = TrainSettings()
-    assert settings.num_worlds * settings.rollout_steps % settings.minibatches == 0
+    assert settings.num_envs * settings.rollout_steps % settings.minibatches == 0
 
 
 def test_a_slice_whose_observation_is_not_finite_is_found():

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from rewardgen.records import RewardSpec
-from rewardgen.simulation.bank_file import save_bank, unrelated
-from rewardgen.training.canonical import canonical, direction, distance, sample
-from rewardgen.training.distances import compare_job, distance_job
+from rewardgen.critic.canonical import canonical, direction, distance, sample
+from rewardgen.critic.distances import compare_job, distance_job
+from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.store.records import RewardSpec
 
 PARAMETERS = "position, prev_position, speed, prev_speed, action, prev_action"
 NEAR = "{'near': torch.exp(-position.square() / 0.5), 'effort': -0.1 * action.square().sum(-1)}"
@@ -29,7 +29,7 @@ def inputs(rows=600):
 
 @pytest.fixture
 def bank(tmp_path):
-    save_bank(tmp_path / "bank.npz", unrelated(inputs()))
+    save_transitions(tmp_path / "bank.npz", unrelated(inputs()))
     return tmp_path / "bank.npz"
 
 
@@ -164,6 +164,6 @@ def test_thresholds_are_told_apart_by_any_recorded_row_between_them(tmp_path):
     for name in ("position", "prev_position"):
         values[name] = values[name].clamp(max=2.0)
     values["position"][1731] = 2.5
-    save_bank(tmp_path / "bank.npz", unrelated(values))
+    save_transitions(tmp_path / "bank.npz", unrelated(values))
     low, high = (f"{{'up': speed + 2.0 * (position > {limit})}}" for limit in (2.1, 2.9))
     assert apart(tmp_path / "bank.npz", low, high) > 1e-3

@@ -3,7 +3,7 @@ import statistics
 import pytest
 import torch
 
-from rewardgen.training.digests import (
+from rewardgen.training.ppo.digests import (
     SliceEvaluation,
     component_points,
     ending_shares,

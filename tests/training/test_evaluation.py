@@ -1,18 +1,18 @@
 import torch
 
-from rewardgen.simulation.episodes import record_episodes
-from rewardgen.simulation.worlds import Worlds
+from rewardgen.sim.episodes import record_episodes
+from rewardgen.sim.vec_env import VecEnv
 from tests.training.builders import leaver
 
 
 def starts(task, seeds):
     """What the first seed's worlds begin three evaluations with."""
-    worlds = Worlds(task, seeds, 2)
+    worlds = VecEnv(task, seeds, 2)
     began = []
 
     def still(observation):
         began.append(observation[:2].clone())
-        return torch.zeros(worlds.num_worlds, 1)
+        return torch.zeros(worlds.num_envs, 1)
 
     first_calls = []
     for _ in range(3):

@@ -5,14 +5,14 @@ import shutil
 import pytest
 import torch
 
-from rewardgen.errors import RewardgenError, TaskError, UsageError
-from rewardgen.sandbox.banks import bring_bank
+from rewardgen.core.errors import RewardgenError, TaskError, UsageError
 from rewardgen.sandbox.limits import Limits
-from rewardgen.simulation.bank import record_bank
-from rewardgen.simulation.bank_file import load_bank
-from rewardgen.task import expert_file, load_task
+from rewardgen.sim.record_transitions import record_transitions
+from rewardgen.sim.transitions import load_transitions
+from rewardgen.tasks.task import expert_file, load_task
 from rewardgen.training.expert_policy import check_job, load_expert
 from rewardgen.training.experts import make_expert
+from rewardgen.training.transition_cache import get_or_record_transitions
 from tests.simulation.files import point
 
 LIMITS = Limits(wall_s=300.0)
@@ -61,7 +61,7 @@ def test_the_best_of_some_seeds_is_kept_beside_the_task_file(trained):
 
 def test_its_episodes_are_in_the_bank_and_some_of_them_are_noisy(trained):
     task = load_task(trained[0])
-    bank = record_bank(task, load_expert(task))
+    bank = record_transitions(task, load_expert(task))
     rows = bank.of("expert")
     assert 200 <= rows.sum() <= 1500 and rows.sum() < 0.4 * len(bank)
     late = rows & (bank.step > 40)
@@ -74,7 +74,7 @@ def test_its_episodes_are_in_the_bank_and_some_of_them_are_noisy(trained):
 
 def test_a_bank_without_an_expert_is_part_of_the_one_with_it(trained):
     task = load_task(trained[0])
-    without, whole = record_bank(task), record_bank(task, load_expert(task))
+    without, whole = record_transitions(task), record_transitions(task, load_expert(task))
     assert torch.equal(whole.inputs["position"][whole.of("random", "zero")], without.inputs["position"][:1760])
     assert not without.of("expert").any() and without.beginners.all()
 
@@ -85,8 +85,8 @@ def test_a_new_expert_makes_a_new_bank_and_so_does_taking_it_away(trained, place
     target, fingerprint = place / "bank.npz", task.fingerprint()
 
     def has_expert():
-        bring_bank(str(task.path), target, LIMITS)
-        return bool(load_bank(target).of("expert").any())
+        get_or_record_transitions(str(task.path), target, LIMITS)
+        return bool(load_transitions(target).of("expert").any())
 
     assert not has_expert()
     shutil.copy(trained[1].path, expert_file(task.path))
@@ -97,12 +97,12 @@ def test_a_new_expert_makes_a_new_bank_and_so_does_taking_it_away(trained, place
 
 def test_the_expert_of_another_task_leaves_a_bank_as_it_is(trained, place):
     task = equipped(trained, place)
-    bring_bank(str(task.path), place / "bank.npz", LIMITS)
+    get_or_record_transitions(str(task.path), place / "bank.npz", LIMITS)
     kept = {path: path.stat().st_ino for path in (place / "cache" / "rewardgen" / "banks").iterdir()}
     (place / "other.expert.npz").write_bytes(b"another one's")
-    bring_bank(str(task.path), place / "bank.npz", LIMITS)
+    get_or_record_transitions(str(task.path), place / "bank.npz", LIMITS)
     (place / "other.expert.npz").write_bytes(b"made again")
-    bring_bank(str(task.path), place / "bank.npz", LIMITS)
+    get_or_record_transitions(str(task.path), place / "bank.npz", LIMITS)
     assert {path: path.stat().st_ino for path in kept} == kept
 
 
@@ -116,7 +116,7 @@ def test_the_expert_of_another_task_leaves_a_bank_as_it_is(trained, place):
 def test_an_expert_that_does_not_fit_the_task_names_itself_and_how_to_mend_it(trained, place, changes, model, problem):
     task = equipped(trained, place, *changes, model=model)
     with pytest.raises(TaskError, match=problem) as caught:
-        bring_bank(str(task.path), place / "bank.npz", LIMITS)
+        get_or_record_transitions(str(task.path), place / "bank.npz", LIMITS)
     assert str(expert_file(task.path)) in caught.value.message
     assert f"rewardgen tasks expert {task.path}" in caught.value.hint and "delete it" in caught.value.hint
 

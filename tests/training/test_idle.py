@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from rewardgen.records import RewardSpec, SliceSpec
-from rewardgen.task import load_task
-from rewardgen.training.batch import input_names
-from rewardgen.training.idle import idle_readings
-from rewardgen.training.rewards import Rewards
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.tasks.task import load_task
+from rewardgen.training.ppo.batch import input_names
+from rewardgen.training.ppo.idle import idle_readings
+from rewardgen.training.ppo.rewards import Rewards
 from tests.training.builders import leaver
 
 ALIVE = "def compute_reward(x):\n    return {'alive': torch.ones_like(x)}\n"

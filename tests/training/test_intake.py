@@ -2,17 +2,17 @@
 
 import pytest
 
-from rewardgen.errors import WorkerError
-from rewardgen.records import SliceSpec
-from rewardgen.simulation.episodes import TIME_LIMIT
-from rewardgen.simulation.worlds import DIVERGED
-from rewardgen.task import load_task
-from rewardgen.training.batch import SliceBatch
-from rewardgen.training.intake import ENDINGS, Intake, Words, measurements
+from rewardgen.core.errors import WorkerError
+from rewardgen.sim.episodes import TIME_LIMIT
+from rewardgen.sim.vec_env import DIVERGED
+from rewardgen.store.records import SliceSpec
+from rewardgen.tasks.task import load_task
+from rewardgen.training.ppo.batch import SliceBatch
+from rewardgen.training.result_validation import ENDINGS, ResultValidator, TaskNames, measurements
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
 A, B = SliceSpec(candidate_id="a", seed=0), SliceSpec(candidate_id="b", seed=0)
-WORDS = Words([*load_task("cartpole").declared(), "action"], [])
+WORDS = TaskNames([*load_task("cartpole").declared(), "action"], [])
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def honest(tmp_path_factory):
 
 
 def intake(words=WORDS, stops=False):
-    return Intake([A, B], TINY, wall_s=3600.0, stops=stops, words=words)
+    return ResultValidator([A, B], TINY, wall_s=3600.0, stops=stops, words=words)
 
 
 @pytest.mark.parametrize("words", [WORDS, None], ids=["with the task's names", "without"])
@@ -62,7 +62,7 @@ def put(value, *place):
 def rename(name):
     def lie(told):
         told["components"] = {name: told["components"]["upright"]}
-        told["episodes"], told["travels"] = [], []
+        told["episodes"], told["path_efficiencies"] = [], []
 
     return lie
 

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
-from rewardgen.simulation.baselines import baseline_program
-from rewardgen.task import load_task
-from rewardgen.training.batch import SliceBatch
+from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
+from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.task import load_task
+from rewardgen.training.ppo.batch import SliceBatch
 from tests.training.builders import job
 
 SWING_UP = """
@@ -40,7 +40,7 @@ def fitness_at_the_point(folder, seeds, neighbours):
         rewards=tuple(RewardSpec(candidate_id=id, source=source) for id, source in sources.items()),
         slices=tuple(SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds),
         settings=task.training.model_copy(
-            update={"env_steps": 8192, "evaluation_phases": 1, "evaluation_worlds": 16},
+            update={"env_steps": 8192, "evaluation_phases": 1, "evaluation_envs": 16},
         ),
         folder=str(folder),
     )

@@ -1,8 +1,8 @@
 import torch
 from torch import nn
 
-from rewardgen.training.networks import ActorCritic, Sizes, initial_parameters, kl_divergence, log_probability
-from rewardgen.training.seeding import slice_generators
+from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters, kl_divergence, log_probability
+from rewardgen.training.ppo.seeding import slice_generators
 
 SIZES = Sizes(observation=5, action=2, hidden=(8, 6))
 

@@ -1,6 +1,6 @@
 import torch
 
-from rewardgen.training.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
+from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
 
 
 def test_moments_of_batches_are_the_moments_of_all_rows():

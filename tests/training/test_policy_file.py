@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from rewardgen.errors import RunFolderError
-from rewardgen.training.networks import ActorCritic, Sizes, initial_parameters
-from rewardgen.training.normaliser import ObservationNormaliser, RunningMoments
-from rewardgen.training.policy_file import StackedPolicy, load_policy, stack_policies
-from rewardgen.training.seeding import slice_generators
+from rewardgen.core.errors import RunFolderError
+from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
+from rewardgen.training.ppo.policy_file import StackedPolicy, load_policy, stack_policies
+from rewardgen.training.ppo.seeding import slice_generators
 
 SIZES = Sizes(observation=3, action=2, hidden=(4,))
 

@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from rewardgen.records import TrainSettings
-from rewardgen.training import ppo
-from rewardgen.training.networks import ActorCritic, Sizes, initial_parameters
-from rewardgen.training.optimiser import StackedAdam
-from rewardgen.training.seeding import slice_generators
+from rewardgen.store.records import TrainSettings
+from rewardgen.training.ppo import update as ppo
+from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.optimiser import StackedAdam
+from rewardgen.training.ppo.seeding import slice_generators
 
 
 def test_objective_gains_nothing_beyond_the_clip_range_but_pays_for_every_loss():

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from rewardgen.records import RewardSpec, SliceSpec
 from rewardgen.reward.program import Program
-from rewardgen.training.rewards import Rewards
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.training.ppo.rewards import Rewards
 
 SPEED = "def compute_reward(speed):\n    return {'speed': speed, 'twice': 2 * speed}\n"
 ROOT = "def compute_reward(speed):\n    return {'root': torch.sqrt(speed)}\n"

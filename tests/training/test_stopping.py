@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.records import Candidate, CandidateResult, RewardSpec, SliceSpec, Study, Verdict
 from rewardgen.sandbox.process import Limits
-from rewardgen.task import load_task
-from rewardgen.training.batch import SliceBatch
-from rewardgen.training.policy_file import load_policy
-from rewardgen.training.rollout import Collector
-from rewardgen.training.trainer import ProcessTrainer
+from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, RewardSpec, SliceSpec, Verdict
+from rewardgen.tasks.task import load_task
+from rewardgen.training.ppo.batch import SliceBatch
+from rewardgen.training.ppo.policy_file import load_policy
+from rewardgen.training.ppo.rollout import Collector
+from rewardgen.training.process_trainer import ProcessTrainer
 from tests.builders import card
 from tests.training.stopping import AWAY, SETTINGS, STAY, stayer, stayer_job
 
@@ -113,7 +113,7 @@ def test_the_analyzer_marks_a_stopped_training_and_says_that_it_was_stopped(stop
     candidate = Candidate(id="away", generation=0, operator="draft", source=AWAY)
     slices = tuple(stopped[1][id].model_copy(update={"final_fitness": 0.5}) for id in ("stay", "away"))
     result = CandidateResult(candidate_id="away", slices=slices)
-    study = Study(candidate=candidate, verdict=Verdict(candidate_id="away"), result=result)
-    (told,) = [each for each in Analyzer(None).study(study, (), card()).flags if each.detector.startswith("reward-up")]
+    record = CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id="away"), result=result)
+    (told,) = [each for each in Analyzer(None).study(record, (), card()).flags if each.detector.startswith("reward-up")]
     assert told.message.startswith("On 1 of 2 seeds the reward rose from ")
     assert "stopped at step" in told.message and told.evidence["last_fitness"] == 0.0

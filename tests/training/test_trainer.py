@@ -4,10 +4,10 @@ import threading
 
 import pytest
 
-from rewardgen.errors import TaskError
-from rewardgen.records import RewardSpec, SliceSpec
+from rewardgen.core.errors import TaskError
 from rewardgen.sandbox.process import Limits, WorkerCancelled
-from rewardgen.training.trainer import ProcessTrainer, split
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.training.process_trainer import ProcessTrainer, split
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, leaver
 
 HANG = """
@@ -144,5 +144,5 @@ def test_every_slice_is_in_exactly_one_part():
 
 
 def test_the_trainer_loads_no_torch():
-    code = "import sys, rewardgen.training.trainer; assert not {'torch', 'mujoco', 'numpy'} & set(sys.modules)"
+    code = "import sys, rewardgen.training.process_trainer; assert not {'torch', 'mujoco', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from rewardgen.training.travels import travels
+from rewardgen.training.ppo.path_efficiency import path_efficiencies
 
 STEPS = 81
 BACK_AND_FORTH = torch.sin(torch.arange(STEPS) * math.pi / 10).unsqueeze(1)
@@ -12,7 +12,7 @@ AHEAD = torch.arange(STEPS, dtype=torch.float32).unsqueeze(1) * 0.1
 
 def of(position, component, length=STEPS):
     """The travel of one component over one episode in which a point moves."""
-    found = travels({"position": position}, {"progress": component}, torch.tensor([length]))
+    found = path_efficiencies({"position": position}, {"progress": component}, torch.tensor([length]))
     return found[0] if found else None
 
 
@@ -56,5 +56,5 @@ def test_component_that_follows_no_change_has_no_travel():
 
 
 def test_vectors_and_episodes_of_one_step_have_no_travel():
-    assert travels({"joints": torch.ones(3, 1, 2)}, {"x": torch.ones(3, 1)}, torch.tensor([3])) == ()
-    assert travels({"position": torch.ones(1, 1)}, {"x": torch.ones(1, 1)}, torch.tensor([1])) == ()
+    assert path_efficiencies({"joints": torch.ones(3, 1, 2)}, {"x": torch.ones(3, 1)}, torch.tensor([3])) == ()
+    assert path_efficiencies({"position": torch.ones(1, 1)}, {"x": torch.ones(1, 1)}, torch.tensor([1])) == ()

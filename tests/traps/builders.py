@@ -9,28 +9,28 @@ from typing import Any
 import torch
 
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.records import (
+from rewardgen.core.resources import shipped
+from rewardgen.critic.probe.job import probe_job
+from rewardgen.reward.program import compile_reward
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.store.records import (
     Candidate,
+    CandidateRecord,
     CandidateResult,
     RewardSpec,
     SliceResult,
     SliceSpec,
-    Study,
     TrainJob,
     TrainSettings,
     Verdict,
 )
-from rewardgen.resources import shipped
-from rewardgen.reward.program import compile_reward
-from rewardgen.simulation.baselines import baseline_program
-from rewardgen.simulation.card import measure_card
-from rewardgen.simulation.worlds import Worlds
-from rewardgen.task import load_task
+from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.card import measure_card
+from rewardgen.tasks.task import load_task
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.expert_policy import bank_job
 from rewardgen.training.jobs import evaluate_job, train_job
-from rewardgen.training.policy_file import load_policy, stack_policies
-from rewardgen.training.probe import probe_job
+from rewardgen.training.ppo.policy_file import load_policy, stack_policies
 
 FOLDER = shipped("envs") / "traps"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
@@ -62,7 +62,7 @@ class Trained:
         """What the policies trained with one reward collect per episode under the naive one."""
         policies = [load_policy(self.folder / str(each.policy)) for each in self.results[kind].slices]
         program = compile_reward(self.sources["naive"])
-        worlds = Worlds(self.task, SEEDS, 16)
+        worlds = VecEnv(self.task, SEEDS, 16)
         recording = evaluate(worlds, stack_policies(policies), program.inputs).recording
         steps, count = recording.inputs["action"].shape[:2]
         parts = program({name: recording.inputs[name].flatten(0, 1) for name in program.inputs})
@@ -83,8 +83,8 @@ class Trained:
 
     def _flagged(self, kind: str) -> set[str]:
         candidate = Candidate(id=kind, generation=0, operator="draft", source=self.sources[kind])
-        study = Study(candidate=candidate, verdict=Verdict(candidate_id=kind), result=self.results[kind])
-        flags = Analyzer(None).study(study, (), measure_card(self.task)).flags
+        record = CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=kind), result=self.results[kind])
+        flags = Analyzer(None).study(record, (), measure_card(self.task)).flags
         return {flag.detector for flag in flags}
 
 

@@ -2,7 +2,7 @@
 
 import time
 
-from rewardgen.history import History
+from rewardgen.store.history import History
 from rewardgen.ui.console import messages
 from rewardgen.ui.screen import Screen
 from tests.ui.story import events

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from functools import cache
 
-from rewardgen.config import RunConfig
-from rewardgen.events import Event
-from rewardgen.finals import summarise
-from rewardgen.history import History
-from rewardgen.messages import Usage
-from rewardgen.records import Analysis, Candidate, Finding, Flag, SliceFailure, SliceResult, TrainSettings, Verdict
+from rewardgen.core.config import RunConfig
+from rewardgen.search.finals import summarise
+from rewardgen.store.events import Event
+from rewardgen.store.history import History
+from rewardgen.store.messages import Usage
+from rewardgen.store.records import (
+    Analysis,
+    Candidate,
+    Finding,
+    Flag,
+    SliceFailure,
+    SliceResult,
+    TrainSettings,
+    Verdict,
+)
 from tests.builders import card
 
 RUN_ID = "20261120-191500-hopper-3f2a"

@@ -8,7 +8,7 @@ import time
 import pytest
 from rich.console import Console
 
-from rewardgen.history import History
+from rewardgen.store.history import History
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.screen import Screen, render
 from rewardgen.ui.view import view

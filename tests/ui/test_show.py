@@ -4,7 +4,7 @@ import re
 import pytest
 from rich.console import Console
 
-from rewardgen.records import PredictionOutcome
+from rewardgen.store.records import PredictionOutcome
 from rewardgen.ui.lineage import lineage, parent_diff
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from tests.ui.story import until
@@ -18,9 +18,9 @@ def page(renderable, width=100, **options):
 
 def candidate(id, **options):
     history = until("finished")
-    study = history.study(id)
-    assert study is not None
-    return page(candidate_page(history, study), **options)
+    record = history.record(id)
+    assert record is not None
+    return page(candidate_page(history, record), **options)
 
 
 def test_a_run_page_holds_every_candidate_the_closing_table_and_the_lineage():
@@ -91,9 +91,9 @@ def test_the_lineage_names_each_ancestor_once_nearest_first():
 
 def test_a_draft_has_no_change_to_show():
     history = until("finished")
-    study = history.study("g00-k1")
-    assert study is not None
-    assert parent_diff(history, study) == ""
+    record = history.record("g00-k1")
+    assert record is not None
+    assert parent_diff(history, record) == ""
 
 
 def test_a_baseline_has_a_page_with_its_code_and_result():
@@ -109,8 +109,8 @@ def test_a_prediction_shows_what_was_measured():
     )
     history = until("finished")
     history.studied["g00-k1"] = history.studied["g00-k1"].model_copy(update={"predictions": claims})
-    study = history.study("g00-k1")
-    assert study is not None
-    text = page(candidate_page(history, study))
+    record = history.record("g00-k1")
+    assert record is not None
+    text = page(candidate_page(history, record))
     assert "fitness >= 3: failed, measured 2.10" in text
     assert "share[jump] >= 0.3: not checkable" in text

@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from rewardgen.history import History
-from rewardgen.readings import EarlyStop
-from rewardgen.report import write_readme
-from rewardgen.rundir import RunFolder
+from rewardgen.store.history import History
+from rewardgen.store.measurements import EarlyStop
+from rewardgen.store.run_files import write_readme
+from rewardgen.store.run_folder import RunFolder
 from rewardgen.ui.plain import describe
 from rewardgen.ui.rows import search_rows
 from rewardgen.ui.show import candidate_page
@@ -58,9 +58,9 @@ def test_the_line_of_its_training_says_so(told):
 
 def test_its_page_tells_the_seed_with_the_steps_it_had(told):
     history = History(told)
-    study = history.study("g00-k1")
-    assert study is not None
-    text = page(candidate_page(history, study))
+    record = history.record("g00-k1")
+    assert record is not None
+    text = page(candidate_page(history, record))
     assert "failure or stop" in text and "150000" in text and "reward rose from 80 to 200" in text
 
 

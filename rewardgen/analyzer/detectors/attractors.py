@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewardgen.analyzer.course import correlation
-from rewardgen.analyzer.detectors.seen import Curve, Seen, flag
-from rewardgen.prompts import number, percent
-from rewardgen.readings import EpisodeDigest, Travel
-from rewardgen.records import Flag
+from rewardgen.analyzer.detectors.seen import Curve, TrainingEvidence, flag
+from rewardgen.analyzer.training_curves import correlation
+from rewardgen.llm.prompts import number, percent
+from rewardgen.store.measurements import EpisodeDigest, PathEfficiency
+from rewardgen.store.records import Flag
 
 COUNTS = 0.2
 """Share of the reward from which on a component can be what a policy lives on."""
@@ -30,7 +30,7 @@ UNSUCCESSFUL = 0.5
 """Success rate below which a way back and forth is not just how the task is done."""
 
 
-def hovering(seen: Seen) -> Iterator[Flag]:
+def hovering(seen: TrainingEvidence) -> Iterator[Flag]:
     """A component at its best in every episode, without success: reached and held, or there from the start."""
     held = held_component(seen)
     if held is None or not seen.without_success or seen.card.success_terminates:
@@ -51,13 +51,13 @@ def hovering(seen: Seen) -> Iterator[Flag]:
         yield flag("proxy-satisfied", message, held, **evidence)
 
 
-def held_component(seen: Seen) -> str | None:
+def held_component(seen: TrainingEvidence) -> str | None:
     """The largest positive component that is near its best in the later half of every episode and not about fitness."""
     held = [name for name in seen.course.components if _counts(seen, name) and _is_held(seen, name)]
     return max(held, key=lambda name: seen.course.components[name][-1].share, default=None)
 
 
-def _counts(seen: Seen, name: str) -> bool:
+def _counts(seen: TrainingEvidence, name: str) -> bool:
     points = seen.course.components[name]
     if not points or points[-1].mean <= 0 or points[-1].share < COUNTS:
         return False
@@ -65,11 +65,11 @@ def _counts(seen: Seen, name: str) -> bool:
     return r is None or r < ABOUT_FITNESS
 
 
-def _episodes(seen: Seen) -> list[EpisodeDigest]:
+def _episodes(seen: TrainingEvidence) -> list[EpisodeDigest]:
     return [digest for each in seen.result.slices for digest in each.episodes]
 
 
-def _is_held(seen: Seen, name: str) -> bool:
+def _is_held(seen: TrainingEvidence, name: str) -> bool:
     series = [digest.components.get(name, ()) for digest in _episodes(seen)]
     return bool(series) and all(_near_best(values) for values in series)
 
@@ -84,7 +84,7 @@ def _rises(digest: EpisodeDigest, name: str) -> bool:
     return values[0] < NEAR_BEST * max(values)
 
 
-def doing_nothing_pays(seen: Seen) -> Iterator[Flag]:
+def doing_nothing_pays(seen: TrainingEvidence) -> Iterator[Flag]:
     """A policy that does nothing collects as much as the trained one, and more than nothing."""
     idle = seen.idle
     if idle is None or not seen.without_success or not seen.course.curve:
@@ -99,18 +99,24 @@ def doing_nothing_pays(seen: Seen) -> Iterator[Flag]:
     yield flag("alive-attractor", message, idle_return=idle.episode_return, episode_return=learned)
 
 
-def oscillation(seen: Seen) -> Iterator[Flag]:
+def oscillation(seen: TrainingEvidence) -> Iterator[Flag]:
     """A component collects over a way back and forth, and gives nothing back on the way back."""
     if not seen.course.curve or seen.course.curve[-1].success_rate >= UNSUCCESSFUL:
         return
     for name in seen.course.components:
-        travels = [travel for each in seen.result.slices for travel in each.travels if travel.component == name]
-        if len(travels) < len(seen.result.slices) or not _counts(seen, name) or not all(map(_farmed, travels)):
+        path_efficiencies = [
+            travel for each in seen.result.slices for travel in each.path_efficiencies if travel.component == name
+        ]
+        if (
+            len(path_efficiencies) < len(seen.result.slices)
+            or not _counts(seen, name)
+            or not all(map(_farmed, path_efficiencies))
+        ):
             continue
         last = seen.course.components[name][-1]
         if last.std < MOVES * last.mean:
             continue
-        one = travels[0]
+        one = path_efficiencies[0]
         message = (
             f"`{name}` is collected by moving back and forth: `{one.variable}` travels {number(one.path)} in an "
             f"episode and ends {number(one.net)} from where it began, and nothing is taken back on the way back."
@@ -118,11 +124,11 @@ def oscillation(seen: Seen) -> Iterator[Flag]:
         yield flag("oscillation-farming", message, name, kept=one.kept, path=one.path, net=one.net)
 
 
-def _farmed(travel: Travel) -> bool:
+def _farmed(travel: PathEfficiency) -> bool:
     return travel.kept >= FARMED and travel.net <= CAME_BACK * travel.path
 
 
-def content(seen: Seen) -> Iterator[Flag]:
+def content(seen: TrainingEvidence) -> Iterator[Flag]:
     """The reward no longer changes, without success."""
     if len(seen.course.curve) >= 3 and seen.everywhere(_flat) and seen.without_success:
         message = "The reward was flat over the later half of training, without success: it settled in a local optimum."

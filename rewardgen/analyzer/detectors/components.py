@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rewardgen.analyzer.course import correlation
-from rewardgen.analyzer.detectors.seen import Seen, flag
-from rewardgen.prompts import number, percent
-from rewardgen.readings import ComponentPoint
-from rewardgen.records import Flag
+from rewardgen.analyzer.detectors.seen import TrainingEvidence, flag
+from rewardgen.analyzer.training_curves import correlation
+from rewardgen.llm.prompts import number, percent
+from rewardgen.store.measurements import ComponentPoint
+from rewardgen.store.records import Flag
 
 DEAD_ACTIVATION = 0.01
 NEGLIGIBLE_SHARE = 0.001
@@ -25,21 +25,21 @@ COSTLY_SHARE = 0.2
 Points = Sequence[ComponentPoint]
 
 
-def worst_fault(seen: Seen) -> Iterator[Flag]:
+def worst_fault(seen: TrainingEvidence) -> Iterator[Flag]:
     """Of each component the first of its faults, from the worst to the mildest."""
     for name, points in seen.course.components.items():
         found = (fault(name, points, seen) for fault in FAULTS) if points else ()
         yield from [each for each in found if each][:1]
 
 
-def _never_fired(name: str, points: Points, _: Seen) -> Flag | None:
+def _never_fired(name: str, points: Points, _: TrainingEvidence) -> Flag | None:
     if any(point.activation > 0 for point in points):
         return None
     message = f"`{name}` never fired: it was 0 in every evaluation, so its condition is out of reach."
     return flag("bonus-never-fired", message, name, activation=0.0)
 
 
-def _constant(name: str, points: Points, _: Seen) -> Flag | None:
+def _constant(name: str, points: Points, _: TrainingEvidence) -> Flag | None:
     last = points[-1]
     if not all(_varies_less(point, CONSTANT_STD) for point in points):
         return None
@@ -47,7 +47,7 @@ def _constant(name: str, points: Points, _: Seen) -> Flag | None:
     return flag("constant-component", message, name, mean=last.mean, std=last.std)
 
 
-def _dead(name: str, points: Points, _: Seen) -> Flag | None:
+def _dead(name: str, points: Points, _: TrainingEvidence) -> Flag | None:
     active = points[-1].activation
     if active >= DEAD_ACTIVATION:
         return None
@@ -55,7 +55,7 @@ def _dead(name: str, points: Points, _: Seen) -> Flag | None:
     return flag("dead-component", message, name, activation=active)
 
 
-def _negligible(name: str, points: Points, _: Seen) -> Flag | None:
+def _negligible(name: str, points: Points, _: TrainingEvidence) -> Flag | None:
     """A cost may be as small as that; what is meant to be sought may not."""
     share = points[-1].share
     if len(points) < 2 or share >= NEGLIGIBLE_SHARE or points[-1].mean < 0:
@@ -65,7 +65,7 @@ def _negligible(name: str, points: Points, _: Seen) -> Flag | None:
     )
 
 
-def _saturated(name: str, points: Points, seen: Seen) -> Flag | None:
+def _saturated(name: str, points: Points, seen: TrainingEvidence) -> Flag | None:
     """At its largest, or no longer varying, where the policy has yet to improve; it was not so at first."""
     first, last = points[0], points[-1]
     still = _varies_less(last, SATURATED_STD) and not _varies_less(first, SATURATED_STD)
@@ -76,7 +76,7 @@ def _saturated(name: str, points: Points, seen: Seen) -> Flag | None:
     return flag("saturated-component", message, name, mean=last.mean, std=last.std, saturation=last.saturation)
 
 
-FAULTS: tuple[Callable[[str, Points, Seen], Flag | None], ...] = (
+FAULTS: tuple[Callable[[str, Points, TrainingEvidence], Flag | None], ...] = (
     _never_fired,
     _constant,
     _dead,
@@ -90,7 +90,7 @@ def _varies_less(point: ComponentPoint, bound: float) -> bool:
     return point.mean != 0 and point.std <= bound * abs(point.mean)
 
 
-def dominance(seen: Seen) -> Iterator[Flag]:
+def dominance(seen: TrainingEvidence) -> Iterator[Flag]:
     """One component is nearly the whole reward."""
     for name, points in seen.course.components.items():
         if len(seen.course.components) > 1 and not seen.learned and points and points[-1].share > DOMINANT_SHARE:
@@ -99,7 +99,7 @@ def dominance(seen: Seen) -> Iterator[Flag]:
             yield flag("dominant-component", message, name, share=share)
 
 
-def against_fitness(seen: Seen) -> Iterator[Flag]:
+def against_fitness(seen: TrainingEvidence) -> Iterator[Flag]:
     """A component, or the whole reward, is higher in episodes of lower fitness.
 
     Where all episodes succeed, what they differ in is their initial states.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewardgen.analyzer.detectors.seen import Curve, Seen, flag
+from rewardgen.analyzer.detectors.seen import Curve, TrainingEvidence, flag
 from rewardgen.analyzer.hacking import MOVED, fell, fell_while_return_rose, smooth_fitness
-from rewardgen.prompts import number
-from rewardgen.readings import EarlyStop
-from rewardgen.records import Flag
+from rewardgen.llm.prompts import number
+from rewardgen.store.measurements import EarlyStop
+from rewardgen.store.records import Flag
 
 LOST = 0.1
 """A loss of fitness against doing nothing that counts, relative to the larger of the two."""
@@ -19,7 +19,7 @@ DISAGREE = 0.5
 """Range of the fitness over seeds, relative to its largest magnitude."""
 
 
-def fitness_course(seen: Seen) -> Iterator[Flag]:
+def fitness_course(seen: TrainingEvidence) -> Iterator[Flag]:
     """Fitness fell, while the reward rose or not, or was still rising: at most one of them."""
     curve, stops = seen.course.curve, seen.result.stops
     if stops:
@@ -60,7 +60,7 @@ def _seeds(number_of: int) -> str:
     return "1 seed" if number_of == 1 else f"{number_of} seeds"
 
 
-def _worse_than_idle(curve: Curve, seen: Seen) -> bool:
+def _worse_than_idle(curve: Curve, seen: TrainingEvidence) -> bool:
     idle, last = seen.idle, smooth_fitness(curve)[-1]
     if idle is None or curve[-1].episode_return <= idle.episode_return:
         return False
@@ -72,7 +72,7 @@ def _still_rising(curve: Curve) -> bool:
     return values[-1] - max(values[: max(1, 3 * len(values) // 4)]) > MOVED * (max(values) - min(values)) > 0
 
 
-def no_better_than_trivial(seen: Seen) -> Iterator[Flag]:
+def no_better_than_trivial(seen: TrainingEvidence) -> Iterator[Flag]:
     """All training brought nothing."""
     if seen.no_better_than_trivial and seen.trivial is not None:
         policy, fitness = seen.trivial.policy, seen.trivial.fitness
@@ -80,7 +80,7 @@ def no_better_than_trivial(seen: Seen) -> Iterator[Flag]:
         yield flag("no-better-than-trivial", message, trivial_fitness=fitness, fitness=seen.result.fitness or 0.0)
 
 
-def seeds_disagree(seen: Seen) -> Iterator[Flag]:
+def seeds_disagree(seen: TrainingEvidence) -> Iterator[Flag]:
     """The same reward led to very different fitness."""
     values = [each.final_fitness for each in seen.result.slices if each.final_fitness is not None]
     if len(values) > 1 and max(values) - min(values) > DISAGREE * max(abs(value) for value in values):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewardgen.analyzer.course import TIME_LIMIT, correlation
 from rewardgen.analyzer.detectors.attractors import held_component
-from rewardgen.analyzer.detectors.seen import Curve, Seen, flag
-from rewardgen.prompts import number, percent
-from rewardgen.records import Flag
+from rewardgen.analyzer.detectors.seen import Curve, TrainingEvidence, flag
+from rewardgen.analyzer.training_curves import TIME_LIMIT, correlation
+from rewardgen.llm.prompts import number, percent
+from rewardgen.store.records import Flag
 
 EARLY = 0.5
 """Share of the episodes that end early."""
@@ -20,7 +20,7 @@ AVOIDED = -0.3
 """Correlation of return with success."""
 
 
-def early_endings(seen: Seen) -> Iterator[Flag]:
+def early_endings(seen: TrainingEvidence) -> Iterator[Flag]:
     """Episodes end early, because it pays or because nothing better was learned; success is not meant."""
     if seen.card.success_terminates or len(seen.course.curve) < 3:
         return
@@ -54,7 +54,7 @@ def _shortened_while_return_rose(curve: Curve) -> bool:
     )
 
 
-def _sooner_than_idle(seen: Seen) -> bool:
+def _sooner_than_idle(seen: TrainingEvidence) -> bool:
     idle, last = seen.idle, seen.course.curve[-1]
     return (
         idle is not None
@@ -63,7 +63,7 @@ def _sooner_than_idle(seen: Seen) -> bool:
     )
 
 
-def termination_avoidance(seen: Seen) -> Iterator[Flag]:
+def termination_avoidance(seen: TrainingEvidence) -> Iterator[Flag]:
     """Success would end the episode, and with it the reward: the policy stays short of it."""
     curve = seen.course.curve
     if not seen.card.success_terminates or not curve:

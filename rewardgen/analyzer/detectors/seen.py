@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from rewardgen.analyzer.course import Course
-from rewardgen.readings import EvaluationPoint, IdleReading
-from rewardgen.records import CandidateResult, Flag, PolicyProbe, TaskCard
+from rewardgen.analyzer.training_curves import TrainingCurves
+from rewardgen.store.measurements import EvaluationPoint, IdleReading
+from rewardgen.store.records import CandidateResult, Flag, PolicyProbe, TaskCard
 
 WITHOUT_SUCCESS = 0.05
 """Success rate below which a policy is said to be without success."""
@@ -20,7 +20,7 @@ TRIVIAL_MARGIN = 0.02
 Curve = Sequence[EvaluationPoint]
 
 
-class Seen(NamedTuple):
+class TrainingEvidence(NamedTuple):
     """A trained candidate, as detectors see it.
 
     Attributes:
@@ -30,7 +30,7 @@ class Seen(NamedTuple):
     """
 
     result: CandidateResult
-    course: Course
+    course: TrainingCurves
     card: TaskCard
 
     def everywhere(self, holds: Callable[[Curve], bool]) -> bool:
@@ -66,7 +66,7 @@ class Seen(NamedTuple):
         return fitness - self.result.fitness_spread <= probe.fitness + TRIVIAL_MARGIN * abs(probe.fitness)
 
 
-Detector = Callable[[Seen], Iterator[Flag]]
+Detector = Callable[[TrainingEvidence], Iterator[Flag]]
 """Yields what it sees; nothing for a sound training."""
 
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from rewardgen.critic.static.finding import component_of, finding
 from rewardgen.critic.static.operators import COMPARISONS, LOGICAL
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.shapes import clashes
 from rewardgen.critic.static.value import WORLDS, Shape
-from rewardgen.records import Finding
+from rewardgen.store.records import Finding
 
 _BINARY = COMPARISONS | LOGICAL | {"add", "subtract", "multiply", "divide", "power", "maximum", "minimum"}
 _CHOICE = "use `torch.where`, which decides for each world"
 
 
-def tensor_branches(reading: Reading) -> Iterator[Finding]:
+def tensor_branches(reading: ParsedReward) -> Iterator[Finding]:
     """Places where Python asks a whole batch for one yes or no, which torch refuses."""
     told: set[int | None] = set()
     for event in reading.events:
@@ -40,7 +40,7 @@ def tensor_branches(reading: Reading) -> Iterator[Finding]:
             yield finding("tensor-branch", event.node, what, hint, severity="reject")
 
 
-def mixed_worlds(reading: Reading) -> Iterator[Finding]:
+def mixed_worlds(reading: ParsedReward) -> Iterator[Finding]:
     """Values in which one world's reward depends on another world."""
     told: set[int | None] = set()
     for value in reading.values:
@@ -51,7 +51,7 @@ def mixed_worlds(reading: Reading) -> Iterator[Finding]:
             yield finding("mixes-worlds", value, what, hint, component_of(reading, value), "reject")
 
 
-def misfitting_shapes(reading: Reading) -> Iterator[Finding]:
+def misfitting_shapes(reading: ParsedReward) -> Iterator[Finding]:
     """Operations on shapes that do not fit, and components that are not one number per world."""
     told: set[int | None] = set()
     for value in reading.values:

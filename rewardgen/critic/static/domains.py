@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from rewardgen.critic.static.finding import component_of, finding, is_first
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.trends import stepped
 from rewardgen.critic.static.value import Value, ancestors, told_from_operands
-from rewardgen.records import Finding, Severity
+from rewardgen.store.records import Finding, Severity
 
 _GUARDING = frozenset(["where", "nan_to_num", "and", "maximum"])
 _ZERO_WITH_OPERAND = frozenset(
@@ -35,7 +35,7 @@ _LOGARITHMS = {"log": 0.0, "log2": 0.0, "log10": 0.0, "log1p": -1.0}
 _ARCS = frozenset(["acos", "arccos", "asin", "arcsin"])
 
 
-def unguarded_divisions(reading: Reading) -> Iterator[Finding]:
+def unguarded_divisions(reading: ParsedReward) -> Iterator[Finding]:
     """Divisions by what may be zero."""
     told: set[object] = set()
     vanishing: dict[int, bool] = {}
@@ -56,7 +56,7 @@ def unguarded_divisions(reading: Reading) -> Iterator[Finding]:
         yield finding("unguarded-division", value, what, hint, name, severity)
 
 
-def unguarded_domains(reading: Reading) -> Iterator[Finding]:
+def unguarded_domains(reading: ParsedReward) -> Iterator[Finding]:
     """Roots, logarithms and arcs of what may lie outside their domain."""
     told: set[object] = set()
     for value in _exposed(reading):
@@ -129,7 +129,7 @@ def _inside(value: Value) -> Value:
     return value
 
 
-def _exposed(reading: Reading) -> Iterator[Value]:
+def _exposed(reading: ParsedReward) -> Iterator[Value]:
     """Values that reach a component without a guard on the way."""
     returned = (*reading.components.values(), *reading.totals)
     yield from ancestors(returned, lambda value, place: value.op not in _GUARDING)

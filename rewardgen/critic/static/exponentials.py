@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from rewardgen.critic.static.elementwise import EXPONENTIALS
 from rewardgen.critic.static.finding import component_of, finding, is_first, number
 from rewardgen.critic.static.operators import COMPARISONS
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.value import Span, Value, ancestors, told_from_operands
 from rewardgen.critic.static.wording import variable_cards
-from rewardgen.records import Finding, Severity
+from rewardgen.store.records import Finding, Severity
 
 _TAMING = COMPARISONS | EXPONENTIALS | {
     *("log", "log1p", "log2", "log10", "tanh", "sigmoid", "sign", "atan", "arctan", "softsign", "minimum"),
@@ -25,7 +25,7 @@ _RATE, _PLACE = 10.0, 3.0
 _HINT = "negate it, as in `torch.exp(-error / temperature)`, or bound it with `.clamp(max=...)`"
 
 
-def positive_exponents(reading: Reading) -> Iterator[Finding]:
+def positive_exponents(reading: ParsedReward) -> Iterator[Finding]:
     """Exponentials of what has no bound above."""
     told: set[object] = set()
     held = _held(reading)
@@ -47,7 +47,7 @@ def positive_exponents(reading: Reading) -> Iterator[Finding]:
             yield finding("unbounded-exponent", call, what, _HINT, component_of(reading, call), evidence=evidence)
 
 
-def nested_exponentials(reading: Reading) -> Iterator[Finding]:
+def nested_exponentials(reading: ParsedReward) -> Iterator[Finding]:
     """Exponentials of exponentials, and of the sum of all terms."""
     parts = [set(component.terms) for component in reading.components.values() if component.inputs]
     held: dict[int, bool] = {}
@@ -66,7 +66,7 @@ def nested_exponentials(reading: Reading) -> Iterator[Finding]:
             yield finding("exponential-of-total", value, what, hint, component_of(reading, value))
 
 
-def small_temperatures(reading: Reading) -> Iterator[Finding]:
+def small_temperatures(reading: ParsedReward) -> Iterator[Finding]:
     """Exponentials that are zero wherever a policy begins."""
     told: set[object] = set()
     for value in reading.values:
@@ -103,7 +103,7 @@ def exponent_of(value: Value) -> Value | None:
     return None
 
 
-def _untamed(reading: Reading) -> Iterator[tuple[Value, Value]]:
+def _untamed(reading: ParsedReward) -> Iterator[tuple[Value, Value]]:
     """Exponentials whose size reaches a component, with their exponents."""
     for value in ancestors((*reading.components.values(), *reading.totals), _goes_on):
         exponent = exponent_of(value)
@@ -121,7 +121,7 @@ def _holds_comparison(value: Value, known: Mapping[int, bool]) -> bool:
     return value.op in COMPARISONS or any(known[id(each)] for each in value.operands)
 
 
-def _held(reading: Reading) -> set[object]:
+def _held(reading: ParsedReward) -> set[object]:
     """Keys of exponentials that something in sight keeps small: themselves as a divisor, or a choice by their input."""
     divisors = [value.operands[1] for value in reading.values if value.op == "divide"]
     held: set[object] = {each.key for each in ancestors(divisors) if exponent_of(each) is not None}
@@ -147,7 +147,7 @@ def _goes_on(value: Value, place: int) -> bool:
     return not (value.op == "divide" and place == 1) and not (value.op == "where" and place == 0)
 
 
-def _reach(reading: Reading, exponent: Value) -> float:
+def _reach(reading: ParsedReward, exponent: Value) -> float:
     """How large an exponent may become in states that a trained policy visits; not a number if nothing is known."""
     if exponent.span is None:
         return exponent.bounds.high if math.isfinite(exponent.bounds.high) else math.nan

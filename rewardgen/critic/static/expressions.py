@@ -21,8 +21,8 @@ from rewardgen.critic.static.value import (
     number_value,
     opaque,
 )
-from rewardgen.records import TaskCard
 from rewardgen.reward.scope import Function, Scope
+from rewardgen.store.records import TaskCard
 
 Names = dict[str, Value]
 

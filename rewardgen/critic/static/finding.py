@@ -6,9 +6,9 @@ import ast
 import math
 from collections.abc import Mapping
 
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.value import Value
-from rewardgen.records import Finding, Severity
+from rewardgen.store.records import Finding, Severity
 
 
 def finding(
@@ -45,7 +45,7 @@ def finding(
     )
 
 
-def component_of(reading: Reading, value: Value) -> str | None:
+def component_of(reading: ParsedReward, value: Value) -> str | None:
     """The first component that a value has a part in."""
     return reading.owners.get(id(value))
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from rewardgen.critic.static.finding import finding, is_first
 from rewardgen.critic.static.operators import COMPARISONS
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.value import Value, ancestors
 from rewardgen.critic.static.wording import is_quaternion, is_wrapped, turns_over, variable_cards
-from rewardgen.records import Finding, VariableCard
+from rewardgen.store.records import Finding, VariableCard
 
 _PERIODIC = COMPARISONS | {"sin", "cos", "tan", "remainder", "atan2", "arctan2", "where", "minimum", "and", "fmod"}
 _OFF_CENTRE = 0.5
 
 
-def quaternion_signs(reading: Reading) -> Iterator[Finding]:
+def quaternion_signs(reading: ParsedReward) -> Iterator[Finding]:
     """Comparisons of quaternions that take q and -q, the same orientation, for different ones."""
     cards = variable_cards(reading.card)
     if not any(is_quaternion(card) for card in cards.values()):
@@ -31,7 +31,7 @@ def quaternion_signs(reading: Reading) -> Iterator[Finding]:
             yield finding("quaternion-sign", value, what, hint, name)
 
 
-def unwrapped_angles(reading: Reading) -> Iterator[Finding]:
+def unwrapped_angles(reading: ParsedReward) -> Iterator[Finding]:
     """Differences of angles across the place where they jump by a full turn."""
     cards = variable_cards(reading.card)
     told: set[object] = set()

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rewardgen.critic.static.finding import finding, is_first
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.value import Value
 from rewardgen.critic.static.wording import part_names
-from rewardgen.records import Finding
+from rewardgen.store.records import Finding
 
 _SIDES = (("left", "right"), ("front", "back"), ("upper", "lower"))
 _NAGGING = 3
@@ -19,7 +19,7 @@ _ENTRYWISE = frozenset(["add", "subtract", "multiply", "divide"])
 _WORDS = re.compile(r"[a-z]+|\d+")
 
 
-def missing_places(reading: Reading) -> Iterator[Finding]:
+def missing_places(reading: ParsedReward) -> Iterator[Finding]:
     """Indices outside a variable's parts."""
     told: set[int] = set()
     for event in reading.events:
@@ -33,7 +33,7 @@ def missing_places(reading: Reading) -> Iterator[Finding]:
             yield finding("index-out-of-range", event.node, what, hint, severity="reject")
 
 
-def empty_slices(reading: Reading) -> Iterator[Finding]:
+def empty_slices(reading: ParsedReward) -> Iterator[Finding]:
     """Slices beyond the last part, which hold nothing: their sum is zero."""
     told: set[int] = set()
     for event in reading.events:
@@ -45,7 +45,7 @@ def empty_slices(reading: Reading) -> Iterator[Finding]:
             yield finding("empty-slice", event.node, what, hint)
 
 
-def misnamed_parts(reading: Reading) -> Iterator[Finding]:
+def misnamed_parts(reading: ParsedReward) -> Iterator[Finding]:
     """Entries that are given the name of another entry."""
     for each in reading.assignments:
         own, parts = each.value.part, part_names(reading.card, each.value.variable)
@@ -59,7 +59,7 @@ def misnamed_parts(reading: Reading) -> Iterator[Finding]:
             yield finding("misnamed-part", each.node, what, hint)
 
 
-def misordered_parts(reading: Reading) -> Iterator[Finding]:
+def misordered_parts(reading: ParsedReward) -> Iterator[Finding]:
     """Two vectors that list the same parts in different orders, combined entry by entry."""
     told: set[object] = set()
     for value in reading.values:
@@ -83,7 +83,7 @@ def _vector(value: Value) -> str:
     return value.variable if value.op == "input" else ""
 
 
-def magic_indices(reading: Reading) -> Iterator[Finding]:
+def magic_indices(reading: ParsedReward) -> Iterator[Finding]:
     """Entries of named parts that are read by number, with no word on which they are; told once."""
     lines = reading.source.split("\n")
     nameless: dict[str, tuple[Value, str]] = {}
@@ -103,7 +103,7 @@ def magic_indices(reading: Reading) -> Iterator[Finding]:
         yield finding("magic-index", told[0][1][0], f"reads parts by number: {listed}", hint)
 
 
-def _parts_read(reading: Reading, value: Value) -> Sequence[str]:
+def _parts_read(reading: ParsedReward, value: Value) -> Sequence[str]:
     """Names of the parts that a subscript of an input picks, if it picks some and not all."""
     if value.op == "part" and value.part and value.part not in _AXES:
         return (value.part,)
@@ -120,7 +120,7 @@ def _parts_read(reading: Reading, value: Value) -> Sequence[str]:
     return picked if len(picked) == value.shape[1] < len(parts) and all(picked) else ()
 
 
-def _is_named(reading: Reading, value: Value, names: Sequence[str], lines: Sequence[str]) -> bool:
+def _is_named(reading: ParsedReward, value: Value, names: Sequence[str], lines: Sequence[str]) -> bool:
     """Whether the line tells what is read, by a name, a comment, or a named index."""
     node = value.node
     assert isinstance(node, ast.Subscript)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from rewardgen.critic.static.finding import finding
 from rewardgen.critic.static.operators import COMPARISONS
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.trends import unscaled
 from rewardgen.critic.static.value import Value
 from rewardgen.critic.static.wording import quantities, variable_cards
-from rewardgen.records import Finding, VariableCard
+from rewardgen.store.records import Finding, VariableCard
 
 _NAMES = re.compile(r"(^|_)(success|succeeded|fitness|score|gt|ground_truth|consecutive_successes|metric|oracle)($|_)")
 _WORD = re.compile(r"[a-z]{4,}")
@@ -20,7 +20,7 @@ _CLOSE = 0.02
 _DENSE = "pay for coming nearer to it as well: a reward that only repeats the measure teaches nothing on the way"
 
 
-def rederived_success(reading: Reading) -> Iterator[Finding]:
+def rederived_success(reading: ParsedReward) -> Iterator[Finding]:
     """Components that test what success or fitness tests, or that are called so."""
     tests = {name: _tests(component) for name, component in reading.components.items()}
     dense = frozenset[str]().union(*(reading.components[name].inputs for name, found in tests.items() if not found))
@@ -60,7 +60,7 @@ def _tests(component: Value) -> list[Value]:
     return found
 
 
-def _limit(reading: Reading, test: Value) -> float | None:
+def _limit(reading: ParsedReward, test: Value) -> float | None:
     """The number of the card that a comparison repeats."""
     left, right = test.operands
     held, constant = (left, right.number) if right.number is not None else (right, left.number)

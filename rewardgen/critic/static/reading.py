@@ -11,13 +11,13 @@ from rewardgen.critic.static.statements import Assignment, StatementReader
 from rewardgen.critic.static.trends import Trends, trends
 from rewardgen.critic.static.value import Event, Interval, Span, Value, ancestors, opaque
 from rewardgen.critic.static.wording import input_values
-from rewardgen.records import TaskCard
 from rewardgen.reward.scope import Scope
 from rewardgen.reward.signature import ENTRY
+from rewardgen.store.records import TaskCard
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedReward:
     """What one look at a reward gave.
 
     Attributes:
@@ -68,7 +68,7 @@ class Reading:
         return {name: trends(component, known) for name, component in self.components.items()}
 
 
-def read_reward(tree: ast.Module, source: str, card: TaskCard) -> Reading | None:
+def read_reward(tree: ast.Module, source: str, card: TaskCard) -> ParsedReward | None:
     """Read a reward without running it.
 
     Args:
@@ -91,7 +91,7 @@ def read_reward(tree: ast.Module, source: str, card: TaskCard) -> Reading | None
     names |= _parameters(entries[0], card)
     returned = reader.returns(entries[0], names)
     components, totals = _split(returned)
-    return Reading(
+    return ParsedReward(
         tree,
         source,
         entries[0],

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping
 from typing import TypeGuard
 
 from rewardgen.critic.static.finding import finding, number
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.trends import Quantity, Trends
 from rewardgen.critic.static.value import Value, told_from_operands
 from rewardgen.critic.static.wording import is_cost, is_good, is_switch, part_names, variable_cards
-from rewardgen.records import Finding, VariableCard
+from rewardgen.store.records import Finding, VariableCard
 
 _COST_NAME = re.compile(r"(^|_)(penalty|penalties|cost|costs|penalise|penalize)($|_)")
 _LARGEST_WEIGHT = 10**9
 _HINGES = frozenset(["clamp", "relu", "maximum", "minimum", "where", "less", "greater", "less_equal", "greater_equal"])
 
 
-def rewarded_costs(reading: Reading) -> Iterator[Finding]:
+def rewarded_costs(reading: ParsedReward) -> Iterator[Finding]:
     """Costs that are added instead of subtracted."""
     for name, component, moves in _moving(reading):
         quantity = next((each for each, sign in moves.items() if sign > 0 and _is_cost(reading, each)), None)
@@ -32,7 +32,7 @@ def rewarded_costs(reading: Reading) -> Iterator[Finding]:
             yield finding("rewards-cost", component, what, hint, name, evidence={"least value": component.bounds.low})
 
 
-def double_negatives(reading: Reading) -> Iterator[Finding]:
+def double_negatives(reading: ParsedReward) -> Iterator[Finding]:
     """Weights that are negative already, with a minus sign in front."""
     negative = _negative_constants(reading)
     for node in ast.walk(reading.tree):
@@ -65,7 +65,7 @@ def _factors(node: ast.expr) -> Iterator[str]:
         yield from _factors(node.right)
 
 
-def _negative_constants(reading: Reading) -> dict[str, float]:
+def _negative_constants(reading: ParsedReward) -> dict[str, float]:
     """Tunable constants and module constants below zero, by name."""
     arguments = reading.entry.args
     known = {each.arg: _literal(value) for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)}
@@ -82,7 +82,7 @@ def _literal(node: ast.expr | None) -> float:
     return -value if isinstance(value, float) or (isinstance(value, int) and value < _LARGEST_WEIGHT) else 0.0
 
 
-def penalised_goals(reading: Reading) -> Iterator[Finding]:
+def penalised_goals(reading: ParsedReward) -> Iterator[Finding]:
     """Terms that fall with what the task wants more of."""
     cards = variable_cards(reading.card)
     hinges: dict[int, bool] = {}
@@ -98,7 +98,7 @@ def penalised_goals(reading: Reading) -> Iterator[Finding]:
                 yield finding("penalises-goal", component, what, hint, name)
 
 
-def paid_pacing(reading: Reading) -> Iterator[Finding]:
+def paid_pacing(reading: ParsedReward) -> Iterator[Finding]:
     """Terms that pay for change in one direction and do not charge for the way back."""
     for name, component, moves in _moving(reading):
         for quantity, sign in moves.items():
@@ -108,12 +108,12 @@ def paid_pacing(reading: Reading) -> Iterator[Finding]:
                 yield finding("pacing-pays", component, f"{what}: moving to and fro collects it for ever", hint, name)
 
 
-def _moving(reading: Reading) -> Iterator[tuple[str, Value, Trends]]:
+def _moving(reading: ParsedReward) -> Iterator[tuple[str, Value, Trends]]:
     for name, component in reading.components.items():
         yield name, component, reading.trends[name]
 
 
-def _is_cost(reading: Reading, quantity: Quantity) -> bool:
+def _is_cost(reading: ParsedReward, quantity: Quantity) -> bool:
     if quantity.name == "action":
         return quantity.kind in ("size", "step")
     if quantity.kind == "error" or quantity.name.startswith("prev_"):
@@ -122,7 +122,7 @@ def _is_cost(reading: Reading, quantity: Quantity) -> bool:
     return card is not None and is_cost(card) and quantity.kind in ("size", "value") and _is_amount(card, quantity)
 
 
-def _is_limb(reading: Reading, name: str) -> bool:
+def _is_limb(reading: ParsedReward, name: str) -> bool:
     """Whether a quantity has named parts that are not coordinates: limbs and motors have to move to and fro."""
     parts = {part.lower() for part in part_names(reading.card, name)}
     return name == "action" or bool(parts - {"x", "y", "z"})
@@ -143,7 +143,7 @@ def _only_grows(component: Value, moves: Trends) -> bool:
     return positive and bool(moves) and all(sign > 0 for sign in moves.values())
 
 
-def _is_forward(reading: Reading, card: VariableCard) -> bool:
+def _is_forward(reading: ParsedReward, card: VariableCard) -> bool:
     """Whether a variable is the speed that the fitness measures."""
     along = card.unit == "m/s" and ("forward" in card.meaning.lower() or "+x" in card.meaning)
     return along and "forward" in reading.card.fitness.lower()

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from rewardgen.critic.static.containers import mapped
 from rewardgen.critic.static.expressions import ExpressionReader, Names
 from rewardgen.critic.static.value import UNKNOWN, Interval, Unknown, Value, merged_inputs, number_value, opaque
-from rewardgen.records import TaskCard
 from rewardgen.reward.scope import Function, Scope
+from rewardgen.store.records import TaskCard
 
 End = Literal["", "turn", "loop", "function"]
 """What surely ends where statements do: nothing, a turn of the loop, the loop, or the function."""

@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from rewardgen.critic.static.finding import finding, number
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.statements import Assignment
 from rewardgen.critic.static.value import ONE, Value, told_from_operands
-from rewardgen.records import Finding
+from rewardgen.store.records import Finding
 
 _ROUNDING = 1e-6
 
 
-def unused_names(reading: Reading) -> Iterator[Finding]:
+def unused_names(reading: ParsedReward) -> Iterator[Finding]:
     """Inputs, tunable constants and helpers that nothing reads."""
     read = _names_read(reading.tree)
     for argument in reading.entry.args.args:
@@ -32,7 +32,7 @@ def unused_names(reading: Reading) -> Iterator[Finding]:
             yield finding("unused-helper", function, f"has the function `{name}` and never calls it", hint)
 
 
-def forgotten_terms(reading: Reading) -> Iterator[Finding]:
+def forgotten_terms(reading: ParsedReward) -> Iterator[Finding]:
     """Locals that are computed from the state and reach no component."""
     used = {id(value) for value in reading.values} if reading.complete else None
     if used is not None:
@@ -48,7 +48,7 @@ def forgotten_terms(reading: Reading) -> Iterator[Finding]:
             yield finding("forgotten-term", each.node, what, hint)
 
 
-def augmented_inputs(reading: Reading) -> Iterator[Finding]:
+def augmented_inputs(reading: ParsedReward) -> Iterator[Finding]:
     """Inputs with `*=` and the like, which means another value here, but elsewhere changes the caller's tensor."""
     inputs = {argument.arg for argument in reading.entry.args.args}
     nodes = list(ast.walk(reading.entry))
@@ -63,7 +63,7 @@ def augmented_inputs(reading: Reading) -> Iterator[Finding]:
             yield finding("augmented-input", node, what, hint)
 
 
-def constant_components(reading: Reading) -> Iterator[Finding]:
+def constant_components(reading: ParsedReward) -> Iterator[Finding]:
     """Components that are the same in every state."""
     guessed: dict[int, bool] = {}
     for name, value in reading.components.items():
@@ -80,7 +80,7 @@ def constant_components(reading: Reading) -> Iterator[Finding]:
             yield finding("data-independent-component", value, what, hint, name)
 
 
-def unlisted_terms(reading: Reading) -> Iterator[Finding]:
+def unlisted_terms(reading: ParsedReward) -> Iterator[Finding]:
     """Totals that are not the sum of the components returned beside them."""
     if len(reading.totals) != 1 or not reading.complete:
         return
@@ -100,7 +100,7 @@ def unlisted_terms(reading: Reading) -> Iterator[Finding]:
     yield finding("unlisted-term", total, what, hint, evidence={"terms that differ": len(wrong)})
 
 
-def repeated_components(reading: Reading) -> Iterator[Finding]:
+def repeated_components(reading: ParsedReward) -> Iterator[Finding]:
     """Components that count the same quantity twice, or against each other."""
     seen: dict[object, tuple[str, float]] = {}
     for name, component in reading.components.items():
@@ -119,7 +119,7 @@ def repeated_components(reading: Reading) -> Iterator[Finding]:
         yield finding(detector, component, what, "keep one of them with the weight you want", name, evidence=evidence)
 
 
-def listed_totals(reading: Reading) -> Iterator[Finding]:
+def listed_totals(reading: ParsedReward) -> Iterator[Finding]:
     """Components that are the sum of the others, so that everything counts twice."""
     whole: dict[object, float] = {}
     moving = 0
@@ -156,7 +156,7 @@ def _is_guess(value: Value, known: Mapping[int, bool]) -> bool:
     return value.op in ("unread", "item", "repeated") or any(known[id(each)] for each in value.operands)
 
 
-def _difference(reading: Reading, key: object, total: Value) -> str:
+def _difference(reading: ParsedReward, key: object, total: Value) -> str:
     name = "a constant" if key == ONE else f"`{reading.titles[key]}`" if key in reading.titles else "an expression"
     listed = sum(component.terms.get(key, 0.0) for component in reading.components.values())
     return (

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator, Mapping
 from rewardgen.critic.static.exponentials import exponent_of
 from rewardgen.critic.static.finding import component_of, finding, is_first, number
 from rewardgen.critic.static.operators import COMPARISONS
-from rewardgen.critic.static.reading import Reading
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.critic.static.trends import Quantity, unscaled
 from rewardgen.critic.static.value import Span, Value, ancestors, told_from_operands
 from rewardgen.critic.static.wording import is_switch, quantities, variable_cards
-from rewardgen.records import Finding, VariableCard
+from rewardgen.store.records import Finding, VariableCard
 
 _FAR = 10.0
 _DEGREES = 2.0 * math.pi * 1.05
 _DISCRETE = frozenset(["sign", "floor", "ceil", "round", "bool", "places", "argmax", "argmin", "full", "not", "and"])
 
 
-def distant_thresholds(reading: Reading) -> Iterator[Finding]:
+def distant_thresholds(reading: ParsedReward) -> Iterator[Finding]:
     """Limits and targets that no state comes near."""
     told: set[object] = set()
     targets = _targets(reading)
@@ -39,7 +39,7 @@ def distant_thresholds(reading: Reading) -> Iterator[Finding]:
             yield _out_of_range(reading, value, held, constant, message)
 
 
-def float_equalities(reading: Reading) -> Iterator[Finding]:
+def float_equalities(reading: ParsedReward) -> Iterator[Finding]:
     """Comparisons for equality of what is measured, which is never quite equal."""
     rule = _discrete_by(variable_cards(reading.card))
     discrete: dict[int, bool] = {}
@@ -54,7 +54,7 @@ def float_equalities(reading: Reading) -> Iterator[Finding]:
             yield finding("float-equality", value, what, hint, component_of(reading, value))
 
 
-def early_clamps(reading: Reading) -> Iterator[Finding]:
+def early_clamps(reading: ParsedReward) -> Iterator[Finding]:
     """Terms that stop growing below what success asks for."""
     early = {id(value): found for value in reading.values if (found := _early(reading, value)) is not None}
     told: set[object] = set()
@@ -71,7 +71,7 @@ def early_clamps(reading: Reading) -> Iterator[Finding]:
                 yield finding("early-clamp", value, what, hint, name, evidence=evidence)
 
 
-def _early(reading: Reading, value: Value) -> tuple[float, float] | None:
+def _early(reading: ParsedReward, value: Value) -> tuple[float, float] | None:
     """The upper bound that a clamp sets to a variable, and what success asks for, where that is more."""
     limit = _upper_limit(value)
     if limit is None or not value.operands[0].variable:
@@ -80,7 +80,7 @@ def _early(reading: Reading, value: Value) -> tuple[float, float] | None:
     return (limit, wanted) if wanted is not None and 0.0 < limit < 0.9 * wanted else None
 
 
-def dead_clamps(reading: Reading) -> Iterator[Finding]:
+def dead_clamps(reading: ParsedReward) -> Iterator[Finding]:
     """Clamps whose lower bound is above everything measured: the result is that bound."""
     told: set[object] = set()
     for value in reading.values:
@@ -97,7 +97,7 @@ def dead_clamps(reading: Reading) -> Iterator[Finding]:
         yield finding("dead-clamp", value, what, hint, component_of(reading, value), evidence=evidence)
 
 
-def squashed_degrees(reading: Reading) -> Iterator[Finding]:
+def squashed_degrees(reading: ParsedReward) -> Iterator[Finding]:
     """Angles in radians that are divided by a number of degrees before they are squashed, which leaves nothing."""
     told: set[object] = set()
     seen: set[int] = set()
@@ -117,7 +117,7 @@ def _is_scaling(value: Value, place: int) -> bool:
     return value.op in ("negative", "multiply", "square", "power", "abs") or (value.op == "divide" and place == 0)
 
 
-def _against_constants(reading: Reading) -> Iterator[tuple[Value, Value, float]]:
+def _against_constants(reading: ParsedReward) -> Iterator[tuple[Value, Value, float]]:
     """Comparisons and differences of an input, or a part or the size of one, with a constant."""
     for value in reading.values:
         if value.op not in COMPARISONS and value.op != "subtract":
@@ -128,7 +128,7 @@ def _against_constants(reading: Reading) -> Iterator[tuple[Value, Value, float]]
                 yield value, held, constant
 
 
-def _targets(reading: Reading) -> set[int]:
+def _targets(reading: ParsedReward) -> set[int]:
     """The differences that an error is made of, by their ids."""
     errors = [value for value in reading.values if value.op in ("abs", "power", "norm", "vector_norm")]
     return {id(unscaled(value.operands[0])) for value in errors}
@@ -149,7 +149,7 @@ def _is_degrees(held: Value, constant: float) -> bool:
     return held.unit == "rad" and abs(constant) > _DEGREES and abs(constant) > 3.0 * largest
 
 
-def _is_far(reading: Reading, held: Value, constant: float) -> bool:
+def _is_far(reading: ParsedReward, held: Value, constant: float) -> bool:
     source = held.operands[0] if held.op == "abs" else held
     card = variable_cards(reading.card).get(source.variable)
     if card is None or held.span is None or not held.unit or not math.isfinite(constant):
@@ -171,7 +171,7 @@ def _room(span: Span, unit: str) -> float:
     return _FAR * max(width, 0.3 * size, 1.0 if "/s" in unit else 0.0)
 
 
-def _out_of_range(reading: Reading, value: Value, held: Value, constant: float, message: str) -> Finding:
+def _out_of_range(reading: ParsedReward, value: Value, held: Value, constant: float, message: str) -> Finding:
     evidence = {"constant": constant}
     if held.span is not None:
         message += f" ({number(held.span.low)} to {number(held.span.high)} with trivial policies)"
@@ -207,7 +207,7 @@ def _upper_limit(value: Value) -> float | None:
     return value.operands[1].number if value.op == "minimum" else None
 
 
-def _wanted(reading: Reading, held: Value) -> float | None:
+def _wanted(reading: ParsedReward, held: Value) -> float | None:
     """The least of this unit that the words on success ask for; None where they name none, or several."""
     card = variable_cards(reading.card).get(held.variable)
     found = [each.number for each in quantities(reading.card.success) if card and each.unit == card.unit]

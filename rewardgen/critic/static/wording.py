@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rewardgen.critic.static.value import ANY, NON_NEGATIVE, UNIT, WORLDS, Interval, Span, Value
-from rewardgen.records import TaskCard, VariableCard
+from rewardgen.store.records import TaskCard, VariableCard
 
 _WRAPPED = re.compile(r"[\[(]\s*-\s*(pi|π)\s*,\s*(pi|π)\s*[\])]")
 _SWITCH = re.compile(r"\b1 (while|if|when|where)\b.*\b0\b|\b0 or 1\b")

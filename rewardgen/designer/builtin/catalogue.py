@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rewardgen.designer.builtin.genome import Reading
+from rewardgen.designer.builtin.genome import TermInput
 from rewardgen.designer.builtin.ideas import Idea, Proposer, around, is_finite
 from rewardgen.designer.builtin.motion import rate_ideas, speed_ideas, travel_ideas
 from rewardgen.designer.builtin.pose import (
@@ -17,7 +17,7 @@ from rewardgen.designer.builtin.pose import (
 )
 from rewardgen.designer.builtin.quantities import Kind, Quantity, extent, quantities, unit_of, vectors
 from rewardgen.designer.builtin.words import has, read_words
-from rewardgen.records import TaskCard, VariableCard
+from rewardgen.store.records import TaskCard, VariableCard
 
 _MAKERS: dict[Kind, tuple[Callable[[Proposer, Quantity], Iterator[Idea]], ...]] = {
     "speed": (speed_ideas,),
@@ -60,7 +60,7 @@ def _vector_ideas(proposer: Proposer) -> Iterator[Idea]:
     """Calm joints, quiet contacts: whole vectors at once. Positions of joints only if the task wants stillness."""
     still = proposer.words.strength("still")
     for variable in vectors(proposer.card):
-        reading, unit, topic = Reading(variable.name), unit_of(variable), f"calm:{variable.name}"
+        reading, unit, topic = TermInput(variable.name), unit_of(variable), f"calm:{variable.name}"
         if unit in ("rad/s", "m/s"):
             yield proposer.idea("steady", topic, "calm", reading, 0.15 + 0.3 * still, scale=extent(variable))
         elif unit in ("n", "nm") or _is_load(variable):
@@ -79,8 +79,8 @@ def _action_ideas(proposer: Proposer) -> Iterator[Idea]:
     bounds = [*proposer.card.action_low, *proposer.card.action_high]
     # A unit of effort is full power on every actuator, whatever its units.
     full = sum(bound**2 for bound in bounds) / max(len(bounds), 1) or 1.0
-    yield proposer.idea("cost", "effort", "effort", Reading("action"), 1.0, 1.0 / full)
-    yield proposer.idea("cost", "smooth", "smooth", Reading("action"), 0.3, 0.5 / full)
+    yield proposer.idea("cost", "effort", "effort", TermInput("action"), 1.0, 1.0 / full)
+    yield proposer.idea("cost", "smooth", "smooth", TermInput("action"), 0.3, 0.5 / full)
 
 
 def _alive_ideas(proposer: Proposer, usable: Sequence[Quantity]) -> list[Idea]:

@@ -13,8 +13,8 @@ from rewardgen.designer.builtin.operators import Operators
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.rendering import render
 from rewardgen.designer.builtin.tuning import tune
-from rewardgen.evolution import IDEA
-from rewardgen.records import Brief, Candidate, Finding
+from rewardgen.search.evolution import IDEA
+from rewardgen.store.records import Candidate, DesignRequest, Finding
 
 _ATTEMPTS = 6
 """Draws before an idea that failed already is tried once more."""
@@ -27,30 +27,32 @@ class BuiltinDesigner:
     components. It knows units and words, but no task. Deterministic in the brief.
     """
 
-    async def design(self, brief: Brief) -> Candidate:
+    async def design(self, request: DesignRequest) -> Candidate:
         """One candidate for a brief.
 
         Args:
-            brief: The task card, the operator, the parents and what failed before.
+            request: The task card, the operator, the parents and what failed before.
         """
-        change = _fresh_change(brief)
+        change = _fresh_change(request)
         return Candidate(
-            id=brief.candidate_id,
-            generation=brief.generation,
-            operator=brief.operator,
-            parents=tuple(study.candidate.id for study in brief.parents),
-            source=render(change.genome, brief.card),
+            id=request.candidate_id,
+            generation=request.generation,
+            operator=request.operator,
+            parents=tuple(record.candidate.id for record in request.parents),
+            source=render(change.genome, request.card),
             diagnosis=change.diagnosis,
-            prediction=f"{_claim(brief)}. {change.prediction}",
+            prediction=f"{_claim(request)}. {change.prediction}",
         )
 
-    async def repair(self, brief: Brief, candidate: Candidate, findings: Sequence[Finding]) -> Candidate | None:
+    async def repair(
+        self, request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
+    ) -> Candidate | None:
         """The candidate without the components that the findings name, if others are left.
 
         One that only ranks recorded episodes wrongly lacks something of the fitness: it gets one more.
 
         Args:
-            brief: What the candidate was designed from.
+            request: What the candidate was designed from.
             candidate: The rejected version.
             findings: Why it was rejected.
 
@@ -62,17 +64,17 @@ class BuiltinDesigner:
         if genome is None:
             return None
         if rejections and all(finding.gate == "preference" for finding in rejections):
-            mended = _completed(genome, brief, candidate)
+            mended = _completed(genome, request, candidate)
         else:
             mended = _without(genome, {finding.component for finding in rejections if finding.component})
         if mended is None or mended == genome:
             return None
-        return candidate.model_copy(update={"source": render(mended, brief.card), "repairs": candidate.repairs + 1})
+        return candidate.model_copy(update={"source": render(mended, request.card), "repairs": candidate.repairs + 1})
 
 
-def _completed(genome: Genome, brief: Brief, candidate: Candidate) -> Genome:
-    rng = random.Random(f"{brief.seed}/{candidate.id}/repair")
-    return Operators(brief.card, catalogue(brief.card, brief.goal), rng).add(genome, {}, 0.0).genome
+def _completed(genome: Genome, request: DesignRequest, candidate: Candidate) -> Genome:
+    rng = random.Random(f"{request.seed}/{candidate.id}/repair")
+    return Operators(request.card, catalogue(request.card, request.goal), rng).add(genome, {}, 0.0).genome
 
 
 def _without(genome: Genome, guilty: set[str]) -> Genome | None:
@@ -81,51 +83,51 @@ def _without(genome: Genome, guilty: set[str]) -> Genome | None:
     return Genome(tuple(term for term in genome.terms if term.name not in guilty))
 
 
-def _claim(brief: Brief) -> str:
+def _claim(request: DesignRequest) -> str:
     """That the candidate does better than its best parent, or a draft than the trivial policies, by the numbers."""
-    known = [study.fitness for study in brief.parents if study.fitness is not None]
-    known = known or [probe.fitness for probe in brief.card.probes]
+    known = [record.fitness for record in request.parents if record.fitness is not None]
+    known = known or [probe.fitness for probe in request.card.probes]
     return f"fitness > {max(known, default=0.0):.4g}"
 
 
-def _fresh_change(brief: Brief) -> Change:
+def _fresh_change(request: DesignRequest) -> Change:
     """A change whose idea is not among those that failed, if a few draws find one."""
     change = None
     for attempt in range(_ATTEMPTS):
-        change = _change(brief, random.Random(f"{brief.seed}/{brief.candidate_id}/{attempt}"))
-        if not any(change.diagnosis[:IDEA] in idea for idea in brief.failed_ideas):
+        change = _change(request, random.Random(f"{request.seed}/{request.candidate_id}/{attempt}"))
+        if not any(change.diagnosis[:IDEA] in idea for idea in request.failed_ideas):
             break
     assert change is not None
     return change
 
 
-def _change(brief: Brief, rng: random.Random) -> Change:
-    operators = Operators(brief.card, catalogue(brief.card, brief.goal), rng)
-    studies = {study.candidate.id: parse(study.candidate.source) for study in brief.parents}
-    parents = [genome for genome in studies.values() if genome and genome.terms]
-    if brief.operator in ("draft", "baseline") or not parents:
+def _change(request: DesignRequest, rng: random.Random) -> Change:
+    operators = Operators(request.card, catalogue(request.card, request.goal), rng)
+    records = {record.candidate.id: parse(record.candidate.source) for record in request.parents}
+    parents = [genome for genome in records.values() if genome and genome.terms]
+    if request.operator in ("draft", "baseline") or not parents:
         # The very first candidate is the textbook's reward; all others vary it.
-        plain = brief.candidate_id == "g00-k0"
-        return operators.draft(brief.lens, plain)
-    return _apply(brief, operators, parents, rng)
+        plain = request.candidate_id == "g00-k0"
+        return operators.draft(request.lens, plain)
+    return _apply(request, operators, parents, rng)
 
 
-def _apply(brief: Brief, operators: Operators, parents: Sequence[Genome], rng: random.Random) -> Change:
+def _apply(request: DesignRequest, operators: Operators, parents: Sequence[Genome], rng: random.Random) -> Change:
     genome = parents[0]
-    study = next(each for each in brief.parents if parse(each.candidate.source) == genome)
-    evidence = evidence_of(study, operators.roles(genome))
-    match brief.operator:
+    record = next(each for each in request.parents if parse(each.candidate.source) == genome)
+    evidence = evidence_of(record, operators.roles(genome))
+    match request.operator:
         case "tune":
             return tune(genome, evidence, rng)
         case "add":
-            return operators.add(genome, evidence, ends_early(study))
+            return operators.add(genome, evidence, ends_early(record))
         case "remove":
             return operators.remove(genome, evidence)
         case "crossover" if len(parents) > 1:
             return operators.crossover(genome, parents[1])
         case "rewrite":
-            return operators.rewrite(brief.lens, parents)
+            return operators.rewrite(request.lens, parents)
         case "explore":
-            return operators.explore(brief.lens, parents)
+            return operators.explore(request.lens, parents)
         case _:
             return operators.edit(genome, evidence)

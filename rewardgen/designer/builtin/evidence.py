@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rewardgen.designer.builtin.ideas import Role
-from rewardgen.readings import ComponentPoint
-from rewardgen.records import Study
+from rewardgen.store.measurements import ComponentPoint
+from rewardgen.store.records import CandidateRecord
 
 _LAST_POINTS = 3
 """Evaluations at the end of training that a verdict rests on; a single one has too few episodes for a correlation."""
@@ -42,14 +42,14 @@ class Evidence:
         return self.correlation is not None and self.correlation < -0.4
 
 
-def evidence_of(study: Study | None, roles: Mapping[str, Role]) -> dict[str, Evidence]:
+def evidence_of(record: CandidateRecord | None, roles: Mapping[str, Role]) -> dict[str, Evidence]:
     """Component to what is known of it; empty for a candidate that was not trained.
 
     Args:
-        study: The parent.
+        record: The parent.
         roles: What each of its components is for.
     """
-    slices = study.result.slices if study and study.result else ()
+    slices = record.result.slices if record and record.result else ()
     last: dict[str, list[ComponentPoint]] = {}
     for each in slices:
         for name, points in each.components.items():
@@ -67,9 +67,9 @@ def _evidence(points: Sequence[ComponentPoint], role: Role) -> Evidence:
     )
 
 
-def ends_early(study: Study | None) -> float:
+def ends_early(record: CandidateRecord | None) -> float:
     """Share of the last evaluation's episodes that a termination cause ended, mean over seeds."""
-    slices = [each for each in (study.result.slices if study and study.result else ()) if each.terminations]
+    slices = [each for each in (record.result.slices if record and record.result else ()) if each.terminations]
     if not slices:
         return 0.0
     return sum(1.0 - each.terminations.get("time limit", 0.0) for each in slices) / len(slices)

@@ -9,7 +9,7 @@ ReadingForm = Literal["value", "norm", "gap", "gap_norm"]
 
 
 @dataclass(frozen=True)
-class Reading:
+class TermInput:
     """A number read from the inputs, (N,); or a whole vector (N, k) for the shapes that take one.
 
     `value` is the variable, or one part of it; `norm` its Euclidean length; `gap` the absolute difference of two
@@ -28,7 +28,7 @@ class Factor:
 
     name: str
     shape: str
-    reading: Reading
+    reading: TermInput
     constants: tuple[tuple[str, float], ...] = ()
 
     def constant(self, role: str) -> float:
@@ -40,7 +40,7 @@ class Factor:
         return replace(self, constants=tuple((each, value if each == role else old) for each, old in self.constants))
 
     @property
-    def structure(self) -> tuple[str, Reading]:
+    def structure(self) -> tuple[str, TermInput]:
         """What it is without its name and numbers."""
         return (self.shape, self.reading)
 
@@ -59,7 +59,7 @@ class Term:
         return self.factor.name
 
     @property
-    def structure(self) -> tuple[tuple[str, Reading], ...]:
+    def structure(self) -> tuple[tuple[str, TermInput], ...]:
         """What it is without names and numbers."""
         return (self.factor.structure, *sorted((gate.structure for gate in self.gates), key=repr))
 
@@ -76,7 +76,7 @@ class Genome:
         return tuple(term.name for term in self.terms)
 
     @property
-    def structure(self) -> frozenset[tuple[tuple[str, Reading], ...]]:
+    def structure(self) -> frozenset[tuple[tuple[str, TermInput], ...]]:
         """The terms without names and numbers."""
         return frozenset(term.structure for term in self.terms)
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rewardgen.designer.builtin.genome import Factor, Reading, Term
+from rewardgen.designer.builtin.genome import Factor, Term, TermInput
 from rewardgen.designer.builtin.quantities import Quantity
 from rewardgen.designer.builtin.rendering import local_name
 from rewardgen.designer.builtin.shapes import SHAPES
 from rewardgen.designer.builtin.words import TaskWords
-from rewardgen.records import TaskCard
+from rewardgen.store.records import TaskCard
 
 Role = Literal["drive", "posture", "steady", "cost", "alive"]
 """What a term is for: the task itself, a pose worth keeping, calm where nothing should move, thrift, survival."""
@@ -75,7 +75,14 @@ class Proposer:
         self.words = words
 
     def idea(
-        self, role: Role, topic: str, shape: str, reading: Reading, prior: float, size: float = 1.0, **constants: float
+        self,
+        role: Role,
+        topic: str,
+        shape: str,
+        reading: TermInput,
+        prior: float,
+        size: float = 1.0,
+        **constants: float,
     ) -> Idea:
         """An idea with a named term.
 
@@ -109,7 +116,7 @@ class Proposer:
         return central * limb * spread * (1.0 + 0.1 * min(named, 3))
 
 
-def component_name(shape: str, reading: Reading, card: TaskCard) -> str:
+def component_name(shape: str, reading: TermInput, card: TaskCard) -> str:
     """A component's name: what it reads and what it wants of it, and no input's name."""
     suffix = SHAPES[shape].suffix
     stem = "" if shape in ("effort", "smooth", "alive") else f"{local_name(reading, card)}_"

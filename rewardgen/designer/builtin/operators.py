@@ -26,7 +26,7 @@ from rewardgen.designer.builtin.genome import Genome, Term
 from rewardgen.designer.builtin.ideas import Idea, Role, rounded
 from rewardgen.designer.builtin.rendering import listed, phrase
 from rewardgen.designer.builtin.tuning import tune
-from rewardgen.records import TaskCard
+from rewardgen.store.records import TaskCard
 
 
 class Operators:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Mapping
 from functools import cache
 
-from rewardgen.designer.builtin.genome import Factor, Genome, Reading, ReadingForm, Term
+from rewardgen.designer.builtin.genome import Factor, Genome, ReadingForm, Term, TermInput
 from rewardgen.designer.builtin.rendering import GATE_FLOOR
 from rewardgen.designer.builtin.shapes import SHAPES
 
@@ -48,7 +48,7 @@ class _Reader:
             for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
             if default is not None
         }
-        self.readings: dict[str, Reading] = {each.arg: Reading(each.arg) for each in arguments.args}
+        self.readings: dict[str, TermInput] = {each.arg: TermInput(each.arg) for each in arguments.args}
         self.expressions: dict[str, ast.expr] = {}
         self.body = function.body
 
@@ -102,7 +102,7 @@ class _Reader:
                 return Factor(name, shape, reading, self._constants(name, shape, found))
         raise _Foreign
 
-    def _read(self, found: Mapping[str, ast.expr]) -> Reading | None:
+    def _read(self, found: Mapping[str, ast.expr]) -> TermInput | None:
         now, before = found[_X], found.get(_BEFORE)
         if not isinstance(now, ast.Name):
             return None
@@ -142,7 +142,7 @@ def _product(node: ast.expr, gates: set[str]) -> list[ast.expr]:
     return [node.left, node.right, *right]
 
 
-def _reading(node: ast.expr) -> Reading | None:
+def _reading(node: ast.expr) -> TermInput | None:
     """A part, length or distance of inputs, or None for any other expression."""
     for form, pattern in _FORMS.items():
         found: dict[str, ast.expr] = {}
@@ -152,13 +152,13 @@ def _reading(node: ast.expr) -> Reading | None:
     return None
 
 
-def _bound_reading(form: ReadingForm, found: Mapping[str, ast.expr]) -> Reading | None:
+def _bound_reading(form: ReadingForm, found: Mapping[str, ast.expr]) -> TermInput | None:
     names = [node.id if isinstance(node, ast.Name) else None for key, node in found.items() if key != _PART]
     part = found.get(_PART)
     index = part.value if isinstance(part, ast.Constant) and isinstance(part.value, int) else None
     if None in names or (part is not None and index is None):
         return None
-    return Reading(names[0] or "", index, form, "".join(name or "" for name in names[1:]))
+    return TermInput(names[0] or "", index, form, "".join(name or "" for name in names[1:]))
 
 
 _FORMS: Mapping[ReadingForm, ast.expr] = {

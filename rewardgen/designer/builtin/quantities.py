@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from rewardgen.designer.builtin.genome import Reading
+from rewardgen.designer.builtin.genome import TermInput
 from rewardgen.designer.builtin.words import content_words, has, value_when
-from rewardgen.records import TaskCard, VariableCard
+from rewardgen.store.records import TaskCard, VariableCard
 
 Kind = Literal["speed", "rate", "length", "distance", "angle", "cosine", "flag", "other"]
 
@@ -24,7 +24,7 @@ class Quantity:
     `words` are its name, part and meaning in lower case; `low`, `middle`, `high` the range that trivial policies reach.
     """
 
-    reading: Reading
+    reading: TermInput
     kind: Kind
     words: str
     low: float
@@ -85,13 +85,13 @@ def unit_of(variable: VariableCard) -> str:
 
 def _scalar(variable: VariableCard) -> Quantity:
     words = f"{variable.name.replace('_', ' ')}: {variable.meaning}".lower()
-    return _measured(variable, Reading(variable.name), words, 0)
+    return _measured(variable, TermInput(variable.name), words, 0)
 
 
 def _parts(variable: VariableCard) -> list[Quantity]:
     names = [*variable.parts, *(str(index) for index in range(len(variable.parts), variable.shape[0]))]
     return [
-        _measured(variable, Reading(variable.name, part=index), _part_words(variable, name), index)
+        _measured(variable, TermInput(variable.name, part=index), _part_words(variable, name), index)
         for index, name in enumerate(names)
     ]
 
@@ -104,7 +104,7 @@ def _part_words(variable: VariableCard, part: str) -> str:
     return " ".join([variable.name.replace("_", " "), part.lower().replace("_", " "), *named, *common])
 
 
-def _measured(variable: VariableCard, reading: Reading, words: str, index: int) -> Quantity:
+def _measured(variable: VariableCard, reading: TermInput, words: str, index: int) -> Quantity:
     low, middle, high = (
         values[index] if index < len(values) and math.isfinite(values[index]) else missing
         for values, missing in ((variable.minimum, -1.0), (variable.median, 0.0), (variable.maximum, 1.0))
@@ -138,7 +138,7 @@ def _is_offset(variable: VariableCard) -> bool:
 def _length(variable: VariableCard) -> Quantity:
     reach = math.sqrt(sum(max(abs(low), abs(high)) ** 2 for low, high in _ranges(variable))) or 1.0
     words = f"distance {variable.name.replace('_', ' ')} {variable.meaning}".lower()
-    return Quantity(Reading(variable.name, form="norm"), "distance", words, 0.0, reach / 2, reach)
+    return Quantity(TermInput(variable.name, form="norm"), "distance", words, 0.0, reach / 2, reach)
 
 
 def _gaps(card: TaskCard) -> list[Quantity]:
@@ -160,7 +160,7 @@ def _gap(variable: VariableCard, target: VariableCard) -> Quantity:
     reach = math.sqrt(sum(max(abs(a[1] - b[0]), abs(b[1] - a[0])) ** 2 for a, b in pairs)) or 1.0
     words = f"distance to target {variable.name.replace('_', ' ')} {variable.meaning}".lower()
     kind: Kind = "distance" if unit_of(variable) in ("m", "rad", "1") else "other"
-    return Quantity(Reading(variable.name, form=form, other=target.name), kind, words, 0.0, reach / 2, reach)
+    return Quantity(TermInput(variable.name, form=form, other=target.name), kind, words, 0.0, reach / 2, reach)
 
 
 def _ranges(variable: VariableCard) -> list[tuple[float, float]]:

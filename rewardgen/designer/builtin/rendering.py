@@ -6,9 +6,9 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from rewardgen.designer.builtin.genome import Factor, Genome, Reading, Term
+from rewardgen.designer.builtin.genome import Factor, Genome, Term, TermInput
 from rewardgen.designer.builtin.shapes import SHAPES
-from rewardgen.records import TaskCard, VariableCard
+from rewardgen.store.records import TaskCard, VariableCard
 
 GATE_FLOOR = "0.2 + 0.8 * "
 """A closed gate leaves a fifth, so that a policy that has lost its posture is still told which way progress lies."""
@@ -58,7 +58,7 @@ def phrase(factor: Factor, card: TaskCard) -> str:
     return SHAPES[factor.shape].says.format(what=meaning(factor.reading, card))
 
 
-def meaning(reading: Reading, card: TaskCard) -> str:
+def meaning(reading: TermInput, card: TaskCard) -> str:
     """What a reading is, in the card's words, without the explanations that follow a comma or bracket."""
     if reading.variable == "action":
         return "action"
@@ -68,7 +68,7 @@ def meaning(reading: Reading, card: TaskCard) -> str:
     if reading.part is not None:
         words = f"{words} ({variable.parts[reading.part]})"
     if reading.form in ("gap", "gap_norm"):
-        words = f"distance of {words} to {meaning(Reading(reading.other), card)}"
+        words = f"distance of {words} to {meaning(TermInput(reading.other), card)}"
     return f"length of {words}" if reading.form == "norm" else words
 
 
@@ -77,7 +77,7 @@ def variable_of(card: TaskCard, name: str) -> VariableCard:
     return next(variable for variable in card.variables if variable.name == name)
 
 
-def local_name(reading: Reading, card: TaskCard) -> str:
+def local_name(reading: TermInput, card: TaskCard) -> str:
     """The name under which the source uses a reading."""
     if reading.part is not None:
         return f"{reading.variable}_{_identifier(variable_of(card, reading.variable).parts[reading.part])}"
@@ -134,9 +134,9 @@ def listed(phrases: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(phrases[:-1]), *phrases[-1:]) if part)
 
 
-def _aliases(genome: Genome, card: TaskCard) -> list[tuple[str, Reading]]:
+def _aliases(genome: Genome, card: TaskCard) -> list[tuple[str, TermInput]]:
     """The readings that get a line of their own: parts, lengths and distances."""
-    found: dict[str, Reading] = {}
+    found: dict[str, TermInput] = {}
     for factor in _factors(genome):
         reading = factor.reading
         name = local_name(reading, card)
@@ -147,12 +147,12 @@ def _aliases(genome: Genome, card: TaskCard) -> list[tuple[str, Reading]]:
     return list(found.items())
 
 
-def _before(reading: Reading) -> Reading:
+def _before(reading: TermInput) -> TermInput:
     other = f"prev_{reading.other}" if reading.other else ""
-    return Reading(f"prev_{reading.variable}", reading.part, reading.form, other)
+    return TermInput(f"prev_{reading.variable}", reading.part, reading.form, other)
 
 
-def _alias_expression(name: str, reading: Reading, card: TaskCard) -> str:
+def _alias_expression(name: str, reading: TermInput, card: TaskCard) -> str:
     if reading.part is not None:
         return f"{reading.variable}[:, {reading.part}]"
     if reading.form == "norm":

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from rewardgen.records import TaskCard
+from rewardgen.store.records import TaskCard
 
 INTENTS: Mapping[str, str] = {
     "forward": r"forwards?|ahead",

@@ -1,0 +1,175 @@
+"""`rewardgen bench`: sim, train, search, ablation, reward."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from benchmarks.ablation import AblationOptions, bench_ablation
+from benchmarks.figures import Figure, Report
+from benchmarks.final import FinalOptions, bench_final
+from benchmarks.reward import RewardOptions, bench_reward
+from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
+from benchmarks.stacking import StackingOptions, bench_stacking
+from benchmarks.train import TrainOptions, bench_train
+from benchmarks.whole_run import SearchOptions, bench_search
+from rewardgen.cli.output import TASK_HELP, Json, print_json
+from rewardgen.core.errors import UsageError
+from rewardgen.ui.console import messages, results
+from rewardgen.ui.format import number
+from rewardgen.ui.tables import plain_table
+
+_AT_LEAST_ONE = Number(gte=1)
+_ENOUGH = Number(gte=1000)
+
+Quick = Annotated[bool, Parameter(help="Less of everything, under a minute in all.", negative="")]
+Workers = Annotated[int | None, Parameter(help="Processes; one for each core.", validator=_AT_LEAST_ONE)]
+Candidates = Annotated[int | None, Parameter(help="Candidates of each generation.", validator=_AT_LEAST_ONE)]
+Seeds = Annotated[int | None, Parameter(help="Seeds of each candidate.", validator=_AT_LEAST_ONE)]
+Repetitions = Annotated[int | None, Parameter(help="How often each side is measured.", validator=_AT_LEAST_ONE)]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class WholeRun:
+    """What the benchmarks of whole runs can be asked for; what is not given is the benchmark's own."""
+
+    task: Annotated[str, Parameter(help=TASK_HELP)] = "cartpole"
+    generations: Annotated[int | None, Parameter(help="Generations.", validator=_AT_LEAST_ONE)] = None
+    candidates: Candidates = None
+    seeds: Seeds = None
+    final_seeds: Annotated[int | None, Parameter(help="Fresh seeds at the end.", validator=_AT_LEAST_ONE)] = None
+    workers: Workers = None
+    env_steps: Annotated[
+        int | None, Parameter(help="Control steps per slice; the task's own setting if not given.", validator=_ENOUGH)
+    ] = None
+    repetitions: Repetitions = None
+
+
+_WHOLE_RUN = WholeRun()
+
+
+def sim(
+    *tasks: Annotated[str, Parameter(help=f"{TASK_HELP} [default: {' '.join(DEFAULT_TASKS)}]")],
+    worlds: Annotated[int, Parameter(help="Worlds of ours and of the C loop.", validator=_AT_LEAST_ONE)] = 64,
+    threads: Annotated[int, Parameter(help="Threads of ours and of the C loop.", validator=_AT_LEAST_ONE)] = 1,
+    repetitions: Repetitions = None,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Measure stepping."""
+    options = SimOptions(tasks or DEFAULT_TASKS, worlds, threads)
+    return show(bench_sim(_given(options, quick, repetitions=repetitions), _say), json)
+
+
+def train(
+    *,
+    task: Annotated[str, Parameter(help="`cartpole`, `hopper` or `half_cheetah`.")] = "cartpole",
+    stacking: Annotated[bool, Parameter(help="Our slices side by side against one at a time.", negative="")] = False,
+    against_sb3_final: Annotated[
+        bool, Parameter(help="Final fitness at equal control steps instead of wall clock.", negative="")
+    ] = False,
+    candidates: Candidates = None,
+    seeds: Seeds = None,
+    workers: Workers = None,
+    steps: Annotated[
+        int | None,
+        Parameter(
+            help="Control steps of each slice (of Stable-Baselines3, on the way to a target).",
+            validator=_ENOUGH,
+        ),
+    ] = None,
+    target: Annotated[float | None, Parameter(help="Fitness at which a slice counts as solved.")] = None,
+    sb3: Annotated[
+        Literal["best", "zoo", "default"], Parameter(help="Settings of Stable-Baselines3; `best` tries them all.")
+    ] = "best",
+    sb3_slices: Annotated[
+        int | None, Parameter(help="Slices that it trains; its time is scaled to all.", validator=_AT_LEAST_ONE)
+    ] = None,
+    repetitions: Repetitions = None,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Measure training."""
+    common = {"task": task, "workers": workers, "steps": steps}
+    names = None if sb3 == "best" else (sb3,)
+    if stacking and against_sb3_final:
+        raise UsageError("`--stacking` and `--against-sb3-final` are two measurements", "ask for one at a time")
+    if stacking:
+        slices = (candidates or 8) * (seeds or 2) if candidates or seeds else None
+        report = bench_stacking(
+            _given(StackingOptions(), quick, **common, slices=slices, repetitions=repetitions), _say
+        )
+    elif against_sb3_final:
+        report = bench_final(_given(FinalOptions(), quick, **common, seeds=seeds, sb3_settings=names), _say)
+    else:
+        chosen = {"candidates": candidates, "seeds": seeds, "target": target, "repetitions": repetitions}
+        chosen |= {"sb3_settings": names, "sb3_slices": sb3_slices}
+        report = bench_train(_given(TrainOptions(), quick, **common, **chosen), _say)
+    return show(report, json)
+
+
+def search(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json = False) -> int:
+    """Measure whole runs."""
+    return show(bench_search(_given(SearchOptions(), quick, **asdict(whole)), _say), json)
+
+
+def ablation(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json = False) -> int:
+    """Measure what the parts are worth."""
+    return show(bench_ablation(_given(AblationOptions(), quick, **asdict(whole)), _say), json)
+
+
+def reward(*, repetitions: Repetitions = None, quick: Quick = False, json: Json = False) -> int:
+    """Measure reward calls."""
+    return show(bench_reward(_given(RewardOptions(), quick, repetitions=repetitions), _say), json)
+
+
+def _given(options: Any, quick: bool, **chosen: object) -> Any:
+    """Options as asked for, which what `--quick` means does not override."""
+    return _with(options.quick() if quick else options, **chosen)
+
+
+def _with(options: Any, **chosen: object) -> Any:
+    return options._replace(**{name: value for name, value in chosen.items() if value is not None})
+
+
+def _say(what: str) -> None:
+    messages().print(what)
+
+
+def show(report: Report, json: bool) -> int:
+    """Print what was measured. A missed target is shown and is no error: machines differ."""
+    if json:
+        print_json(report.as_json())
+    else:
+        results().print(_page(report))
+    return 0
+
+
+def _page(report: Report) -> RenderableType:
+    table = plain_table("on", "what", "median [low, high]", "target")
+    for each in report.figures:
+        table.add_row(each.subject, each.name, _measured(each), _verdict(each))
+    return Group(table, *(Text(note, "dim") for note in report.notes))
+
+
+def _measured(figure: Figure) -> str:
+    low, high = (_rounded(bound(figure.values)) for bound in (min, max))
+    space = "" if figure.unit in ("x", "/s") else " "
+    return f"{_rounded(figure.median)}{space}{figure.unit} [{low}, {high}]"
+
+
+def _verdict(figure: Figure) -> Text:
+    if figure.target is None:
+        return Text()
+    limit = f"{'≤' if figure.at_most else '≥'} {figure.target:g} "
+    return Text.assemble(limit, ("reached", "green") if figure.reached else ("missed", "red"))
+
+
+def _rounded(value: float) -> str:
+    return f"{value / 1000:.1f}k" if value >= 1000 else number(value)

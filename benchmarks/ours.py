@@ -1,0 +1,92 @@
+"""Our trainer as a contender: a generation through `ProcessTrainer`, with the time of every evaluation."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from benchmarks.curves import Point, times_to
+from rewardgen.core.errors import WorkerError
+from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
+from rewardgen.training.process_trainer import ProcessTrainer
+
+
+class Trained(NamedTuple):
+    """What became of a generation.
+
+    Attributes:
+        curves: Name of a slice to its evaluations; seconds count from the call, start of the processes included.
+        results: The slices that went on to the end.
+        seconds: How long it all took.
+    """
+
+    curves: dict[str, list[Point]]
+    results: list[SliceResult]
+    seconds: float
+
+
+def slice_name(spec: SliceSpec | SliceResult) -> str:
+    """How a slice is called in the output."""
+    return f"{spec.candidate_id} seed {spec.seed}"
+
+
+def task_settings(task: str) -> TrainSettings:
+    """The settings that a task ships for its training.
+
+    Raises:
+        TaskError: There is no such task.
+    """
+    with TemporaryDirectory(prefix="rewardgen-bench-") as name:
+        found = run_worker("baselines", {"task": task}, limits=Limits(wall_s=300.0), scratch=Path(name).resolve())
+    return TrainSettings.model_validate(found["training"])
+
+
+def train_ours(
+    task: str,
+    settings: TrainSettings,
+    rewards: Sequence[RewardSpec],
+    slices: Sequence[SliceSpec],
+    workers: int,
+    *,
+    target: float | None = None,
+    over: threading.Event | None = None,
+) -> Trained:
+    """Train a generation with our trainer.
+
+    Args:
+        task: Task reference.
+        settings: Settings of the training.
+        rewards: The candidates.
+        slices: Their slices.
+        workers: Processes.
+        target: The training is over when every slice has reached this fitness once.
+        over: Ends the training when set.
+
+    Raises:
+        WorkerError: A slice failed.
+    """
+    over = over or threading.Event()
+    curves: dict[str, list[Point]] = {slice_name(each): [] for each in slices}
+    results: list[SliceResult] = []
+    began = time.perf_counter()
+
+    def note(message: dict[str, Any]) -> None:
+        point = Point(message["env_steps"], time.perf_counter() - began, message["fitness"])
+        curves[slice_name(SliceSpec(candidate_id=message["candidate_id"], seed=message["seed"]))].append(point)
+        if target is not None and not times_to(curves, target, budget_s=0.0).missed:
+            over.set()
+
+    with TemporaryDirectory(prefix="rewardgen-bench-") as name, suppress(WorkerCancelled):
+        folder = Path(name).resolve()
+        trainer = ProcessTrainer(task, settings, workers, folder / "scratch", Limits())
+        trainer.train(rewards, slices, folder=folder, on_progress=note, on_slice=results.append, cancel=over)
+    for each in results:
+        if each.failure is not None:
+            raise WorkerError(f"{slice_name(each)} failed: {each.failure.message}", "run `rewardgen doctor`")
+    return Trained(curves, results, time.perf_counter() - began)

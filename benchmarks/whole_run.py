@@ -1,0 +1,202 @@
+"""`rewardgen bench search`: the share of a run's wall clock in which nothing is simulated, learned or designed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+from benchmarks.figures import Figure, Report, Say
+from benchmarks.spans import Span, covered, idle_share
+from rewardgen.core.config import RunConfig
+from rewardgen.core.provenance import usable_cores
+from rewardgen.critic import prober
+from rewardgen.search import session
+from rewardgen.store.events import Event
+from rewardgen.store.history import History
+from rewardgen.store.journal import SilentListener
+from rewardgen.tasks.task import resolve_task
+from rewardgen.training import process_trainer as trainer
+
+_TARGET_PERCENT = 5.0
+_MEASURING, _REVIEWING, _TRAINING = ("card", "baselines", "bank"), ("probe",), ("train", "evaluate")
+
+_NOTES = (
+    "Outside: no worker trains or evaluates. The built-in designer makes no model calls, and counts as outside.",
+    "A training counts from its first update to its last evaluation, and the final evaluation from reading the policies"
+    " to their fitness, as their workers measured it.",
+    "Idle cores: from the first to the last training or evaluation of a generation, or of the finals.",
+)
+
+
+class SearchOptions(NamedTuple):
+    """What to run.
+
+    Attributes:
+        task: Task reference.
+        generations: Generations.
+        candidates: Candidates of each.
+        seeds: Seeds of each candidate.
+        final_seeds: Fresh seeds of the finalists and the task's own rewards.
+        workers: Training processes.
+        env_steps: Control steps of each slice; the task's own if None.
+        repetitions: How many runs, each with a seed of its own.
+    """
+
+    task: str = "cartpole"
+    generations: int = 2
+    candidates: int = 6
+    seeds: int = 2
+    final_seeds: int = 5
+    workers: int = usable_cores()
+    env_steps: int | None = None
+    repetitions: int = 1
+
+    def quick(self) -> SearchOptions:
+        """The same in under a minute: short trainings, next to which everything else looks large."""
+        return self._replace(generations=1, candidates=4, final_seeds=2, env_steps=16_384)
+
+
+def bench_search(options: SearchOptions, say: Say) -> Report:
+    """Measure whole runs.
+
+    Args:
+        options: What to run.
+        say: Told what goes on.
+
+    Raises:
+        RewardgenError: The run failed.
+    """
+    resolve_task(options.task)
+    runs = []
+    for number in range(options.repetitions):
+        say(f"run {number + 1} of {options.repetitions}: {Path(options.task).stem}")
+        runs.append(_watch_run(options, number))
+    settings = {name: value for name, value in options._asdict().items() if value is not None}
+    return Report(bench="search", settings=settings, figures=tuple(_figures(options, runs)), notes=_NOTES)
+
+
+class _Job(NamedTuple):
+    """A worker's job: what it was, when it was asked for and answered, and what it answered."""
+
+    name: str
+    span: Span
+    answer: dict[str, Any]
+
+
+class _Run(NamedTuple):
+    """What was seen of one run.
+
+    Attributes:
+        seconds: Its wall clock.
+        phases: The jobs of each generation, those before the first among them, and of the finals.
+    """
+
+    seconds: float
+    phases: list[list[_Job]]
+
+    def share(self, *kinds: str) -> float:
+        """Percentage of the wall clock in which a job of these kinds was under way."""
+        spans = [job.span for jobs in self.phases for job in jobs if job.name in kinds]
+        return 100.0 * covered(spans) / self.seconds
+
+    def busy(self) -> list[list[Span]]:
+        """When workers trained or evaluated, in each phase; without their start."""
+        return [[_working(job) for job in jobs if job.name in _TRAINING] for jobs in self.phases]
+
+
+def _working(job: _Job) -> Span:
+    """When a worker trained, of which each slice has its part, or evaluated."""
+    parts = job.answer["slices"] if job.name == "train" else [job.answer]
+    seconds = sum(float(each["wall_s"]) for each in parts)
+    return Span(max(job.span.began, job.span.ended - seconds), job.span.ended)
+
+
+class _Clock(SilentListener):
+    """Notes when jobs run. A listener of the run, and a stand-in for `run_worker`."""
+
+    def __init__(self) -> None:
+        self.phases: list[list[_Job]] = [[]]
+        self._lock = threading.Lock()
+
+    def timed(self, run_worker: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        """The same function, noted."""
+
+        def run(job: str, *arguments: Any, **options: Any) -> dict[str, Any]:
+            began = time.perf_counter()
+            answer = run_worker(job, *arguments, **options)
+            with self._lock:
+                self.phases[-1].append(_Job(job, Span(began, time.perf_counter()), answer))
+            return answer
+
+        return run
+
+    def event(self, event: Event, history: History) -> None:
+        """A generation that is done ends a phase."""
+        if event.kind == "generation-finished":
+            self.phases.append([])
+
+
+@contextmanager
+def _noting(clock: _Clock) -> Iterator[None]:
+    with ExitStack() as stack:
+        for module in (session, prober, trainer):
+            stack.enter_context(patch.object(module, "run_worker", clock.timed(module.run_worker)))
+        yield
+
+
+def run_config(options: Mapping[str, Any], seed: int, **further: Any) -> RunConfig:
+    """The configuration of a run that no plateau ends before its last generation.
+
+    Args:
+        options: What the benchmark was asked for; what is no field of a configuration is left out.
+        seed: Seed of the run.
+        further: More fields.
+    """
+    fields = {name: value for name, value in options.items() if name in RunConfig.model_fields}
+    return RunConfig.model_validate({**fields, "patience": fields["generations"], "seed": seed, **further})
+
+
+def _watch_run(options: SearchOptions, seed: int) -> _Run:
+    clock = _Clock()
+    with TemporaryDirectory(prefix="rewardgen-bench-") as runs, _noting(clock):
+        began = time.perf_counter()
+        session.start(run_config(options._asdict(), seed), Path(runs).resolve(), clock)
+        return _Run(time.perf_counter() - began, clock.phases)
+
+
+def _figures(options: SearchOptions, runs: Sequence[_Run]) -> list[Figure]:
+    busy = [each.busy() for each in runs]
+    outside = [
+        100.0 * (1.0 - covered(span for phase in phases for span in phase) / run.seconds)
+        for run, phases in zip(runs, busy, strict=True)
+    ]
+    rows = {
+        "outside training": outside,
+        "measuring the task": [each.share(*_MEASURING) for each in runs],
+        "reviewing rewards": [each.share(*_REVIEWING) for each in runs],
+        "idle cores": [100.0 * idle_share(phases, options.workers) for phases in busy],
+    }
+    figures = [Figure(name="whole run", subject=_subject(options), unit="s", values=tuple(run.seconds for run in runs))]
+    for name, values in rows.items():
+        target = _TARGET_PERCENT if name == "outside training" else None
+        figures.append(
+            Figure(
+                name=name,
+                subject=_subject(options),
+                unit="%",
+                values=tuple(values),
+                target=target,
+                at_most=bool(target),
+            )
+        )
+    return figures
+
+
+def _subject(options: SearchOptions) -> str:
+    return Path(options.task).stem

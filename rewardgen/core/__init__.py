@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, configuration, files, statistics. No torch, no simulator."""

@@ -1,0 +1,84 @@
+"""The configuration of a run: what `rewardgen run` takes and `run.toml` keeps. Nothing else configures a run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from rewardgen.core.errors import UsageError
+from rewardgen.core.schema import Frozen
+
+BUILTIN = "builtin"
+"""The model name of the designer that needs no language model."""
+
+
+SandboxMode = Literal["strict", "auto", "off"]
+"""What to do about a layer of the sandbox that this machine lacks: refuse, go on without it, or use none of them."""
+
+
+Ablation = Literal["critic", "analyzer", "tpe"]
+"""A part that can be left out, to see what it is worth: all of the critic but the contract, what the designer is told
+of training and the early stops that rest on it, or the ranking of recorded episodes."""
+
+
+class RunConfig(Frozen):
+    """One run of the search."""
+
+    task: str
+    """Name of a shipped task, or the path of a task file."""
+    goal: str = ""
+    """What the robot should do, in plain words, beyond the task's own description."""
+    model: str = BUILTIN
+    """`builtin`, a LiteLLM model string, `mailbox:DIR`, or `replay:RUN`."""
+    critic_model: str | None = None
+    """Model string of a language model that reads each sound candidate before it is trained, and may veto it."""
+    api_base: str | None = None
+    """Address of an OpenAI-compatible server."""
+    generations: int = Field(default=3, ge=1)
+    """Generations at most."""
+    candidates: int = Field(default=6, ge=1)
+    """Candidates per generation."""
+    seeds: int = Field(default=2, ge=1)
+    """Training seeds per candidate in the search."""
+    finalists: int = Field(default=2, ge=1)
+    """Candidates that are retrained at the end."""
+    final_seeds: int = Field(default=5, ge=1)
+    """Fresh seeds for the finalists and the baselines; only these numbers are reported."""
+    env_steps: int | None = Field(default=None, ge=1000)
+    """Control steps per slice; the task's own setting if not given."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of the whole run."""
+    patience: int = Field(default=3, ge=1)
+    """Generations without a gain beyond noise before the search stops; after two it tries fresh drafts."""
+    target_fitness: float | None = None
+    """The search stops once a candidate reaches it."""
+    max_minutes: float | None = Field(default=None, gt=0)
+    """No new generation starts after this wall-clock time."""
+    max_cost: float | None = Field(default=None, ge=0)
+    """Limit on the price of language model calls [USD]."""
+    max_tokens: int | None = Field(default=None, ge=0)
+    """Limit on the tokens of language model calls."""
+    temperature: float = Field(default=1.0, ge=0, le=2)
+    """Sampling temperature of the designer's calls."""
+    concurrency: int = Field(default=8, ge=1)
+    """Language model calls in flight at once."""
+    call_timeout_s: float = Field(default=180.0, gt=0)
+    """Time limit of one language model call [s]."""
+    workers: int | None = Field(default=None, ge=1)
+    """Training processes; the number of CPU cores if not given."""
+    sandbox: SandboxMode = "auto"
+    """`strict` refuses to run unless every layer of the sandbox holds, `auto` uses those that there are, `off` none."""
+    isolate: bool = False
+    """Each candidate trains in a process of its own, all its seeds together. Otherwise several share one, which is
+    faster, and only the reward language keeps them from changing each other's results."""
+    slice_timeout_s: float = Field(default=3600.0, gt=0)
+    """Time limit for training one candidate with one seed [s]; a process that trains several has all of theirs."""
+    ablate: tuple[Ablation, ...] = ()
+    """Parts to leave out, for an honest comparison: `critic`, `analyzer`, `tpe` (the ranking of recorded episodes)."""
+
+    @model_validator(mode="after")
+    def _asks_for_what_is_done(self) -> RunConfig:
+        if self.critic_model and "critic" in self.ablate:
+            raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
+        return self

@@ -1,0 +1,59 @@
+"""Writing files so that a crash at any moment leaves the old content or the new, never a half."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+from rewardgen.core.errors import RunFolderError
+
+
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Write a file through a temporary name in the same folder, flushed and renamed.
+
+    Args:
+        path: The file to write; its parent folders are made.
+        content: Text (UTF-8) or bytes.
+
+    Raises:
+        RunFolderError: The disk is full, or the folder cannot be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, data)
+    except OSError as error:
+        raise explain_os_error(path, error) from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        # A confined worker may not change modes: what it writes stays its user's own.
+        with contextlib.suppress(PermissionError):
+            os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def explain_os_error(path: Path, error: OSError) -> RunFolderError:
+    """Turn an operating-system error on a path into one that says how to mend it."""
+    if error.errno == errno.ENOSPC:
+        return RunFolderError(
+            f"the disk is full: cannot write {path}", "free some space, then run `rewardgen resume latest`"
+        )
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return RunFolderError(
+            f"cannot write {path}: {error.strerror}", "choose a folder you may write with `--runs-dir`"
+        )
+    return RunFolderError(f"cannot write {path}: {error.strerror or error}", "check the path given with `--runs-dir`")

@@ -1,0 +1,176 @@
+"""A language model's reading of a reward: a fixed checklist with evidence. It may veto, and it can never add points."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator, ValidationError
+
+from rewardgen.core.errors import RewardgenError
+from rewardgen.core.schema import Frozen
+from rewardgen.llm.prompts import critic_messages
+from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.store.messages import LLMRequest
+from rewardgen.store.records import Candidate, Finding, TaskCard
+
+MAX_TOKENS = 4096
+"""Of a reading; models that think first need more than the checklist takes."""
+
+MAY_VETO = ("task", "meaning", "leak")
+"""What no training can mend. The rest of the checklist only warns."""
+
+NO_READING = "no-reading"
+"""Detector of what a reading is silent on because the model failed, not because it had nothing to object."""
+
+_READ_THE_REPLY = "read the reply in the candidate's folder; if it happens often, choose another `--critic-model`"
+_MOST_CHARS = 300
+"""Of a reason: an error may hold a whole page of the provider's."""
+
+
+_MOST_EVIDENCE = 600
+"""Characters of an evidence or a mend; the rest is cut."""
+_LONGEST_NAME = 48
+
+_Item = Literal["task", "meaning", "leak", "loophole", "balance", "gradient"]
+
+
+def _cut(text: Any) -> Any:
+    return text[:_MOST_EVIDENCE] if isinstance(text, str) else text
+
+
+def _name_or_none(text: Any) -> Any:
+    """A name that no component has, as of several at once, is dropped: the objection counts without it."""
+    return None if isinstance(text, str) and len(text) > _LONGEST_NAME else text
+
+
+class _Check(Frozen):
+    """The answer to one item of the checklist."""
+
+    item: _Item
+    verdict: Literal["pass", "warn", "veto"]
+    line: int | None = None
+    component: Annotated[str | None, BeforeValidator(_name_or_none)] = None
+    evidence: Annotated[str, BeforeValidator(_cut)] = ""
+    mend: Annotated[str, BeforeValidator(_cut)] = ""
+
+
+class Reader:
+    """Reads candidates that passed the gates before.
+
+    Args:
+        llm: The model that reads.
+    """
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    async def read(
+        self, candidate: Candidate, card: TaskCard, goal: str, findings: Sequence[Finding]
+    ) -> tuple[Finding, ...]:
+        """What the model objects to, and what of its reading is missing: a failed call must not pass for approval.
+
+        Args:
+            candidate: The candidate.
+            card: Its task.
+            goal: The user's own words for what the robot should do.
+            findings: What the other gates have noticed.
+
+        Raises:
+            CredentialsError: The API key is missing or was refused.
+            ModelError: The model does not exist or refuses every request.
+            BudgetExhausted: The limit on cost or tokens leaves no room for the call.
+        """
+        request = LLMRequest(
+            label=f"{candidate.id}/critic/reading-{candidate.repairs}",
+            messages=critic_messages(candidate, card, goal, findings),
+            temperature=0.0,
+            max_tokens=MAX_TOKENS,
+        )
+        try:
+            reply = await self._llm.complete(request)
+        except CallFailed as error:
+            return (no_reading(f"the call failed: {error.message}", error.hint or "see that the model can be reached"),)
+        return parse_reading(reply.text)
+
+
+def parse_reading(text: str) -> tuple[Finding, ...]:
+    """The objections in a reply, and a warning for what cannot be read or does not count.
+
+    Args:
+        text: The model's reply.
+    """
+    try:
+        entries = _entries(text)
+    except ValueError as error:
+        return (no_reading(str(error), _READ_THE_REPLY),)
+    checks = [check for entry in entries if (check := _check(entry))]
+    objections = [each for each in checks if each.verdict != "pass"]
+    return (
+        *(_finding(each) for each in objections if each.evidence),
+        *_incomplete(len(entries), checks),
+        *(_without_evidence(each) for each in objections if not each.evidence),
+    )
+
+
+def no_reading(why: str, hint: str) -> Finding:
+    """The warning on a candidate that was not read, or not all of it.
+
+    Args:
+        why: What the model or its reply lacks.
+        hint: What mends it.
+    """
+    message = f"the model's reading is missing or incomplete: {' '.join(why.split())[:_MOST_CHARS]}"
+    return Finding(gate="model", detector=NO_READING, severity="warn", message=message, hint=hint)
+
+
+def _entries(text: str) -> list[object]:
+    """The answers to the checklist.
+
+    Raises:
+        ValueError: There are none; says why.
+    """
+    try:
+        reply = json.loads(text[text.find("{") : text.rfind("}") + 1])
+    except (ValueError, RecursionError):
+        raise ValueError("the reply holds no JSON object") from None
+    entries = reply.get("checks")
+    if not isinstance(entries, list) or not entries:
+        raise ValueError("the JSON of the reply has no list `checks` with entries")
+    return entries
+
+
+def _incomplete(entries: int, checks: Sequence[_Check]) -> tuple[Finding, ...]:
+    """A warning if entries cannot be read or items of the checklist are left out."""
+    answered = {each.item for each in checks}
+    missing = [f"`{item}`" for item in get_args(_Item) if item not in answered]
+    why = [f"it has no answer on {', '.join(missing)}"] if missing else []
+    if wrong := entries - len(checks):
+        why.append(f"{wrong} of the {entries} entries in the reply are out of form and do not count")
+    return (no_reading("; ".join(why), _READ_THE_REPLY),) if why else ()
+
+
+def _without_evidence(check: _Check) -> Finding:
+    why = f"its {check.verdict} on `{check.item}` comes without evidence and does not count"
+    return no_reading(why, _READ_THE_REPLY)
+
+
+def _check(entry: object) -> _Check | None:
+    try:
+        return _Check.model_validate(entry)
+    except (ValidationError, RewardgenError):
+        return None
+
+
+def _finding(check: _Check) -> Finding:
+    vetoed = check.verdict == "veto" and check.item in MAY_VETO
+    return Finding(
+        gate="model",
+        detector=f"read-{check.item}",
+        severity="reject" if vetoed else "warn",
+        message=" ".join(check.evidence.split()),
+        hint=" ".join(check.mend.split()),
+        line=check.line,
+        component=check.component,
+    )

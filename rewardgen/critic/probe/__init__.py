@@ -1,0 +1,1 @@
+"""What a run of a reward on recorded transitions shows."""

@@ -1,0 +1,323 @@
+"""Renders the prompts for language models from the templates in `prompts/`.
+
+A template is named by its path without the ending: `designer/system`. Its first line is a comment with its version. The
+messages are the same for the same records, so that an archived call is found again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, meta
+
+from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.resources import shipped
+from rewardgen.store.messages import Message
+from rewardgen.store.records import (
+    Analysis,
+    Candidate,
+    CandidateRecord,
+    DesignRequest,
+    Finding,
+    PredictionOutcome,
+    TaskCard,
+    VariableCard,
+)
+
+ENDING = ".md.j2"
+
+SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-component", "reward-scale")
+"""Warnings on what recorded transitions show of components; the states that training visits say more."""
+
+UNCHECKED = ("no-reading", "not-read", "not-compared", "not-ranked")
+"""Warnings that a check could not be made. They are for the user: a designer would look for a fault in its reward."""
+
+_RELATION = re.compile(r" [<>]=? ")
+_VERSION = re.compile(r"\{# version (\d+)\b")
+
+
+def render(template: str, **values: Any) -> str:
+    """The text of a template.
+
+    Args:
+        template: Its name, such as `designer/draft`.
+        **values: Exactly the variables that it and what it includes use.
+
+    Raises:
+        UsageError: There is no such template, or a variable is missing or unknown to it.
+    """
+    wanted = _variables(template)
+    for name in sorted(wanted - values.keys()):
+        raise UsageError(f"the prompt `{template}` needs the variable `{name}`", f"pass `{name}` to it")
+    for name in sorted(values.keys() - wanted):
+        raise UsageError(f"the prompt `{template}` has no variable `{name}`", did_you_mean(name, wanted))
+    try:
+        return _environment().get_template(template + ENDING).render(values).strip() + "\n"
+    except TemplateError as error:
+        raise UsageError(f"the prompt `{template}` cannot be rendered: {error}", f"mend {_path(template)}") from error
+
+
+def template_versions() -> dict[str, int]:
+    """Version of every template by its name, for a run's provenance.
+
+    Raises:
+        UsageError: A template does not begin with its version.
+    """
+    names = sorted(_environment().list_templates(filter_func=lambda name: name.endswith(ENDING)))
+    return {name.removesuffix(ENDING): _version(name.removesuffix(ENDING)) for name in names}
+
+
+def designer_messages(design_request: DesignRequest) -> tuple[Message, ...]:
+    """What a designer model is asked for a new candidate: the stable part first, the request last.
+
+    Args:
+        design_request: The task card, the operator, its parents, and what failed before.
+    """
+    system = Message(role="system", content=render("designer/system"))
+    return (system, Message(role="user", content=_design_request(design_request)))
+
+
+def _design_request(design_request: DesignRequest) -> str:
+    common = {
+        "card": design_request.card,
+        "goal": design_request.goal,
+        "failed_ideas": design_request.failed_ideas,
+        "lens": design_request.lens,
+    }
+    if design_request.operator == "draft" or not design_request.parents:
+        return render("designer/draft", **common)
+    return render(
+        "designer/mutate",
+        **common,
+        parents=design_request.parents,
+        request=render(f"designer/operators/{design_request.operator}").strip(),
+        show_code=design_request.operator != "explore",
+    )
+
+
+def repair_messages(
+    design_request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
+) -> tuple[Message, ...]:
+    """The thread that led to a candidate, with what is wrong with it as the next message.
+
+    Args:
+        design_request: What the candidate was designed from.
+        candidate: The rejected version.
+        findings: Why it was rejected, and what else the critic warns of.
+    """
+    reply = (
+        f"DIAGNOSIS: {candidate.diagnosis}\nPREDICTION: {candidate.prediction}\n"
+        f"```python\n{candidate.source.strip()}\n```"
+    )
+    names = [name for name in design_request.card.input_names() if not name.startswith("prev_")]
+    request = render(
+        "designer/repair",
+        rejections=[finding for finding in findings if finding.severity == "reject"],
+        warnings=_warnings(findings),
+        lines=candidate.source.splitlines(),
+        inputs=tuple(names),
+    )
+    return (
+        *designer_messages(design_request),
+        Message(role="assistant", content=reply),
+        Message(role="user", content=request),
+    )
+
+
+def critic_messages(
+    candidate: Candidate, card: TaskCard, goal: str, findings: Sequence[Finding]
+) -> tuple[Message, ...]:
+    """What a model is asked for the reading of a candidate that passed the mechanical checks.
+
+    Args:
+        candidate: The candidate.
+        card: The task.
+        goal: The user's own words for what the robot should do.
+        findings: What the mechanical checks warn of.
+    """
+    lines = candidate.source.strip().splitlines()
+    request = render("critic/review", card=card, goal=goal, candidate=candidate, lines=lines, warnings=findings)
+    return (Message(role="system", content=render("critic/system")), Message(role="user", content=request))
+
+
+def analyzer_messages(analysis: Analysis, record: CandidateRecord, card: TaskCard) -> tuple[Message, ...]:
+    """What a model is asked for the written diagnosis of a trained candidate.
+
+    Args:
+        analysis: Its table, its flags and the outcome of its prediction.
+        record: The candidate with its result.
+        card: The task.
+    """
+    request = render("analyzer/diagnosis", card=card, goal="", record=record, analysis=analysis)
+    return (Message(role="system", content=render("analyzer/system")), Message(role="user", content=request))
+
+
+# Templates.
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(shipped("prompts")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    environment.filters.update(_FILTERS)
+    return environment
+
+
+def _path(template: str) -> str:
+    return str(shipped("prompts") / (template + ENDING))
+
+
+def _source(template: str) -> str:
+    environment = _environment()
+    try:
+        assert environment.loader is not None
+        return environment.loader.get_source(environment, template + ENDING)[0]
+    except TemplateNotFound as error:
+        names = [name.removesuffix(ENDING) for name in environment.list_templates()]
+        raise UsageError(f"there is no prompt `{template}`", did_you_mean(template, names)) from error
+
+
+@cache
+def _variables(template: str) -> frozenset[str]:
+    """Names that a template and what it includes take from outside."""
+    tree = _environment().parse(_source(template))
+    included = [name.removesuffix(ENDING) for name in meta.find_referenced_templates(tree) if name]
+    return frozenset(meta.find_undeclared_variables(tree)).union(*(_variables(name) for name in included))
+
+
+def _version(template: str) -> int:
+    found = _VERSION.match(_source(template))
+    if not found:
+        raise UsageError(
+            f"the prompt `{template}` does not begin with its version",
+            f"begin {_path(template)} with {{# version 1 #}}",
+        )
+    return int(found.group(1))
+
+
+# Filters.
+
+
+def number(value: float) -> str:
+    """Three significant digits, without an exponent where that is readable."""
+    text = f"{value:.3g}"
+    if "e" in text and 1e-4 <= abs(value) < 1e6:
+        text = f"{value:.0f}" if abs(value) >= 1 else f"{value:.6f}".rstrip("0")
+    return "0" if text in ("-0", "0.0") else text
+
+
+def percent(share: float) -> str:
+    """A share between 0 and 1 as a whole percentage, never rounded to none or all."""
+    if 0.0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
+
+
+def shares(parts: Mapping[str, float]) -> str:
+    """Named shares, largest first: `torso too low 80 %, time limit 20 %`."""
+    ordered = sorted(parts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {percent(share)}" for name, share in ordered if share > 0) or "nothing"
+
+
+def standing(record: CandidateRecord) -> str:
+    """What a candidate reached, in a line."""
+    result = record.result
+    if result is None or result.fitness is None:
+        return f"failed: {record.outcome}" if record.outcome else "not trained"
+    seeds = len(result.slices)
+    spread = f" ± {number(result.fitness_spread)} over {seeds} seeds" if seeds > 1 else " with one seed"
+    rate = "" if result.success_rate is None else f", success {percent(result.success_rate)}"
+    delta = record.analysis.fitness_delta if record.analysis else None
+    change = "" if delta is None else f", {'+' if delta >= 0 else ''}{number(delta)} against its parent"
+    return f"fitness {number(result.fitness)}{spread}{rate}{change}"
+
+
+def outcomes(claims: Sequence[PredictionOutcome]) -> str:
+    """What became of the claims of a prediction: `fitness 0.82 (failed), share[speed] 0.4 (held)`."""
+    return ", ".join(map(_outcome, claims))
+
+
+def _outcome(claim: PredictionOutcome) -> str:
+    if claim.measured is None:
+        return f"{claim.claim} ({claim.outcome})"
+    return f"{_RELATION.split(claim.claim)[0]} {number(claim.measured)} ({claim.outcome})"
+
+
+def open_warnings(record: CandidateRecord) -> tuple[Finding, ...]:
+    """The critic's warnings on a candidate that its training has neither settled nor told of again.
+
+    A component of which a warning says that it hardly counts is settled once training shows no such fault in it; one
+    that training found a fault in has that fault as a flag, with better numbers.
+    """
+    warnings = _warnings(record.verdict.findings)
+    if record.analysis is None or record.fitness is None:
+        return warnings
+    flagged = {flag.component for flag in record.analysis.flags if flag.component}
+    settled = [each for each in warnings if each.detector in SETTLED_BY_TRAINING or each.component in flagged]
+    return tuple(each for each in warnings if each not in settled)
+
+
+def _warnings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(each for each in findings if each.severity == "warn" and each.detector not in UNCHECKED)
+
+
+def _batched(shape: tuple[int, ...]) -> str:
+    return f"(N, {', '.join(map(str, shape))})" if shape else "(N,)"
+
+
+def _triples(parts: Sequence[str], *columns: Sequence[float]) -> str:
+    rows = [" / ".join(number(value) for value in row) for row in zip(*columns, strict=False)]
+    if not parts:
+        return rows[0] if rows else "not measured"
+    named = [f"{name} {row}" for name, row in zip(parts, rows, strict=False)] or list(parts)
+    return "; ".join(named)
+
+
+def _ranges(variable: VariableCard) -> str:
+    return _triples(variable.parts, variable.minimum, variable.median, variable.maximum)
+
+
+def _action_ranges(card: TaskCard) -> str:
+    if len(set(zip(card.action_low, card.action_high, strict=True))) == 1:
+        bounds = f"each {number(card.action_low[0])} to {number(card.action_high[0])}"
+        return f"{', '.join(card.action_parts)}; {bounds}" if card.action_parts else bounds
+    each = zip(card.action_parts, card.action_low, card.action_high, strict=True)
+    return "; ".join(f"{name} {number(low)} to {number(high)}" for name, low, high in each)
+
+
+def _without_episodes(table: str) -> str:
+    """An analysis table without its last section, which is half of it, where two tables share a prompt."""
+    sections = table.strip().split("\n\n")
+    return "\n\n".join(each for each in sections if not each.startswith(("best episode", "a typical episode")))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cell(text: str) -> str:
+    return _one_line(text).replace("|", "/")
+
+
+_FILTERS: dict[str, Any] = {
+    "num": number,
+    "percent": percent,
+    "shares": shares,
+    "standing": standing,
+    "outcomes": outcomes,
+    "open_warnings": open_warnings,
+    "batched": _batched,
+    "ranges": _ranges,
+    "action_ranges": _action_ranges,
+    "without_episodes": _without_episodes,
+    "one_line": _one_line,
+    "cell": _cell,
+}

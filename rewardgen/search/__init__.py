@@ -1,0 +1,1 @@
+"""The search: the loop over generations, and the finals on fresh seeds."""

@@ -1,0 +1,116 @@
+"""The closing table: what the finalists, the human and the sparse reward reached on the fresh seeds, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewardgen.core.statistics import (
+    Interval,
+    Standing,
+    bootstrap_interval,
+    human_normalised,
+    interquartile_mean,
+    standing,
+)
+from rewardgen.llm.prompts import number, percent
+from rewardgen.store.history import FinalRow, History, Summary
+from rewardgen.store.records import CandidateResult
+
+BASELINES = ("human", "sparse")
+
+
+def summarise(reason: str, ids: Sequence[str], history: History) -> Summary:
+    """Sum up a run.
+
+    Args:
+        reason: Why the search stopped.
+        ids: What was trained on the fresh seeds: finalists and baselines.
+        history: The run's history, with the results of the final phase.
+
+    Returns:
+        The summary. The chosen reward is the finalist with the highest interquartile mean on the fresh seeds.
+    """
+    results = {id: result for id in ids if (result := history.result("final", id))}
+    values = {id: _fitness_values(result) for id, result in results.items()}
+    estimates = {id: bootstrap_interval(each) for id, each in values.items() if each}
+    chosen = max((id for id in estimates if id not in BASELINES), key=lambda id: estimates[id].value, default=None)
+    against: dict[str, Standing] = {
+        id: standing(values[chosen], values[id]) for id in BASELINES if chosen and id in estimates
+    }
+    return Summary(
+        reason=reason,
+        chosen=chosen,
+        rows=tuple(_row(id, result, estimates, _scale(values)) for id, result in results.items()),
+        against_human=against.get("human"),
+        against_sparse=against.get("sparse"),
+        conclusion=_conclusion(chosen, estimates, against, results, _scale(values) is not None),
+    )
+
+
+def _fitness_values(result: CandidateResult) -> list[float]:
+    """Fitness per seed; empty if any seed failed, because the rest would be a selection."""
+    values = [each.final_fitness for each in result.slices if each.failure is None and each.final_fitness is not None]
+    return values if len(values) == len(result.slices) else []
+
+
+def _scale(values: dict[str, list[float]]) -> tuple[float, float] | None:
+    """Fitness of the human and the sparse reward; None unless they differ beyond noise, for then it is no scale."""
+    human, sparse = values.get("human"), values.get("sparse")
+    if not human or not sparse or standing(human, sparse) == "on par":
+        return None
+    return interquartile_mean(human), interquartile_mean(sparse)
+
+
+def _row(
+    id: str, result: CandidateResult, estimates: dict[str, Interval], scale: tuple[float, float] | None
+) -> FinalRow:
+    own = estimates.get(id)
+    normalised = human_normalised(own.value, *scale) if own and scale else None
+    return FinalRow(
+        candidate_id=id,
+        fitness=own,
+        success_rate=result.success_rate if own else None,
+        human_normalised=normalised,
+        seeds=len(result.slices),
+        failure=f"{result.failure.kind}: {result.failure.message}" if result.failure else "",
+    )
+
+
+def _conclusion(
+    chosen: str | None,
+    estimates: dict[str, Interval],
+    against: dict[str, Standing],
+    results: dict[str, CandidateResult],
+    scaled: bool,
+) -> str:
+    if chosen is None:
+        return "No candidate could be trained to the end, so there is no reward to recommend."
+    own = estimates[chosen]
+    rate = results[chosen].success_rate or 0.0
+    words = [
+        f"{chosen} reaches a fitness of {number(own.value)} [{number(own.low)}, {number(own.high)}] "
+        f"and a success rate of {percent(rate)} over {_seeds(len(results[chosen].slices))}."
+    ]
+    words += [_comparison(id, against[id], estimates[id]) for id in BASELINES if id in against]
+    words += [_untrained(id) for id in BASELINES if id in results and id not in against]
+    if len(against) == len(BASELINES) and not scaled:
+        words.append("The human and the sparse reward are within noise of each other: no human-normalised score.")
+    words += ["With a single seed, any of this may be noise."] if len(results[chosen].slices) == 1 else []
+    return " ".join(words)
+
+
+def _untrained(baseline: str) -> str:
+    return f"The {baseline} reward failed to train, so there is no comparison with it."
+
+
+def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:
+    text = {
+        "above": f"It beats the {baseline} reward",
+        "on par": f"It does not beat the {baseline} reward: the two are within noise",
+        "below": f"It does not beat the {baseline} reward, which is better",
+    }[found]
+    return f"{text} ({number(estimate.value)})."
+
+
+def _seeds(count: int) -> str:
+    return "1 fresh seed" if count == 1 else f"{count} fresh seeds"

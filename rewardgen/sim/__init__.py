@@ -1,0 +1,1 @@
+"""Batched simulation: the simulator protocol, vectorised environments, episodes, recorded transitions."""

@@ -1,0 +1,132 @@
+"""What a task's methods must return: every breach of shape, type and naming as a problem with a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError, nearest
+from rewardgen.tasks.task import Var
+
+
+class Problem(NamedTuple):
+    """One breach of the task contract."""
+
+    what: str
+    hint: str
+
+
+def require(problems: list[Problem]) -> None:
+    """Raise the first of the problems, if there is one.
+
+    Raises:
+        TaskError: There is a problem.
+    """
+    if problems:
+        raise TaskError(problems[0].what, problems[0].hint)
+
+
+def variable_problems(declared: Mapping[str, Var], values: Any, num_envs: int) -> list[Problem]:
+    """What is wrong with the values of `variables`.
+
+    Args:
+        declared: The task's declared variables.
+        values: What the method returned.
+        num_envs: N.
+    """
+    if not isinstance(values, Mapping):
+        return [Problem(f"`variables` returns {type(values).__name__}, expected a dict", "return {name: tensor}")]
+    problems = [_undeclared(name, declared) for name in values if name not in declared]
+    problems += [
+        Problem(
+            f"variable `{name}` is declared but not returned",
+            f"add it to what `variables` returns{_like(name, values)}",
+        )
+        for name in declared
+        if name not in values
+    ]
+    for name, variable in declared.items():
+        if name in values:
+            problems += tensor_problems(f"variable `{name}`", values[name], (num_envs, *variable.shape))
+    return problems
+
+
+def _undeclared(name: str, declared: Mapping[str, Var]) -> Problem:
+    close = nearest(name, declared)
+    hint = f'declare it: `{name} = Var("unit", "meaning")`'
+    return Problem(f"variable `{name}` is not declared", f"did you mean `{close}`? or {hint}" if close else hint)
+
+
+def _like(name: str, values: Mapping[str, Any]) -> str:
+    close = nearest(name, values)
+    return f"; `{close}` is there" if close else ""
+
+
+def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: bool = False) -> list[Problem]:
+    """What is wrong with a tensor.
+
+    Args:
+        what: Its name for the message.
+        value: The value.
+        shape: The shape it must have; -1 stands for any size.
+        boolean: Whether it must be bool; any real number type otherwise.
+    """
+    if not isinstance(value, Tensor):
+        return [Problem(f"{what} is {type(value).__name__}, expected a torch tensor", "return a tensor, worlds first")]
+    found = tuple(value.shape)
+    fits = len(found) == len(shape) and all(want in (-1, size) for size, want in zip(found, shape, strict=True))
+    if not fits:
+        wanted = str(shape).replace("-1", "k")
+        return [Problem(f"{what} has shape {found}, expected {wanted}", "the first axis is the worlds")]
+    if boolean and value.dtype != torch.bool:
+        return [Problem(f"{what} has type {value.dtype}, expected torch.bool", "return a comparison, such as `x > 0`")]
+    if value.is_complex():
+        return [Problem(f"{what} is complex", "return real numbers")]
+    return []
+
+
+def fitness_problems(fitness: Any, num_envs: int) -> list[Problem]:
+    """What is wrong with what `fitness` returned.
+
+    Args:
+        fitness: What the method returned.
+        num_envs: N.
+    """
+    problems = tensor_problems("`fitness`", fitness, (num_envs,))
+    if not problems and not bool(fitness.isfinite().all()):
+        return [Problem("`fitness` is not finite", "guard its divisions and logarithms")]
+    return problems
+
+
+def termination_problems(causes: Any, num_envs: int) -> list[Problem]:
+    """What is wrong with the causes that `terminated` returned.
+
+    Args:
+        causes: What the method returned.
+        num_envs: N.
+    """
+    if not isinstance(causes, Mapping):
+        what = f"`terminated` returns {type(causes).__name__}, expected a dict"
+        return [Problem(what, 'return {"fell": condition}, or {} if nothing ends an episode early')]
+    problems = []
+    for name, value in causes.items():
+        problems += tensor_problems(f"termination cause `{name}`", value, (num_envs,), boolean=True)
+    return problems
+
+
+def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]:
+    """What is wrong with the initial state that `reset` returned.
+
+    Args:
+        state: What the method returned.
+        num_envs: Worlds that were to be reset.
+        nq: Size of the positions.
+        nv: Size of the velocities.
+    """
+    if not isinstance(state, tuple) or len(state) != 2:
+        return [Problem("`reset` does not return two tensors", "return positions (n, nq) and velocities (n, nv)")]
+    problems = tensor_problems("the first result of `reset`, positions,", state[0], (num_envs, nq))
+    return problems + tensor_problems("the second result of `reset`, velocities,", state[1], (num_envs, nv))

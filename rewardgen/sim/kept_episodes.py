@@ -1,0 +1,92 @@
+"""Episodes of the clean evaluation, kept so that later rewards can be tried on them before any training.
+
+The files hold what rewards read and nothing of fitness or success: those stay with the orchestrator.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rewardgen.core.errors import RunFolderError
+from rewardgen.tasks.task import Episode
+
+_LENGTHS = "lengths"
+
+
+class KeptInputs(NamedTuple):
+    """The inputs of rewards over several episodes, one after the other.
+
+    Attributes:
+        inputs: Variables, `action`, and `prev_` of each, name to (M, ...) float32.
+        lengths: Control steps of each episode; they sum up to M.
+    """
+
+    inputs: dict[str, Tensor]
+    lengths: tuple[int, ...]
+
+
+def choose_episodes(fitness: Tensor, count: int) -> list[int]:
+    """Which episodes of a policy to keep: evenly spread over their ranks, the best and the worst among them.
+
+    Args:
+        fitness: (E,).
+        count: How many, at least 2.
+    """
+    order = fitness.argsort(descending=True, stable=True).tolist()
+    places = [round(number * (len(order) - 1) / (count - 1)) for number in range(count)]
+    return [order[place] for place in dict.fromkeys(places)]
+
+
+def pack_episodes(episode: Episode, chosen: Sequence[int]) -> bytes:
+    """The content of a file of episodes: what happened at each step that the worlds lived.
+
+    Args:
+        episode: Episodes of N worlds.
+        chosen: Which of them, in the order in which they are kept.
+    """
+    lengths = [int(episode.lengths[world]) for world in chosen]
+    arrays = {
+        name: np.concatenate(
+            [value[:length, world].float().numpy() for world, length in zip(chosen, lengths, strict=True)]
+        )
+        for name, value in episode.items()
+    }
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **{_LENGTHS: np.array(lengths, np.int64)}, **arrays)
+    return buffer.getvalue()
+
+
+def load_episodes(path: Path) -> KeptInputs:
+    """Read a file of episodes.
+
+    Args:
+        path: What `pack_episodes` made, as a file.
+
+    Raises:
+        RunFolderError: The file is missing or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            lengths = tuple(file[_LENGTHS].tolist())
+            values = {name: torch.from_numpy(file[name]) for name in file.files if name != _LENGTHS}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise RunFolderError(f"cannot read the episodes {path}: {error}", "start a new run") from error
+    if any(len(value) != sum(lengths) for value in values.values()):
+        raise RunFolderError(f"the episodes {path} are damaged: their arrays differ in length", "start a new run")
+    previous = {f"prev_{name}": _previous(value, lengths) for name, value in values.items()}
+    return KeptInputs(values | previous, lengths)
+
+
+def _previous(values: Tensor, lengths: Sequence[int]) -> Tensor:
+    """Each row's value one step earlier; its own on an episode's first step."""
+    parts = values.split(list(lengths))
+    return torch.cat([torch.cat((part[:1], part[:-1])) for part in parts])

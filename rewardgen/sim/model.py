@@ -1,0 +1,112 @@
+"""The MuJoCo model of a task: finding and compiling it, and what its actuators are called and accept."""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import mujoco
+import torch
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.tasks.task import Task
+
+_GYMNASIUM = "gymnasium:"
+
+
+def load_model(task: Task) -> mujoco.MjModel:
+    """Compile the model of a task.
+
+    MuJoCo's automatic reset of a diverged simulation is switched off, so that a divergence can be seen.
+
+    Args:
+        task: A task whose `model` names a file beside the task file, or an asset of Gymnasium.
+
+    Raises:
+        TaskError: The file is missing or does not compile, or an actuator has no control range.
+    """
+    path = model_path(task)
+    # MuJoCo would log each warning to a file in the working folder; `CpuSimulator` tells of divergences by itself.
+    mujoco.set_mju_user_warning(lambda message: None)
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        raise TaskError(f"{path.name} does not compile: {' '.join(str(error).split())}", f"mend {path}") from error
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    _check_actuators(model, path)
+    return model
+
+
+def model_path(task: Task) -> Path:
+    """The model file of a task.
+
+    Raises:
+        TaskError: The task names no model, or there is no such file.
+    """
+    name = getattr(task, "model", None)
+    if not isinstance(name, str):
+        raise TaskError(f"{task.path.name} names no model", 'set `model = "robot.xml"`, a file beside it, in the class')
+    if name.startswith(_GYMNASIUM):
+        return _gymnasium_asset(name.removeprefix(_GYMNASIUM))
+    path = task.path.parent / name
+    if not path.is_file():
+        raise TaskError(
+            f"there is no model file {path}", f"`model` in {task.path.name} is relative to the task file's folder"
+        )
+    return path
+
+
+def model_files(task: Task) -> tuple[Path, ...]:
+    """The model file of a task and all that it includes, wherever that is; empty for a model that cannot be read.
+
+    Args:
+        task: As for `load_model`, which tells what is wrong with it.
+    """
+    try:
+        return tuple(Path(each) for each in mujoco.mju_getXMLDependencies(str(model_path(task))))
+    except (TaskError, mujoco.FatalError):
+        return ()
+
+
+def _gymnasium_asset(name: str) -> Path:
+    spec = find_spec("gymnasium")
+    if spec is None or spec.origin is None:
+        raise TaskError(f"the model {_GYMNASIUM}{name} needs Gymnasium", "pip install gymnasium")
+    folder = Path(spec.origin).parent / "envs" / "mujoco" / "assets"
+    if not (folder / name).is_file():
+        assets = [path.name for path in folder.glob("*.xml")]
+        raise TaskError(f"Gymnasium has no model `{name}`", did_you_mean(name, assets))
+    return folder / name
+
+
+def _check_actuators(model: mujoco.MjModel, path: Path) -> None:
+    if model.nu == 0:
+        raise TaskError(f"{path.name} has no actuator", "add an <actuator> section: the policy acts through it")
+    free = [name for name, limited in zip(action_parts(model), model.actuator_ctrllimited, strict=True) if not limited]
+    if free:
+        raise TaskError(
+            f"{path.name} has actuators without a control range: {', '.join(free)}",
+            'give each a range: `ctrllimited="true" ctrlrange="-1 1"`',
+        )
+
+
+def action_parts(model: mujoco.MjModel) -> tuple[str, ...]:
+    """Names of the actuators, in order; one without a name is called after the joint it drives."""
+    return tuple(model.actuator(index).name or _driven(model, index) for index in range(model.nu))
+
+
+def _driven(model: mujoco.MjModel, index: int) -> str:
+    joint = mujoco.mjtTrn.mjTRN_JOINT
+    if model.actuator_trntype[index] == joint:
+        return model.joint(int(model.actuator_trnid[index, 0])).name or f"actuator_{index}"
+    return f"actuator_{index}"
+
+
+def action_range(model: mujoco.MjModel) -> tuple[Tensor, Tensor]:
+    """Lowest and highest control of each actuator, (A,) float32 each."""
+    limits = torch.tensor(model.actuator_ctrlrange, dtype=torch.float32)
+    return limits[:, 0].contiguous(), limits[:, 1].contiguous()

@@ -1,0 +1,161 @@
+"""MuJoCo on CPU threads: N worlds of one model, stepped together. Knows of no task, episode or reward."""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import mujoco
+import mujoco.batch
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError, did_you_mean
+
+_CONTACT_FORCES = "cfrc_ext"
+_LARGEST_STATE = 1e10
+"""MuJoCo's own limit (mjMAXVAL) beyond which a state counts as bad."""
+
+
+class CpuSimulator:
+    """N worlds over `mujoco.batch`.
+
+    Args:
+        model: The compiled model, with MuJoCo's automatic reset switched off.
+        num_envs: N.
+        frame_skip: Physics steps per control step.
+        threads: Physics threads.
+        contact_forces: Whether to compute `cfrc_ext` after each control step, one pass per world.
+    """
+
+    def __init__(
+        self, model: mujoco.MjModel, num_envs: int, frame_skip: int, *, threads: int = 1, contact_forces: bool = False
+    ) -> None:
+        self.model = model
+        self.num_envs = num_envs
+        self.control_step_s = float(model.opt.timestep) * frame_skip
+        self._frame_skip = frame_skip
+        self._batch = mujoco.batch.Batch(model, num_envs, threads, persistent=contact_forces)
+        self._arrays: dict[str, NDArray[np.float64]] = {}
+        self._fields: dict[str, Tensor] = {}
+        self._before: dict[str, Tensor] = {}
+        self._fresh = True
+        self._scratch = mujoco.MjData(model) if contact_forces else None
+        if contact_forces:
+            self._hold(_CONTACT_FORCES, np.zeros((num_envs, model.nbody, 6)))
+        for name in ("qpos", "qvel", "ctrl"):
+            self.field(name)
+        self.reset(np.arange(num_envs))
+        self.before("qpos")
+        self.before("qvel")
+
+    def field(self, name: str) -> Tensor:
+        """A mjData field of every world, (N, ...) float64, live.
+
+        Raises:
+            TaskError: There is no such field, it is `cfrc_ext` without `contact_forces`, or it was not asked for
+                before the first control step.
+        """
+        if name not in self._fields:
+            self._bind(name)
+        return self._fields[name]
+
+    def before(self, name: str) -> Tensor:
+        """A field before the last control step, (N, ...) float64; the current one in worlds just reset.
+
+        Raises:
+            TaskError: There is no such field, or it was not asked for when the episodes began.
+        """
+        if name not in self._before:
+            self._need_fresh(f"before({name!r})")
+            self._before[name] = self.field(name).clone()
+        return self._before[name]
+
+    def step(self, control: Tensor, ids: NDArray[np.int64] | None = None) -> None:
+        """Advance worlds by one control step.
+
+        Args:
+            control: Actuator controls, (N, nu), within their ranges.
+            ids: Which worlds, (n,); all of them if not given. The others stay as they are.
+        """
+        for name, kept in self._before.items():
+            kept.copy_(self._fields[name])
+        self._fields["ctrl"].copy_(control)
+        self._batch.step(ids, nstep=self._frame_skip)
+        self._fresh = False
+        if self._scratch is not None:
+            self._update_contact_forces(self._scratch, range(self.num_envs) if ids is None else ids.tolist())
+
+    def restore_diverged(self) -> Tensor:
+        """Put worlds whose state is not finite back to where they were before the control step, at rest.
+
+        Returns:
+            Which worlds diverged, (N,) bool.
+        """
+        qpos, qvel = self._arrays["qpos"], self._arrays["qvel"]
+        if _sound(qpos) and _sound(qvel):
+            return torch.zeros(self.num_envs, dtype=torch.bool)
+        good = [_sound(qpos[world]) and _sound(qvel[world]) for world in range(self.num_envs)]
+        diverged = ~torch.tensor(good)
+        self.reset(diverged.nonzero()[:, 0].numpy(), self._before["qpos"][diverged])
+        return diverged
+
+    def reset(self, ids: NDArray[np.int64], qpos: Tensor | None = None, qvel: Tensor | None = None) -> None:
+        """Reset worlds and compute their derived fields.
+
+        Args:
+            ids: Which worlds, (n,).
+            qpos: Positions, (n, nq); the model's reference pose if not given.
+            qvel: Velocities, (n, nv); zero if not given.
+        """
+        self._batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        if qpos is not None:
+            self._arrays["qpos"][ids] = qpos.numpy()
+        if qvel is not None:
+            self._arrays["qvel"][ids] = qvel.numpy()
+        self._batch.forward(ids)
+        if self._scratch is not None:
+            self._arrays[_CONTACT_FORCES][ids] = 0.0
+        rows = torch.from_numpy(ids)
+        for name, kept in self._before.items():
+            kept[rows] = self._fields[name][rows]
+        self._fresh = self._fresh or len(ids) == self.num_envs
+
+    def _update_contact_forces(self, scratch: mujoco.MjData, ids: Iterable[int]) -> None:
+        """Contact forces from the contacts of the last substep, as Gymnasium computes them after `mj_step`."""
+        forces = self._arrays[_CONTACT_FORCES]
+        for world in ids:
+            self._batch.get_data(world, scratch)
+            mujoco.mj_rnePostConstraint(self.model, scratch)
+            forces[world] = scratch.cfrc_ext
+
+    def _bind(self, name: str) -> None:
+        if name == _CONTACT_FORCES:
+            raise TaskError("`cfrc_ext` is read but not computed", "set `needs_contact_forces = True` in the task")
+        if name not in mujoco.batch.DATA_FIELDS:
+            raise TaskError(f"MuJoCo has no data field `{name}`", did_you_mean(name, mujoco.batch.DATA_FIELDS))
+        self._need_fresh(f"field({name!r})")
+        self._hold(name, self._batch.bind(name))
+        self._batch.forward()  # a derived field is zero until the first call after its binding
+
+    def _need_fresh(self, what: str) -> None:
+        if not self._fresh:
+            raise TaskError(
+                f"`{what}` was first read in the middle of an episode",
+                "read it at every call of the method, whatever the state",
+            )
+
+    def _hold(self, name: str, array: NDArray[np.float64]) -> None:
+        self._arrays[name] = array
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+            self._fields[name] = torch.from_numpy(array)
+
+
+def _sound(state: NDArray[np.float64]) -> bool:
+    return bool(np.abs(state).max() < _LARGEST_STATE)

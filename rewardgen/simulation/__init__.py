@@ -1,1 +1,0 @@
-"""Batched simulation of tasks: models, worlds, task cards, transition banks, task checks."""

@@ -1,0 +1,1 @@
+"""What a run remembers: records, events, history, journal, and the run folder."""

@@ -1,0 +1,226 @@
+"""A run's history: the events folded into what is known. A live screen, `runs show` and `resume` all read this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.schema import Frozen
+from rewardgen.core.statistics import Interval, Standing
+from rewardgen.store.events import Event, read_events
+from rewardgen.store.messages import Usage
+from rewardgen.store.records import (
+    Analysis,
+    Candidate,
+    CandidateRecord,
+    CandidateResult,
+    SliceResult,
+    TaskCard,
+    TrainSettings,
+    Verdict,
+)
+from rewardgen.store.run_folder import RunFolder
+
+Phase = Literal["search", "final"]
+Status = Literal["running", "interrupted", "failed", "finished"]
+
+
+class FinalRow(Frozen):
+    """One row of the closing table: one reward trained on the fresh seeds."""
+
+    candidate_id: str
+    """A candidate's id, `human` or `sparse`."""
+    fitness: Interval | None = None
+    """Interquartile mean over seeds; None if it failed."""
+    success_rate: float | None = None
+    human_normalised: float | None = None
+    seeds: int = 0
+    failure: str = ""
+
+
+class Summary(Frozen):
+    """How a run ended."""
+
+    reason: str
+    """Why the search stopped."""
+    chosen: str | None = None
+    """Id of the reward in `best/`; None if no candidate could be trained."""
+    rows: tuple[FinalRow, ...] = ()
+    against_human: Standing | None = None
+    against_sparse: Standing | None = None
+    conclusion: str = ""
+    """The result in plain words."""
+
+
+class Generation(Frozen):
+    """One generation: its candidates, and its best once it is finished."""
+
+    index: int
+    ids: tuple[str, ...]
+    finished: bool = False
+    best: str | None = None
+    """Best candidate of the whole run after this generation."""
+    fitness: float | None = None
+
+
+class History:
+    """All that is known of a run so far. Feed it events in order with `apply`.
+
+    `designed` maps (candidate id, repairs) to that version; `reviewed` likewise to its verdict; `trained` maps (phase,
+    candidate id, seed) to the slice's result; `studied` maps a candidate id to its analysis.
+    """
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.run_id = ""
+        self.config: RunConfig | None = None
+        self.card: TaskCard | None = None
+        self.training: TrainSettings | None = None
+        self.baselines: dict[str, str] = {}
+        """Source of the task's own rewards: `human` and `sparse`, where it has them."""
+        self.task_hash = ""
+        """Of the task file and its models when the run began."""
+        self.search_seeds: tuple[int, ...] = ()
+        self.final_seeds: tuple[int, ...] = ()
+        self.started_at = ""
+        self.elapsed_s = 0.0
+        self.status: Status = "running"
+        self.error = ""
+        self.hint = ""
+        self.generations: list[Generation] = []
+        self.designed: dict[tuple[str, int], Candidate] = {}
+        self.reviewed: dict[tuple[str, int], Verdict] = {}
+        self.trained: dict[tuple[Phase, str, int], SliceResult] = {}
+        self.studied: dict[str, Analysis] = {}
+        self.finalists: tuple[str, ...] = ()
+        """Ids that train on the fresh seeds, baselines included; empty before the finals."""
+        self.stop_reason = ""
+        """Why the search stopped; empty before the finals."""
+        self.exhausted = ""
+        """Which limit on language model calls left no room for one more; empty as long as none did."""
+        self.usage = Usage()
+        self.summary: Summary | None = None
+        for event in events:
+            self.apply(event)
+
+    @classmethod
+    def load(cls, folder: RunFolder) -> History:
+        """Read a run's event log.
+
+        Raises:
+            RunFolderError: The log is missing, damaged, or in the form of another version.
+        """
+        events = read_events(folder.events)
+        try:
+            return cls(events)
+        except (UsageError, ValueError, LookupError, TypeError) as error:
+            raise RunFolderError(
+                f"{folder.events} does not fit this version of rewardgen: {' '.join(str(error).split())[:200]}",
+                "read it with the version that wrote it, see `provenance.json` beside it",
+            ) from error
+
+    def apply(self, event: Event) -> None:
+        """Take in one event."""
+        self.elapsed_s = event.elapsed_s
+        getattr(self, f"_on_{event.kind.replace('-', '_')}")(event)
+
+    # Views.
+
+    def ids(self) -> list[str]:
+        """Ids of all candidates of the search, in the order in which they were planned."""
+        return [each for generation in self.generations for each in generation.ids]
+
+    def result(self, phase: Phase, candidate_id: str) -> CandidateResult | None:
+        """The slices of a candidate in a phase once all its seeds are in, else None."""
+        seeds = self.search_seeds if phase == "search" else self.final_seeds
+        slices = [self.trained.get((phase, candidate_id, seed)) for seed in seeds]
+        found = tuple(each for each in slices if each is not None)
+        return CandidateResult(candidate_id=candidate_id, slices=found) if len(found) == len(seeds) and found else None
+
+    def record(self, candidate_id: str) -> CandidateRecord | None:
+        """What is known of a candidate of the search; None before its first version exists."""
+        repairs = 1 if (candidate_id, 1) in self.designed else 0
+        candidate = self.designed.get((candidate_id, repairs))
+        if candidate is None:
+            return None
+        return CandidateRecord(
+            candidate=candidate,
+            verdict=self.reviewed.get((candidate_id, repairs), Verdict(candidate_id=candidate_id)),
+            result=self.result("search", candidate_id),
+            analysis=self.studied.get(candidate_id),
+        )
+
+    def best(self) -> CandidateRecord | None:
+        """The candidate with the highest fitness in the search."""
+        records = [record for each in self.ids() if (record := self.record(each)) and record.fitness is not None]
+        return max(records, key=lambda record: record.fitness or 0.0, default=None)
+
+    # One method per kind of event.
+
+    def _on_run_started(self, event: Event) -> None:
+        data = event.data
+        self.started_at = event.at
+        self.run_id = data["run_id"]
+        self.config = RunConfig.model_validate(data["config"])
+        self.card = TaskCard.model_validate(data["card"])
+        self.training = TrainSettings.model_validate(data["training"])
+        self.baselines = dict(data["baselines"])
+        self.task_hash = data["task_hash"]
+        self.search_seeds = tuple(data["search_seeds"])
+        self.final_seeds = tuple(data["final_seeds"])
+
+    def _on_run_resumed(self, event: Event) -> None:
+        self.status = "running"
+        self.error = self.hint = ""
+
+    def _on_generation_started(self, event: Event) -> None:
+        self.generations.append(Generation(index=event.data["generation"], ids=tuple(event.data["ids"])))
+
+    def _on_designed(self, event: Event) -> None:
+        candidate = Candidate.model_validate(event.data["candidate"])
+        self.designed[candidate.id, candidate.repairs] = candidate
+
+    def _on_reviewed(self, event: Event) -> None:
+        verdict = Verdict.model_validate(event.data["verdict"])
+        self.reviewed[verdict.candidate_id, event.data["repairs"]] = verdict
+
+    def _on_trained(self, event: Event) -> None:
+        result = SliceResult.model_validate(event.data["slice"])
+        self.trained[event.data["phase"], result.candidate_id, result.seed] = result
+
+    def _on_studied(self, event: Event) -> None:
+        analysis = Analysis.model_validate(event.data["analysis"])
+        self.studied[analysis.candidate_id] = analysis
+
+    def _on_generation_finished(self, event: Event) -> None:
+        data = event.data
+        index = data["generation"]
+        ids = self.generations[index].ids
+        self.generations[index] = Generation(
+            index=index, ids=ids, finished=True, best=data["best"], fitness=data["fitness"]
+        )
+
+    def _on_finals_started(self, event: Event) -> None:
+        self.finalists = tuple(event.data["ids"])
+        self.stop_reason = event.data["reason"]
+
+    def _on_budget_exhausted(self, event: Event) -> None:
+        self.exhausted = event.data["reason"]
+
+    def _on_usage(self, event: Event) -> None:
+        self.usage = Usage.model_validate(event.data["usage"])
+
+    def _on_interrupted(self, event: Event) -> None:
+        self.status = "interrupted" if self.summary is None else "finished"
+
+    def _on_failed(self, event: Event) -> None:
+        if self.summary is not None:  # only a file of the results could not be written; resuming writes it again
+            return
+        self.status = "failed"
+        self.error = event.data["message"]
+        self.hint = event.data["hint"]
+
+    def _on_finished(self, event: Event) -> None:
+        self.status = "finished"
+        self.summary = Summary.model_validate(event.data["summary"])

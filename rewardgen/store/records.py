@@ -1,0 +1,412 @@
+"""The records that the parts exchange: plain data, JSON in and out, no behaviour beyond small derived properties."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, FiniteFloat, model_validator
+
+from rewardgen.core.errors import UsageError
+from rewardgen.core.schema import Frozen
+from rewardgen.store.measurements import (
+    ComponentPoint,
+    EarlyStop,
+    EpisodeDigest,
+    EvaluationPoint,
+    IdleReading,
+    PathEfficiency,
+)
+
+Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
+"""What the designer is asked to do: `draft` from nothing, `explore` a different approach, the others on a parent."""
+
+Severity = Literal["reject", "warn"]
+
+Gate = Literal["parse", "language", "signature", "static", "probe", "duplicate", "preference", "model"]
+"""The critic's gates in order of cost: the text, the text's meaning, a run on recorded transitions, comparison with
+earlier candidates, the ranking of recorded episodes, and a language model's reading."""
+
+FailureKind = Literal["exception", "non-finite", "shape", "diverged", "timeout", "crash", "memory", "cut"]
+
+
+# Tasks.
+
+
+class VariableCard(Frozen):
+    """One variable of a task as the designer sees it.
+
+    `shape` is without the world axis: () for a scalar per world, (k,) for k parts, named in `parts`. `minimum`,
+    `median` and `maximum` were measured on a short random and zero-action rollout and have one entry per part.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    shape: tuple[int, ...] = ()
+    parts: tuple[str, ...] = ()
+    minimum: tuple[float, ...] = ()
+    median: tuple[float, ...] = ()
+    maximum: tuple[float, ...] = ()
+
+
+class PolicyProbe(Frozen):
+    """What a trivial policy reaches on a task: means over episodes."""
+
+    policy: Literal["zero", "random"]
+    fitness: float
+    success_rate: float
+    episode_steps: float
+    terminations: dict[str, float]
+    """Share of the episodes that ended by each cause; `time limit` for the rest."""
+
+
+class TaskCard(Frozen):
+    """Everything the designer is told of a task. Never the fitness code."""
+
+    reference: str
+    name: str
+    fingerprint: str
+    """Changes whenever the task file or its model file changes."""
+    description: str
+    variables: tuple[VariableCard, ...]
+    action_size: int
+    action_parts: tuple[str, ...]
+    action_low: tuple[float, ...]
+    action_high: tuple[float, ...]
+    observation_size: int
+    observation: str
+    reset: str
+    termination: str
+    termination_causes: tuple[str, ...]
+    success_terminates: bool
+    success: str
+    fitness: str
+    control_step_s: float
+    episode_steps: int
+    discount: float
+    probes: tuple[PolicyProbe, ...] = ()
+
+    @property
+    def episode_seconds(self) -> float:
+        """Length of a full episode [s]."""
+        return self.control_step_s * self.episode_steps
+
+    def input_names(self) -> tuple[str, ...]:
+        """Every name that a reward may take as a positional parameter: variables, `action`, and `prev_` of each."""
+        names = [*(variable.name for variable in self.variables), "action"]
+        return (*names, *(f"prev_{name}" for name in names))
+
+
+# Training.
+
+
+class TrainSettings(Frozen):
+    """Settings of the batched PPO. One slice is one candidate with one seed."""
+
+    env_steps: int = 300_000
+    """Control steps that each slice collects for training, over all its worlds."""
+    num_envs: int = 64
+    """Training worlds per slice."""
+    rollout_steps: int = 32
+    """Control steps per world between two updates."""
+    epochs: int = 5
+    minibatches: int = 4
+    discount: float = 0.99
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    learning_rate: float = 1e-3
+    """Initial value; then adapted to keep the KL divergence of an update near `target_kl`."""
+    value_rate: float = 3.0
+    """Learning rate of the value network, relative to the policy's, which the divergence holds down."""
+    std_rate: float = 0.3
+    """Learning rate of the policy's log standard deviation, relative to the rest of the policy: it narrows late."""
+    target_kl: float = 0.02
+    entropy_coefficient: float = 0.0
+    value_coefficient: float = 1.0
+    max_grad_norm: float = 1.0
+    initial_std: float = 1.0
+    """Standard deviation of the untrained policy, in units of half the action range."""
+    hidden: tuple[int, ...] = (64, 64)
+    normalise_reward: bool = True
+    evaluation_phases: int = 8
+    """Evaluations spread evenly over training, the last one at its end."""
+    evaluation_envs: int = 8
+    """Episodes per slice and evaluation, on worlds of their own."""
+
+    @model_validator(mode="after")
+    def _can_train(self) -> TrainSettings:
+        if min(self.minibatches, self.env_steps, self.epochs, self.evaluation_phases, self.evaluation_envs) < 1:
+            raise UsageError("one of minibatches, env_steps, epochs, evaluation_phases, evaluation_envs is below 1")
+        if self.num_envs * self.rollout_steps < self.minibatches:
+            raise UsageError("num_envs * rollout_steps is below `minibatches`", "use more worlds or steps")
+        return self
+
+
+class RewardSpec(Frozen):
+    """A reward program as a worker receives it."""
+
+    candidate_id: str
+    source: str
+    tunables: dict[str, float] = {}
+    """Values for keyword-only parameters; the defaults in the source serve the rest."""
+
+
+class SliceSpec(Frozen):
+    """One candidate with one seed."""
+
+    candidate_id: str
+    seed: int
+
+
+class TrainJob(Frozen):
+    """What one training worker does: all its slices in one batch."""
+
+    task: str
+    rewards: tuple[RewardSpec, ...]
+    slices: tuple[SliceSpec, ...]
+    settings: TrainSettings
+    folder: str
+    """Where the policies are written, one `<candidate>-s<seed>.npz` per slice."""
+    stop_hacking: bool = False
+    """Whether to stop slices whose reward rises while their fitness falls."""
+
+
+class KeptEpisode(Frozen):
+    """One episode of the clean evaluation whose inputs were kept, for later rewards to be tried on."""
+
+    fitness: float
+    success: bool
+    steps: int
+
+
+class SliceFailure(Frozen):
+    """Why a slice was disabled."""
+
+    kind: FailureKind
+    message: str
+    env_steps: int = 0
+
+
+class SliceResult(Frozen):
+    """What became of one slice."""
+
+    candidate_id: str
+    seed: int
+    failure: SliceFailure | None = None
+    stopped: EarlyStop | None = None
+    """Why it has fewer steps than it was given. No failure: its fitness is measured as it was then."""
+    env_steps: int = 0
+    wall_s: float = 0.0
+    """Its part of the wall clock of the batch it trained in."""
+    curve: tuple[EvaluationPoint, ...] = ()
+    components: dict[str, tuple[ComponentPoint, ...]] = {}
+    terminations: dict[str, float] = {}
+    """Share of the last evaluation's episodes that ended by each cause; `time limit` for the rest."""
+    episodes: tuple[EpisodeDigest, ...] = ()
+    """Best, median and worst of the last evaluation."""
+    path_efficiencies: tuple[PathEfficiency, ...] = ()
+    """Of the last evaluation, one per component that follows some variable's change."""
+    idle: IdleReading | None = None
+    """None where the reward or the fitness cannot be computed on idle episodes."""
+    policy: str | None = None
+    """Name of the policy file in the job's folder."""
+    final_fitness: float | None = None
+    """From a clean process that never loaded generated code, on held-out evaluation seeds."""
+    final_success_rate: float | None = None
+    kept: tuple[KeptEpisode, ...] = ()
+    """Episodes of the clean process, in the order of `episodes_file`."""
+    episodes_file: str | None = None
+    """Name of the file, beside the policy, with what rewards read in these episodes."""
+
+
+class CandidateResult(Frozen):
+    """The slices of one candidate, put together. A failed candidate has no fitness."""
+
+    candidate_id: str
+    slices: tuple[SliceResult, ...]
+
+    @property
+    def failure(self) -> SliceFailure | None:
+        """The failure of the first slice that failed; one failed seed fails the candidate."""
+        return next((each.failure for each in self.slices if each.failure), None)
+
+    @property
+    def stops(self) -> tuple[EarlyStop, ...]:
+        """Why slices were stopped."""
+        return tuple(each.stopped for each in self.slices if each.stopped)
+
+    @property
+    def fitness(self) -> float | None:
+        """Mean over seeds of the fitness measured in the clean process."""
+        return _mean([each.final_fitness for each in self.slices])
+
+    @property
+    def success_rate(self) -> float | None:
+        """Mean over seeds of the success rate measured in the clean process."""
+        return _mean([each.final_success_rate for each in self.slices])
+
+    @property
+    def fitness_spread(self) -> float:
+        """Standard error of the fitness over seeds; 0 with one seed."""
+        values = [each.final_fitness for each in self.slices if each.final_fitness is not None]
+        if len(values) < 2:
+            return 0.0
+        mean = sum(values) / len(values)
+        return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(values) if values and len(known) == len(values) else None
+
+
+# Design.
+
+
+class Candidate(Frozen):
+    """One reward program with its origin."""
+
+    id: str
+    generation: int
+    operator: Operator
+    parents: tuple[str, ...] = ()
+    source: str = ""
+    """The reward's Python; empty when the designer's reply held none."""
+    diagnosis: str = ""
+    """What the designer says is wrong with the parent, or the idea of a draft."""
+    prediction: str = ""
+    """What the designer expects training to show."""
+    failure: str = ""
+    """Why there is no source: no reply, or a reply without code."""
+    repairs: int = 0
+    """Repair round trips that this version took."""
+
+
+_MOST_LINES = 100_000
+
+
+def _line_or_none(value: object) -> object:
+    return None if isinstance(value, int) and not 1 <= value <= _MOST_LINES else value
+
+
+class Finding(Frozen):
+    """What one detector of the critic saw."""
+
+    gate: Gate
+    detector: str
+    """Stable name, such as `unknown-input` or `dead-component`."""
+    severity: Severity
+    message: str
+    hint: str = ""
+    line: Annotated[int | None, BeforeValidator(_line_or_none)] = None
+    """Of the source, from 1. One that no source has, as a worker or a language model may say, is dropped."""
+    component: str | None = None
+    evidence: dict[str, float] = {}
+    """The measured values that the message rests on, by name; finite."""
+
+
+class Verdict(Frozen):
+    """The critic's findings on one candidate."""
+
+    candidate_id: str
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def rejections(self) -> tuple[Finding, ...]:
+        """The findings that keep the candidate from being trained."""
+        return tuple(finding for finding in self.findings if finding.severity == "reject")
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the candidate may be trained."""
+        return not self.rejections
+
+    @property
+    def passed(self) -> bool:
+        """Whether all gates but the reading by a language model let the candidate through."""
+        return all(each.gate == "model" for each in self.rejections)
+
+    @property
+    def repairable(self) -> bool:
+        """Rejected for what its source says; a missing source or a duplicate is not a matter of repair."""
+        return not self.accepted and all(
+            each.gate != "duplicate" and each.detector != "no-code" for each in self.rejections
+        )
+
+
+class Flag(Frozen):
+    """What one detector of the analyzer saw in a training."""
+
+    detector: str
+    """Stable name, such as `reach-and-hover` or `saturated-component`."""
+    message: str
+    """One sentence."""
+    component: str | None = None
+    evidence: dict[str, FiniteFloat] = {}
+    """The measured values that the message rests on, by name."""
+
+
+class PredictionOutcome(Frozen):
+    """A claim of the designer, such as `fitness >= 1.5`, held against what was measured."""
+
+    claim: str
+    outcome: Literal["held", "failed", "not checkable"]
+    measured: FiniteFloat | None = None
+
+
+class Analysis(Frozen):
+    """The analyzer's view of one trained candidate."""
+
+    candidate_id: str
+    table: str
+    """Component table, episode digests and terminations as text for a prompt or a terminal."""
+    flags: tuple[Flag, ...] = ()
+    """What the numbers say by themselves."""
+    predictions: tuple[PredictionOutcome, ...] = ()
+    """The claims in the designer's prediction that have the form of a measurement; the rest of it stays words."""
+    diagnosis: str = ""
+    """Written by a language model from the table; empty without one."""
+    fitness_delta: float | None = None
+    """Fitness minus the best parent's."""
+
+
+class CandidateRecord(Frozen):
+    """A candidate with all that is known of it."""
+
+    candidate: Candidate
+    verdict: Verdict
+    result: CandidateResult | None = None
+    analysis: Analysis | None = None
+
+    @property
+    def fitness(self) -> float | None:
+        """Its fitness, or None if it was not trained or failed."""
+        return self.result.fitness if self.result else None
+
+    @property
+    def outcome(self) -> str:
+        """Why it has no fitness, in one line; empty if it has one."""
+        if self.candidate.failure:
+            return self.candidate.failure
+        if not self.verdict.accepted:
+            return self.verdict.rejections[0].message
+        failure = self.result.failure if self.result else None
+        return f"{failure.kind} at step {failure.env_steps}: {failure.message}" if failure else ""
+
+
+class DesignRequest(Frozen):
+    """All that a designer is given for one candidate."""
+
+    candidate_id: str
+    generation: int
+    operator: Operator
+    card: TaskCard
+    goal: str = ""
+    """The user's own words for what the robot should do, beyond the task's description."""
+    lens: str = ""
+    """A hint that makes candidates of one generation differ."""
+    parents: tuple[CandidateRecord, ...] = ()
+    failed_ideas: tuple[str, ...] = ()
+    """One line each: what was tried, why it failed."""
+    seed: int = 0

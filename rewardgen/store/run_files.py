@@ -1,0 +1,154 @@
+"""The readable files of a run folder: a folder per candidate, `best/`, and the run's `README.md`.
+
+All of it is derived from the event log and can be written again at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rewardgen.core.files import write_atomic
+from rewardgen.llm.prompts import number, outcomes, percent
+from rewardgen.search.finals import BASELINES
+from rewardgen.store.history import FinalRow, History
+from rewardgen.store.records import CandidateRecord, TaskCard
+from rewardgen.store.run_folder import RunFolder
+
+
+def write_candidate(folder: RunFolder, record: CandidateRecord) -> None:
+    """Write what is known of a candidate: `reward.py`, `record.json`, `verdict.md`, `analysis.md`.
+
+    Args:
+        folder: The run's folder.
+        record: The candidate.
+    """
+    place = folder.candidate(record.candidate.id)
+    write_atomic(place / "record.json", record.model_dump_json(indent=1))
+    if record.candidate.source:
+        write_atomic(place / "reward.py", record.candidate.source)
+    write_atomic(place / "verdict.md", _verdict_text(record))
+    if record.analysis:
+        write_atomic(place / "analysis.md", _analysis_text(record))
+
+
+def _verdict_text(record: CandidateRecord) -> str:
+    state = "accepted" if record.verdict.accepted else "rejected"
+    lines = [f"# {record.candidate.id}: {state}", ""]
+    for finding in record.verdict.findings:
+        where = f" (line {finding.line})" if finding.line else ""
+        lines.append(f"- **{finding.severity}** `{finding.detector}`{where}: {finding.message}")
+        lines += [f"  hint: {finding.hint}"] if finding.hint else []
+    return "\n".join(lines) + "\n"
+
+
+def _analysis_text(record: CandidateRecord) -> str:
+    analysis = record.analysis
+    assert analysis is not None
+    parts = [f"# {record.candidate.id}", "```text", analysis.table, "```"]
+    parts += [f"- `{flag.detector}`: {flag.message}" for flag in analysis.flags]
+    if analysis.predictions:
+        parts += ["", f"Predicted: {' '.join(record.candidate.prediction.split())}"]
+        parts += [f"Measured: {outcomes(analysis.predictions)}"]
+    parts += ["", analysis.diagnosis] if analysis.diagnosis else []
+    return "\n".join(parts) + "\n"
+
+
+def write_best(folder: RunFolder, history: History) -> None:
+    """Write `best/`: the chosen reward, the policy of its best final seed, and a card that says what they reached."""
+    summary = history.summary
+    record = history.record(summary.chosen) if summary and summary.chosen else None
+    if summary is None or record is None:
+        return
+    write_atomic(folder.best / "reward.py", record.candidate.source)
+    result = history.result("final", record.candidate.id)
+    slices = [each for each in (result.slices if result else ()) if each.policy and each.final_fitness is not None]
+    if slices:
+        best = max(slices, key=lambda each: each.final_fitness or 0.0)
+        source = folder.policies / "final" / str(best.policy)
+        if source.is_file():  # a user may have removed the policies of a finished run
+            write_atomic(folder.best / "policy.npz", source.read_bytes())
+    write_atomic(folder.best / "card.md", _best_card(history, record, [each.seed for each in slices]))
+
+
+def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int]) -> str:
+    summary, card = history.summary, history.card
+    assert summary is not None and card is not None
+    return "\n".join(
+        [
+            f"# A reward for {card.name}",
+            "",
+            card.description,
+            "",
+            f"**Result.** {summary.conclusion}",
+            "",
+            *_table(summary.rows, summary.chosen),
+            "",
+            f"- Run `{history.run_id}`, candidate `{record.candidate.id}`, operator `{record.candidate.operator}`"
+            + (f", from {', '.join(record.candidate.parents)}" if record.candidate.parents else ""),
+            f"- Trained on the fresh seeds {', '.join(map(str, seeds))}; `policy.npz` is the best of these policies.",
+            "- `reward.py` is the reward: a pure function of the task's variables that returns weighted components.",
+            "",
+        ]
+    )
+
+
+def write_readme(folder: RunFolder, history: History) -> None:
+    """Write the run's `README.md` for a human reader."""
+    card, config = history.card, history.config
+    assert card is not None and config is not None
+    lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
+    lines += [f"Goal: {config.goal}", ""] if config.goal else []
+    lines += [*_outcome(history), "", "## Generations", "", *_generations(history), "", *_contents(card)]
+    write_atomic(folder.readme, "\n".join(lines) + "\n")
+
+
+def _outcome(history: History) -> list[str]:
+    summary = history.summary
+    if summary is None:
+        return [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` goes on."]
+    return [summary.conclusion, "", *_table(summary.rows, summary.chosen), "", f"The search stopped: {summary.reason}."]
+
+
+def _table(rows: Sequence[FinalRow], chosen: str | None) -> list[str]:
+    head = "| reward | fitness (IQM) [95 % interval] | success rate | human-normalised | seeds |"
+    return [head, "|---|---|---|---|---|", *(_table_row(row, chosen) for row in rows)]
+
+
+def _table_row(row: FinalRow, chosen: str | None) -> str:
+    name = f"**{row.candidate_id}** (chosen)" if row.candidate_id == chosen else row.candidate_id
+    if row.fitness is None:
+        return f"| {name} | failed: {row.failure} | | | {row.seeds} |"
+    fitness = f"{number(row.fitness.value)} [{number(row.fitness.low)}, {number(row.fitness.high)}]"
+    shown = row.human_normalised is not None and row.candidate_id not in BASELINES
+    normalised = f"{row.human_normalised:.2f}" if shown else ""
+    return f"| {name} | {fitness} | {percent(row.success_rate or 0.0)} | {normalised} | {row.seeds} |"
+
+
+def _generations(history: History) -> list[str]:
+    lines = ["| candidate | operator | parents | fitness | what became of it |", "|---|---|---|---|---|"]
+    for id in history.ids():
+        record = history.record(id)
+        if record:
+            fitness = "" if record.fitness is None else number(record.fitness)
+            parents = ", ".join(record.candidate.parents)
+            lines.append(f"| {id} | {record.candidate.operator} | {parents} | {fitness} | {_cell(record)} |")
+    return lines
+
+
+def _cell(record: CandidateRecord) -> str:
+    stops = record.result.stops if record.result else ()
+    text = record.outcome or (stops[0].message if stops else record.candidate.diagnosis.split("\n")[0])
+    return " ".join(text.split()).replace("|", "/")[:160]
+
+
+def _contents(card: TaskCard) -> list[str]:
+    return [
+        "## What lies here",
+        "",
+        "- `best/`: the chosen reward, its policy, and a card",
+        "- `candidates/<id>/`: each candidate's reward, verdict, analysis, prompts and replies",
+        "- `events.jsonl`: everything that happened, the source of all other files",
+        "- `run.toml`, `provenance.json`, `card.json`: configuration, versions, the task as the designer saw it",
+        f"- fitness of {card.name}: {card.fitness}",
+        f"- success: {card.success}",
+    ]

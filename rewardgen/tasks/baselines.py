@@ -1,0 +1,51 @@
+"""The rewards in a task file as standalone programs, so that they train on the same road as candidates."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from typing import Any, Literal, NamedTuple
+
+from rewardgen.core.errors import TaskError
+from rewardgen.reward.signature import ENTRY
+from rewardgen.tasks.task import Task
+
+Baseline = Literal["human_reward", "sparse_reward"]
+BASELINES: tuple[Baseline, ...] = ("human_reward", "sparse_reward")
+
+
+class BaselineProgram(NamedTuple):
+    """A reward of a task file as a program of its own.
+
+    Attributes:
+        source: Defines `compute_reward`.
+        first_line: Line of the task file at which its first line stands.
+    """
+
+    source: str
+    first_line: int
+
+
+def baseline_program(task: Task, name: Baseline) -> BaselineProgram | None:
+    """The program of one of the task's own rewards, or None if it has none.
+
+    Args:
+        task: The task.
+        name: The static method.
+
+    Raises:
+        TaskError: It is not a static method written with `def`.
+    """
+    found: Any = inspect.getattr_static(type(task), name, None)
+    if found is None:
+        return None
+    if not isinstance(found, staticmethod):
+        raise TaskError(f"`{name}` is not a static method", "put `@staticmethod` above it")
+    lines, line = inspect.getsourcelines(found.__func__)
+    text = textwrap.dedent("".join(lines))
+    start = re.search(rf"^def {name}\b", text, re.MULTILINE)
+    if start is None:
+        raise TaskError(f"`{name}` is not a plain function", f"write it as `def {name}(...):`")
+    source = text[start.start() :].replace(f"def {name}", f"def {ENTRY}", 1)
+    return BaselineProgram(source, line + text[: start.start()].count("\n"))

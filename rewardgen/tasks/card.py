@@ -1,0 +1,135 @@
+"""Measuring a task card: what the designer is told of a task, in words and in numbers from short rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from rewardgen.sim.episodes import Policy, Recording, ending_shares, measure, record_episodes
+from rewardgen.sim.model import action_parts
+from rewardgen.sim.vec_env import DIVERGED, VecEnv
+from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
+from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.task import Task, Var, load_task
+from rewardgen.tasks.wording import description, first_paragraph
+
+TrivialPolicy = Literal["zero", "random"]
+
+PROBE_WORLDS = 8
+"""Episodes per trivial policy."""
+_PROBE_SEED = 20_000_003
+
+
+def card_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The worker job `card`: {"task": reference} to {"card": TaskCard}."""
+    card = measure_card(load_task(payload["task"]), payload["task"])
+    return {"card": card.model_dump(mode="json")}
+
+
+def baselines_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The worker job `baselines`: {"task": reference} to {"human": source or None, "sparse": ..., "training": ...}."""
+    task = load_task(payload["task"])
+    human, sparse = baseline_program(task, "human_reward"), baseline_program(task, "sparse_reward")
+    return {
+        "human": human.source if human else None,
+        "sparse": sparse.source if sparse else None,
+        "training": task.training.model_dump(mode="json"),
+    }
+
+
+def measure_card(task: Task, reference: str | None = None) -> TaskCard:
+    """Describe a task from its class and from episodes of two trivial policies.
+
+    Args:
+        task: The task.
+        reference: How the task was named; the path of its file if not given.
+
+    Raises:
+        TaskError: The task breaks its contract.
+    """
+    worlds = VecEnv(task, [_PROBE_SEED], PROBE_WORLDS)
+    policies = trivial_policies(worlds)
+    recordings: dict[TrivialPolicy, Recording] = {name: record_episodes(worlds, policies[name]) for name in policies}
+    return TaskCard(
+        reference=reference or str(task.path),
+        name=task.path.stem,
+        fingerprint=task.fingerprint(),
+        description=description(task),
+        variables=describe_variables(task.declared(), list(recordings.values())),
+        action_size=worlds.action_size,
+        action_parts=action_parts(worlds.view.model),
+        action_low=_rounded(worlds.action_low),
+        action_high=_rounded(worlds.action_high),
+        observation_size=worlds.observation_size,
+        observation=first_paragraph(task, "observe"),
+        reset=first_paragraph(task, "reset"),
+        termination=first_paragraph(task, "terminated"),
+        termination_causes=tuple(cause for cause in worlds.causes if cause != DIVERGED),
+        success_terminates=task.success_terminates,
+        success=first_paragraph(task, "success"),
+        fitness=first_paragraph(task, "fitness"),
+        control_step_s=worlds.view.control_step_s,
+        episode_steps=task.episode_steps,
+        discount=task.training.discount,
+        probes=tuple(probe(task, name, recording) for name, recording in recordings.items()),
+    )
+
+
+def trivial_policies(worlds: VecEnv) -> dict[TrivialPolicy, Policy]:
+    """The policies that know nothing: no action at all, and uniform noise over the action range."""
+    still = torch.zeros(worlds.num_envs, worlds.action_size)
+    span = worlds.action_high - worlds.action_low
+    generator = torch.Generator().manual_seed(_PROBE_SEED)
+
+    def noise(observation: Tensor) -> Tensor:
+        return worlds.action_low + span * torch.rand(still.shape, generator=generator)
+
+    return {"zero": lambda observation: still, "random": noise}
+
+
+def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProbe:
+    """What a trivial policy reached, means over its episodes.
+
+    Raises:
+        TaskError: The task's fitness or success breaks the contract.
+    """
+    fitness, success = measure(task, recording.episode)
+    return PolicyProbe(
+        policy=policy,
+        fitness=_round(float(fitness.mean())),
+        success_rate=float(success.double().mean()),
+        episode_steps=_round(float(recording.episode.lengths.double().mean())),
+        terminations=ending_shares(recording.endings),
+    )
+
+
+def describe_variables(declared: dict[str, Var], recordings: Sequence[Recording]) -> tuple[VariableCard, ...]:
+    """The declared variables with their ranges over all steps lived in the recordings."""
+    return tuple(_describe(name, variable, recordings) for name, variable in declared.items())
+
+
+def _describe(name: str, variable: Var, recordings: Sequence[Recording]) -> VariableCard:
+    seen = torch.cat([each.episode[name][each.episode.mask].reshape(-1, *variable.shape) for each in recordings])
+    seen = seen.reshape(len(seen), -1)
+    return VariableCard(
+        name=name,
+        unit=variable.unit,
+        meaning=variable.meaning,
+        shape=variable.shape,
+        parts=variable.parts,
+        minimum=_rounded(seen.amin(0)),
+        median=_rounded(seen.median(0).values),
+        maximum=_rounded(seen.amax(0)),
+    )
+
+
+def _rounded(values: Tensor) -> tuple[float, ...]:
+    return tuple(_round(value) for value in values.tolist())
+
+
+def _round(value: float) -> float:
+    """Four significant digits, and numbers below a millionth as zero: a resting simulation is never quite still."""
+    return float(f"{round(value, 6):.4g}")

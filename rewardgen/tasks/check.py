@@ -1,0 +1,219 @@
+"""Checking a task file: every breach of the task contract at once, each with a hint, and what was measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+
+from rewardgen.core.errors import RewardgenError
+from rewardgen.sim.contract import (
+    Problem,
+    state_problems,
+    tensor_problems,
+    termination_problems,
+    variable_problems,
+)
+from rewardgen.sim.episodes import Recording, record_episodes
+from rewardgen.sim.faults import task_faults
+from rewardgen.sim.model import load_model
+from rewardgen.sim.mujoco_cpu import CpuSimulator
+from rewardgen.sim.vec_env import Step, VecEnv
+from rewardgen.sim.view import Draws, SimView, stream_keys
+from rewardgen.store.records import TrainSettings
+from rewardgen.tasks.card import PROBE_WORLDS, probe, trivial_policies
+from rewardgen.tasks.check_declarations import declaration_problems
+from rewardgen.tasks.check_independence import independence_problems, measurement_problems
+from rewardgen.tasks.check_rewards import baseline_problems
+from rewardgen.tasks.task import Task
+from rewardgen.tasks.wording import wording_problems
+
+_SEED = 40_000_003
+_WORLDS = 5
+"""Worlds of the first look; odd, so that no other axis is mistaken for theirs."""
+_FINITE_HINT = "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"
+
+
+def check_task(task: Task) -> tuple[list[Problem], dict[str, Any]]:
+    """Look at a task's words and settings, call each method once, then run whole episodes if that went well.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Every problem found, and what was measured: `observation_size`, `control_steps_per_second`, `probes`
+        (fitness, success rate and endings of no action and random actions).
+    """
+    blocking = [*setting_problems(task), *call_problems(task)]
+    problems = [*blocking, *wording_problems(task)]
+    measured: dict[str, Any] = {}
+    if not blocking:
+        with noted(problems):
+            problems += independence_problems(task)
+            _check_episodes(task, problems, measured)
+    return list(dict.fromkeys(problems)), measured
+
+
+@contextmanager
+def noted(problems: list[Problem]) -> Iterator[None]:
+    """Turn an error that has a hint into a problem.
+
+    Args:
+        problems: It is added to them.
+    """
+    try:
+        yield
+    except RewardgenError as error:
+        problems.append(Problem(error.message, error.hint))
+
+
+# The class.
+
+
+def setting_problems(task: Task) -> list[Problem]:
+    """What is wrong with the class attributes."""
+    problems = [
+        Problem(f"`{name}` is {value!r}, expected a positive whole number", f"set `{name} = 1` or more")
+        for name in ("frame_skip", "episode_steps")
+        if not isinstance(value := getattr(task, name), int) or value < 1
+    ]
+    declared = task.declared()
+    if not declared:
+        problems.append(
+            Problem("no variables are declared", 'declare some: `height = Var("m", "height of the torso")`')
+        )
+    problems += [
+        Problem(f"variable `{name}` cannot be an input of a reward", "choose another name")
+        for name in declared
+        if name in ("action", "torch", "math") or name.startswith("prev_") or "__" in name
+    ]
+    if not isinstance(task.training, TrainSettings):
+        what = f"`training` is a {type(task.training).__name__}, expected TrainSettings"
+        problems.append(Problem(what, "write `training = TrainSettings(env_steps=300_000)`"))
+    problems += [
+        Problem(f"variable `{name}` has no {lack}", "the designer of rewards knows of it only what is declared")
+        for name, variable in declared.items()
+        for lack, text in (("unit", variable.unit), ("meaning", variable.meaning))
+        if not text.strip()
+    ]
+    return problems
+
+
+# One call of each method.
+
+
+def call_problems(task: Task) -> list[Problem]:
+    """What is wrong with the model, and with what each method returns at the start of an episode."""
+    problems: list[Problem] = []
+    with noted(problems):
+        _call_each(task, problems)
+    return problems
+
+
+def _call_each(task: Task, problems: list[Problem]) -> None:
+    simulator = CpuSimulator(
+        load_model(task), _WORLDS, max(1, task.frame_skip), contact_forces=task.needs_contact_forces
+    )
+    view, variables = SimView(simulator), {}
+    with noted(problems), task_faults(task, "reset"):
+        _reset(task, simulator, view, problems)
+    with noted(problems), task_faults(task, "variables"), _unchanged(view, "variables", problems):
+        variables = task.variables(view)
+        problems += variable_problems(task.declared(), variables, _WORLDS)
+    with noted(problems), task_faults(task, "observe"), _unchanged(view, "observe", problems):
+        problems += tensor_problems("the observation", task.observe(view, variables), (_WORLDS, -1))
+    with noted(problems), task_faults(task, "terminated"), _unchanged(view, "terminated", problems):
+        causes = task.terminated(view, variables)
+        wrong = termination_problems(causes, _WORLDS)
+        problems += wrong or _ended_at_start(causes)
+    problems += declaration_problems(task, int(view.model.nu))
+    if hasattr(task, "scripted"):
+        with noted(problems), task_faults(task, "scripted"), _unchanged(view, "scripted", problems):
+            action = task.scripted(view, variables)  # type: ignore[attr-defined]
+            problems += tensor_problems("the action of `scripted`", action, (_WORLDS, int(view.model.nu)))
+
+
+@contextmanager
+def _unchanged(view: SimView, method: str, problems: list[Problem]) -> Iterator[None]:
+    """Add a problem if a method writes into the simulation: variables may be views of its state."""
+    before = view.qpos.clone(), view.qvel.clone()
+    yield
+    if not (_same(before[0], view.qpos) and _same(before[1], view.qvel)):
+        hint = "change a copy, as with `x.clone()`: tensors of `sim`, and variables taken from them, are its own state"
+        problems.append(Problem(f"`{method}` changes the state of the simulation", hint))
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True)
+
+
+def _reset(task: Task, simulator: CpuSimulator, view: SimView, problems: list[Problem]) -> None:
+    indices = torch.arange(_WORLDS).numpy()
+    keys = stream_keys(indices.astype("uint64"))
+    state = task.reset(view, Draws(keys))
+    wrong = state_problems(state, _WORLDS, view.model.nq, view.model.nv)
+    problems += wrong
+    if not wrong:
+        simulator.reset(indices, *state)
+
+
+def _ended_at_start(causes: dict[str, torch.Tensor]) -> list[Problem]:
+    return [
+        Problem(f"an episode is over as it begins: {cause}", "mend `reset` or the condition in `terminated`")
+        for cause, holds in causes.items()
+        if bool(holds.any())
+    ]
+
+
+# Whole episodes.
+
+
+def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any]) -> None:
+    worlds = VecEnv(task, [_SEED], PROBE_WORLDS)
+    measured["observation_size"] = worlds.observation_size
+    recordings: list[Recording] = []
+    probes = []
+    started, steps = time.perf_counter(), 0
+    for name, policy in trivial_policies(worlds).items():
+        wild: list[int] = []
+        recording = record_episodes(worlds, policy, watch=partial(_note_wild, wild))
+        steps += int(recording.episode.lengths.sum())
+        recordings.append(recording)
+        problems += finiteness_problems(recording, name)
+        if wild:
+            what = f"the observation is not finite at step {wild[0]} with {name} actions"
+            problems.append(Problem(what, _FINITE_HINT))
+    measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
+    problems += baseline_problems(task, recordings)
+    for name, recording in zip(("zero", "random"), recordings, strict=True):
+        with noted(problems):
+            probes.append(probe(task, name, recording).model_dump(mode="json"))
+            problems += measurement_problems(task, recording.episode)
+    measured["probes"] = probes
+
+
+def _note_wild(steps: list[int], step: Step, alive: torch.Tensor) -> None:
+    """Note the step of the episode at which an observation is not finite."""
+    wrong = alive & ~step.final_observation.isfinite().all(1)
+    steps += step.episode_step[wrong][:1].tolist()
+
+
+def finiteness_problems(recording: Recording, policy: str) -> list[Problem]:
+    """Variables that are not finite at some step that a world lived.
+
+    Args:
+        recording: Recorded episodes.
+        policy: What acted, for the message.
+    """
+    problems = []
+    for name, values in recording.episode.items():
+        wrong = ~values.isfinite().reshape(*values.shape[:2], -1).all(2) & recording.episode.mask
+        if bool(wrong.any()):
+            step = int(wrong.any(1).nonzero()[0]) + 1
+            what = f"variable `{name}` is not finite at step {step} with {policy} actions"
+            problems.append(Problem(what, _FINITE_HINT))
+    return problems

@@ -1,0 +1,92 @@
+"""Checks that worlds are reproducible and none depends on another, in the dynamics, in fitness and in success."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from rewardgen.sim.contract import Problem
+from rewardgen.sim.episodes import measure
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.task import Episode, Task
+
+_SEED = 50_000_017
+_OTHER_SEED = 50_000_021
+_WORLDS = 4
+_STEPS = 25
+_PADDING = 1e4
+
+
+def independence_problems(task: Task) -> list[Problem]:
+    """Whether a seed gives the same episodes again, and the same among other worlds as alone.
+
+    Args:
+        task: The task.
+
+    Raises:
+        TaskError: Task code raised.
+    """
+    first, again = (_trace(VecEnv(task, [_SEED], _WORLDS)) for _ in range(2))
+    if not _same(first, again):
+        hint = "draw all random numbers from `draw` and keep nothing on the task between calls"
+        return [Problem("the same seed and actions give different episodes", hint)]
+    among = _trace(VecEnv(task, [_OTHER_SEED, _SEED], _WORLDS))
+    if not _same(first, among[:, _WORLDS:]):
+        hint = "compute each world from its own row: no means or maxima over the first axis, no running state"
+        return [Problem("a world's episode changes with the worlds beside it", hint)]
+    return []
+
+
+def _trace(worlds: VecEnv) -> Tensor:
+    """Observations and variables of a few steps, (T, N, k), with the same actions for each group of worlds."""
+    generator = torch.Generator().manual_seed(_SEED)
+    span = worlds.action_high - worlds.action_low
+    rows = [worlds.reset()]
+    size = 0
+    for _ in range(_STEPS):
+        noise = torch.rand(_WORLDS, worlds.action_size, generator=generator)
+        step = worlds.step(worlds.action_low + span * noise.repeat(worlds.num_envs // _WORLDS, 1))
+        rows.append(torch.cat((step.observation, *(each.reshape(len(each), -1) for each in step.inputs.values())), 1))
+        size = rows[-1].shape[1]
+    rows[0] = torch.nn.functional.pad(rows[0], (0, size - rows[0].shape[1]))
+    return torch.stack(rows)
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    # Batched operations may round differently at another batch size; a dependence shows far above that.
+    return torch.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def measurement_problems(task: Task, episode: Episode) -> list[Problem]:
+    """Whether fitness and success read only the steps lived, and each world by itself.
+
+    Args:
+        task: The task.
+        episode: Recorded episodes of several worlds.
+
+    Raises:
+        TaskError: Fitness or success raised or broke the contract.
+    """
+    fitness, success = measure(task, episode)
+    problems = []
+    if not _equal((fitness, success), measure(task, _with_other_padding(episode))):
+        hint = "use `episode.mean`, `total`, `last`, `share` or `mask`, which heed each world's length"
+        problems.append(Problem("fitness or success reads steps after an episode's end", hint))
+    half = len(fitness) // 2
+    if not _equal((fitness[:half], success[:half]), measure(task, episode.of_worlds(slice(half)))):
+        hint = "reduce over steps (axis 0) only, never over worlds (axis 1)"
+        problems.append(Problem("the fitness or success of a world depends on the worlds beside it", hint))
+    return problems
+
+
+def _equal(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> bool:
+    return torch.allclose(one[0], other[0], rtol=1e-4, atol=1e-6) and bool((one[1] == other[1]).all())
+
+
+def _with_other_padding(episode: Episode) -> Episode:
+    """The same episodes with other values, and one more step, after each world's end."""
+    values = {name: torch.cat((each, each[-1:])) for name, each in episode.items()}
+    longer = Episode(values, episode.lengths, episode.terminated, episode.control_step_s, episode.max_steps)
+    for each in values.values():
+        each[~longer.mask] = _PADDING if each.is_floating_point() else 0
+    return longer

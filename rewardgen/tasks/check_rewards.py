@@ -1,0 +1,88 @@
+"""Checking the rewards that a task file brings along: language, inputs, and values over recorded episodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError
+from rewardgen.reward.language import check_language
+from rewardgen.reward.program import RewardError, compile_reward
+from rewardgen.reward.signature import check_signature
+from rewardgen.sim.contract import Problem
+from rewardgen.sim.episodes import Recording
+from rewardgen.sim.situations import between
+from rewardgen.tasks.baselines import BASELINES, Baseline, BaselineProgram, baseline_program
+from rewardgen.tasks.task import Task
+
+_TRIED, _NEARLY_ALL = 64, 0.95
+_PLACE = re.compile(r"^line \d+[,:] ")
+
+
+def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Problem]:
+    """What is wrong with `human_reward` and `sparse_reward`, if the task has them.
+
+    Args:
+        task: The task.
+        recordings: Recorded episodes to run them on.
+    """
+    problems = []
+    inputs = _inputs(recordings)
+    for name in BASELINES:
+        try:
+            program = baseline_program(task, name)
+        except TaskError as error:
+            problems.append(Problem(error.message, error.hint))
+            continue
+        if program is not None:
+            found = _program_problems(name, program, inputs)
+            problems += found or _contradictions(task, name, program, inputs)
+    return problems
+
+
+def _inputs(recordings: Sequence[Recording]) -> dict[str, Tensor]:
+    """Inputs of rewards at all steps lived, (M, ...): the previous value stands in the next step's `prev_`."""
+    episodes = [recording.episode for recording in recordings]
+    current = {name: torch.cat([each[name][each.mask] for each in episodes]) for name in episodes[0]}
+    earlier = {
+        f"prev_{name}": torch.cat([torch.cat((each[name][:1], each[name][:-1]))[each.mask] for each in episodes])
+        for name in current
+    }
+    return {**current, **earlier}
+
+
+def _program_problems(name: Baseline, program: BaselineProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+    # A misnamed input would show a second time, where the body uses the right name.
+    findings = check_signature(program.source, tuple(inputs)) or check_language(program.source)
+    if findings:
+        return [_told(name, program, finding.line, finding.message, finding.hint) for finding in findings]
+    try:
+        compile_reward(program.source)(inputs)
+    except RewardError as error:
+        return [_told(name, program, error.line, error.message, error.hint)]
+    return []
+
+
+def _contradictions(task: Task, name: Baseline, program: BaselineProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+    """Pairs that the task's own reward has the wrong way round wherever it is tried."""
+    reward = compile_reward(program.source)
+    count = len(next(iter(inputs.values())))
+    chosen = torch.linspace(0, count - 1, min(_TRIED, count)).long()
+    rows = {each: value[chosen] for each, value in inputs.items()}
+    problems = []
+    for pair in task.pairs:
+        total = torch.stack(tuple(reward(between(rows, pair, torch.tensor([0.0, 1.0]))).values())).sum(0)
+        worse, better = total.view(2, -1)
+        if bool((worse > better).float().mean() > _NEARLY_ALL):
+            what = f"`{name}` pays more for the worse side of the pair `{pair.name}`"
+            problems.append(Problem(what, "one of the two is wrong: mend the pair or the reward"))
+    return problems
+
+
+def _told(name: Baseline, program: BaselineProgram, line: int | None, message: str, hint: str) -> Problem:
+    """The problem with the line of the task file, in place of the line within the program."""
+    where = f" at line {program.first_line + line - 1}" if line else ""
+    return Problem(f"`{name}`{where}: {_PLACE.sub('', message)}", hint or "mend it in the task file")

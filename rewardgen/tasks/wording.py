@@ -1,0 +1,55 @@
+"""What a task says of itself in words: the docstrings that go on its card."""
+
+from __future__ import annotations
+
+import inspect
+
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.contract import Problem
+from rewardgen.tasks.task import MujocoTask, Task
+
+WORDED = ("reset", "observe", "terminated", "success", "fitness")
+"""Methods whose docstrings' first paragraphs go on the task card."""
+
+_NOTHING_ENDS_IT = "Nothing ends an episode early."
+
+
+def description(task: Task) -> str:
+    """The class docstring.
+
+    Raises:
+        TaskError: The class has none.
+    """
+    text = inspect.cleandoc(type(task).__doc__ or "")
+    if not text:
+        hint = "say what the robot is, what it should do, and in which frame: the designer of rewards reads it"
+        raise TaskError(f"class {type(task).__name__} has no docstring", hint)
+    return text
+
+
+def first_paragraph(task: Task, method: str) -> str:
+    """The first paragraph of a method's docstring, on one line.
+
+    Raises:
+        TaskError: The task does not define the method, or gives it no docstring.
+    """
+    defined = getattr(type(task), method)
+    if defined is getattr(MujocoTask, method):
+        if method == "terminated":
+            return _NOTHING_ENDS_IT
+        raise TaskError(f"{task.path.name} does not define `{method}`", "see the docstring of `MujocoTask`")
+    text = inspect.cleandoc(defined.__doc__ or "").split("\n\n")[0]
+    if not text:
+        raise TaskError(f"`{method}` has no docstring", "the designer of rewards reads its first paragraph")
+    return " ".join(text.split())
+
+
+def wording_problems(task: Task) -> list[Problem]:
+    """Every docstring that the task card lacks."""
+    problems = []
+    for method in ("", *WORDED):
+        try:
+            first_paragraph(task, method) if method else description(task)
+        except TaskError as error:
+            problems.append(Problem(error.message, error.hint))
+    return problems

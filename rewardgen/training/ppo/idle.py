@@ -1,0 +1,47 @@
+"""What each reward of a batch pays a policy that does nothing: the measure of an alive bonus that is too large.
+
+Shapes: S slices, E idle episodes, which are the same for all slices.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.episodes import measure, record_episodes
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.store.measurements import IdleReading
+from rewardgen.tasks.task import Task
+from rewardgen.training.ppo.rewards import Rewards
+from rewardgen.training.ppo.seeding import derive_seed
+
+_EPISODES = 4
+
+
+def idle_readings(task: Task, rewards: Rewards, slices: int) -> list[IdleReading | None]:
+    """One reading per slice; None where the reward or the fitness cannot be computed on these episodes.
+
+    Args:
+        task: The task.
+        rewards: The batch's rewards.
+        slices: S.
+    """
+    worlds = VecEnv(task, [derive_seed(0, "idle")], _EPISODES)
+    still = torch.zeros(_EPISODES, worlds.action_size)
+    try:
+        recording = record_episodes(worlds, lambda _: still, names=rewards.input_names)
+        fitness = float(measure(task, recording.episode)[0].mean())
+    except TaskError:
+        return [None] * slices
+    lengths = recording.episode.lengths
+    inside = torch.arange(len(recording.inputs["action"])).unsqueeze(1) < lengths
+    repeated = {name: torch.cat([value] * slices, dim=1) for name, value in recording.inputs.items()}
+    priced = rewards.price(repeated, [True] * slices)
+    failed = {fault.slice for fault in priced.faults}
+    returns = [float((priced.total[:, index].double() * inside).sum(0).mean()) for index in range(slices)]
+    return [
+        None
+        if index in failed
+        else IdleReading(episode_return=returns[index], episode_steps=float(lengths.double().mean()), fitness=fitness)
+        for index in range(slices)
+    ]

@@ -1,0 +1,90 @@
+"""What a batch of slices learns with: networks, optimiser, normalisers. Knows no environment and no reward code.
+
+Shapes: T steps, S slices, N worlds per slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from rewardgen.store.records import TrainSettings
+from rewardgen.training.ppo import update as ppo
+from rewardgen.training.ppo.advantages import generalised_advantages
+from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
+from rewardgen.training.ppo.optimiser import StackedAdam
+from rewardgen.training.ppo.rollout import Rollout
+from rewardgen.training.ppo.seeding import slice_generators
+
+
+class Learner:
+    """PPO for S slices. What a slice learns is the same alone and among others, up to rounding of matrix products.
+
+    Args:
+        sizes: Sizes of the networks.
+        seeds: One per slice.
+        settings: Settings of the training.
+    """
+
+    def __init__(self, sizes: Sizes, seeds: Sequence[int], settings: TrainSettings) -> None:
+        self._settings = settings
+        initial = initial_parameters(sizes, slice_generators(seeds, "networks"), settings.initial_std)
+        self.networks = ActorCritic(sizes, initial)
+        self.normaliser = ObservationNormaliser(RunningMoments.zeros(len(seeds), sizes.observation))
+        rates = self.networks.rates(settings.value_rate, settings.std_rate)
+        self._optimiser = StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm, rates)
+        self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount)
+        self._orders = slice_generators(seeds, "minibatches")
+
+    def learn(self, rollout: Rollout, reward: Tensor) -> None:
+        """Improve the policies by one rollout.
+
+        Args:
+            rollout: What the current policies did.
+            reward: Its rewards, (T, S, N).
+        """
+        # The old policy's probabilities are those of the actions as they were drawn, so the newest moments may be used.
+        self.normaliser.update(_rows(rollout.observation))
+        observation = self.normaliser(_rows(rollout.observation))
+        value = self._values(observation, reward)
+        advantage = generalised_advantages(
+            self._scaler(reward, rollout.done) if self._settings.normalise_reward else reward,
+            value,
+            self._values(self.normaliser(_rows(rollout.final_observation)), reward),
+            rollout.terminated,
+            rollout.done,
+            self._settings.discount,
+            self._settings.gae_lambda,
+        )
+        transitions = ppo.Transitions(
+            observation=observation,
+            action=_rows(rollout.action),
+            mean=_rows(rollout.mean),
+            log_std=self.networks.log_std.clone(),
+            advantage=_rows(advantage),
+            target=_rows(advantage + value),
+        )
+        ppo.update(self.networks, self._optimiser, transitions, self._settings, self._orders)
+
+    @torch.no_grad()
+    def _values(self, observation: Tensor, like: Tensor) -> Tensor:
+        """Values (T, S, N) of normalised observations (S, T * N, O)."""
+        steps, _, worlds = like.shape
+        return self.networks.value(observation).unflatten(1, (steps, worlds)).transpose(0, 1)
+
+    def diverged(self) -> list[int]:
+        """The slices whose parameters are no longer finite."""
+        return (~self.networks.flat.isfinite().all(1)).nonzero()[:, 0].tolist()
+
+    @torch.no_grad()
+    def silence(self, index: int) -> None:
+        """Zero the parameters of a slice that takes no further part, so that its actions stay finite."""
+        self.networks.flat[index] = 0.0
+
+
+def _rows(values: Tensor) -> Tensor:
+    """(T, S, N, ...) as (S, T * N, ...)."""
+    return values.transpose(0, 1).flatten(1, 2)

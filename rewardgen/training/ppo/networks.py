@@ -1,0 +1,173 @@
+"""Actor-critic networks of many slices, stacked along a leading axis. Knows nothing of optimisation or environments.
+
+Shapes: S slices, B rows, O observation size, A action size, P parameters per slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log, prod, sqrt
+
+import torch
+from torch import Tensor
+
+from rewardgen.training.ppo.mlp import Layer, StackedMLP
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes that determine every parameter's shape.
+
+    Args:
+        observation: Entries of an observation.
+        action: Entries of an action.
+        hidden: Units of each hidden layer, the same in the policy and the value network.
+    """
+
+    observation: int
+    action: int
+    hidden: tuple[int, ...]
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Parameter name to its shape in one slice; biases are (1, out) so that they broadcast over rows."""
+        shapes: dict[str, tuple[int, ...]] = {}
+        for network, outputs in (("policy", self.action), ("value", 1)):
+            widths = (self.observation, *self.hidden, outputs)
+            for layer, (fan_in, fan_out) in enumerate(pairwise(widths)):
+                shapes[f"{network}.{layer}.weight"] = (fan_in, fan_out)
+                shapes[f"{network}.{layer}.bias"] = (1, fan_out)
+        return {**shapes, "log_std": (1, self.action)}
+
+
+class ActorCritic:
+    """A Gaussian policy with a state-independent standard deviation, and a value network, for each of S slices.
+
+    All parameters live in one tensor `flat (S, P)`: one gradient, one optimiser step and one norm per slice serve all
+    layers, and a matrix product over the leading axis serves all slices.
+
+    Args:
+        sizes: Sizes of the networks.
+        flat: Parameters (S, P), as made by `initial_parameters` or `pack`; copied.
+
+    Attributes:
+        parameters: Name to parameter (S, ...), views of `flat`.
+    """
+
+    def __init__(self, sizes: Sizes, flat: Tensor) -> None:
+        self.sizes = sizes
+        self.flat = flat.detach().clone()
+        self.parameters = _views(sizes, self.flat)
+        self._gradient = torch.zeros_like(self.flat)
+        self._gradients = _views(sizes, self._gradient)
+        self._policy, self._value = (
+            StackedMLP(_layers(self.parameters, network), _layers(self._gradients, network))
+            for network in ("policy", "value")
+        )
+
+    def rates(self, value: float, log_std: float) -> Tensor:
+        """Learning rate of every parameter (P,), relative to that of the policy network.
+
+        Args:
+            value: Of the value network.
+            log_std: Of the policy's log standard deviation.
+        """
+        rates = torch.ones(1, self.flat.shape[1])
+        for name, part in _views(self.sizes, rates).items():
+            part.mul_(log_std if name == "log_std" else value if name.startswith("value") else 1.0)
+        return rates[0]
+
+    @property
+    def log_std(self) -> Tensor:
+        """Log standard deviation of the policy, (S, 1, A), in units of half the action range."""
+        return self.parameters["log_std"]
+
+    def policy(self, observation: Tensor) -> Tensor:
+        """Mean action (S, B, A), in units of half the action range, for normalised observations (S, B, O)."""
+        return self._policy(observation)
+
+    def value(self, observation: Tensor) -> Tensor:
+        """Value (S, B) of normalised observations (S, B, O)."""
+        return self._value(observation).squeeze(-1)
+
+    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean action (S, B, A) and value (S, B) of normalised observations (S, B, O), to be followed by `backward`."""
+        return self._policy.forward(observation), self._value.forward(observation).squeeze(-1)
+
+    def backward(self, mean: Tensor, log_std: Tensor, value: Tensor) -> Tensor:
+        """Gradient of the parameters, from the gradients of what `forward` returned and of the log std.
+
+        Args:
+            mean: (S, B, A).
+            log_std: (S, 1, A).
+            value: (S, B).
+
+        Returns:
+            (S, P), to be used before the next call.
+        """
+        self._policy.backward(mean)
+        self._value.backward(value.unsqueeze(-1))
+        self._gradients["log_std"].copy_(log_std)
+        return self._gradient
+
+
+def _views(sizes: Sizes, flat: Tensor) -> dict[str, Tensor]:
+    """The named parts (S, ...) of flat parameters (S, P)."""
+    shapes = sizes.shapes()
+    parts = flat.split([prod(shape) for shape in shapes.values()], dim=1)
+    return {name: part.view(len(flat), *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+
+
+def _layers(parts: Mapping[str, Tensor], network: str) -> list[Layer]:
+    weights = [name for name in parts if name.startswith(network) and name.endswith("weight")]
+    return [Layer(parts[name], parts[name.removesuffix("weight") + "bias"]) for name in weights]
+
+
+def initial_parameters(sizes: Sizes, generators: Sequence[torch.Generator], initial_std: float) -> Tensor:
+    """Orthogonal weights, zero biases, a policy that starts near zero; each slice from its own generator.
+
+    The last policy layer is small, as in Andrychowicz et al. 2021, "What Matters in On-Policy Reinforcement Learning?".
+
+    Args:
+        sizes: Sizes of the networks.
+        generators: One per slice.
+        initial_std: Standard deviation of the untrained policy.
+
+    Returns:
+        Parameters (S, P).
+    """
+    return torch.stack([_initial_slice(sizes, generator, initial_std) for generator in generators])
+
+
+def _initial_slice(sizes: Sizes, generator: torch.Generator, initial_std: float) -> Tensor:
+    last = len(sizes.hidden)
+    parts = []
+    for name, shape in sizes.shapes().items():
+        part = torch.zeros(shape)
+        if name.endswith("weight"):
+            head = 0.01 if name.startswith("policy") else 1.0
+            gain = head if name.split(".")[1] == str(last) else sqrt(2)
+            torch.nn.init.orthogonal_(part, gain, generator=generator)
+        elif name == "log_std":
+            part += log(initial_std)
+        parts.append(part.flatten())
+    return torch.cat(parts)
+
+
+def pack(sizes: Sizes, parameters: Mapping[str, Tensor]) -> Tensor:
+    """The flat parameters (P,) of one slice from its named parameters."""
+    return torch.cat([parameters[name].reshape(-1) for name in sizes.shapes()])
+
+
+def log_probability(action: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:
+    """Log density (S, B) of actions (S, B, A) under Gaussians with mean (S, B, A) and log std (S, 1, A)."""
+    error = (action - mean) * torch.exp(-log_std)
+    return -0.5 * error.square().sum(-1) - (log_std + 0.5 * log(2 * torch.pi)).sum(-1)
+
+
+def kl_divergence(old_mean: Tensor, old_log_std: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:
+    """KL(old || new) of diagonal Gaussians, averaged over rows: (S,). Shapes as in `log_probability`."""
+    inverse = torch.exp(-2 * log_std)
+    scale = log_std - old_log_std - 0.5 + 0.5 * torch.exp(2 * old_log_std) * inverse
+    return (scale + 0.5 * (old_mean - mean).square() * inverse).sum(-1).mean(-1)

@@ -1,0 +1,106 @@
+"""Collecting rollouts: all slices act in one batched simulator, with exploration noise of their own.
+
+Shapes: T steps, S slices, N worlds per slice, O observation size, A action size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.training.ppo.networks import ActorCritic
+from rewardgen.training.ppo.normaliser import ObservationNormaliser
+from rewardgen.training.ppo.policy_file import from_policy_units
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """T control steps of all worlds.
+
+    Args:
+        observation: What the policy acted on, as simulated, (T, S, N, O).
+        final_observation: After the step and before any reset, (T, S, N, O).
+        action: In units of half the action range, before clipping, (T, S, N, A).
+        mean: The policy's mean for it, (T, S, N, A).
+        terminated: (T, S, N) bool.
+        done: Terminated or truncated, (T, S, N) bool.
+        inputs: What rewards read, name to (T, S * N, ...).
+    """
+
+    observation: Tensor
+    final_observation: Tensor
+    action: Tensor
+    mean: Tensor
+    terminated: Tensor
+    done: Tensor
+    inputs: dict[str, Tensor]
+
+
+class Collector:
+    """Steps the training worlds from rollout to rollout.
+
+    Args:
+        worlds: Training worlds, slice-major.
+        slices: Slices S.
+        names: The reward inputs to record.
+        generators: One per slice, for its exploration noise.
+    """
+
+    def __init__(
+        self, worlds: VecEnv, slices: int, names: Iterable[str], generators: Sequence[torch.Generator]
+    ) -> None:
+        self._worlds = worlds
+        self._shape = (slices, worlds.num_envs // slices)
+        self._names = tuple(names)
+        self._generators = generators
+        self._observation = worlds.reset(staggered=True)
+
+    @torch.no_grad()
+    def collect(self, networks: ActorCritic, normaliser: ObservationNormaliser, steps: int) -> Rollout:
+        """Act for some control steps with the stochastic policy.
+
+        Args:
+            networks: The policies.
+            normaliser: Their observation normaliser; left unchanged.
+            steps: T.
+        """
+        noise = self._noise(steps, networks.sizes.action) * networks.log_std.exp()
+        observations, means, taken = [], [], []
+        for each in noise:
+            observations.append(self._observation)
+            mean = networks.policy(normaliser(self._by_slice(self._observation)))
+            means.append(mean)
+            step = self._worlds.step(self._in_actuator_units(mean + each))
+            taken.append(step)
+            self._observation = step.observation
+        mean = torch.stack(means)
+        return Rollout(
+            observation=self._by_slice(torch.stack(observations)),
+            final_observation=self._by_slice(torch.stack([step.final_observation for step in taken])),
+            action=mean + noise,
+            mean=mean,
+            terminated=self._by_slice(torch.stack([step.terminated for step in taken])),
+            done=self._by_slice(torch.stack([step.terminated | step.truncated for step in taken])),
+            inputs={name: torch.stack([step.inputs[name] for step in taken]) for name in self._names},
+        )
+
+    def rest(self, index: int) -> None:
+        """Simulate the worlds of one slice no longer; it goes on with the numbers that it has."""
+        worlds = torch.zeros(self._shape, dtype=torch.bool)
+        worlds[index] = True
+        self._worlds.rest(worlds.flatten())
+
+    def _in_actuator_units(self, action: Tensor) -> Tensor:
+        return from_policy_units(action.flatten(0, 1), self._worlds.action_low, self._worlds.action_high)
+
+    def _noise(self, steps: int, actions: int) -> Tensor:
+        shape = (steps, self._shape[1], actions)
+        return torch.stack([torch.randn(shape, generator=generator) for generator in self._generators], dim=1)
+
+    def _by_slice(self, values: Tensor) -> Tensor:
+        world_axis = values.dim() - (1 if values.dtype == torch.bool else 2)
+        return values.unflatten(world_axis, self._shape)

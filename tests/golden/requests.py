@@ -1,0 +1,87 @@
+"""The briefs whose prompts are kept as golden files: a draft and a later generation on three tasks.
+
+`records/<task>.json` holds the task's card as it was measured and two rewards, the second designed from the first, with
+what their trainings recorded (two seeds each, shorter than a run's).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.llm.prompts import analyzer_messages, designer_messages
+from rewardgen.search.evolution import LENSES
+from rewardgen.store.messages import Message
+from rewardgen.store.records import CandidateRecord, DesignRequest, Finding, Operator, TaskCard, Verdict
+
+HERE = Path(__file__).parent
+OPERATORS: dict[str, Operator] = {"cartpole": "tune", "hopper": "edit", "ant": "crossover"}
+"""The operator of each task's later generation."""
+DIAGNOSIS = """\
+BEHAVIOUR: the policy leaps forward, lands with the torso pitched ahead and falls soon after.
+CAUSE: `progress` still pays near its best while the torso sinks, since the gate has closed by less than a half.
+KEEP: the saturating speed term, which rises in every state that is visited.
+CHANGE: let the gate close fully within the height at which episodes end."""
+FAILED = (
+    "g01-k5 (remove of g00-k1): `sway` is removed: it is all but absent. -> fitness 0.61, -0.32 against its parent "
+    "(ends-early)",
+    "g01-k4 (explore of g00-k1): Pays for the height of the apex and for landing ahead of it, since a gait needs both. "
+    "-> fitness 0.12, -0.81 against its parent (no-better-than-trivial, reach-and-hover)",
+    "g01-k3 (add of g00-k1): Adds a bonus for a foot clearance above 0.3 m. -> fitness 0.9, -0.03 against its parent "
+    "(bonus-never-fired)",
+    "g00-k5 (draft): Product of speed, posture and calm. -> component `calm` is nan at 12 of 4096 states",
+)
+WARNING = Finding(
+    gate="static",
+    detector="unused-input",
+    severity="warn",
+    message="the input `z_velocity` is never used: a term may have been forgotten",
+)
+
+
+def records(task: str) -> tuple[TaskCard, tuple[CandidateRecord, CandidateRecord]]:
+    """A task's card and its two trained rewards, each with its analysis."""
+    found = json.loads((HERE / "records" / f"{task}.json").read_text())
+    card = TaskCard.model_validate(found["card"])
+    first, second = (CandidateRecord.model_validate(each) for each in found["records"])
+    first = _analysed(first, (), card)
+    return card, (first, _analysed(second, (first,), card))
+
+
+def _analysed(record: CandidateRecord, parents: tuple[CandidateRecord, ...], card: TaskCard) -> CandidateRecord:
+    verdict = Verdict(candidate_id=record.candidate.id, findings=(WARNING,) if card.name == "hopper" else ())
+    analysis = Analyzer(None).study(record, parents, card)
+    analysis = analysis.model_copy(update={"diagnosis": DIAGNOSIS if card.name == "hopper" else ""})
+    return record.model_copy(update={"analysis": analysis, "verdict": verdict})
+
+
+def draft(task: str) -> DesignRequest:
+    """The brief of a draft."""
+    return DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=records(task)[0], lens=LENSES[0])
+
+
+def later(task: str) -> DesignRequest:
+    """The brief of a later generation, with the evidence of its parents."""
+    card, (first, second) = records(task)
+    operator = OPERATORS[task]
+    parents = (second, first) if operator == "crossover" else (second,)
+    failed = FAILED if task == "hopper" else FAILED[-1:]
+    return DesignRequest(
+        candidate_id="g02-k1", generation=2, operator=operator, card=card, parents=parents, failed_ideas=failed
+    )
+
+
+def rendered() -> dict[str, tuple[Message, ...]]:
+    """Name of each golden file to the messages that it holds."""
+    found = {f"{task}-draft": designer_messages(draft(task)) for task in OPERATORS}
+    found |= {f"{task}-{operator}": designer_messages(later(task)) for task, operator in OPERATORS.items()}
+    card, (_, second) = records("hopper")
+    assert second.analysis
+    found["hopper-diagnosis"] = analyzer_messages(second.analysis, second, card)
+    return found
+
+
+def text(messages: tuple[Message, ...]) -> str:
+    """Messages as the golden files hold them."""
+    return "\n".join(f"<!-- {message.role} -->\n{message.content}" for message in messages)
