@@ -36,7 +36,10 @@ _SUFFIXES = (".npz", ".files.json", ".card.json")
 _SOURCES = (
     "sim/*.py",
     "tasks/*.py",
-    *(f"training/{name}.py" for name in ("expert_policy", "ppo/policy_file", "ppo/networks", "ppo/mlp", "ppo/normaliser")),
+    *(
+        f"training/{name}.py"
+        for name in ("expert_policy", "ppo/policy_file", "ppo/networks", "ppo/mlp", "ppo/normaliser")
+    ),
 )
 """Our own modules that decide about the numbers, in the package's folder."""
 

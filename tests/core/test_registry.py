@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from rewardgen.core.errors import UsageError
+from rewardgen.core.registry import Registry
+
+
+def fruit() -> Registry[str]:
+    registry = Registry[str]("fruit")
+    registry.register("pear", "green")
+    registry.register("apple", "red")
+    return registry
+
+
+def test_entries_are_found_by_name_and_listed_in_the_order_of_registration():
+    registry = fruit()
+    assert registry.get("apple") == "red"
+    assert registry.names() == ("pear", "apple")
+    assert list(registry) == list(registry.all()) == ["green", "red"]
+    assert "pear" in registry and "plum" not in registry
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_one():
+    with pytest.raises(UsageError, match="unknown fruit `aple`") as refused:
+        fruit().get("aple")
+    assert "did you mean `apple`?" in refused.value.hint
+
+
+def test_a_name_is_given_once():
+    registry = fruit()
+    with pytest.raises(UsageError, match="there is a fruit `pear` already"):
+        registry.register("pear", "yellow")
+    assert registry.register("pear", registry.get("pear")) == "green"
+
+
+def test_a_removed_entry_is_gone():
+    registry = fruit()
+    registry.remove("pear")
+    assert registry.names() == ("apple",)
+    with pytest.raises(UsageError):
+        registry.remove("pear")
