@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,32 +16,68 @@ import rewardgen
 PACKAGE = Path(rewardgen.__file__).parent
 
 LAYERS = (
-    ("rewardgen", "errors"),
-    ("schema", "files", "resources"),
-    ("config", "readings", "records", "messages"),
-    ("task", "reward", "prompts", "llm", "budget", "events", "stats", "rundir", "provenance"),
-    ("history",),
-    ("journal", "finals", "report"),
-    ("designer", "critic", "analyzer", "evolution"),
-    ("simulation",),
+    ("core",),
+    ("store",),
+    ("reward",),
+    ("llm",),
     ("sandbox",),
+    ("sim",),
+    ("tasks",),
+    ("designer", "critic", "analyzer"),
     ("training",),
     ("search",),
-    ("session",),
-    ("bench",),
-    ("ui", "export", "doctor"),
-    ("cli", "__main__"),
+    ("report", "export", "ui"),
+    ("cli",),
+    ("rewardgen", "__main__"),
 )
-"""From the bottom up: each part may import its own layer and those before it."""
+"""From the bottom up: a folder may import itself and the layers before its own, not its neighbours in a layer."""
+
+PUBLIC_FAKES = "testing"
+"""For whoever writes tests: no part of the package may import it, it may import them all."""
 
 HEAVY = ("torch", "mujoco", "litellm", "gymnasium", "stable_baselines3", "openai")
+NOT_IN_CORE = ("torch", "mujoco", "litellm")
+
+LONGEST = 600
+"""Lines of a module at most."""
+
+NOT_YET = {
+    "rewardgen.designer.builtin.designer -> rewardgen.search.evolution",
+    "rewardgen.sandbox.environment -> rewardgen",
+    "rewardgen.sandbox.grants -> rewardgen",
+    "rewardgen.sandbox.grants -> rewardgen.tasks.task",
+    "rewardgen.sandbox.worker -> rewardgen.critic.distances",
+    "rewardgen.sandbox.worker -> rewardgen.critic.pricing",
+    "rewardgen.sandbox.worker -> rewardgen.critic.probe.job",
+    "rewardgen.sandbox.worker -> rewardgen.critic.static.job",
+    "rewardgen.sandbox.worker -> rewardgen.tasks.card",
+    "rewardgen.sandbox.worker -> rewardgen.tasks.task",
+    "rewardgen.sandbox.worker -> rewardgen.training.expert_policy",
+    "rewardgen.sandbox.worker -> rewardgen.training.jobs",
+    "rewardgen.sim.contract -> rewardgen.tasks.task",
+    "rewardgen.sim.episodes -> rewardgen.tasks.task",
+    "rewardgen.sim.faults -> rewardgen.tasks.task",
+    "rewardgen.sim.kept_episodes -> rewardgen.tasks.task",
+    "rewardgen.sim.model -> rewardgen.tasks.task",
+    "rewardgen.sim.record_transitions -> rewardgen.tasks.card",
+    "rewardgen.sim.record_transitions -> rewardgen.tasks.task",
+    "rewardgen.sim.situations -> rewardgen.tasks.task",
+    "rewardgen.sim.transitions -> rewardgen.tasks.task",
+    "rewardgen.sim.vec_env -> rewardgen.tasks.task",
+    "rewardgen.store.run_files -> rewardgen.llm.prompts",
+    "rewardgen.store.run_files -> rewardgen.search.finals",
+    "rewardgen.training.transition_cache -> rewardgen",
+}
+"""What the move to this order has still to put right; empty at its end. An entry that no longer occurs fails too."""
+
+_REGISTRATION = re.compile(r"(rewardgen(?:\.\w+)+):\w+")
 
 
 def _modules() -> dict[str, Path]:
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        if "testing" not in parts and not {"envs", "prompts"}.intersection(parts):
+        if not {"envs", "prompts"}.intersection(parts):
             found[".".join(parts).removesuffix(".__init__")] = path
     return found
 
@@ -49,8 +87,8 @@ def _part(module: str) -> str:
     return parts[1] if len(parts) > 1 else parts[0]
 
 
-def _imports(path: Path) -> set[str]:
-    """Modules of this package that a module imports for more than type checking."""
+def _imported(path: Path) -> set[str]:
+    """Modules that a module names for more than type checking: in an import, or as `module:function` in a string."""
     found = set()
     for node in _run_time_nodes(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -58,10 +96,13 @@ def _imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             submodules = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= submodules if node.module == "rewardgen" else {node.module}
-    return {name for name in found if name.split(".")[0] == "rewardgen"}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            registration = _REGISTRATION.fullmatch(node.value)
+            found |= {registration[1]} if registration else set()
+    return found
 
 
-def _run_time_nodes(tree: ast.AST):
+def _run_time_nodes(tree: ast.AST) -> Iterator[ast.AST]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue
@@ -73,24 +114,72 @@ def _layer(part: str) -> int:
     return next(number for number, parts in enumerate(LAYERS) if part in parts)
 
 
-def test_every_part_has_a_place_in_the_import_order():
-    placed = {part for parts in LAYERS for part in parts}
+def _may_import(part: str, other: str) -> bool:
+    if PUBLIC_FAKES in (part, other):
+        return part == PUBLIC_FAKES
+    return part == other or _layer(other) < _layer(part)
+
+
+def _wrong_imports(modules: dict[str, Path]) -> set[str]:
+    return {
+        f"{module} -> {name}"
+        for module, path in modules.items()
+        for name in _imported(path)
+        if name.split(".")[0] == "rewardgen"
+        and name != "rewardgen.__version__"
+        and not _may_import(_part(module), _part(name))
+    }
+
+
+def test_every_folder_has_a_place_in_the_import_order():
+    placed = {part for parts in LAYERS for part in parts} | {PUBLIC_FAKES}
     assert {_part(module) for module in _modules()} <= placed
 
 
-def test_modules_import_only_from_their_own_layer_and_below():
-    wrong = [
-        f"{module} imports {imported}"
+def test_modules_import_only_from_their_own_folder_and_the_layers_below():
+    wrong = _wrong_imports(_modules())
+    assert sorted(wrong - NOT_YET) == []
+    assert sorted(NOT_YET - wrong) == [], "no longer wrong: take these out of NOT_YET"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from rewardgen.search import search",
+        "import rewardgen.search.search",
+        "def late():\n    from rewardgen.search.search import run_search",
+        'JOB = Job("rewardgen.search.search:run_search", reads=("path",))',
+        'JOBS = {"search": "rewardgen.search.search:run_search"}',
+        "from rewardgen.critic.gates import Critic",
+        "from rewardgen.testing.scripted import ScriptedClient",
+    ],
+)
+def test_an_import_upwards_or_sideways_is_seen_in_every_form(tmp_path, line):
+    path = tmp_path / "wrong.py"
+    path.write_text(line)
+    assert len(_wrong_imports({"rewardgen.analyzer.wrong": path})) == 1
+
+
+def test_an_import_for_type_checking_alone_is_allowed(tmp_path):
+    path = tmp_path / "typed.py"
+    path.write_text("if TYPE_CHECKING:\n    from rewardgen.search.search import run_search\n")
+    assert _wrong_imports({"rewardgen.analyzer.typed": path}) == set()
+
+
+@pytest.mark.parametrize("folder", ["core", "store"])
+def test_core_and_store_name_no_heavy_library(folder):
+    named = {
+        (module, name.split(".")[0])
         for module, path in _modules().items()
-        for imported in _imports(path)
-        if imported != "rewardgen.__version__" and _layer(_part(imported)) > _layer(_part(module))
-    ]
-    assert wrong == []
+        if _part(module) == folder
+        for name in _imported(path)
+    }
+    assert {(module, library) for module, library in named if library in NOT_IN_CORE} == set()
 
 
-def test_no_module_is_much_longer_than_400_lines():
+def test_no_module_is_longer_than_600_lines():
     lengths = {module: len(path.read_text().splitlines()) for module, path in _modules().items()}
-    assert {module: lines for module, lines in lengths.items() if lines > 420} == {}
+    assert {module: lines for module, lines in lengths.items() if lines > LONGEST} == {}
 
 
 def test_package_init_files_hold_a_docstring_only():
@@ -102,6 +191,11 @@ def _loaded_by(code: str) -> set[str]:
     ask = f"import sys\n{code}\nprint(*{{name.split('.')[0] for name in sys.modules}})"
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())
+
+
+def test_core_and_store_load_nothing_heavy():
+    modules = [module for module in _modules() if _part(module) in ("core", "store")]
+    assert _loaded_by("\n".join(f"import {module}" for module in modules)).isdisjoint(HEAVY)
 
 
 def test_the_orchestrator_loads_nothing_heavy():
