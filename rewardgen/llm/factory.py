@@ -2,55 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError, nearest
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
-from rewardgen.llm.budget import Budget
-from rewardgen.llm.budgeted import BudgetedLLM
+from rewardgen.llm.budget import Budget, BudgetedLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.mailbox import MailboxLLM
 from rewardgen.llm.protocol import LLM
 from rewardgen.llm.replay import ReplayLLM
 from rewardgen.llm.retry import RetryingLLM
-from rewardgen.llm.routed import RoutedLLM
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 from rewardgen.store.run_folder import RunFolder, find_run
 
 SCHEMES = ("mailbox", "replay")
-CRITIC = "critic"
-"""The role that may have a model of its own."""
+DEFAULT, CRITIC = "", "critic"
+"""Roles in the table of models: all that have no model of their own, and the one that may have one."""
 
 MAILBOX_PATIENCE = 20.0
 """A person needs longer than a server: a mailbox waits this many times the time limit of a call."""
 
 
 class RunLLM:
-    """The language model of a run, and what it took so far.
+    """The language models of a run, and what they took so far.
+
+    Retries are outermost, so that each attempt is granted by the budget and archived by itself.
 
     Args:
-        llm: Makes the calls.
-        archive: The archive that they pass through.
+        models: Role, the second part of a label such as `g00-k1/critic/reading-0`, to the model that it asks; an empty
+            role stands for all roles without a model of their own.
+        folder: The run's folder, which keeps every call.
     """
 
-    def __init__(self, llm: LLM, archive: ArchivedLLM) -> None:
-        self._llm = llm
-        self._archive = archive
+    def __init__(self, models: Mapping[str, LLM], folder: RunFolder) -> None:
+        self._archive = ArchivedLLM(_ByRole(models), folder.calls, lambda label: _transcript(folder, label))
+        self._retrying = RetryingLLM(self._archive)
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
-        return await self._llm.complete(request)
+        return await self._retrying.complete(request)
 
     def usage(self) -> Usage:
         """What all calls of the run took, earlier sessions included."""
         return self._archive.usage()
 
 
+class _ByRole:
+    def __init__(self, models: Mapping[str, LLM]) -> None:
+        self._models = models
+
+    async def complete(self, request: LLMRequest) -> Reply:
+        _, _, rest = request.label.partition("/")
+        role = rest.partition("/")[0]
+        return await self._models[role if role in self._models else DEFAULT].complete(request)
+
+
 def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:
     """The language models that a configuration names, within its limits; every call is kept in the run folder.
-
-    Retries are outermost, so that each attempt is granted by the budget and archived by itself.
 
     Args:
         config: The run's configuration.
@@ -62,8 +72,9 @@ def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:
         CredentialsError: The provider's key is not set.
         RunFolderError: The run to replay does not exist or has no recorded calls.
     """
-    archive = ArchivedLLM(_sources(config, folder), folder.calls, lambda label: _transcript(folder, label))
-    return RunLLM(RetryingLLM(archive), archive)
+    budget = Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls))
+    names = {DEFAULT: config.model if config.model != BUILTIN else "", CRITIC: config.critic_model}
+    return RunLLM({role: _model(name, config, folder, budget) for role, name in names.items() if name}, folder)
 
 
 def lasting_model(model: str, runs_dir: Path) -> str:
@@ -84,22 +95,14 @@ def lasting_model(model: str, runs_dir: Path) -> str:
     return f"mailbox:{Path(rest).expanduser().resolve()}" if scheme == "mailbox" else model
 
 
-def _sources(config: RunConfig, folder: RunFolder) -> LLM:
-    """The model of each role; they share one budget."""
-    budget = Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls))
-    default = None if config.model == BUILTIN else _source(config.model, config, folder, budget)
-    if not config.critic_model:
-        return RoutedLLM(default, {})
-    return RoutedLLM(default, {CRITIC: _source(config.critic_model, config, folder, budget)})
-
-
-def _source(model: str, config: RunConfig, folder: RunFolder, budget: Budget) -> LLM:
+def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget) -> LLM:
     scheme, separator, rest = model.partition(":")
     if separator and scheme == "mailbox":
         return MailboxLLM(Path(rest).expanduser(), timeout_s=MAILBOX_PATIENCE * config.call_timeout_s)
     if separator and scheme == "replay":
         return ReplayLLM(find_run(rest, folder.path.parent).calls)
-    if separator and not config.api_base and (close := _misspelt(scheme)):
+    # LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`.
+    if separator and "/" not in scheme and not config.api_base and (close := nearest(scheme, SCHEMES)):
         raise UsageError(f"unknown kind of model `{scheme}:`", f"did you mean `{close}:{rest}`?")
     client = LiteLLMClient(
         model,
@@ -111,11 +114,6 @@ def _source(model: str, config: RunConfig, folder: RunFolder, budget: Budget) ->
     llm = BudgetedLLM(client, budget)
     llm.estimate(LLMRequest(label="price", messages=()))  # an unknown price must show before any work is done
     return llm
-
-
-def _misspelt(scheme: str) -> str | None:
-    """The scheme that was meant, if any: LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`."""
-    return nearest(scheme, SCHEMES) if "/" not in scheme else None
 
 
 def _transcript(folder: RunFolder, label: str) -> Path:

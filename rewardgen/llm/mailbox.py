@@ -50,7 +50,8 @@ class MailboxLLM:
             write_atomic(posted, _request_text(request, reply.name))
         started = time.monotonic()
         text = await self._await_reply(reply, started + self._timeout_s)
-        self._put_away(posted)
+        if posted.exists():
+            os.replace(posted, self._folder / "answered" / posted.name)
         return Reply(
             text=text,
             model=f"mailbox:{self._folder}",
@@ -85,10 +86,6 @@ class MailboxLLM:
             return None
         except OSError as error:
             raise explain_os_error(taken, error) from error
-
-    def _put_away(self, posted: Path) -> None:
-        if posted.exists():
-            os.replace(posted, self._folder / "answered" / posted.name)
 
 
 def _state(path: Path) -> tuple[int, int] | None:

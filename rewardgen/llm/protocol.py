@@ -31,7 +31,7 @@ class CallFailed(RewardgenError):
 
     Args:
         message: What happened.
-        hint: What mends it.
+        hint: What fixes it.
         usage: What the call took all the same: an empty reply is paid for too.
         transient: Whether the same call may succeed later.
         retry_after_s: How long the server asks to wait before the next attempt [s]; None if it does not say.

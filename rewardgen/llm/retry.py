@@ -30,16 +30,17 @@ class RetryingLLM:
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
-        for attempt in range(1, self._attempts):
+        wait_s = self._first_wait_s
+        for _ in range(self._attempts - 1):
             try:
                 return await self._inner.complete(request)
             except CallFailed as error:
                 if not error.transient:
                     raise
-                await asyncio.sleep(self._wait_s(attempt, error.retry_after_s))
-        return await self._last_attempt(request)
-
-    async def _last_attempt(self, request: LLMRequest) -> Reply:
+                # Jitter keeps calls that failed together from coming back together.
+                jittered_s = wait_s * self._random.uniform(0.5, 1.0)
+                await asyncio.sleep(min(max(jittered_s, error.retry_after_s or 0.0), self._longest_wait_s))
+                wait_s *= 2
         try:
             return await self._inner.complete(request)
         except CallFailed as error:
@@ -49,9 +50,3 @@ class RetryingLLM:
             tried = f"this was the last of {self._attempts} attempts"
             hint = f"{error.hint}; {tried}" if error.hint else tried
             raise CallFailed(error.message, hint, transient=False) from error
-
-    def _wait_s(self, attempt: int, asked_s: float | None) -> float:
-        """Full jitter keeps calls that failed together from coming back together."""
-        doubled = self._first_wait_s * 2 ** (attempt - 1)
-        jittered = doubled * self._random.uniform(0.5, 1.0)
-        return min(max(jittered, asked_s or 0.0), self._longest_wait_s)

@@ -3,8 +3,7 @@ import asyncio
 import pytest
 
 from rewardgen.core.errors import BudgetExhausted, UsageError
-from rewardgen.llm.budget import Budget
-from rewardgen.llm.budgeted import BudgetedLLM
+from rewardgen.llm.budget import Budget, BudgetedLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.store.messages import Reply, Usage
