@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from benchmarks.curves import Point, times_to
 from rewardgen.core.errors import WorkerError
-from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
+from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
+from rewardgen.tasks.measure import BASELINES, measure
 from rewardgen.training.process_trainer import ProcessTrainer
 
 
@@ -42,9 +43,7 @@ def task_settings(task: str) -> TrainSettings:
     Raises:
         TaskError: There is no such task.
     """
-    with TemporaryDirectory(prefix="rewardgen-bench-") as name:
-        found = run_worker("baselines", {"task": task}, limits=Limits(wall_s=300.0), scratch=Path(name).resolve())
-    return TrainSettings.model_validate(found["training"])
+    return TrainSettings.model_validate(measure(BASELINES, {"task": task})["training"])
 
 
 def train_ours(

@@ -16,15 +16,17 @@ from benchmarks.spans import Span, covered, idle_share
 from rewardgen.core.config import RunConfig
 from rewardgen.core.provenance import usable_cores
 from rewardgen.critic import prober
+from rewardgen.sandbox.jobs import Job
 from rewardgen.search import session
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
+from rewardgen.tasks import measure
 from rewardgen.tasks.task import resolve_task
 from rewardgen.training import process_trainer as trainer
 
 _TARGET_PERCENT = 5.0
-_MEASURING, _REVIEWING, _TRAINING = ("card", "baselines", "bank"), ("probe",), ("train", "evaluate")
+_MEASURING, _REVIEWING, _TRAINING = ("card", "baselines", "transitions"), ("probe",), ("train", "evaluate")
 
 _NOTES = (
     "Outside: no worker trains or evaluates. The built-in designer makes no model calls, and counts as outside.",
@@ -127,11 +129,11 @@ class _Clock(SilentListener):
     def timed(self, run_worker: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
         """The same function, noted."""
 
-        def run(job: str, *arguments: Any, **options: Any) -> dict[str, Any]:
+        def run(job: Job, *arguments: Any, **options: Any) -> dict[str, Any]:
             began = time.perf_counter()
             answer = run_worker(job, *arguments, **options)
             with self._lock:
-                self.phases[-1].append(_Job(job, Span(began, time.perf_counter()), answer))
+                self.phases[-1].append(_Job(job.name, Span(began, time.perf_counter()), answer))
             return answer
 
         return run
@@ -145,7 +147,7 @@ class _Clock(SilentListener):
 @contextmanager
 def _noting(clock: _Clock) -> Iterator[None]:
     with ExitStack() as stack:
-        for module in (session, prober, trainer):
+        for module in (measure, prober, trainer):
             stack.enter_context(patch.object(module, "run_worker", clock.timed(module.run_worker)))
         yield
 

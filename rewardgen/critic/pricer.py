@@ -10,8 +10,11 @@ from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
 from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.folders import discard
+from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import RewardSpec
+
+PRICE = register("price", "rewardgen.critic.pricing:price_job", reads=("folder",))
 
 _START_S = 30.0
 _EACH_S = 10.0
@@ -69,7 +72,7 @@ class SandboxedReturnEvaluator:
         limits = self._limits.model_copy(update={"wall_s": wall_s})
         folder = self._scratch / "price"
         discard(folder)
-        found = _sums(run_worker("price", payload, limits=limits, scratch=folder))
+        found = _sums(run_worker(PRICE, payload, limits=limits, scratch=folder))
         return {reward.candidate_id: sums for reward in rewards if (sums := found.get(reward.candidate_id))}
 
 

@@ -13,8 +13,12 @@ from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.critic.static.detectors import not_read
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import discard
+from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import Finding, RewardSpec, TaskCard
+
+READ = register("read", "rewardgen.critic.static.job:read_job")
+PROBE = register("probe", "rewardgen.critic.probe.job:probe_job", reads=("bank",))
 
 _START_S = 30.0
 _EACH_S = 15.0
@@ -56,7 +60,7 @@ class SandboxedProber:
             SandboxError: No worker can be run here.
         """
         try:
-            return self._run("read", {"card": card.model_dump(mode="json")}, rewards, _READ_EACH_S)
+            return self._run(READ, {"card": card.model_dump(mode="json")}, rewards, _READ_EACH_S)
         except WorkerCancelled:
             raise
         except WorkerError as error:
@@ -91,16 +95,16 @@ class SandboxedProber:
         return {id: findings for reward in rewards for id, findings in self.probe([reward]).items()}
 
     def _probed(self, rewards: Sequence[RewardSpec]) -> dict[str, tuple[Finding, ...]]:
-        return self._run("probe", {"bank": str(self._bank)}, rewards, _EACH_S)
+        return self._run(PROBE, {"bank": str(self._bank)}, rewards, _EACH_S)
 
     def _run(
-        self, job: str, asked: dict[str, Any], rewards: Sequence[RewardSpec], each_s: float
+        self, job: Job, asked: dict[str, Any], rewards: Sequence[RewardSpec], each_s: float
     ) -> dict[str, tuple[Finding, ...]]:
         payload = asked | {"rewards": [reward.model_dump(mode="json") for reward in rewards]}
-        folder = self._scratch / job
+        folder = self._scratch / job.name
         discard(folder)
         limits = self._tightened(_START_S + each_s * len(rewards))
-        return _findings(job, rewards, run_worker(job, payload, limits=limits, scratch=folder))
+        return _findings(job.name, rewards, run_worker(job, payload, limits=limits, scratch=folder))
 
     def _tightened(self, cpu_s: float) -> Limits:
         wall_s = min(self._limits.wall_s, _WALL * cpu_s)

@@ -10,8 +10,12 @@ from rewardgen.core.errors import RewardgenError, UsageError, WorkerError
 from rewardgen.critic.duplicates import Distance
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import discard
+from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import RewardSpec, TaskCard
+
+DISTANCE = register("distance", "rewardgen.critic.distances:distance_job", reads=("bank",))
+COMPARE = register("compare", "rewardgen.critic.distances:compare_job", reads=("bank",))
 
 _START_S = 30.0
 _EACH_S = 10.0
@@ -65,12 +69,12 @@ class SandboxedRewardDistance:
             RewardgenError: The bank cannot be read. That a worker with rewards says so is not enough.
         """
         try:
-            return _gaps(self._run("distance", rewards, others, card), rewards, others)
+            return _gaps(self._run(DISTANCE, rewards, others, card), rewards, others)
         except WorkerCancelled:
             raise
         except RewardgenError as error:
             if not isinstance(error, WorkerError):
-                self._run("distance", [], [], card)
+                self._run(DISTANCE, [], [], card)
             if len(rewards) == 1:
                 return {}
         return self._one_by_one(rewards, others, card)
@@ -97,7 +101,7 @@ class SandboxedRewardDistance:
             UsageError: One of them cannot be computed on the bank.
             RewardgenError: The bank cannot be read, or the worker failed.
         """
-        answer = self._run("compare", [one, other], [], card)
+        answer = self._run(COMPARE, [one, other], [], card)
         try:
             for id, why in answer["failed"].items():
                 raise UsageError(f"the reward of {clean(id)} cannot be compared: {clean(why)}")
@@ -107,7 +111,7 @@ class SandboxedRewardDistance:
             raise WorkerError("the compare worker answered out of contract") from error
 
     def _run(
-        self, job: str, rewards: Sequence[RewardSpec], others: Sequence[RewardSpec], card: TaskCard
+        self, job: Job, rewards: Sequence[RewardSpec], others: Sequence[RewardSpec], card: TaskCard
     ) -> dict[str, Any]:
         payload = {
             "bank": str(self._bank),
@@ -119,7 +123,7 @@ class SandboxedRewardDistance:
         wall_s = min(self._limits.wall_s, _START_S + _EACH_S * (len(rewards) + len(others)))
         memory_bytes = min(self._limits.memory_bytes, _MEMORY_BYTES)
         limits = self._limits.model_copy(update={"wall_s": wall_s, "memory_bytes": memory_bytes})
-        folder = self._scratch / job
+        folder = self._scratch / job.name
         discard(folder)
         return run_worker(job, payload, limits=limits, scratch=folder)
 

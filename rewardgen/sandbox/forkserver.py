@@ -1,7 +1,7 @@
 """The warm parent of all workers: it imports once what jobs need, then forks one child per job.
 
-Started by `rewardgen.sandbox.launcher` as `python -P -m rewardgen.sandbox.forkserver <control socket>`, with an
-environment built from the allow-list, so that neither it nor a child ever holds the orchestrator's memory or keys.
+Started by `rewardgen.sandbox.launcher` as `python -P -m rewardgen.sandbox.forkserver <control socket> <modules>`, with
+an environment built from the allow-list, so that neither it nor a child ever holds the orchestrator's memory or keys.
 
 - It stays single-threaded, draws no random number and never touches CUDA: a child can initialise CUDA only if its
   parent has not. Importing torch does none of these.
@@ -26,6 +26,7 @@ import socket
 import struct
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rewardgen.sandbox import worker
@@ -144,19 +145,19 @@ def main() -> None:
     """Serve until the orchestrator closes its end of the control socket."""
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
-    _preload()
+    _preload(sys.argv[2:])
     _ForkServer(control).serve()
     os._exit(0)
 
 
-def _preload() -> None:
-    """Import the modules of all jobs, in memory that children share until one of them writes to it.
+def _preload(names: Sequence[str]) -> None:
+    """Import the modules of jobs, in memory that children share until one of them writes to it.
 
     On other systems, frameworks that torch loads may not survive a fork: there each child imports for itself.
     """
     if sys.platform == "linux":
         # Recent versions of numpy load `random` at its first use, older ones at once.
-        for name in (*(target.partition(":")[0] for target in worker.JOBS.values()), "numpy.random"):
+        for name in (*names, "numpy.random"):
             # What cannot be imported is for the job to report that needs it.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)

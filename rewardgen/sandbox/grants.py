@@ -19,7 +19,6 @@ import rewardgen
 from rewardgen.core.errors import TaskError
 from rewardgen.core.resources import shipped
 from rewardgen.sandbox.landlock import DEVICE, OWN, READ, Grant, Right
-from rewardgen.tasks.task import Task
 
 _SYSTEM = (
     *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/usr/share/zoneinfo"),
@@ -59,20 +58,20 @@ def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], g
     ]
 
 
-def declared_reads(task: Task) -> list[Path]:
+def declared_reads(file: Path, named: object) -> list[Path]:
     """The files and folders that a task says it reads, resolved.
 
     Args:
-        task: A loaded task.
+        file: The task file.
+        named: What its class says: a tuple of paths, relative to the file.
 
     Raises:
         TaskError: One does not exist, or would open more than a task can have a use for.
     """
-    named: object = task.reads
     if not isinstance(named, tuple | list) or not all(isinstance(each, str) for each in named):
         hint = 'write a tuple of paths, as in `reads = ("../meshes",)`'
-        raise TaskError(f"`reads` of {task.path.name} is {named!r}", hint)
-    return [_declared(task.path, each) for each in named]
+        raise TaskError(f"`reads` of {file.name} is {named!r}", hint)
+    return [_declared(file, each) for each in named]
 
 
 def _declared(file: Path, named: str) -> Path:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.core.errors import WorkerError
-from rewardgen.sandbox import landlock, privileges
+from rewardgen.sandbox import jobs, landlock, privileges
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.environment import worker_environment
 from rewardgen.sandbox.forkserver import WORD
@@ -79,7 +79,7 @@ class _Server:
         with theirs:
             self._process = subprocess.Popen(
                 # -P: a file named like a module in the current folder must not be imported instead of it.
-                [sys.executable, "-P", "-m", "rewardgen.sandbox.forkserver", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "rewardgen.sandbox.forkserver", str(theirs.fileno()), *jobs.modules()],
                 stdin=subprocess.DEVNULL,
                 stdout=self._said,
                 stderr=subprocess.STDOUT,

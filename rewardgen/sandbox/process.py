@@ -21,6 +21,7 @@ from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox.answers import clean, raised
 from rewardgen.sandbox.environment import worker_environment
 from rewardgen.sandbox.folders import folder_use
+from rewardgen.sandbox.jobs import Job
 from rewardgen.sandbox.launcher import Child, exit_in_words, last_lines, launch
 from rewardgen.sandbox.limits import Limits
 from rewardgen.sandbox.watch import resident_bytes, threads
@@ -44,7 +45,7 @@ class _ServerLost(WorkerError):
 
 
 def run_worker(
-    job: str,
+    job: Job,
     payload: dict[str, Any],
     *,
     limits: Limits,
@@ -55,7 +56,7 @@ def run_worker(
     """Run one job in a fresh process and wait for its result.
 
     Args:
-        job: Its name in `rewardgen.sandbox.worker.JOBS`.
+        job: What to do.
         payload: What it is given; JSON. Paths in it are absolute.
         limits: Wall-clock time, memory and sizes.
         scratch: The worker's own folder, made if missing: working folder, home, temporary files, and `worker.log` with
@@ -76,7 +77,7 @@ def run_worker(
 
     def check_cancel() -> None:
         if cancel is not None and cancel.is_set():
-            raise WorkerCancelled(f"the {job} worker was cancelled")
+            raise WorkerCancelled(f"the {job.name} worker was cancelled")
 
     def attempt() -> dict[str, Any]:
         with _started(job, payload, limits, scratch, check_cancel) as worker:
@@ -91,7 +92,7 @@ def run_worker(
 
 @contextlib.contextmanager
 def _started(
-    job: str, payload: dict[str, Any], limits: Limits, scratch: Path, check: Callable[[], None]
+    job: Job, payload: dict[str, Any], limits: Limits, scratch: Path, check: Callable[[], None]
 ) -> Iterator[_Worker]:
     with contextlib.ExitStack() as ours:
         log = ours.enter_context((scratch / "worker.log").open("wb"))
@@ -103,13 +104,13 @@ def _started(
             answers, answer = _pipe(ours, theirs)
             output, printed = _pipe(ours, theirs)
             child = launch((request.fileno(), answer, printed), check)
-            ours.callback(_end, job, child)
-        yield _Worker(job, child, answers, output, limits, log)
+            ours.callback(_end, job.name, child)
+        yield _Worker(job.name, child, answers, output, limits, log)
 
 
-def _request(job: str, payload: dict[str, Any], limits: Limits, scratch: Path) -> bytes:
+def _request(job: Job, payload: dict[str, Any], limits: Limits, scratch: Path) -> bytes:
     place = {"folder": str(scratch), "environment": worker_environment(scratch)}
-    return json.dumps({"job": job, "payload": payload, "limits": limits.model_dump(), **place}).encode()
+    return json.dumps({"job": job.model_dump(), "payload": payload, "limits": limits.model_dump(), **place}).encode()
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:

@@ -22,8 +22,11 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox import layers
+from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.process import Limits, run_worker
+
+SELFTEST = register("selftest", "rewardgen.sandbox.selftest:selftest_job")
 
 _SECRET = "REWARDGEN_SELFTEST_API_KEY"
 _KEY, _WRITTEN, _PORT = "key", "written", "port"
@@ -66,13 +69,13 @@ def start_seconds(scratch: Path) -> tuple[float, float]:
 
 def _seconds(scratch: Path) -> float:
     start = time.monotonic()
-    run_worker("selftest", {"do": "process"}, limits=Limits(wall_s=60.0), scratch=scratch)
+    run_worker(SELFTEST, {"do": "process"}, limits=Limits(wall_s=60.0), scratch=scratch)
     return time.monotonic() - start
 
 
 def _stopped(name: str, misdeed: str, kind: str, limits: Limits, scratch: Path) -> LimitCheck:
     try:
-        run_worker("selftest", {"do": misdeed}, limits=limits, scratch=scratch)
+        run_worker(SELFTEST, {"do": misdeed}, limits=limits, scratch=scratch)
     except WorkerError as error:
         return LimitCheck(name, error.kind == kind, error.message)
     return LimitCheck(name, False, f"a worker that should be stopped by the {name} was not")
@@ -81,7 +84,7 @@ def _stopped(name: str, misdeed: str, kind: str, limits: Limits, scratch: Path) 
 def _clean_environment(scratch: Path) -> LimitCheck:
     os.environ[_SECRET] = "secret"
     try:
-        result = run_worker("selftest", {"do": "environment"}, limits=Limits(wall_s=20.0), scratch=scratch)
+        result = run_worker(SELFTEST, {"do": "environment"}, limits=Limits(wall_s=20.0), scratch=scratch)
     except WorkerError as error:
         return LimitCheck("no API keys", False, error.message)
     finally:
@@ -99,7 +102,7 @@ def layers_in_force(scratch: Path, limits: Limits | None = None) -> LayerReport:
     Raises:
         SandboxError: A layer is missing, and the limits are strict about that.
     """
-    told = run_worker("selftest", {"do": "layers"}, limits=limits or Limits(wall_s=60.0), scratch=scratch)
+    told = run_worker(SELFTEST, {"do": "layers"}, limits=limits or Limits(wall_s=60.0), scratch=scratch)
     return LayerReport.model_validate(told)
 
 
@@ -114,7 +117,7 @@ def escapes(scratch: Path) -> tuple[str, ...]:
     (scratch / _KEY).write_text("secret")
     with socket.create_server(("127.0.0.1", 0)) as server:
         (folder / _PORT).write_text(str(server.getsockname()[1]))
-        told = run_worker("selftest", {"do": "break out"}, limits=Limits(wall_s=20.0), scratch=folder)
+        told = run_worker(SELFTEST, {"do": "break out"}, limits=Limits(wall_s=20.0), scratch=folder)
         seen = {"write a file": (scratch / _WRITTEN).exists(), "open a connection": _was_called(server)}
     return tuple(name for name, succeeded in {**told, **seen}.items() if succeeded)
 

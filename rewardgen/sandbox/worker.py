@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib
 import json
 import os
 import sys
@@ -18,34 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rewardgen.core.errors import RewardgenError, TaskError
+from rewardgen.core.errors import RewardgenError
 from rewardgen.sandbox import layers
-from rewardgen.sandbox.grants import declared_reads
+from rewardgen.sandbox.jobs import Job, JobFunction, files_of, imported
 from rewardgen.sandbox.limits import Limits
-from rewardgen.tasks.task import load_task, resolve_task, shipped_tasks
-
-Job = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any]]
-
-JOBS = {
-    "card": "rewardgen.tasks.card:card_job",
-    "check": "rewardgen.training.expert_policy:check_job",
-    "bank": "rewardgen.training.expert_policy:bank_job",
-    "baselines": "rewardgen.tasks.card:baselines_job",
-    "read": "rewardgen.critic.static.job:read_job",
-    "probe": "rewardgen.critic.probe.job:probe_job",
-    "price": "rewardgen.critic.pricing:price_job",
-    "distance": "rewardgen.critic.distances:distance_job",
-    "compare": "rewardgen.critic.distances:compare_job",
-    "train": "rewardgen.training.jobs:train_job",
-    "evaluate": "rewardgen.training.jobs:evaluate_job",
-    "selftest": "rewardgen.sandbox.selftest:selftest_job",
-}
-"""Everything that a worker can be asked to do."""
-
-_READS = {"evaluate": "folder", "probe": "bank", "price": "folder", "distance": "bank", "compare": "bank"}
-"""What in a job's payload names a file or folder that it reads, besides the task."""
-_WRITES = {"bank": "path"}
-"""What in a job's payload names a file that it writes outside its own folder; only of jobs without generated code."""
 
 
 def serve(request: int, pipe: int) -> NoReturn:
@@ -69,9 +44,10 @@ def serve(request: int, pipe: int) -> NoReturn:
 def _answer(request: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     try:
         _settle(request["environment"], request["folder"])
-        job = _load(request["job"])
-        layers.apply(_policy(request))
-        return {"result": job(request["payload"], report)}
+        job = Job.model_validate(request["job"])
+        function = _load(job)
+        layers.apply(_policy(job, request))
+        return {"result": function(request["payload"], report)}
     except RewardgenError as error:
         kind = getattr(error, "kind", None)
         return {"error": {"type": type(error).__name__, "message": error.message, "hint": error.hint, "kind": kind}}
@@ -93,41 +69,19 @@ def _settle(environment: dict[str, str], folder: str) -> None:
         numpy_random.seed()
 
 
-def _load(name: str) -> Job:
-    module, function = JOBS[name].split(":")
-    job = getattr(importlib.import_module(module), function)
+def _load(job: Job) -> JobFunction:
+    function = imported(job.function)
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
-    return job
+    return function
 
 
-def _policy(request: dict[str, Any]) -> layers.Policy:
+def _policy(job: Job, request: dict[str, Any]) -> layers.Policy:
     """What this job needs of the machine."""
-    job, payload = request["job"], request["payload"]
-    reads = [Path(payload[_READS[job]])] if job in _READS else []
-    writes = [Path(payload[_WRITES[job]]).parent] if job in _WRITES else []
-    if "task" in payload and payload["task"] not in shipped_tasks():
-        reads += _task_files(payload["task"])
+    reads, writes = files_of(job, request["payload"])
     limits = Limits.model_validate(request["limits"])
     return layers.Policy(folder=Path(request["folder"]), reads=tuple(reads), writes=tuple(writes), limits=limits)
-
-
-def _task_files(reference: str) -> list[Path]:
-    """The folder of a user's own task, what its model includes, and what it says it reads.
-
-    What is wrong with the rest of it is for the job to tell.
-    """
-    model = importlib.import_module("rewardgen.sim.model")
-    try:
-        folder = resolve_task(reference).parent
-    except TaskError:
-        return []
-    try:
-        task = load_task(reference)
-    except TaskError:
-        return [folder]
-    return [folder, *model.model_files(task), *declared_reads(task)]
 
 
 def _in_words(error: BaseException) -> str:

@@ -30,7 +30,7 @@ from rewardgen.designer.protocol import Designer
 from rewardgen.llm.factory import lasting_model, make_llm
 from rewardgen.llm.prompts import template_versions
 from rewardgen.sandbox.folders import discard
-from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.sandbox.process import Limits
 from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search.search import Parts, Search
 from rewardgen.store import run_files as report
@@ -40,17 +40,15 @@ from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.messages import Usage
 from rewardgen.store.records import Candidate, RewardSpec, TaskCard, TrainSettings, Verdict
 from rewardgen.store.run_folder import RunFolder, create_run
+from rewardgen.tasks.measure import BASELINES, CARD, MEASURING, measure
 from rewardgen.tasks.task import resolve_task, shipped_tasks
 from rewardgen.training import experts
 from rewardgen.training.process_trainer import ProcessTrainer
 from rewardgen.training.result_validation import TaskNames
-from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
+from rewardgen.training.transition_cache import CHECK_TASK, get_or_measure_card, get_or_record_transitions
 
 SEEDS_PER_RUN = 10_000
 """Each run seed owns this many training seeds: the first half for the search, the second for the finals."""
-
-MEASURING = Limits(wall_s=300.0)
-"""Limits of the workers that measure a task or probe rewards."""
 
 
 class Outcome(NamedTuple):
@@ -125,12 +123,12 @@ def describe_task(reference: str, sandbox: SandboxMode = "auto") -> TaskCard:
     Raises:
         TaskError: The task cannot be loaded or simulated.
     """
-    return TaskCard.model_validate(_measure("card", {"task": _lasting_reference(reference)}, sandbox)["card"])
+    return TaskCard.model_validate(measure(CARD, {"task": _lasting_reference(reference)}, _measuring(sandbox))["card"])
 
 
 def check_task(reference: str) -> dict[str, Any]:
     """Check a task file: `problems` is a list of {what, hint}, `measured` what was seen on the way."""
-    return _measure("check", {"task": _lasting_reference(reference)})
+    return measure(CHECK_TASK, {"task": _lasting_reference(reference)})
 
 
 def make_expert(
@@ -194,7 +192,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     listener.note(f"measuring the task {Path(config.task).stem}")
     sandbox = _layers(config.sandbox, listener)
     card = describe_task(config.task, config.sandbox)
-    found = _measure("baselines", {"task": config.task}, config.sandbox)
+    found = measure(BASELINES, {"task": config.task}, _measuring(config.sandbox))
     settings = TrainSettings.model_validate(found["training"])
     if config.env_steps is not None:
         settings = settings.model_copy(update={"env_steps": config.env_steps})
@@ -244,11 +242,6 @@ def _layers(sandbox: SandboxMode, listener: Listener) -> dict[str, Any]:
 
 def _measuring(sandbox: SandboxMode) -> Limits:
     return MEASURING.model_copy(update={"sandbox": sandbox})
-
-
-def _measure(job: str, payload: dict[str, Any], sandbox: SandboxMode = "auto") -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
-        return run_worker(job, payload, limits=_measuring(sandbox), scratch=Path(scratch))
 
 
 def _read(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The expert policy beside a task file, and the worker jobs that look at it: `bank` and `check`."""
+"""The expert policy beside a task file, and the worker jobs that look at it: `transitions` and `check`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from rewardgen.tasks.task import Task, expert_file, load_task
 from rewardgen.training.ppo.policy_file import SavedPolicy, load_policy, stack_policies
 
 
-def bank_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `bank`: {"task": reference, "path": .npz file} to {"transitions": number, "files": read}.
+def transitions_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The worker job `transitions`: {"task": reference, "path": .npz file} to {"transitions": number, "files": read}.
 
     Raises:
         TaskError: The task breaks its contract, or there is an expert policy beside it that is not one for it.

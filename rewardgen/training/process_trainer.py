@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 from rewardgen.core.errors import RewardgenError, RunFolderError, WorkerError
 from rewardgen.core.files import write_atomic
 from rewardgen.sandbox.folders import discard
+from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
+from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.artifact_names import episodes_name
 from rewardgen.training.result_validation import (
     Measured,
@@ -28,6 +30,10 @@ from rewardgen.training.result_validation import (
     measurements,
     take_policies,
 )
+from rewardgen.training.transition_cache import RECORD_TRANSITIONS
+
+TRAIN = register("train", "rewardgen.training.jobs:train_job", inputs=TASK_FILES)
+EVALUATE = register("evaluate", "rewardgen.training.jobs:evaluate_job", reads=("folder",), inputs=TASK_FILES)
 
 EPISODES = 16
 """Episodes for the fitness of one policy; a slice has two, its last and the one an evaluation phase before."""
@@ -265,7 +271,8 @@ class _Work:
             write_atomic(own / "room", bytes(_ROOM_BYTES))
             (own / "room").unlink()
         else:
-            self._run("bank", {"task": self._job.task, "path": str(own / "bank" / "bank.npz")}, own / "bank", None, 1)
+            payload = {"task": self._job.task, "path": str(own / "transitions" / "transitions.npz")}
+            self._run(RECORD_TRANSITIONS, payload, own / "transitions", None, 1)
 
     def _train(self, batch: _Batch, own: Path) -> list[SliceResult]:
         task, settings = self._job.task, self._job.settings
@@ -283,7 +290,7 @@ class _Work:
         def announce(message: dict[str, Any]) -> None:
             self.news.put(intake.progress(message))
 
-        answer = self._run("train", job.model_dump(mode="json"), own, announce, len(batch.slices))
+        answer = self._run(TRAIN, job.model_dump(mode="json"), own, announce, len(batch.slices))
         return intake.results(answer)
 
     def _measure(self, results: list[SliceResult], own: Path) -> list[SliceResult]:
@@ -317,11 +324,11 @@ class _Work:
             "episodes": EPISODES,
             "keep": str(own / "evaluate"),
         }
-        return measurements(self._run("evaluate", payload, own / "evaluate", None, len(slices)), slices)
+        return measurements(self._run(EVALUATE, payload, own / "evaluate", None, len(slices)), slices)
 
     def _run(
         self,
-        job: str,
+        job: Job,
         payload: dict[str, Any],
         scratch: Path,
         on_message: Callable[[dict[str, Any]], None] | None,

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -22,9 +20,16 @@ import rewardgen
 from rewardgen.core.errors import RewardgenError, RunFolderError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen
-from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.sandbox.jobs import register
+from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import TaskCard
+from rewardgen.tasks.measure import CARD, TASK_FILES, measure
 from rewardgen.tasks.task import EXPERT_SUFFIX, expert_file, resolve_task
+
+RECORD_TRANSITIONS = register(
+    "transitions", "rewardgen.training.expert_policy:transitions_job", writes=("path",), inputs=TASK_FILES
+)
+CHECK_TASK = register("check", "rewardgen.training.expert_policy:check_job", inputs=TASK_FILES)
 
 _KEPT = 40
 """Tasks whose banks are kept; those used longest ago go first."""
@@ -36,10 +41,8 @@ _SUFFIXES = (".npz", ".files.json", ".card.json")
 _SOURCES = (
     "sim/*.py",
     "tasks/*.py",
-    *(
-        f"training/{name}.py"
-        for name in ("expert_policy", "ppo/policy_file", "ppo/networks", "ppo/mlp", "ppo/normaliser")
-    ),
+    "training/expert_policy.py",
+    *(f"training/ppo/{name}.py" for name in ("policy_file", "networks", "mlp", "normaliser")),
 )
 """Our own modules that decide about the numbers, in the package's folder."""
 
@@ -64,7 +67,7 @@ def get_or_record_transitions(task: str, path: Path, limits: Limits) -> None:
     """
     kept = _kept(task, limits)
     if kept is None:
-        _measure("bank", {"task": task, "path": str(path.resolve())}, limits)
+        measure(RECORD_TRANSITIONS, {"task": task, "path": str(path.resolve())}, limits)
     else:
         write_atomic(path, kept)
 
@@ -84,7 +87,7 @@ def get_or_measure_card(task: str, limits: Limits) -> TaskCard:
     if stem and path and _is_current(stem):
         with suppress(OSError, ValidationError, RewardgenError):
             return TaskCard.model_validate_json(path.read_bytes())
-    card = TaskCard.model_validate(_measure("card", {"task": task}, limits)["card"])
+    card = TaskCard.model_validate(measure(CARD, {"task": task}, limits)["card"])
     if path:
         with suppress(RewardgenError):  # a full disk is no reason not to answer
             write_atomic(path, card.model_dump_json())
@@ -100,7 +103,7 @@ def _kept(task: str, limits: Limits) -> bytes | None:
     with suppress(OSError, RunFolderError):  # a full disk, or a folder that others clear
         if not (_is_current(stem) and _is_whole(bank)):
             _forget(stem)
-            files = _measure("bank", {"task": task, "path": str(bank)}, limits)["files"]
+            files = measure(RECORD_TRANSITIONS, {"task": task, "path": str(bank)}, limits)["files"]
             files += [str(path) for path in resolve_task(task).parent.iterdir() if _is_data(path)]
             note = _Files(digests={each: _digest(Path(each)) for each in files})
             write_atomic(stem.with_name(f"{stem.name}.files.json"), note.model_dump_json())
@@ -188,8 +191,3 @@ def _prune(folder: Path) -> None:
     banks = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in banks[_KEPT:]:
         _forget(path.with_suffix(""))
-
-
-def _measure(job: str, payload: dict[str, Any], limits: Limits) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
-        return run_worker(job, payload, limits=limits, scratch=Path(scratch))

@@ -285,7 +285,8 @@ from rewardgen.sandbox import landlock
 landlock.abi = abi
 from pathlib import Path
 from rewardgen.sandbox.process import Limits, run_worker
-run_worker("selftest", {{"do": "process"}}, limits=Limits(wall_s=60.0), scratch=Path({str(tmp_path)!r}))
+from rewardgen.sandbox.selftest import SELFTEST
+run_worker(SELFTEST, {{"do": "process"}}, limits=Limits(wall_s=60.0), scratch=Path({str(tmp_path)!r}))
 print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

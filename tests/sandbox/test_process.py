@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from rewardgen.core.errors import UsageError, WorkerError
+from rewardgen.critic.prober import PROBE
+from rewardgen.sandbox.jobs import Job, modules, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force
 from rewardgen.sandbox.watch import resident_bytes
+from rewardgen.training.transition_cache import RECORD_TRANSITIONS
 from tests.sandbox.processes import FREE, dies, is_alive, misbehave, orchestrator
 from tests.training.builders import leaver
 
@@ -124,9 +127,28 @@ def test_an_exception_in_a_job_is_told_in_one_line_and_its_traceback_is_in_the_l
     assert "Traceback" not in error.message and "Traceback" in (tmp_path / "worker.log").read_text()
 
 
-def test_an_unknown_job_is_told(tmp_path):
-    with pytest.raises(WorkerError, match="nonsense"):
-        run_worker("nonsense", {}, limits=PATIENT, scratch=tmp_path)
+def test_a_job_whose_function_cannot_be_imported_is_told(tmp_path):
+    with pytest.raises(WorkerError, match="nowhere"):
+        run_worker(Job(name="lost", function="nowhere:job"), {}, limits=PATIENT, scratch=tmp_path)
+
+
+def test_a_job_may_come_from_outside_the_package_and_is_confined_like_any_other(tmp_path):
+    double = register("double", "tests.sandbox.doubling:double_job", reads=("file",))
+    assert double.function.partition(":")[0] in modules()
+    (tmp_path / "in").mkdir()
+    for name in ("given.txt", "other.txt"):
+        (tmp_path / "in" / name).write_text("21")
+    payload = {"file": str(tmp_path / "in" / "given.txt"), "other": str(tmp_path / "in" / "other.txt")}
+    found = run_worker(double, payload, limits=PATIENT, scratch=tmp_path / "scratch")
+    assert found["double"] == 42
+    if sys.platform == "linux":
+        assert found["other"] == "PermissionError"
+
+
+def test_two_jobs_of_one_name_are_refused():
+    register("twice", "tests.sandbox.doubling:double_job")
+    with pytest.raises(UsageError, match="two jobs `twice`"):
+        register("twice", "tests.sandbox.doubling:other_job")
 
 
 def test_an_answer_without_end_is_cut_off(tmp_path):
@@ -138,7 +160,7 @@ def test_an_answer_without_end_is_cut_off(tmp_path):
 def test_a_users_error_comes_back_as_itself_with_its_hint(tmp_path):
     with pytest.raises(UsageError, match="cannot read the bank") as caught:
         payload = {"bank": str(tmp_path / "none.npz"), "rewards": []}
-        run_worker("probe", payload, limits=PATIENT, scratch=tmp_path)
+        run_worker(PROBE, payload, limits=PATIENT, scratch=tmp_path)
     assert type(caught.value) is UsageError and "recorded again" in caught.value.hint
 
 
@@ -248,7 +270,7 @@ def test_a_users_task_may_include_files_from_elsewhere(tmp_path):
     (tmp_path / "tasks" / "point.xml").write_text(text)
     task = {"task": str(tmp_path / "tasks" / "leaver.py"), "path": str(tmp_path / "run" / "bank.npz")}
     (tmp_path / "run").mkdir()
-    assert run_worker("bank", task, limits=PATIENT, scratch=tmp_path / "scratch")["transitions"] > 0
+    assert run_worker(RECORD_TRANSITIONS, task, limits=PATIENT, scratch=tmp_path / "scratch")["transitions"] > 0
     assert (tmp_path / "run" / "bank.npz").exists()
 
 

@@ -9,7 +9,9 @@ import pytest
 from rewardgen.core.errors import SandboxError, TaskError
 from rewardgen.sandbox import grants
 from rewardgen.sandbox.process import run_worker
+from rewardgen.tasks.measure import BASELINES
 from rewardgen.tasks.task import load_task
+from rewardgen.training.transition_cache import CHECK_TASK, RECORD_TRANSITIONS
 from tests.sandbox.confined import landlock_abi
 from tests.sandbox.processes import PATIENT
 from tests.training.builders import leaver
@@ -29,18 +31,18 @@ def write(folder, first="", reset="", reads=()):
     return file
 
 
-def load(file, job="baselines", **payload):
+def load(file, job=BASELINES, **payload):
     """Have a worker load a task, with its own folder below the task's, as a run's folder may be."""
     scratch = file.parent / "runs" / "own"
     return run_worker(job, {"task": str(file), **payload}, limits=PATIENT, scratch=scratch)
 
 
 def simulate(file):
-    return load(file, "bank", path=str(file.parent / "runs" / "own" / "bank.npz"))
+    return load(file, RECORD_TRANSITIONS, path=str(file.parent / "runs" / "own" / "bank.npz"))
 
 
 def problems(file):
-    return [f"{each['what']}; {each['hint']}" for each in load(file, "check")["problems"]]
+    return [f"{each['what']}; {each['hint']}" for each in load(file, CHECK_TASK)["problems"]]
 
 
 @pytest.fixture
@@ -114,9 +116,9 @@ def test_keys_in_the_home_are_refused_and_caches_are_not(tmp_path, monkeypatch):
     for named in (".ssh", ".netrc", ".", ".."):
         type(task).reads = (named,)
         with pytest.raises(TaskError, match="may hold secrets"):
-            grants.declared_reads(task)
+            grants.declared_reads(task.path, task.reads)
     type(task).reads = (".cache/robots", "work/meshes")
-    assert grants.declared_reads(task) == [tmp_path / ".cache/robots", tmp_path / "work/meshes"]
+    assert grants.declared_reads(task.path, task.reads) == [tmp_path / ".cache/robots", tmp_path / "work/meshes"]
 
 
 def test_links_are_followed_before_judging(tmp_path):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.training.process_trainer import EVALUATE
 from tests.sandbox.confined import SECRET, World, in_child, without
 from tests.security import host
 from tests.training.builders import POINT
@@ -101,7 +102,7 @@ def in_worker(play: str, arguments: tuple[object, ...], world: World, limits: Li
     payload = {"task": str(task), "folder": str(world.scratch), "slices": [], "hidden": [4], "seed": 0, "episodes": 1}
     messages: list[Any] = []
     try:
-        answer = run_worker("evaluate", payload, limits=limits, scratch=world.scratch, on_message=messages.append)
+        answer = run_worker(EVALUATE, payload, limits=limits, scratch=world.scratch, on_message=messages.append)
     except WorkerError as error:
         words = f"{error.message} {messages}"
         return _seen(world, None, tuple(messages), error.kind, words)
