@@ -7,8 +7,8 @@ python -m benchmarks.critic_detectors --list     # every finding of a judged det
 
 It reads the labelled corpus (`tests/critic/corpus`), the recorded replies and the drafts by language models
 (`tests/recorded`). Whether a finding is right was judged by reading it against the source and the label; the
-judgements are in `critic_judgements.toml`, by text and detector, and a finding without one is counted under `?`. `probed`
-are the findings on rewards that get as far as the probe, `too` those of them of which the probe says the same.
+judgements are in `critic_judgements.toml`, by text and detector, and a finding without one is counted under `?`.
+`probed` are the findings on rewards that get as far as the probe, `too` those of them of which the probe says the same.
 """
 
 from __future__ import annotations
