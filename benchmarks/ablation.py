@@ -15,9 +15,9 @@ from benchmarks.figures import Figure, Report, Say, told
 from benchmarks.whole_run import run_config
 from rewardgen.core.config import Ablation
 from rewardgen.core.errors import RewardgenError
+from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval
-from rewardgen.llm.prompts import number
 from rewardgen.search import session
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener

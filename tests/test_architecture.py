@@ -55,7 +55,6 @@ NOT_YET = {
     "rewardgen.sim.situations -> rewardgen.tasks.task",
     "rewardgen.sim.transitions -> rewardgen.tasks.task",
     "rewardgen.sim.vec_env -> rewardgen.tasks.task",
-    "rewardgen.store.run_files -> rewardgen.llm.prompts",
     "rewardgen.store.run_files -> rewardgen.search.finals",
     "rewardgen.training.transition_cache -> rewardgen",
 }

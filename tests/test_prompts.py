@@ -5,12 +5,14 @@ from typing import get_args
 import pytest
 
 from rewardgen.core.errors import UsageError
+from rewardgen.core.formatting import number, percent
 from rewardgen.core.resources import shipped
 from rewardgen.llm import prompts
-from rewardgen.llm.prompts import analyzer_messages, designer_messages, number, percent, render, repair_messages
+from rewardgen.llm.prompts import analyzer_messages, designer_messages, render, repair_messages
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
 from rewardgen.reward.vocabulary import TOLERANCE_PARAMETERS
+from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import (
     Analysis,
     DesignRequest,
@@ -22,6 +24,7 @@ from rewardgen.store.records import (
     TaskCard,
     Verdict,
 )
+from tests.analyzer.trained import curve, digest, points
 from tests.builders import card, record
 
 MUTATIONS = [each for each in get_args(Operator) if each not in ("draft", "baseline")]
@@ -35,7 +38,8 @@ def hopper() -> TaskCard:
 def parent(id="g00-k1", **changes):
     analysis = Analysis(
         candidate_id=id,
-        table="fitness 0.4\n\nspeed  0.1  0.2\n\nbest episode: fitness 0.6\n  time [s]  0  1\n",
+        curves=TrainingCurves(seeds=2, curve=curve(), components={"speed": points(mean=(0.25,) * 6)}),
+        episodes=(digest(), digest("median", 0.8), digest("worst", 0.2)),
         flags=(Flag(detector="bonus-never-fired", component="bonus", message="`bonus` never fired."),),
         diagnosis="CAUSE: the bonus is out of reach.",
     )
@@ -221,7 +225,13 @@ def test_each_operator_has_its_own_request_and_the_evidence(operator):
     text = asked(operator, failed_ideas=("g00-k9 (add): jump -> fell",))
     others = {asked(other, failed_ideas=()).split("## Your job")[1] for other in MUTATIONS if other != operator}
     assert text.split("## Your job")[1] not in others
-    for part in ("speed  0.1  0.2", "`bonus` never fired.", "CAUSE: the bonus", "`speed` jumps", "jump -> fell"):
+    for part in (
+        "speed [1e-3]          250    250",
+        "`bonus` never fired.",
+        "CAUSE: the bonus",
+        "`speed` jumps",
+        "jump -> fell",
+    ):
         assert part in text
 
 
@@ -317,7 +327,12 @@ def test_repair_goes_on_in_the_thread_with_the_exact_error_and_its_line():
 
 def test_diagnosis_is_asked_with_the_code_the_table_and_the_flags():
     one = parent()
-    messages = analyzer_messages(one.analysis, one, card())
-    for part in ("def compute_reward(speed):  # g00-k1", "speed  0.1  0.2", "best episode", "`bonus` never fired."):
+    messages = analyzer_messages(one, card())
+    for part in (
+        "def compute_reward(speed):  # g00-k1",
+        "speed [1e-3]          250    250",
+        "best episode",
+        "`bonus` never fired.",
+    ):
         assert part in messages[1].content
     assert "BEHAVIOUR" in messages[0].content

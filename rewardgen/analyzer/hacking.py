@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rewardgen.store.measurements import EarlyStop, EvaluationPoint
-
-Curve = Sequence[EvaluationPoint]
+from rewardgen.analyzer.training_curves import Curve
+from rewardgen.store.measurements import EarlyStop
 
 MOVED = 0.25
 """A loss or gain of fitness that counts after training, relative to its range over training."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from rewardgen.analyzer.training_curves import TIME_LIMIT, TrainingCurves, correlation
+from rewardgen.core.statistics import later_mean
+from rewardgen.store.measurements import TIME_LIMIT, TrainingCurves
 from rewardgen.store.records import CandidateResult, PredictionOutcome, TaskCard
 
 MOST = 6
@@ -23,14 +23,7 @@ _CLAIM = re.compile(
     rf"(?<![\w\[])(?:{_WHOLE}|{_PART})[`\s]*(?P<sign>>=|<=|≥|≤|>|<)[`\s]*(?P<bound>{_NUMBER})(?P<percent>\s*%)?",
     re.IGNORECASE,
 )
-_SIGNS: Mapping[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "≥": operator.ge,
-    ">": operator.gt,
-    "<=": operator.le,
-    "≤": operator.le,
-    "<": operator.lt,
-}
+_SIGNS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 
 
 class Claim(NamedTuple):
@@ -57,57 +50,50 @@ def claims(prediction: str) -> tuple[Claim, ...]:
     Args:
         prediction: As the designer wrote it.
     """
-    return tuple(_claim(found) for found in _CLAIM.finditer(prediction))[:MOST]
-
-
-def _claim(found: re.Match[str]) -> Claim:
-    quantity = (found["whole"] or found["part"]).lower().replace("_", " ")
-    of = (found["of"] or "").strip("`'\" ")
-    bound = float(found["bound"]) / (100 if found["percent"] else 1)
-    sign = {"≥": ">=", "≤": "<="}.get(found["sign"], found["sign"])
-    return Claim(f"{quantity}{f'[{of}]' if of else ''} {sign} {bound:g}", quantity, of, sign, bound)
+    made = []
+    for found in _CLAIM.finditer(prediction):
+        quantity = (found["whole"] or found["part"]).lower().replace("_", " ")
+        of = (found["of"] or "").strip("`'\" ")
+        bound = float(found["bound"]) / (100 if found["percent"] else 1)
+        sign = {"≥": ">=", "≤": "<="}.get(found["sign"], found["sign"])
+        made.append(Claim(f"{quantity}{f'[{of}]' if of else ''} {sign} {bound:g}", quantity, of, sign, bound))
+    return tuple(made[:MOST])
 
 
 def scored(
-    prediction: str, result: CandidateResult, course: TrainingCurves, card: TaskCard
+    prediction: str, result: CandidateResult, curves: TrainingCurves, card: TaskCard
 ) -> tuple[PredictionOutcome, ...]:
     """What became of each claim: `held` or `failed` with the measured number, or `not checkable`.
 
     Args:
         prediction: As the designer wrote it.
-        result: The candidate's slices; fitness and success rate are those of the clean process.
-        course: Its training; all else is of the last evaluation.
+        result: The candidate's training runs; fitness and success rate are those of the clean process.
+        curves: Their means over the seeds; all else is of the last evaluation.
         card: The task, for its termination causes.
     """
-    return tuple(_outcome(claim, _measured(claim, result, course, card)) for claim in claims(prediction))
+    outcomes = []
+    for claim in claims(prediction):
+        measured = _measured(claim, result, curves, card)
+        outcome = "not checkable"
+        if measured is not None:
+            outcome = "held" if _SIGNS[claim.sign](measured, claim.bound) else "failed"
+        outcomes.append(PredictionOutcome(claim=claim.text, outcome=outcome, measured=measured))
+    return tuple(outcomes)
 
 
-def _outcome(claim: Claim, measured: float | None) -> PredictionOutcome:
-    if measured is None:
-        return PredictionOutcome(claim=claim.text, outcome="not checkable")
-    held = _SIGNS[claim.sign](measured, claim.bound)
-    return PredictionOutcome(claim=claim.text, outcome="held" if held else "failed", measured=measured)
-
-
-def _measured(claim: Claim, result: CandidateResult, course: TrainingCurves, card: TaskCard) -> float | None:
+def _measured(claim: Claim, result: CandidateResult, curves: TrainingCurves, card: TaskCard) -> float | None:
+    points = curves.components.get(claim.of)
     match claim.quantity:
         case "fitness":
             return result.fitness
         case "success rate":
             return result.success_rate
         case "episode steps":
-            return course.curve[-1].episode_steps if course.curve else None
+            return curves.curve[-1].episode_steps if curves.curve else None
         case "ending":
-            known = claim.of in (*card.termination_causes, TIME_LIMIT, *course.endings)
-            return course.endings.get(claim.of, 0.0) if known and course.endings else None
-        case _:
-            return _of_component(claim, course)
-
-
-def _of_component(claim: Claim, course: TrainingCurves) -> float | None:
-    points = course.components.get(claim.of)
-    if not points:
-        return None
-    last = points[-1]
-    readings = {"share": last.share, "mean": last.mean, "activation": last.activation}
-    return readings.get(claim.quantity, correlation([point.fitness_correlation for point in points]))
+            known = claim.of in (*card.termination_causes, TIME_LIMIT, *curves.terminations)
+            return curves.terminations.get(claim.of, 0.0) if known and curves.terminations else None
+        case "r":
+            return later_mean([point.fitness_correlation for point in points]) if points else None
+        case share_mean_or_activation:
+            return getattr(points[-1], share_mean_or_activation) if points else None

@@ -79,6 +79,16 @@ def noise(*standard_errors: float) -> float:
     return 2.0 * math.hypot(*standard_errors)
 
 
+def later_mean(series: Sequence[float | None]) -> float | None:
+    """Mean over the later half of a training; None unless two evaluations have a value.
+
+    Args:
+        series: One value per evaluation, None where it is not defined.
+    """
+    known = [value for value in series[len(series) // 2 :] if value is not None]
+    return sum(known) / len(known) if len(known) >= 2 else None
+
+
 def human_normalised(method: float, human: float, sparse: float) -> float | None:
     """(M - S) / |H - S|: 0 is the sparse reward, 1 the human one. None if the two cannot be told apart."""
     gap = abs(human - sparse)

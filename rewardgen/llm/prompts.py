@@ -7,22 +7,22 @@ messages are the same for the same records, so that an archived call is found ag
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, meta
 
 from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.formatting import number, percent, shares
 from rewardgen.core.resources import shipped
+from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.messages import Message
 from rewardgen.store.records import (
-    Analysis,
     Candidate,
     CandidateRecord,
     DesignRequest,
     Finding,
-    PredictionOutcome,
     TaskCard,
     VariableCard,
 )
@@ -35,7 +35,6 @@ SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-compone
 UNCHECKED = ("no-reading", "not-read", "not-compared", "not-ranked")
 """Warnings that a check could not be made. They are for the user: a designer would look for a fault in its reward."""
 
-_RELATION = re.compile(r" [<>]=? ")
 _VERSION = re.compile(r"\{# version (\d+)\b")
 
 
@@ -143,15 +142,14 @@ def critic_messages(
     return (Message(role="system", content=render("critic/system")), Message(role="user", content=request))
 
 
-def analyzer_messages(analysis: Analysis, record: CandidateRecord, card: TaskCard) -> tuple[Message, ...]:
+def analyzer_messages(record: CandidateRecord, card: TaskCard) -> tuple[Message, ...]:
     """What a model is asked for the written diagnosis of a trained candidate.
 
     Args:
-        analysis: Its table, its flags and the outcome of its prediction.
-        record: The candidate with its result.
+        record: The candidate with its result and its analysis.
         card: The task.
     """
-    request = render("analyzer/diagnosis", card=card, goal="", record=record, analysis=analysis)
+    request = render("analyzer/diagnosis", card=card, goal="", record=record)
     return (Message(role="system", content=render("analyzer/system")), Message(role="user", content=request))
 
 
@@ -206,27 +204,6 @@ def _version(template: str) -> int:
 # Filters.
 
 
-def number(value: float) -> str:
-    """Three significant digits, without an exponent where that is readable."""
-    text = f"{value:.3g}"
-    if "e" in text and 1e-4 <= abs(value) < 1e6:
-        text = f"{value:.0f}" if abs(value) >= 1 else f"{value:.6f}".rstrip("0")
-    return "0" if text in ("-0", "0.0") else text
-
-
-def percent(share: float) -> str:
-    """A share between 0 and 1 as a whole percentage, never rounded to none or all."""
-    if 0.0 < share < 0.005:
-        return "<1 %"
-    return ">99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
-
-
-def shares(parts: Mapping[str, float]) -> str:
-    """Named shares, largest first: `torso too low 80 %, time limit 20 %`."""
-    ordered = sorted(parts.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name} {percent(share)}" for name, share in ordered if share > 0) or "nothing"
-
-
 def standing(record: CandidateRecord) -> str:
     """What a candidate reached, in a line."""
     result = record.result
@@ -238,17 +215,6 @@ def standing(record: CandidateRecord) -> str:
     delta = record.analysis.fitness_delta if record.analysis else None
     change = "" if delta is None else f", {'+' if delta >= 0 else ''}{number(delta)} against its parent"
     return f"fitness {number(result.fitness)}{spread}{rate}{change}"
-
-
-def outcomes(claims: Sequence[PredictionOutcome]) -> str:
-    """What became of the claims of a prediction: `fitness 0.82 (failed), share[speed] 0.4 (held)`."""
-    return ", ".join(map(_outcome, claims))
-
-
-def _outcome(claim: PredictionOutcome) -> str:
-    if claim.measured is None:
-        return f"{claim.claim} ({claim.outcome})"
-    return f"{_RELATION.split(claim.claim)[0]} {number(claim.measured)} ({claim.outcome})"
 
 
 def open_warnings(record: CandidateRecord) -> tuple[Finding, ...]:
@@ -293,12 +259,6 @@ def _action_ranges(card: TaskCard) -> str:
     return "; ".join(f"{name} {number(low)} to {number(high)}" for name, low, high in each)
 
 
-def _without_episodes(table: str) -> str:
-    """An analysis table without its last section, which is half of it, where two tables share a prompt."""
-    sections = table.strip().split("\n\n")
-    return "\n\n".join(each for each in sections if not each.startswith(("best episode", "a typical episode")))
-
-
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
@@ -312,12 +272,12 @@ _FILTERS: dict[str, Any] = {
     "percent": percent,
     "shares": shares,
     "standing": standing,
-    "outcomes": outcomes,
+    "evidence": analysis_text,
+    "outcomes": outcomes_text,
     "open_warnings": open_warnings,
     "batched": _batched,
     "ranges": _ranges,
     "action_ranges": _action_ranges,
-    "without_episodes": _without_episodes,
     "one_line": _one_line,
     "cell": _cell,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rewardgen.core.formatting import number, percent
 from rewardgen.core.statistics import (
     Interval,
     Standing,
@@ -12,7 +13,6 @@ from rewardgen.core.statistics import (
     interquartile_mean,
     standing,
 )
-from rewardgen.llm.prompts import number, percent
 from rewardgen.store.history import FinalRow, History, Summary
 from rewardgen.store.records import CandidateResult
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from rewardgen.analyzer.ablation import fitness_alone
-from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.analyzer.analyzer import Analyzer, fitness_alone
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted, ModelError
 from rewardgen.critic.duplicates import NOT_COMPARED, Distances, RewardDistance, find_duplicate

@@ -6,6 +6,9 @@ from typing import Literal
 
 from rewardgen.core.schema import Frozen
 
+TIME_LIMIT = "time limit"
+"""How an episode ended that no termination condition ended."""
+
 
 class EvaluationPoint(Frozen):
     """One evaluation phase of one slice: deterministic policy, worlds of its own, means over episodes."""
@@ -26,6 +29,34 @@ class EvaluationPoint(Frozen):
     """The same of the return with success (0 or 1)."""
 
 
+class ComponentPoint(Frozen):
+    """One component of the reward in one evaluation phase, over all control steps of its episodes."""
+
+    env_steps: int
+    mean: float
+    std: float
+    share: float
+    """Its part of the summed absolute components, 0 to 1."""
+    activation: float
+    """Share of the steps at which it is not (nearly) zero."""
+    fitness_correlation: float | None = None
+    """Pearson correlation of its episode mean with the episode's fitness; None where either is constant."""
+    saturation: float = 0.0
+    """Share of the steps within a twentieth of its range of its largest value; 1 for a constant."""
+
+
+class TrainingCurves(Frozen):
+    """The course of a candidate's training: means over its seeds, at the evaluations that all of them reached."""
+
+    seeds: int = 0
+    """How many have an evaluation in common with the others."""
+    curve: tuple[EvaluationPoint, ...] = ()
+    components: dict[str, tuple[ComponentPoint, ...]] = {}
+    """At least one point each, mean over the seeds that have the component."""
+    terminations: dict[str, float] = {}
+    """Share of the last evaluation's episodes that ended by each cause, largest first; `time limit` for the rest."""
+
+
 class EarlyStop(Frozen):
     """Why a slice was stopped before it had all its steps: its reward rose while its fitness fell."""
 
@@ -44,22 +75,6 @@ class EarlyStop(Frozen):
         rise = f"reward rose from {self.return_from:.3g} to {self.return_to:.3g}"
         fall = f"fitness fell from {self.fitness_from:.3g} to {self.fitness_to:.3g}"
         return f"{rise} while {fall}; stopped at step {self.env_steps} of {self.of_env_steps}"
-
-
-class ComponentPoint(Frozen):
-    """One component of the reward in one evaluation phase, over all control steps of its episodes."""
-
-    env_steps: int
-    mean: float
-    std: float
-    share: float
-    """Its part of the summed absolute components, 0 to 1."""
-    activation: float
-    """Share of the steps at which it is not (nearly) zero."""
-    fitness_correlation: float | None = None
-    """Pearson correlation of its episode mean with the episode's fitness; None where either is constant."""
-    saturation: float = 0.0
-    """Share of the steps within a twentieth of its range of its largest value; 1 for a constant."""
 
 
 class PathEfficiency(Frozen):

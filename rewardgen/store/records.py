@@ -16,6 +16,7 @@ from rewardgen.store.measurements import (
     EvaluationPoint,
     IdleReading,
     PathEfficiency,
+    TrainingCurves,
 )
 
 Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
@@ -355,20 +356,33 @@ class PredictionOutcome(Frozen):
     measured: FiniteFloat | None = None
 
 
-class Analysis(Frozen):
-    """The analyzer's view of one trained candidate."""
+class ParentComparison(Frozen):
+    """The best of the trained parents, as a candidate is compared with it."""
 
     candidate_id: str
-    table: str
-    """Component table, episode digests and terminations as text for a prompt or a terminal."""
+    fitness: float
+    noise: float | None
+    """Two standard errors of both over their seeds, which a difference has to exceed; None if one has a single seed."""
+    component_means: dict[str, float]
+    """Mean per step of each of its components at the end of its training."""
+
+
+class Analysis(Frozen):
+    """The analyzer's view of one trained candidate: numbers and findings; `store/analysis_text.py` makes text of it."""
+
+    candidate_id: str
+    curves: TrainingCurves = TrainingCurves()
+    episodes: tuple[EpisodeDigest, ...] = ()
+    """Best, median and worst over all seeds, or a single one if they are alike; without the task's vectors."""
+    parent: ParentComparison | None = None
+    fitness_delta: float | None = None
+    """Fitness minus the parent's."""
     flags: tuple[Flag, ...] = ()
     """What the numbers say by themselves."""
     predictions: tuple[PredictionOutcome, ...] = ()
     """The claims in the designer's prediction that have the form of a measurement; the rest of it stays words."""
     diagnosis: str = ""
-    """Written by a language model from the table; empty without one."""
-    fitness_delta: float | None = None
-    """Fitness minus the best parent's."""
+    """Written by a language model from all of this; empty without one."""
 
 
 class CandidateRecord(Frozen):

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rewardgen.core.files import write_atomic
-from rewardgen.llm.prompts import number, outcomes, percent
+from rewardgen.core.formatting import number, percent
 from rewardgen.search.finals import BASELINES
+from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.history import FinalRow, History
 from rewardgen.store.records import CandidateRecord, TaskCard
 from rewardgen.store.run_folder import RunFolder
@@ -44,11 +45,11 @@ def _verdict_text(record: CandidateRecord) -> str:
 def _analysis_text(record: CandidateRecord) -> str:
     analysis = record.analysis
     assert analysis is not None
-    parts = [f"# {record.candidate.id}", "```text", analysis.table, "```"]
+    parts = [f"# {record.candidate.id}", "```text", analysis_text(record), "```"]
     parts += [f"- `{flag.detector}`: {flag.message}" for flag in analysis.flags]
     if analysis.predictions:
         parts += ["", f"Predicted: {' '.join(record.candidate.prediction.split())}"]
-        parts += [f"Measured: {outcomes(analysis.predictions)}"]
+        parts += [f"Measured: {outcomes_text(analysis.predictions)}"]
     parts += ["", analysis.diagnosis] if analysis.diagnosis else []
     return "\n".join(parts) + "\n"
 

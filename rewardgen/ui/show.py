@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
+from rewardgen.store.analysis_text import analysis_text
 from rewardgen.store.history import History
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding
 from rewardgen.ui.format import duration, number, percent, with_spread
@@ -140,7 +141,7 @@ def _analysis(record: CandidateRecord) -> list[RenderableType]:
     analysis = record.analysis
     if analysis is None:
         return []
-    text = Text(analysis.table.rstrip())
+    text = Text(analysis_text(record).rstrip())
     flags = [Text(f"- {flag.message} [{flag.detector}]") for flag in analysis.flags]
     diagnosis = [Text(), Text(analysis.diagnosis.strip())] if analysis.diagnosis else []
     return _prediction(record) + section("Analysis", Group(text, *flags, *diagnosis))

@@ -1,7 +1,6 @@
 """With the analyzer left out, a designer sees code and fitness, and nothing of how training went."""
 
-from rewardgen.analyzer.ablation import fitness_alone
-from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.analyzer.analyzer import Analyzer, fitness_alone
 from rewardgen.llm.prompts import designer_messages
 from rewardgen.store.records import DesignRequest
 from tests.analyzer.trained import trained

@@ -5,14 +5,21 @@ import pytest
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.core.errors import CredentialsError
 from rewardgen.llm.protocol import CallFailed
+from rewardgen.store.analysis_text import analysis_text
 from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, Finding, VariableCard, Verdict
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.analyzer.trained import SOUND, curve, digest, trained
 from tests.builders import card, failed_slice, record
 
 
+def text_of(record, parents=(), given=None):
+    """What a prompt or a terminal shows of a candidate."""
+    analysis = Analyzer(None).study(record, parents, given or card())
+    return analysis_text(record.model_copy(update={"analysis": analysis}))
+
+
 def table(parents=(), **changes):
-    return Analyzer(None).study(trained(**changes), parents, card()).table
+    return text_of(trained(**changes), parents)
 
 
 def row(text, start):
@@ -34,21 +41,22 @@ def test_fitness_is_shown_by_seed_with_its_spread():
     ],
 )
 def test_fitness_is_compared_with_the_parent_in_the_light_of_the_noise(own, of_parent, words):
-    analysis = Analyzer(None).study(trained(fitness=own), [record("g00-k1", *of_parent)], card())
-    assert words in analysis.table
+    before = record("g00-k1", *of_parent)
+    analysis = Analyzer(None).study(trained(fitness=own), [before], card())
+    assert words in table([before], fitness=own)
     assert analysis.fitness_delta == pytest.approx(sum(own) / len(own) - sum(of_parent) / len(of_parent))
 
 
 def test_best_of_two_parents_is_compared_with():
     analysis = Analyzer(None).study(trained(fitness=(1.0, 1.0)), [record("g00-k1", 0.2), record("g00-k2", 0.7)], card())
     assert analysis.fitness_delta == pytest.approx(0.3)
-    assert "parent g00-k2" in analysis.table
+    assert analysis.parent is not None and analysis.parent.candidate_id == "g00-k2"
 
 
 def test_parent_without_fitness_is_not_compared_with():
     analysis = Analyzer(None).study(trained(), [record("g00-k1")], card())
-    assert analysis.fitness_delta is None
-    assert "parent" not in analysis.table
+    assert analysis.fitness_delta is None and analysis.parent is None
+    assert "parent" not in table([record("g00-k1")])
 
 
 def test_curve_is_the_mean_over_seeds_at_every_evaluation():
@@ -84,7 +92,7 @@ def test_small_component_has_no_row_of_its_spread_and_none_in_the_episodes():
 
 def test_vectors_have_no_row_in_the_episodes():
     joints = VariableCard(name="position", unit="rad", meaning="joint angles", shape=(3,))
-    text = Analyzer(None).study(trained(), [], card(variables=(joints,))).table
+    text = text_of(trained(), given=card(variables=(joints,)))
     assert "[progress]" in text and "position" not in text
 
 
@@ -100,7 +108,7 @@ def end_row(text, name):
 
 def test_component_is_compared_with_that_of_the_parent():
     before = trained("g00-k1", components={"progress": {"mean": (0.1, 0.2, 0.2, 0.3, 0.3, 0.35)}})
-    text = Analyzer(None).study(trained(), [before], card()).table
+    text = table([before])
     assert end_row(text, "progress")[-1] == "+0.4"
     assert end_row(text, "effort")[-1] == "new"
     assert "change" not in table()
@@ -149,15 +157,7 @@ def test_table_fits_a_terminal_of_eighty_columns(scale, name):
     wide = {"variables": {name: (-scale,) * 6}, "components": {name: (scale,) * 6}}
     shown = (digest(**wide), digest("median", 0.9, **wide), digest("worst", 0.2, "left the track", **wide))
     grown = curve(ret=tuple(scale * i for i in range(1, 7)))
-    text = (
-        Analyzer(None)
-        .study(
-            trained(components=components, episodes=shown, curves=grown),
-            [trained("g00-k1", components=components)],
-            card(),
-        )
-        .table
-    )
+    text = table([trained("g00-k1", components=components)], components=components, episodes=shown, curves=grown)
     lines = [line for line in text.splitlines() if not line.startswith(("best", "median", "worst"))]
     assert max(map(len, lines)) <= 78
     assert not [line for line in lines if "-" * 2 in line or any(cell.count("-") > 2 for cell in line.split())]
@@ -171,9 +171,8 @@ def test_seeds_of_different_length_are_averaged_up_to_the_shortest():
 def test_failed_training_says_why():
     result = CandidateResult(candidate_id="g01-k0", slices=(failed_slice("g01-k0"), failed_slice("g01-k0", 1)))
     failed = trained().model_copy(update={"result": result})
-    analysis = Analyzer(None).study(failed, [record("g00-k1", 1.0)], card())
-    assert analysis.table.startswith("failed: non-finite at step 640: component `speed` is nan")
-    assert analysis.fitness_delta is None
+    assert text_of(failed, [record("g00-k1", 1.0)]) == "failed: non-finite at step 640: component `speed` is nan\n"
+    assert Analyzer(None).study(failed, [record("g00-k1", 1.0)], card()).fitness_delta is None
 
 
 def test_rejected_candidate_says_why():
@@ -182,7 +181,7 @@ def test_rejected_candidate_says_why():
         candidate=Candidate(id="g01-k0", generation=1, operator="edit"),
         verdict=Verdict(candidate_id="g01-k0", findings=(finding,)),
     )
-    assert "line 3: invalid syntax" in Analyzer(None).study(rejected, [], card()).table
+    assert text_of(rejected) == "not trained: line 3: invalid syntax\n"
 
 
 # The written diagnosis.
@@ -199,7 +198,7 @@ def test_diagnosis_is_written_from_the_table():
     analysis, llm = diagnose("CAUSE: too little progress.\n")
     assert analysis.diagnosis == "CAUSE: too little progress."
     assert llm.requests[0].label == "g01-k0/analyzer/diagnosis"
-    assert analysis.table.strip() in llm.requests[0].messages[-1].content
+    assert table().strip() in llm.requests[0].messages[-1].content
 
 
 def test_without_a_model_the_table_stands_alone():

@@ -91,12 +91,8 @@ def test_small_gains_that_add_up_to_more_than_noise_are_not_lost():
 def test_failed_ideas_tell_what_was_tried_and_why_it_failed():
     finding = Finding(gate="probe", detector="dead-component", severity="reject", message="`bonus` is always 0")
     rejected = record("g00-k0").model_copy(update={"verdict": Verdict(candidate_id="g00-k0", findings=(finding,))})
-    worse = record("g01-k0", 1.0).model_copy(
-        update={"analysis": Analysis(candidate_id="g01-k0", table="", fitness_delta=-2.0)}
-    )
-    better = record("g01-k1", 4.0).model_copy(
-        update={"analysis": Analysis(candidate_id="g01-k1", table="", fitness_delta=2.0)}
-    )
+    worse = record("g01-k0", 1.0).model_copy(update={"analysis": Analysis(candidate_id="g01-k0", fitness_delta=-2.0)})
+    better = record("g01-k1", 4.0).model_copy(update={"analysis": Analysis(candidate_id="g01-k1", fitness_delta=2.0)})
     lines = failed_ideas([rejected, worse, better])
     assert len(lines) == 2
     assert "idea of g01-k0" in lines[0] and "-2" in lines[0]
@@ -117,7 +113,7 @@ def generation(index, *fitness, operators=("draft",), **changes):
 def behind(one, parent, delta=-1.0):
     """A candidate that was designed from a parent and did not pass it."""
     candidate = one.candidate.model_copy(update={"parents": (parent,)})
-    analysis = Analysis(candidate_id=candidate.id, table="", fitness_delta=delta)
+    analysis = Analysis(candidate_id=candidate.id, fitness_delta=delta)
     return one.model_copy(update={"candidate": candidate, "analysis": analysis})
 
 
@@ -180,10 +176,8 @@ def test_failed_idea_names_its_parents_what_was_measured_and_the_flags():
 
 def test_draft_that_reached_nothing_is_a_failed_idea_and_one_that_reached_something_is_not():
     nothing = Flag(detector="no-better-than-trivial", message="x.")
-    poor = record("g00-k0", 0.1).model_copy(
-        update={"analysis": Analysis(candidate_id="g00-k0", table="", flags=(nothing,))}
-    )
-    fair = record("g00-k1", 0.5).model_copy(update={"analysis": Analysis(candidate_id="g00-k1", table="")})
+    poor = record("g00-k0", 0.1).model_copy(update={"analysis": Analysis(candidate_id="g00-k0", flags=(nothing,))})
+    fair = record("g00-k1", 0.5).model_copy(update={"analysis": Analysis(candidate_id="g00-k1")})
     assert [line.split()[0] for line in failed_ideas([poor, fair])] == ["g00-k0"]
 
 

@@ -77,8 +77,7 @@ def rendered() -> dict[str, tuple[Message, ...]]:
     found = {f"{task}-draft": designer_messages(draft(task)) for task in OPERATORS}
     found |= {f"{task}-{operator}": designer_messages(later(task)) for task, operator in OPERATORS.items()}
     card, (_, second) = records("hopper")
-    assert second.analysis
-    found["hopper-diagnosis"] = analyzer_messages(second.analysis, second, card)
+    found["hopper-diagnosis"] = analyzer_messages(second, card)
     return found
 
 

@@ -89,7 +89,7 @@ class Crew:
     # analyzer
 
     def study(self, record, parents, card):
-        return Analysis(candidate_id=record.candidate.id, table="table")
+        return Analysis(candidate_id=record.candidate.id)
 
     async def diagnose(self, analysis, record, card):
         self.calls.append(("diagnose", record.candidate.id))

@@ -8,6 +8,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.search.finals import summarise
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
+from rewardgen.store.measurements import ComponentPoint, EvaluationPoint, TrainingCurves
 from rewardgen.store.messages import Usage
 from rewardgen.store.records import (
     Analysis,
@@ -72,11 +73,14 @@ class _Story:
         self.tell("trained", phase="search", slice=result.model_dump(mode="json"))
 
     def studied(self, id: str, **more) -> None:
-        table = "component   mean   share   activation   correlation with fitness\n"
-        table += "speed       1.32    62 %         98 %                       0.91\n"
-        table += "upright     0.71    36 %         94 %                       0.12"
+        point = EvaluationPoint(env_steps=300_000, fitness=1.5, success_rate=0.5, episode_steps=500, episode_return=650)
+        components = {
+            name: (ComponentPoint(env_steps=300_000, mean=mean, std=0.2, share=share, activation=0.9),)
+            for name, mean, share in (("speed", 1.32, 0.62), ("upright", 0.71, 0.36))
+        }
+        curves = TrainingCurves(seeds=1, curve=(point,), components=components)
         flags = (Flag(detector="negligible-component", message="`effort` is hardly active: 2 % of |reward|."),)
-        analysis = Analysis(candidate_id=id, table=table, flags=flags, **more)
+        analysis = Analysis(candidate_id=id, curves=curves, flags=flags, **more)
         self.tell("studied", 0.5, analysis=analysis.model_dump(mode="json"))
 
 

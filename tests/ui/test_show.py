@@ -4,7 +4,10 @@ import re
 import pytest
 from rich.console import Console
 
+from rewardgen.store.analysis_text import analysis_text
 from rewardgen.store.records import PredictionOutcome
+from rewardgen.store.run_files import write_candidate
+from rewardgen.store.run_folder import RunFolder
 from rewardgen.ui.lineage import lineage, parent_diff
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from tests.ui.story import until
@@ -114,3 +117,15 @@ def test_a_prediction_shows_what_was_measured():
     text = page(candidate_page(history, record))
     assert "fitness >= 3: failed, measured 2.10" in text
     assert "share[jump] >= 0.3: not checkable" in text
+
+
+def test_what_training_showed_is_the_same_text_in_the_terminal_and_in_the_run_folder(tmp_path):
+    record = until("finished").record("g00-k1")
+    assert record is not None
+    text = analysis_text(record)
+    assert "speed [1e-3]         1320" in text
+    folder = RunFolder(tmp_path)
+    write_candidate(folder, record)
+    assert text in (folder.candidate("g00-k1") / "analysis.md").read_text()
+    shown = candidate("g00-k1")
+    assert all(line.rstrip() in shown for line in text.splitlines())

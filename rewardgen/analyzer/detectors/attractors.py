@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewardgen.analyzer.detectors.seen import Curve, TrainingEvidence, flag
-from rewardgen.analyzer.training_curves import correlation
-from rewardgen.llm.prompts import number, percent
-from rewardgen.store.measurements import EpisodeDigest, PathEfficiency
+from rewardgen.analyzer.training_curves import Curve
+from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
+from rewardgen.core.formatting import number, percent
+from rewardgen.core.statistics import later_mean
 from rewardgen.store.records import Flag
 
 COUNTS = 0.2
@@ -30,66 +30,60 @@ UNSUCCESSFUL = 0.5
 """Success rate below which a way back and forth is not just how the task is done."""
 
 
-def hovering(seen: TrainingEvidence) -> Iterator[Flag]:
+def hovering(evidence: TrainingEvidence) -> Iterator[Flag]:
     """A component at its best in every episode, without success: reached and held, or there from the start."""
-    held = held_component(seen)
-    if held is None or not seen.without_success or seen.card.success_terminates:
+    held = held_component(evidence)
+    if held is None or not evidence.without_success or evidence.card.success_terminates:
         return
-    point = seen.course.components[held][-1]
-    evidence = {"share": point.share, "mean": point.mean, "success_rate": seen.course.curve[-1].success_rate}
-    if all(_rises(each, held) for each in _episodes(seen)):
+    point = evidence.curves.components[held][-1]
+    numbers = {"share": point.share, "mean": point.mean, "success_rate": evidence.curves.curve[-1].success_rate}
+    if all(values[0] < NEAR_BEST * max(values) for values in _in_episodes(evidence, held)):
         message = (
             f"`{held}` is reached in every episode and then held, {percent(point.share)} of the reward, without "
             "success: what is left of the task pays too little to leave it."
         )
-        yield flag("reach-and-hover", message, held, **evidence)
-    elif seen.no_better_than_trivial:
+        yield flag("reach-and-hover", message, held, **numbers)
+    elif evidence.no_better_than_trivial:
         message = (
             f"`{held}` is satisfied from start to end, {percent(point.share)} of the reward, without success: it can "
             "be had without the task."
         )
-        yield flag("proxy-satisfied", message, held, **evidence)
+        yield flag("proxy-satisfied", message, held, **numbers)
 
 
-def held_component(seen: TrainingEvidence) -> str | None:
+def held_component(evidence: TrainingEvidence) -> str | None:
     """The largest positive component that is near its best in the later half of every episode and not about fitness."""
-    held = [name for name in seen.course.components if _counts(seen, name) and _is_held(seen, name)]
-    return max(held, key=lambda name: seen.course.components[name][-1].share, default=None)
+    held = []
+    for name, points in evidence.curves.components.items():
+        episodes = _in_episodes(evidence, name)
+        if _counts(evidence, name) and episodes and all(map(_stays_near_best, episodes)):
+            held.append((points[-1].share, name))
+    return max(held, key=lambda each: each[0])[1] if held else None
 
 
-def _counts(seen: TrainingEvidence, name: str) -> bool:
-    points = seen.course.components[name]
-    if not points or points[-1].mean <= 0 or points[-1].share < COUNTS:
+def _counts(evidence: TrainingEvidence, name: str) -> bool:
+    points = evidence.curves.components[name]
+    if points[-1].mean <= 0 or points[-1].share < COUNTS:
         return False
-    r = correlation([point.fitness_correlation for point in points])
+    r = later_mean([point.fitness_correlation for point in points])
     return r is None or r < ABOUT_FITNESS
 
 
-def _episodes(seen: TrainingEvidence) -> list[EpisodeDigest]:
-    return [digest for each in seen.result.slices for digest in each.episodes]
+def _in_episodes(evidence: TrainingEvidence, name: str) -> list[Sequence[float]]:
+    return [digest.components.get(name, ()) for each in evidence.result.slices for digest in each.episodes]
 
 
-def _is_held(seen: TrainingEvidence, name: str) -> bool:
-    series = [digest.components.get(name, ()) for digest in _episodes(seen)]
-    return bool(series) and all(_near_best(values) for values in series)
-
-
-def _near_best(values: Sequence[float]) -> bool:
+def _stays_near_best(values: Sequence[float]) -> bool:
     later = values[len(values) // 2 :]
     return len(values) > 1 and max(values) > 0 and min(later) >= NEAR_BEST * max(values)
 
 
-def _rises(digest: EpisodeDigest, name: str) -> bool:
-    values = digest.components[name]
-    return values[0] < NEAR_BEST * max(values)
-
-
-def doing_nothing_pays(seen: TrainingEvidence) -> Iterator[Flag]:
+def doing_nothing_pays(evidence: TrainingEvidence) -> Iterator[Flag]:
     """A policy that does nothing collects as much as the trained one, and more than nothing."""
-    idle = seen.idle
-    if idle is None or not seen.without_success or not seen.course.curve:
+    idle = evidence.idle
+    if idle is None or not evidence.without_success or not evidence.curves.curve:
         return
-    learned = seen.course.curve[-1].episode_return
+    learned = evidence.curves.curve[-1].episode_return
     if learned <= 0 or idle.episode_return < (1 - AS_GOOD) * learned:
         return
     message = (
@@ -99,24 +93,18 @@ def doing_nothing_pays(seen: TrainingEvidence) -> Iterator[Flag]:
     yield flag("alive-attractor", message, idle_return=idle.episode_return, episode_return=learned)
 
 
-def oscillation(seen: TrainingEvidence) -> Iterator[Flag]:
+def oscillation(evidence: TrainingEvidence) -> Iterator[Flag]:
     """A component collects over a way back and forth, and gives nothing back on the way back."""
-    if not seen.course.curve or seen.course.curve[-1].success_rate >= UNSUCCESSFUL:
+    curves, runs = evidence.curves, evidence.result.slices
+    if not curves.curve or curves.curve[-1].success_rate >= UNSUCCESSFUL:
         return
-    for name in seen.course.components:
-        path_efficiencies = [
-            travel for each in seen.result.slices for travel in each.path_efficiencies if travel.component == name
-        ]
-        if (
-            len(path_efficiencies) < len(seen.result.slices)
-            or not _counts(seen, name)
-            or not all(map(_farmed, path_efficiencies))
-        ):
+    for name, points in curves.components.items():
+        paths = [path for each in runs for path in each.path_efficiencies if path.component == name]
+        farmed = all(path.kept >= FARMED and path.net <= CAME_BACK * path.path for path in paths)
+        moves = points[-1].std >= MOVES * points[-1].mean
+        if len(paths) < len(runs) or not (farmed and moves and _counts(evidence, name)):
             continue
-        last = seen.course.components[name][-1]
-        if last.std < MOVES * last.mean:
-            continue
-        one = path_efficiencies[0]
+        one = paths[0]
         message = (
             f"`{name}` is collected by moving back and forth: `{one.variable}` travels {number(one.path)} in an "
             f"episode and ends {number(one.net)} from where it began, and nothing is taken back on the way back."
@@ -124,15 +112,12 @@ def oscillation(seen: TrainingEvidence) -> Iterator[Flag]:
         yield flag("oscillation-farming", message, name, kept=one.kept, path=one.path, net=one.net)
 
 
-def _farmed(travel: PathEfficiency) -> bool:
-    return travel.kept >= FARMED and travel.net <= CAME_BACK * travel.path
-
-
-def content(seen: TrainingEvidence) -> Iterator[Flag]:
+def settled(evidence: TrainingEvidence) -> Iterator[Flag]:
     """The reward no longer changes, without success."""
-    if len(seen.course.curve) >= 3 and seen.everywhere(_flat) and seen.without_success:
+    curve = evidence.curves.curve
+    if len(curve) >= 3 and evidence.everywhere(_flat) and evidence.without_success:
         message = "The reward was flat over the later half of training, without success: it settled in a local optimum."
-        yield flag("settled-without-success", message, episode_return=seen.course.curve[-1].episode_return)
+        yield flag("settled-without-success", message, episode_return=curve[-1].episode_return)
 
 
 def _flat(curve: Curve) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from rewardgen.analyzer.detectors.seen import TrainingEvidence, flag
-from rewardgen.analyzer.training_curves import correlation
-from rewardgen.llm.prompts import number, percent
+from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
+from rewardgen.core.formatting import number, percent
+from rewardgen.core.statistics import later_mean
 from rewardgen.store.measurements import ComponentPoint
 from rewardgen.store.records import Flag
 
@@ -22,92 +22,63 @@ NEGATIVE_CORRELATION = -0.3
 COSTLY_SHARE = 0.2
 """Share of the reward from which on a penalty may stand in the way."""
 
-Points = Sequence[ComponentPoint]
+
+def worst_fault(evidence: TrainingEvidence) -> Iterator[Flag]:
+    """Of each component the worst of its faults, which makes the milder ones superfluous."""
+    for name, points in evidence.curves.components.items():
+        if found := _fault(name, points, evidence.learned):
+            yield found
 
 
-def worst_fault(seen: TrainingEvidence) -> Iterator[Flag]:
-    """Of each component the first of its faults, from the worst to the mildest."""
-    for name, points in seen.course.components.items():
-        found = (fault(name, points, seen) for fault in FAULTS) if points else ()
-        yield from [each for each in found if each][:1]
-
-
-def _never_fired(name: str, points: Points, _: TrainingEvidence) -> Flag | None:
-    if any(point.activation > 0 for point in points):
-        return None
-    message = f"`{name}` never fired: it was 0 in every evaluation, so its condition is out of reach."
-    return flag("bonus-never-fired", message, name, activation=0.0)
-
-
-def _constant(name: str, points: Points, _: TrainingEvidence) -> Flag | None:
-    last = points[-1]
-    if not all(_varies_less(point, CONSTANT_STD) for point in points):
-        return None
-    message = f"`{name}` was constant at {number(last.mean)}: it teaches nothing but to make episodes last or end."
-    return flag("constant-component", message, name, mean=last.mean, std=last.std)
-
-
-def _dead(name: str, points: Points, _: TrainingEvidence) -> Flag | None:
-    active = points[-1].activation
-    if active >= DEAD_ACTIVATION:
-        return None
-    message = f"`{name}` is dead: at the end it is active at {100 * active:.1f} % of the steps."
-    return flag("dead-component", message, name, activation=active)
-
-
-def _negligible(name: str, points: Points, _: TrainingEvidence) -> Flag | None:
-    """A cost may be as small as that; what is meant to be sought may not."""
-    share = points[-1].share
-    if len(points) < 2 or share >= NEGLIGIBLE_SHARE or points[-1].mean < 0:
-        return None
-    return flag(
-        "negligible-component", f"`{name}` is negligible: {100 * share:.2f} % of the reward.", name, share=share
-    )
-
-
-def _saturated(name: str, points: Points, seen: TrainingEvidence) -> Flag | None:
-    """At its largest, or no longer varying, where the policy has yet to improve; it was not so at first."""
+def _fault(name: str, points: Sequence[ComponentPoint], learned: bool) -> Flag | None:
     first, last = points[0], points[-1]
+    if not any(point.activation > 0 for point in points):
+        message = f"`{name}` never fired: it was 0 in every evaluation, so its condition is out of reach."
+        return flag("bonus-never-fired", message, name, activation=0.0)
+    if all(_varies_less(point, CONSTANT_STD) for point in points):
+        message = f"`{name}` was constant at {number(last.mean)}: it teaches nothing but to make episodes last or end."
+        return flag("constant-component", message, name, mean=last.mean, std=last.std)
+    if last.activation < DEAD_ACTIVATION:
+        message = f"`{name}` is dead: at the end it is active at {100 * last.activation:.1f} % of the steps."
+        return flag("dead-component", message, name, activation=last.activation)
+    # A cost may be as small as that; what is meant to be sought may not.
+    if len(points) >= 2 and last.share < NEGLIGIBLE_SHARE and last.mean >= 0:
+        message = f"`{name}` is negligible: {100 * last.share:.2f} % of the reward."
+        return flag("negligible-component", message, name, share=last.share)
+    # At its largest, or no longer varying, where the policy has yet to improve; it was not so at first.
     still = _varies_less(last, SATURATED_STD) and not _varies_less(first, SATURATED_STD)
     at_best = last.mean > 0 and last.saturation >= SATURATED > first.saturation
-    if not (still or at_best) or seen.learned:
-        return None
-    message = f"`{name}` is saturated around {number(last.mean)}: it hardly varies any more, so it guides no further."
-    return flag("saturated-component", message, name, mean=last.mean, std=last.std, saturation=last.saturation)
-
-
-FAULTS: tuple[Callable[[str, Points, TrainingEvidence], Flag | None], ...] = (
-    _never_fired,
-    _constant,
-    _dead,
-    _negligible,
-    _saturated,
-)
-"""From the worst to the mildest; one that holds makes those after it superfluous."""
+    if (still or at_best) and not learned:
+        message = (
+            f"`{name}` is saturated around {number(last.mean)}: it hardly varies any more, so it guides no further."
+        )
+        return flag("saturated-component", message, name, mean=last.mean, std=last.std, saturation=last.saturation)
+    return None
 
 
 def _varies_less(point: ComponentPoint, bound: float) -> bool:
     return point.mean != 0 and point.std <= bound * abs(point.mean)
 
 
-def dominance(seen: TrainingEvidence) -> Iterator[Flag]:
+def dominance(evidence: TrainingEvidence) -> Iterator[Flag]:
     """One component is nearly the whole reward."""
-    for name, points in seen.course.components.items():
-        if len(seen.course.components) > 1 and not seen.learned and points and points[-1].share > DOMINANT_SHARE:
-            share = points[-1].share
+    components = evidence.curves.components
+    for name, points in components.items():
+        share = points[-1].share
+        if len(components) > 1 and not evidence.learned and share > DOMINANT_SHARE:
             message = f"`{name}` dominates: {percent(share)} of the reward at the end; the others hardly count."
             yield flag("dominant-component", message, name, share=share)
 
 
-def against_fitness(seen: TrainingEvidence) -> Iterator[Flag]:
+def against_fitness(evidence: TrainingEvidence) -> Iterator[Flag]:
     """A component, or the whole reward, is higher in episodes of lower fitness.
 
     Where all episodes succeed, what they differ in is their initial states.
     """
-    if seen.learned:
+    if evidence.learned:
         return
-    for name, points in seen.course.components.items():
-        r = correlation([point.fitness_correlation for point in points])
+    for name, points in evidence.curves.components.items():
+        r = later_mean([point.fitness_correlation for point in points])
         if r is None or r > NEGATIVE_CORRELATION:
             continue
         if points[-1].mean >= 0:
@@ -116,7 +87,7 @@ def against_fitness(seen: TrainingEvidence) -> Iterator[Flag]:
         elif points[-1].share > COSTLY_SHARE:
             message = f"`{name}` costs the fitter episodes more (r = {r:+.2f}): the penalty may stand in the way."
             yield flag("against-fitness", message, name, correlation=r, share=points[-1].share)
-    r = correlation([point.return_correlation for point in seen.course.curve])
+    r = later_mean([point.return_correlation for point in evidence.curves.curve])
     if r is not None and r <= NEGATIVE_CORRELATION:
         message = f"Episodes of higher reward have lower fitness (r = {r:+.2f}): their sum ranks them the wrong way."
         yield flag("against-fitness", message, correlation=r)

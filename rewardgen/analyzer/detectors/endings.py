@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rewardgen.analyzer.detectors.attractors import held_component
-from rewardgen.analyzer.detectors.seen import Curve, TrainingEvidence, flag
-from rewardgen.analyzer.training_curves import TIME_LIMIT, correlation
-from rewardgen.llm.prompts import number, percent
+from rewardgen.analyzer.training_curves import Curve
+from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
+from rewardgen.core.formatting import number, percent
+from rewardgen.core.statistics import later_mean
+from rewardgen.store.measurements import TIME_LIMIT
 from rewardgen.store.records import Flag
 
 EARLY = 0.5
@@ -20,62 +22,56 @@ AVOIDED = -0.3
 """Correlation of return with success."""
 
 
-def early_endings(seen: TrainingEvidence) -> Iterator[Flag]:
+def early_endings(evidence: TrainingEvidence) -> Iterator[Flag]:
     """Episodes end early, because it pays or because nothing better was learned; success is not meant."""
-    if seen.card.success_terminates or len(seen.course.curve) < 3:
+    curve, idle = evidence.curves.curve, evidence.idle
+    if evidence.card.success_terminates or len(curve) < 3:
         return
-    curve, last = seen.course.curve, seen.course.curve[-1]
-    early = {cause: share for cause, share in seen.course.endings.items() if cause != TIME_LIMIT}
-    share = sum(early.values())
-    evidence = {"early": share, "steps": last.episode_steps, "episode_return": last.episode_return}
-    longest = max(curve, key=lambda point: point.episode_steps)
-    if seen.everywhere(_shortened_while_return_rose):
-        lengths = f"{number(longest.episode_steps)} to {number(last.episode_steps)} steps"
+    early = {cause: share for cause, share in evidence.curves.terminations.items() if cause != TIME_LIMIT}
+    share, last = sum(early.values()), curve[-1]
+    numbers = {"early": share, "steps": last.episode_steps, "episode_return": last.episode_return}
+    if evidence.everywhere(_shortened_while_return_rose):
+        longest = max(point.episode_steps for point in curve)
+        lengths = f"{number(longest)} to {number(last.episode_steps)} steps"
         message = f"Episodes became shorter ({lengths}) while the reward rose: ending early pays."
-        yield flag("early-ending-pays", message, longest=longest.episode_steps, **evidence)
+        yield flag("early-ending-pays", message, longest=longest, **numbers)
     elif share > EARLY and last.episode_return < 0:
         message = f"The reward is negative and {percent(share)} of the episodes end early: ending them stops the cost."
-        yield flag("early-ending-pays", message, **evidence)
-    elif share > EARLY and _sooner_than_idle(seen):
+        yield flag("early-ending-pays", message, **numbers)
+    elif (
+        share > EARLY
+        and idle is not None
+        and last.episode_steps < SHORTENED * idle.episode_steps
+        and last.episode_return > idle.episode_return
+    ):
         message = "Episodes end sooner than if nothing were done, and the reward is higher: ending early pays."
-        yield flag("early-ending-pays", message, idle_steps=seen.idle.episode_steps if seen.idle else 0.0, **evidence)
+        yield flag("early-ending-pays", message, idle_steps=idle.episode_steps, **numbers)
     elif share > EARLY:
         worst = max(early, key=early.__getitem__)
         length = number(last.episode_steps)
         message = f"{percent(early[worst])} of the episodes still end by `{worst}`, after {length} steps on average."
-        yield flag("ends-early", message, **evidence)
+        yield flag("ends-early", message, **numbers)
 
 
 def _shortened_while_return_rose(curve: Curve) -> bool:
-    longest = max(curve, key=lambda point: point.episode_steps)
-    return (
-        curve[-1].episode_steps < SHORTENED * longest.episode_steps
-        and curve[-1].episode_return > longest.episode_return
-    )
+    longest, last = max(curve, key=lambda point: point.episode_steps), curve[-1]
+    return last.episode_steps < SHORTENED * longest.episode_steps and last.episode_return > longest.episode_return
 
 
-def _sooner_than_idle(seen: TrainingEvidence) -> bool:
-    idle, last = seen.idle, seen.course.curve[-1]
-    return (
-        idle is not None
-        and last.episode_steps < SHORTENED * idle.episode_steps
-        and last.episode_return > idle.episode_return
-    )
-
-
-def termination_avoidance(seen: TrainingEvidence) -> Iterator[Flag]:
+def termination_avoidance(evidence: TrainingEvidence) -> Iterator[Flag]:
     """Success would end the episode, and with it the reward: the policy stays short of it."""
-    curve = seen.course.curve
-    if not seen.card.success_terminates or not curve:
+    curve = evidence.curves.curve
+    if not evidence.card.success_terminates or not curve:
         return
-    last, r = curve[-1], correlation([point.success_correlation for point in curve])
+    last, r = curve[-1], later_mean([point.success_correlation for point in curve])
+    lasting = evidence.curves.terminations.get(TIME_LIMIT, 0.0) > LASTING
     if r is not None and r <= AVOIDED:
         message = (
             f"Episodes that succeed collect less reward (r = {r:+.2f}): success ends the episode, and finishing is "
             "worth less than going on."
         )
         yield flag("termination-avoidance", message, correlation=r, success_rate=last.success_rate)
-    elif seen.without_success and seen.course.endings.get(TIME_LIMIT, 0.0) > LASTING and (held := held_component(seen)):
+    elif evidence.without_success and lasting and (held := held_component(evidence)):
         message = (
             f"No episode succeeds and nearly all last to the end, with `{held}` held near its best: success would end "
             "what it pays."

@@ -1,13 +1,13 @@
-"""What a detector is given, and what the detectors of several themes ask of it."""
+"""What a detector of the analyzer is given, and what several of them ask of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-from rewardgen.analyzer.training_curves import TrainingCurves
-from rewardgen.store.measurements import EvaluationPoint, IdleReading
+from rewardgen.analyzer.training_curves import Curve
+from rewardgen.store.measurements import IdleReading, TrainingCurves
 from rewardgen.store.records import CandidateResult, Flag, PolicyProbe, TaskCard
 
 WITHOUT_SUCCESS = 0.05
@@ -17,35 +17,35 @@ LEARNED = 0.8
 TRIVIAL_MARGIN = 0.02
 """Of the trivial policy's fitness: so much more is no better."""
 
-Curve = Sequence[EvaluationPoint]
-
 
 class TrainingEvidence(NamedTuple):
     """A trained candidate, as detectors see it.
 
     Attributes:
-        result: Its slices.
-        course: Their training.
+        result: Its training runs.
+        curves: Their means over the seeds.
+        seed_curves: The learning curve of each seed.
         card: The task.
     """
 
     result: CandidateResult
-    course: TrainingCurves
+    curves: TrainingCurves
+    seed_curves: tuple[Curve, ...]
     card: TaskCard
 
     def everywhere(self, holds: Callable[[Curve], bool]) -> bool:
         """Whether every seed's curve shows something: what only one of them shows may be chance."""
-        return all(holds(curve) for curve in self.course.curves)
+        return all(holds(curve) for curve in self.seed_curves)
 
     @property
     def without_success(self) -> bool:
         """Whether hardly an episode of the last evaluation succeeded."""
-        return not self.course.curve or self.course.curve[-1].success_rate < WITHOUT_SUCCESS
+        return not self.curves.curve or self.curves.curve[-1].success_rate < WITHOUT_SUCCESS
 
     @property
     def learned(self) -> bool:
         """Whether nearly all episodes of the last evaluation succeeded: there is little left to guide to."""
-        return bool(self.course.curve) and self.course.curve[-1].success_rate >= LEARNED
+        return bool(self.curves.curve) and self.curves.curve[-1].success_rate >= LEARNED
 
     @property
     def idle(self) -> IdleReading | None:
@@ -66,11 +66,7 @@ class TrainingEvidence(NamedTuple):
         return fitness - self.result.fitness_spread <= probe.fitness + TRIVIAL_MARGIN * abs(probe.fitness)
 
 
-Detector = Callable[[TrainingEvidence], Iterator[Flag]]
-"""Yields what it sees; nothing for a sound training."""
-
-
-def flag(detector: str, message: str, component: str | None = None, /, **evidence: float) -> Flag:
-    """A flag; of its evidence only what is finite."""
-    finite = {name: float(value) for name, value in evidence.items() if math.isfinite(value)}
+def flag(detector: str, message: str, component: str | None = None, /, **numbers: float) -> Flag:
+    """A flag; of the numbers that it rests on only what is finite."""
+    finite = {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
     return Flag(detector=detector, message=message, component=component, evidence=finite)

@@ -1,0 +1,26 @@
+"""Numbers in sentences and tables, the same in prompts, messages and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def number(value: float) -> str:
+    """Three significant digits, without an exponent where that is readable."""
+    text = f"{value:.3g}"
+    if "e" in text and 1e-4 <= abs(value) < 1e6:
+        text = f"{value:.0f}" if abs(value) >= 1 else f"{value:.6f}".rstrip("0")
+    return "0" if text in ("-0", "0.0") else text
+
+
+def percent(share: float) -> str:
+    """A share between 0 and 1 as a whole percentage, never rounded to none or all."""
+    if 0.0 < share < 0.005:
+        return "<1 %"
+    return ">99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
+
+
+def shares(parts: Mapping[str, float]) -> str:
+    """Named shares, largest first: `torso too low 80 %, time limit 20 %`."""
+    ordered = sorted(parts.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {percent(share)}" for name, share in ordered if share > 0) or "nothing"

@@ -1,0 +1,38 @@
+"""A detector of the analyzer is one function and one call of `register`: this file adds one from outside."""
+
+import pytest
+
+from rewardgen.analyzer.flags import DETECTORS, Detector
+from rewardgen.analyzer.training_evidence import flag
+from rewardgen.core.errors import UsageError
+from tests.analyzer.flagged import flags
+from tests.analyzer.trained import curve
+
+
+def short_episodes(evidence):
+    """Episodes are over before anything can be learned from them."""
+    last = evidence.curves.curve[-1]
+    if last.episode_steps < 10:
+        yield flag("short-episodes", f"Episodes last {last.episode_steps:.0f} steps.", steps=last.episode_steps)
+
+
+@pytest.fixture
+def registered():
+    DETECTORS.register("short-episodes", Detector(short_episodes, {"short-episodes": ("seeds-disagree",)}))
+    yield
+    DETECTORS.remove("short-episodes")
+
+
+def test_a_detector_from_outside_is_asked_like_the_others(registered):
+    (found,) = flags(curves=curve(steps=5.0))
+    assert (found.detector, found.message, found.evidence) == ("short-episodes", "Episodes last 5 steps.", {"steps": 5})
+    assert flags() == ()
+
+
+def test_its_flag_is_left_out_beside_one_that_says_more(registered):
+    assert [each.detector for each in flags(curves=curve(steps=5.0), fitness=(0.1, 1.0))] == ["seeds-disagree"]
+
+
+def test_two_detectors_cannot_have_one_name(registered):
+    with pytest.raises(UsageError, match="there is a detector `short-episodes` already"):
+        DETECTORS.register("short-episodes", Detector(short_episodes))
