@@ -123,7 +123,7 @@ def test_what_training_showed_is_the_same_text_in_the_terminal_and_in_the_run_fo
     record = until("finished").record("g00-k1")
     assert record is not None
     text = analysis_text(record)
-    assert "speed [1e-3]         1320" in text
+    assert "speed                 1.3" in text
     folder = RunFolder(tmp_path)
     write_candidate(folder, record)
     assert text in (folder.candidate("g00-k1") / "analysis.md").read_text()
