@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[1]
+"""The folder of this package."""
 
 
 def shipped(folder: Literal["envs", "prompts"]) -> Path:
@@ -14,5 +15,5 @@ def shipped(folder: Literal["envs", "prompts"]) -> Path:
     Args:
         folder: Which one.
     """
-    installed = _PACKAGE / folder
-    return installed if installed.is_dir() else _PACKAGE.parent / folder
+    installed = PACKAGE / folder
+    return installed if installed.is_dir() else PACKAGE.parent / folder

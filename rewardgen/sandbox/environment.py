@@ -6,7 +6,7 @@ import os
 import sysconfig
 from pathlib import Path
 
-import rewardgen
+from rewardgen.core.resources import PACKAGE
 
 _KEPT = (
     "CUDA_DEVICE_ORDER",
@@ -49,7 +49,7 @@ def worker_environment(scratch: Path) -> dict[str, str]:
 
 def _import_path() -> str:
     """Where the worker finds this package when site-packages does not hold it, then what PYTHONPATH says here."""
-    own = str(Path(rewardgen.__file__).resolve().parent.parent)
+    own = str(PACKAGE.parent)
     installed = own in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
     inherited = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     return os.pathsep.join(inherited if installed else [own, *inherited])

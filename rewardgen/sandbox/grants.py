@@ -15,9 +15,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import rewardgen
 from rewardgen.core.errors import TaskError
-from rewardgen.core.resources import shipped
+from rewardgen.core.resources import PACKAGE, shipped
 from rewardgen.sandbox.landlock import DEVICE, OWN, READ, Grant, Right
 
 _SYSTEM = (
@@ -109,7 +108,7 @@ def _prefixes() -> set[str]:
 
 def _packages() -> Iterator[Grant]:
     """What is imported from elsewhere. Of a folder where somebody works, only what can be imported."""
-    yield Grant(str(Path(rewardgen.__file__).parent), READ)
+    yield Grant(str(PACKAGE), READ)
     elsewhere = (Path(each) for each in (*sys.path, site.getusersitepackages()) if each)
     for entry in (each for each in elsewhere if not _is_installed(each)):
         if entry.name in ("site-packages", "dist-packages") or not entry.is_dir():

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-import rewardgen
 from rewardgen.core.errors import RewardgenError, RunFolderError
 from rewardgen.core.files import write_atomic
+from rewardgen.core.resources import PACKAGE
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits
@@ -145,14 +145,12 @@ def _stem(task: str) -> Path | None:
 
 def _code() -> Iterator[str]:
     """What else decides about the numbers: the versions of the packages, and the source of our own modules."""
-    yield rewardgen.__version__
     for package in _PACKAGES:
         try:
             yield version(package)
         except PackageNotFoundError:
             yield ""
-    package = Path(rewardgen.__file__).parent
-    for path in (path for each in _SOURCES for path in sorted(package.glob(each))):
+    for path in (path for each in _SOURCES for path in sorted(PACKAGE.glob(each))):
         yield _digest(path)
 
 
