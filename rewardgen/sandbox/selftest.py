@@ -5,16 +5,9 @@ The job does what a broken or hostile reward would do; `check_limits` sees what 
 
 from __future__ import annotations
 
-import ctypes
-import itertools
-import mmap
 import os
-import random
 import socket
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -69,7 +62,7 @@ def start_seconds(scratch: Path) -> tuple[float, float]:
 
 def _seconds(scratch: Path) -> float:
     start = time.monotonic()
-    run_worker(SELFTEST, {"do": "process"}, limits=Limits(wall_s=60.0), scratch=scratch)
+    run_worker(SELFTEST, {"do": "environment"}, limits=Limits(wall_s=60.0), scratch=scratch)
     return time.monotonic() - start
 
 
@@ -141,33 +134,11 @@ def selftest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
     Returns:
         What the misdeed has to tell, if it comes to that.
     """
-    return _MISDEEDS[payload["do"]](report)
+    return MISDEEDS[payload["do"]](report)
 
 
 def _environment(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     return {"names": sorted(os.environ), "folder": os.getcwd(), "path": sys.path}
-
-
-def _process(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """What a worker has of its own, and what it can see of others."""
-    numpy = sys.modules.get("numpy")
-    return {
-        "pid": os.getpid(),
-        "server": os.getppid(),
-        "session": os.getsid(0),
-        "descriptors": {name: _target(name) for name in os.listdir("/dev/fd")},
-        "temporary": tempfile.gettempdir(),
-        "home": os.path.expanduser("~"),
-        "drawn": [random.random(), numpy.random.random() if numpy else random.random()],
-        "imported": sorted({"torch", "numpy", "mujoco"} & set(sys.modules)),
-    }
-
-
-def _target(descriptor: str) -> str:
-    try:
-        return os.readlink(f"/dev/fd/{descriptor}")
-    except OSError:
-        return "closed"
 
 
 def _hang(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -181,62 +152,6 @@ def _allocate(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     blocks: list[bytes] = []
     while True:
         blocks.append(os.urandom(1024) * (_BLOCK // 1024))
-
-
-def _share(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Shared memory, which no limit of the system counts: only watching the process does."""
-    report({"pid": os.getpid()})
-    blocks: list[mmap.mmap] = []
-    while True:
-        blocks.append(mmap.mmap(-1, _BLOCK))
-        blocks[-1].write(bytes(_BLOCK))
-        time.sleep(0.01)
-
-
-def _abort(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    print("about to abort", flush=True)
-    os.abort()
-
-
-def _segfault(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    ctypes.string_at(0)
-    return {}
-
-
-def _flood(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    while True:
-        print("x" * 1000)
-        report({"noise": "x" * 1000})
-
-
-def _spin(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    report({"pid": os.getpid()})
-    while True:
-        pass
-
-
-def _crowd(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    report({"pid": os.getpid()})
-    for _ in range(200):
-        threading.Thread(target=time.sleep, args=(3600.0,), daemon=True).start()
-    time.sleep(3600.0)
-    return {}
-
-
-def _fill(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    report({"pid": os.getpid()})
-    for number in itertools.count():
-        folder = Path(f"folder{number}")
-        folder.mkdir()
-        (folder / "file").write_bytes(os.urandom(1024) * (_BLOCK // 1024))
-    return {}
-
-
-def _litter(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    report({"pid": os.getpid()})
-    for number in itertools.count():
-        Path(f"file{number}").touch()
-    return {}
 
 
 def _layers(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -265,27 +180,10 @@ def _succeeds(attempt: Callable[[], object]) -> bool:
     return True
 
 
-def _spawn(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"])
-    report({"pid": child.pid})
-    time.sleep(3600.0)
-    return {}
-
-
-_MISDEEDS = {
+MISDEEDS = {
     "environment": _environment,
-    "process": _process,
     "hang": _hang,
     "allocate": _allocate,
-    "share": _share,
-    "abort": _abort,
-    "segfault": _segfault,
-    "flood": _flood,
-    "spawn": _spawn,
-    "spin": _spin,
-    "crowd": _crowd,
-    "fill": _fill,
-    "litter": _litter,
     "layers": _layers,
     "break out": _break_out,
 }

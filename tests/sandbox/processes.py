@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.sandbox.selftest import SELFTEST
+from tests.sandbox.misdeeds import MISBEHAVE
 
 PATIENT = Limits(wall_s=60.0)
 FREE = Limits(wall_s=60.0, sandbox="off")
@@ -15,7 +15,7 @@ FREE = Limits(wall_s=60.0, sandbox="off")
 
 
 def misbehave(how, scratch, limits=PATIENT, **options):
-    return run_worker(SELFTEST, {"do": how}, limits=limits, scratch=scratch, **options)
+    return run_worker(MISBEHAVE, {"do": how}, limits=limits, scratch=scratch, **options)
 
 
 def orchestrator(scratch, job="hang", first="", then="pass", sandbox="auto", **environment):
@@ -27,13 +27,13 @@ def orchestrator(scratch, job="hang", first="", then="pass", sandbox="auto", **e
         import os, threading, time
         from pathlib import Path
         from rewardgen.sandbox.process import Limits, run_worker
-        from rewardgen.sandbox.selftest import SELFTEST
+        from tests.sandbox.misdeeds import MISBEHAVE
         def told(message):
             print(message["pid"], flush=True)
             {then}
         def run(job):
             scratch, limits = Path({str(scratch)!r}), Limits(wall_s=60.0, sandbox={sandbox!r})
-            return run_worker(SELFTEST, {{"do": job}}, limits=limits, scratch=scratch, on_message=told)
+            return run_worker(MISBEHAVE, {{"do": job}}, limits=limits, scratch=scratch, on_message=told)
         {first}
         run({job!r})
     """

@@ -271,7 +271,7 @@ def test_nothing_is_left_after_a_normal_end(tmp_path):
 def test_the_peak_memory_of_a_job_is_told(tmp_path):
     with pytest.raises(WorkerError):
         misbehave("share", tmp_path, limits=FREE.model_copy(update={"memory_bytes": 900 << 20}))
-    assert 900 << 20 < peak_bytes("selftest") < 4 << 30
+    assert 900 << 20 < peak_bytes("misbehave") < 4 << 30
     assert peak_bytes("no such job") == 0
 
 
@@ -285,8 +285,8 @@ from rewardgen.sandbox import landlock
 landlock.abi = abi
 from pathlib import Path
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.sandbox.selftest import SELFTEST
-run_worker(SELFTEST, {{"do": "process"}}, limits=Limits(wall_s=60.0), scratch=Path({str(tmp_path)!r}))
+from tests.sandbox.misdeeds import MISBEHAVE
+run_worker(MISBEHAVE, {{"do": "process"}}, limits=Limits(wall_s=60.0), scratch=Path({str(tmp_path)!r}))
 print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

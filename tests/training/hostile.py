@@ -19,7 +19,7 @@ _TAKE_OVER = """
 import json, os, pickle, time
 from rewardgen.core import errors
 from rewardgen.store.records import SliceFailure
-from rewardgen.sandbox import selftest
+from tests.sandbox import misdeeds
 from rewardgen.training.ppo import batch
 
 class Told(dict):

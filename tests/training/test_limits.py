@@ -9,7 +9,7 @@ from tests.sandbox.confined import no_seccomp
 from tests.training.hostile import train, workers_in
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, and limits on memory")
-MISBEHAVE = "selftest._MISDEEDS[{!r}](lambda message: None)"
+MISBEHAVE = "misdeeds.MISDEEDS[{!r}](lambda message: None)"
 HIDE = """
 for number in range(30):
     os.mkdir("deeper")
