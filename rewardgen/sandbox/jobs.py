@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rewardgen.core.errors import UsageError
+from rewardgen.core.registry import Registry
 from rewardgen.core.schema import Frozen
 
 JobFunction = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any]]
@@ -38,7 +38,7 @@ class Job(Frozen):
     confined, so it may find them by running what is trusted, such as the user's own task file."""
 
 
-_registered: dict[str, Job] = {}
+_JOBS: Registry[Job] = Registry("job")
 
 
 def register(
@@ -56,15 +56,12 @@ def register(
     Raises:
         UsageError: Another job has this name.
     """
-    job = Job(name=name, function=function, reads=reads, writes=writes, inputs=inputs)
-    if _registered.setdefault(name, job) != job:
-        raise UsageError(f"there are two jobs `{name}`", f"register {function} under another name")
-    return job
+    return _JOBS.register(name, Job(name=name, function=function, reads=reads, writes=writes, inputs=inputs))
 
 
 def modules() -> list[str]:
     """The modules of all registered jobs, in the order of registration."""
-    found = (each.partition(":")[0] for job in _registered.values() for each in (job.function, job.inputs or ""))
+    found = (each.partition(":")[0] for job in _JOBS for each in (job.function, job.inputs or ""))
     return list(dict.fromkeys(filter(None, found)))
 
 

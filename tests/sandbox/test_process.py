@@ -147,7 +147,7 @@ def test_a_job_may_come_from_outside_the_package_and_is_confined_like_any_other(
 
 def test_two_jobs_of_one_name_are_refused():
     register("twice", "tests.sandbox.doubling:double_job")
-    with pytest.raises(UsageError, match="two jobs `twice`"):
+    with pytest.raises(UsageError, match="there is a job `twice` already"):
         register("twice", "tests.sandbox.doubling:other_job")
 
 
