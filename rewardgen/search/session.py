@@ -298,7 +298,7 @@ def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: Train
             folder.scratch.resolve(),
             limits,
             isolate=config.isolate,
-            words=TaskNames([*(each.name for each in card.variables), "action"], card.termination_causes),
+            names=TaskNames([*(each.name for each in card.variables), "action"], card.termination_causes),
         ),
         usage=roles.usage,
         policies=folder.policies,

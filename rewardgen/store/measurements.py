@@ -1,47 +1,63 @@
-"""What evaluations read off a policy and its reward: learning curves, component statistics, single episodes."""
+"""What evaluations read off a policy and its reward: learning curves, component statistics, single episodes.
+
+They come from processes that ran generated code, so their types say what can be true at all; what depends on the job is
+checked where they are received.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from rewardgen.core.schema import Frozen
 
 TIME_LIMIT = "time limit"
 """How an episode ended that no termination condition ended."""
 
+Measure = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
+"""A number with room for sums of what a float32 holds; its square is still finite."""
+Count = Annotated[int, Field(ge=0, le=1 << 62)]
+Share = Annotated[float, Field(ge=-1e-6, le=1.0 + 1e-6, allow_inf_nan=False)]
+"""From 0 to 1; a sum of parts may be off by a rounding."""
+Correlation = Annotated[float, Field(ge=-1.0 - 1e-6, le=1.0 + 1e-6, allow_inf_nan=False)]
+NAME = "[A-Za-z_][A-Za-z0-9_]{0,47}"
+ComponentName = Annotated[str, Field(pattern=f"^{NAME}$")]
+Readings = Annotated[tuple[Measure, ...], Field(max_length=16)]
+
 
 class EvaluationPoint(Frozen):
     """One evaluation phase of one slice: deterministic policy, worlds of its own, means over episodes."""
 
-    env_steps: int
-    fitness: float
-    success_rate: float
-    episode_steps: float
-    episode_return: float
+    env_steps: Count
+    fitness: Measure
+    success_rate: Share
+    episode_steps: Measure
+    episode_return: Measure
     """Sum of the generated reward over an episode."""
-    fitness_spread: float = 0.0
+    fitness_spread: Measure = 0.0
     """Standard error of the fitness over the episodes."""
-    return_spread: float = 0.0
+    return_spread: Measure = 0.0
     """The same of the return."""
-    return_correlation: float | None = None
+    return_correlation: Correlation | None = None
     """Pearson correlation of the return with the fitness over the episodes; None where either is constant."""
-    success_correlation: float | None = None
+    success_correlation: Correlation | None = None
     """The same of the return with success (0 or 1)."""
 
 
 class ComponentPoint(Frozen):
     """One component of the reward in one evaluation phase, over all control steps of its episodes."""
 
-    env_steps: int
-    mean: float
-    std: float
-    share: float
+    env_steps: Count
+    mean: Measure
+    std: Measure
+    share: Share
     """Its part of the summed absolute components, 0 to 1."""
-    activation: float
+    activation: Share
     """Share of the steps at which it is not (nearly) zero."""
-    fitness_correlation: float | None = None
+    fitness_correlation: Correlation | None = None
     """Pearson correlation of its episode mean with the episode's fitness; None where either is constant."""
-    saturation: float = 0.0
+    saturation: Share = 0.0
     """Share of the steps within a twentieth of its range of its largest value; 1 for a constant."""
 
 
@@ -60,14 +76,14 @@ class TrainingCurves(Frozen):
 class EarlyStop(Frozen):
     """Why a slice was stopped before it had all its steps: its reward rose while its fitness fell."""
 
-    env_steps: int
-    of_env_steps: int
+    env_steps: Count
+    of_env_steps: Count
     """Steps of the whole training."""
-    return_from: float
+    return_from: Measure
     """Return per episode at the peak of the fitness."""
-    return_to: float
-    fitness_from: float
-    fitness_to: float
+    return_to: Measure
+    fitness_from: Measure
+    fitness_to: Measure
 
     @property
     def message(self) -> str:
@@ -84,36 +100,36 @@ class PathEfficiency(Frozen):
     hands out as the variable keeps of its way; one that keeps all of it over a way back and forth is farmed.
     """
 
-    component: str
+    component: ComponentName
     variable: str
-    follows: float
+    follows: Share
     """Pearson correlation over the steps, of the component with the variable's change or the change's size; 0 to 1."""
-    kept: float
+    kept: Share
     """Size of the component's sum over an episode, relative to its summed sizes; 0 to 1."""
-    path: float
+    path: Measure
     """Summed sizes of the variable's changes over an episode, in its unit."""
-    net: float
+    net: Measure
     """Size of its change from the first step to the last, in its unit."""
 
 
 class IdleReading(Frozen):
     """What the reward pays a policy whose action is always zero: means over episodes."""
 
-    episode_return: float
-    episode_steps: float
-    fitness: float
+    episode_return: Measure
+    episode_steps: Measure
+    fitness: Measure
 
 
 class EpisodeDigest(Frozen):
     """One evaluation episode in a few numbers, read at fixed times."""
 
     rank: Literal["best", "median", "worst"]
-    fitness: float
+    fitness: Measure
     success: bool
-    steps: int
+    steps: Count
     ending: str
     """The termination cause, or `time limit`."""
-    times_s: tuple[float, ...]
-    variables: dict[str, tuple[float, ...]]
-    """Scalar variables, and vectors by their norm, at those times."""
-    components: dict[str, tuple[float, ...]]
+    times_s: Readings
+    variables: dict[str, Annotated[tuple[float, ...], Field(max_length=16)]] = Field(max_length=256)
+    """Scalar variables, and vectors by their norm, at those times. They are the task's own and may be anything."""
+    components: dict[ComponentName, Readings]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, FiniteFloat, model_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.store.measurements import (
+    ComponentName,
     ComponentPoint,
+    Count,
     EarlyStop,
     EpisodeDigest,
     EvaluationPoint,
     IdleReading,
     PathEfficiency,
+    Share,
     TrainingCurves,
 )
 
@@ -159,6 +162,11 @@ class SliceSpec(Frozen):
     candidate_id: str
     seed: int
 
+    @property
+    def spec(self) -> SliceSpec:
+        """The slice by itself, where more is known of it."""
+        return SliceSpec(candidate_id=self.candidate_id, seed=self.seed)
+
 
 class TrainJob(Frozen):
     """What one training worker does: all its slices in one batch."""
@@ -186,25 +194,24 @@ class SliceFailure(Frozen):
 
     kind: FailureKind
     message: str
-    env_steps: int = 0
+    env_steps: Count = 0
 
 
-class SliceResult(Frozen):
+class SliceResult(SliceSpec):
     """What became of one slice."""
 
-    candidate_id: str
-    seed: int
     failure: SliceFailure | None = None
     stopped: EarlyStop | None = None
     """Why it has fewer steps than it was given. No failure: its fitness is measured as it was then."""
-    env_steps: int = 0
-    wall_s: float = 0.0
+    env_steps: Count = 0
+    wall_s: float = Field(default=0.0, ge=0.0)
     """Its part of the wall clock of the batch it trained in."""
     curve: tuple[EvaluationPoint, ...] = ()
-    components: dict[str, tuple[ComponentPoint, ...]] = {}
-    terminations: dict[str, float] = {}
+    components: dict[ComponentName, tuple[ComponentPoint, ...]] = Field(default={}, max_length=33)
+    """As many as a reward may return, and the residual."""
+    terminations: dict[str, Share] = Field(default={}, max_length=64)
     """Share of the last evaluation's episodes that ended by each cause; `time limit` for the rest."""
-    episodes: tuple[EpisodeDigest, ...] = ()
+    episodes: tuple[EpisodeDigest, ...] = Field(default=(), max_length=3)
     """Best, median and worst of the last evaluation."""
     path_efficiencies: tuple[PathEfficiency, ...] = ()
     """Of the last evaluation, one per component that follows some variable's change."""

@@ -15,7 +15,7 @@ from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import KeptEpisode, SliceSpec, TrainJob
 from rewardgen.tasks.task import Task, load_task
-from rewardgen.training.artifact_names import episodes_name, policy_names
+from rewardgen.training.artifacts import episodes_name, policy_names
 from rewardgen.training.evaluation import Evaluation, evaluate
 from rewardgen.training.ppo.batch import Report, SliceBatch
 from rewardgen.training.ppo.networks import Sizes

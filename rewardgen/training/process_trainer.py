@@ -21,15 +21,8 @@ from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
 from rewardgen.tasks.measure import TASK_FILES
-from rewardgen.training.artifact_names import episodes_name
-from rewardgen.training.result_validation import (
-    Measured,
-    Progress,
-    ResultValidator,
-    TaskNames,
-    measurements,
-    take_policies,
-)
+from rewardgen.training.artifacts import episodes_name, take_policies
+from rewardgen.training.result_validation import Measured, Progress, ResultValidator, TaskNames, measurements
 from rewardgen.training.transition_cache import RECORD_TRANSITIONS
 
 TRAIN = register("train", "rewardgen.training.jobs:train_job", inputs=TASK_FILES)
@@ -71,7 +64,7 @@ class ProcessTrainer:
         scratch: Folder for the workers' own folders.
         limits: Limits of each worker; its wall-clock time is that of one slice, so a batch has as many times more.
         isolate: Whether each candidate trains in a process of its own, with all its seeds.
-        words: Names of the task; without them, an episode's digest may hold any that look like names.
+        names: Names of the task; without them, an episode's digest may hold any that look like names.
     """
 
     def __init__(
@@ -83,11 +76,11 @@ class ProcessTrainer:
         limits: Limits,
         *,
         isolate: bool = False,
-        words: TaskNames | None = None,
+        names: TaskNames | None = None,
     ) -> None:
         self._workers = workers
         self._isolate = isolate
-        self._job = _Job(task_reference, settings, scratch, limits, words)
+        self._job = _Job(task_reference, settings, scratch, limits, names)
 
     def train(
         self,
@@ -217,7 +210,7 @@ class _Job(NamedTuple):
     settings: TrainSettings
     scratch: Path
     limits: Limits
-    words: TaskNames | None
+    names: TaskNames | None
 
 
 class _Work:
@@ -285,23 +278,23 @@ class _Work:
             stop_hacking=self._stop_hacking,
         )
         wall_s = self._job.limits.wall_s * len(batch.slices)
-        intake = ResultValidator(batch.slices, settings, wall_s, stops=self._stop_hacking, words=self._job.words)
+        validator = ResultValidator(batch.slices, settings, wall_s, stops=self._stop_hacking, names=self._job.names)
 
         def announce(message: dict[str, Any]) -> None:
-            self.news.put(intake.progress(message))
+            self.news.put(validator.progress(message))
 
         answer = self._run(TRAIN, job.model_dump(mode="json"), own, announce, len(batch.slices))
-        return intake.results(answer)
+        return validator.results(answer)
 
     def _measure(self, results: list[SliceResult], own: Path) -> list[SliceResult]:
         """The results with the fitness of the sound slices, from a process that loads no generated code."""
         most = min(_POLICY_BYTES, self._job.limits.file_bytes)
-        specs = {_spec(each): each for each in results if not each.failure}
+        specs = {each.spec: each for each in results if not each.failure}
         problems = {spec: take_policies(spec, own / "train", own / "policies", most) for spec in specs}
         sound = [spec for spec, problem in problems.items() if not problem]
         found = {spec: Measured(**spec.model_dump(), problem=problem) for spec, problem in problems.items() if problem}
-        found |= {_spec(each): each for each in self._measured(sound, own)} if sound else {}
-        return [each if each.failure else _concluded(each, found[_spec(each)]) for each in results]
+        found |= {each.spec: each for each in self._measured(sound, own)} if sound else {}
+        return [each if each.failure else _concluded(each, found[each.spec]) for each in results]
 
     def _measured(self, slices: list[SliceSpec], own: Path) -> list[Measured]:
         """Measurements of slices: in one process or, if that fails, one for each. Nothing is trained again."""
@@ -345,17 +338,13 @@ def answer_bytes(slices: int, settings: TrainSettings) -> int:
     return (1 << 20) + slices * ((128 << 10) + settings.evaluation_phases * (16 << 10))
 
 
-def _spec(each: SliceResult | Measured) -> SliceSpec:
-    return SliceSpec(candidate_id=each.candidate_id, seed=each.seed)
-
-
 def _concluded(result: SliceResult, measured: Measured) -> SliceResult:
     if measured.problem or measured.fitness is None:
         message = f"its policy could not be measured: {measured.problem}"
         failure = SliceFailure(kind="crash", message=message, env_steps=result.env_steps)
         return result.model_copy(update={"failure": failure, "policy": None})
     rates = {"final_fitness": measured.fitness, "final_success_rate": measured.success_rate}
-    episodes = episodes_name(_spec(result)) if measured.kept else None
+    episodes = episodes_name(result.spec) if measured.kept else None
     return result.model_copy(update={**rates, "kept": measured.kept, "episodes_file": episodes})
 
 

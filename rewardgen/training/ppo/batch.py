@@ -20,7 +20,7 @@ from rewardgen.store.measurements import (
 )
 from rewardgen.store.records import FailureKind, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
 from rewardgen.tasks.task import Task
-from rewardgen.training.artifact_names import policy_names
+from rewardgen.training.artifacts import policy_names
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.ppo import digests
 from rewardgen.training.ppo.idle import idle_readings

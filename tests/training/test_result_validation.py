@@ -12,7 +12,7 @@ from rewardgen.training.result_validation import ENDINGS, ResultValidator, TaskN
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
 A, B = SliceSpec(candidate_id="a", seed=0), SliceSpec(candidate_id="b", seed=0)
-WORDS = TaskNames([*load_task("cartpole").declared(), "action"], [])
+NAMES = TaskNames([*load_task("cartpole").declared(), "action"], [])
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +24,14 @@ def honest(tmp_path_factory):
     return [each.model_dump(mode="json") for each in results], reported
 
 
-def intake(words=WORDS, stops=False):
-    return ResultValidator([A, B], TINY, wall_s=3600.0, stops=stops, words=words)
+def validator(names=NAMES, stops=False):
+    return ResultValidator([A, B], TINY, wall_s=3600.0, stops=stops, names=names)
 
 
-@pytest.mark.parametrize("words", [WORDS, None], ids=["with the task's names", "without"])
-def test_what_a_training_really_says_is_taken_in_whole(honest, words):
+@pytest.mark.parametrize("names", [NAMES, None], ids=["with the task's names", "without"])
+def test_what_a_training_really_says_is_taken_in_whole(honest, names):
     told, reported = honest
-    took = intake(words)
+    took = validator(names)
     assert [took.progress(each).model_dump() for each in reported] == reported
     assert [each.model_dump(mode="json") for each in took.results({"slices": told})] == told
 
@@ -43,7 +43,7 @@ def test_the_endings_of_every_task_are_those_of_the_simulation():
 def test_what_a_training_has_no_say_in_is_not_taken_over(honest):
     told = {**honest[0][0], "final_fitness": 1e9, "final_success_rate": 1.0, "policy": "../../best.npz"}
     kept = [{"fitness": 1e9, "success": True, "steps": 1}]
-    sound, _ = intake().results({"slices": [{**told, "kept": kept}, honest[0][1]]})
+    sound, _ = validator().results({"slices": [{**told, "kept": kept}, honest[0][1]]})
     assert sound.final_fitness is sound.final_success_rate is None and not sound.kept
     assert sound.policy == "a-s0.npz"
 
@@ -132,7 +132,7 @@ def test_a_result_out_of_contract_is_refused(honest, lie):
     told = copied(honest[0])
     LIES[lie](told[0])
     with pytest.raises(WorkerError) as caught:
-        intake().results({"slices": told})
+        validator().results({"slices": told})
     assert caught.value.kind == "crash"
     assert caught.value.message.isprintable() and len(caught.value.message) < 400
 
@@ -140,7 +140,7 @@ def test_a_result_out_of_contract_is_refused(honest, lie):
 @pytest.mark.parametrize("answer", [{}, {"slices": None}, {"slices": 5}, {"slices": "a"}, {"slices": [[[]]]}], ids=str)
 def test_an_answer_without_results_is_refused(answer):
     with pytest.raises(WorkerError):
-        intake().results(answer)
+        validator().results(answer)
 
 
 STOP = {
@@ -160,10 +160,10 @@ def stop(told, **changes):
 
 def test_a_stop_is_taken_in_where_the_job_stops_slices(honest):
     told = honest[0]
-    sound, _ = intake(stops=True).results({"slices": [stop(told[0]), told[1]]})
+    sound, _ = validator(stops=True).results({"slices": [stop(told[0]), told[1]]})
     assert sound.stopped and sound.stopped.model_dump() == STOP and sound.policy == "a-s0.npz"
     with pytest.raises(WorkerError, match="train to the end"):
-        intake().results({"slices": [stop(told[0]), told[1]]})
+        validator().results({"slices": [stop(told[0]), told[1]]})
 
 
 @pytest.mark.parametrize(
@@ -172,20 +172,20 @@ def test_a_stop_is_taken_in_where_the_job_stops_slices(honest):
 def test_a_stop_out_of_contract_is_refused(honest, change):
     told = honest[0]
     with pytest.raises(WorkerError):
-        intake(stops=True).results({"slices": [stop(told[0], **change), told[1]]})
+        validator(stops=True).results({"slices": [stop(told[0], **change), told[1]]})
 
 
 def test_what_failed_was_not_stopped(honest):
     told = honest[0]
     with pytest.raises(WorkerError, match="was not stopped"):
-        intake(stops=True).results({"slices": [told[0], stop(told[1])]})
+        validator(stops=True).results({"slices": [told[0], stop(told[1])]})
 
 
 def test_without_the_tasks_names_those_of_variables_must_look_like_names(honest):
     told = copied(honest[0])
     told[0]["episodes"][0]["variables"] = {"ignore the above": [1.0]}
     with pytest.raises(WorkerError, match="variables"):
-        intake(None).results({"slices": told})
+        validator(None).results({"slices": told})
 
 
 REPORT = {"candidate_id": "a", "seed": 0, "env_steps": 1024, "fitness": 0.5, "success_rate": 0.0}
@@ -198,17 +198,17 @@ REPORT = {"candidate_id": "a", "seed": 0, "env_steps": 1024, "fitness": 0.5, "su
 )
 def test_a_report_out_of_contract_is_refused(change):
     with pytest.raises(WorkerError):
-        intake().progress({**REPORT, **change})
+        validator().progress({**REPORT, **change})
 
 
 def test_a_report_of_a_stop_is_taken_in_only_where_the_job_stops_slices():
-    assert intake(stops=True).progress({**REPORT, "stopped": True}).stopped
+    assert validator(stops=True).progress({**REPORT, "stopped": True}).stopped
     with pytest.raises(WorkerError, match="train to the end"):
-        intake().progress({**REPORT, "stopped": True})
+        validator().progress({**REPORT, "stopped": True})
 
 
 def test_there_are_as_many_reports_as_evaluations():
-    took = intake()
+    took = validator()
     for _ in range(2 * TINY.evaluation_phases):
         took.progress(REPORT)
     with pytest.raises(WorkerError, match="more often"):
@@ -218,7 +218,7 @@ def test_there_are_as_many_reports_as_evaluations():
 def test_what_a_failure_says_becomes_one_printable_line(honest):
     told = copied(honest[0])
     told[1]["failure"]["message"] = "line 3:\n\x1b[31m" + 5000 * "x"
-    _, failed = intake().results({"slices": told})
+    _, failed = validator().results({"slices": told})
     assert failed.failure and failed.failure.message.startswith("line 3: [31mxx") and len(failed.failure.message) == 600
 
 

@@ -1,0 +1,56 @@
+"""The files that a training leaves: their names, and how they are taken from a folder that a worker could write to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from rewardgen.store.records import SliceSpec
+
+
+def policy_names(spec: SliceSpec) -> tuple[str, str]:
+    """Names of a slice's policy files: the final one, and the one of the evaluation phase before."""
+    stem = f"{spec.candidate_id}-s{spec.seed}"
+    return f"{stem}.npz", f"{stem}-prev.npz"
+
+
+def episodes_name(spec: SliceSpec) -> str:
+    """Name of a slice's file of kept episodes."""
+    return f"{spec.candidate_id}-s{spec.seed}-episodes.npz"
+
+
+def take_policies(spec: SliceSpec, left: Path, kept: Path, most: int) -> str:
+    """Copy the policy files of a slice to where no training worker can change them. What is in them is checked later.
+
+    Args:
+        spec: The slice.
+        left: Folder that the training left.
+        kept: Folder for the copies.
+        most: Largest size of a file [bytes].
+
+    Returns:
+        Why the final policy cannot be taken; empty if it was.
+    """
+    kept.mkdir(parents=True, exist_ok=True)
+    final, before = policy_names(spec)
+    found = [name for name in (final, before) if os.path.lexists(left / name)]
+    problems = {name: _copy(left / name, kept / name, most) for name in found}
+    return next(filter(None, problems.values()), "" if final in problems else "there is no such file")
+
+
+def _copy(path: Path, to: Path, most: int) -> str:
+    """Copy a plain file of bounded size, or say why not. No link is followed, and of a pipe nothing is waited for."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                return "it is not a plain file"
+            if found.st_size > most:
+                return f"it is larger than {most >> 20} MiB"
+            with to.open("wb") as copy:
+                shutil.copyfileobj(file, copy)
+    except OSError as error:
+        return f"it cannot be read: {error.strerror or error}"
+    return ""
