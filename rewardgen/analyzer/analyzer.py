@@ -39,11 +39,11 @@ class Analyzer:
         self._llm = llm
 
     def study(self, record: CandidateRecord, parents: Sequence[CandidateRecord], card: TaskCard) -> Analysis:
-        """Curves, episodes, flags, outcome of the prediction and comparison with the best parent, from the numbers.
+        """Curves, episodes, flags, outcome of the prediction and comparison with a parent, from the numbers.
 
         Args:
             record: The candidate; trained, failed or rejected.
-            parents: What it was designed from.
+            parents: What it was designed from, best first: it is compared with the first that was trained.
             card: The task.
         """
         result = record.result
@@ -51,7 +51,7 @@ class Analyzer:
             return Analysis(candidate_id=record.candidate.id)
         curves = training_curves(result)
         trained = [each for each in parents if each.fitness is not None]
-        parent = _compared(result, max(trained, key=lambda each: each.fitness or 0.0)) if trained else None
+        parent = _compared(result, trained[0]) if trained else None
         return Analysis(
             candidate_id=record.candidate.id,
             curves=curves,

@@ -29,9 +29,10 @@ Yes = Annotated[bool, Parameter(negative="", help="Do not ask before a run with 
 
 
 class Options(RunConfig):
-    """The fields of a run's configuration as options; the task is an argument."""
+    """The fields of a run's configuration as options; the task is an argument, and there is one judge to choose."""
 
     task: Annotated[str, Parameter(parse=False)] = ""
+    judge: Annotated[str, Parameter(parse=False)] = "fitness"
 
 
 def run(

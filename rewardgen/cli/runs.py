@@ -10,12 +10,13 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.core.errors import RunFolderError, UsageError, did_you_mean
+from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError, did_you_mean
+from rewardgen.core.formatting import percent
 from rewardgen.store.history import History
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
 from rewardgen.ui.console import messages, results
-from rewardgen.ui.format import duration, money, number, percent
+from rewardgen.ui.format import duration, money, number
 from rewardgen.ui.lineage import lineage, parent_diff
 from rewardgen.ui.rows import search_rows
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
@@ -75,6 +76,8 @@ def _list_table(listed: list[_Listed], roomy: bool) -> Table:
 def _listed(folder: RunFolder) -> _Listed:
     try:
         history = History.load(folder)
+    except RunFormatError:
+        return _Listed(folder.id, status="other version")
     except RunFolderError:
         return _Listed(folder.id)
     config = history.config

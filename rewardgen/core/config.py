@@ -49,6 +49,11 @@ class RunConfig(Frozen):
     """Control steps per slice; the task's own setting if not given."""
     seed: int = Field(default=0, ge=0)
     """Seed of the whole run."""
+    strategy: str = "evolve"
+    """What candidates are designed from: `evolve` builds on the best so far, `best-of-n` drafts as many candidates
+    independently, as a control; nothing of earlier results reaches it, nor does `--patience` end it."""
+    judge: str = "fitness"
+    """What ranks candidates."""
     patience: int = Field(default=3, ge=1)
     """Generations without a gain beyond noise before the search stops; after two it tries fresh drafts."""
     target_fitness: float | None = None

@@ -6,6 +6,7 @@ RewardgenError
 ├── CredentialsError      exit 4   a missing or refused API key
 ├── ModelError            exit 2   a language model that does not exist or refuses the request
 ├── RunFolderError        exit 2   a run folder that cannot be read or written
+│   └── RunFormatError    exit 2   a run folder that another version of rewardgen made
 ├── SandboxError          exit 2   a machine that lacks a layer of the sandbox, and `--sandbox strict`
 ├── WorkerError           exit 1   a worker process that crashed, hung or answered out of contract
 └── BudgetExhausted       exit 1   the limit on cost or tokens does not allow the next call
@@ -60,6 +61,10 @@ class RunFolderError(RewardgenError):
     """A run folder that is missing, locked, damaged, or cannot be written."""
 
     exit_code = 2
+
+
+class RunFormatError(RunFolderError):
+    """A run folder in the format of another version of rewardgen."""
 
 
 class SandboxError(RewardgenError):

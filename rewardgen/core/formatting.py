@@ -1,4 +1,4 @@
-"""Numbers in sentences and tables, the same in prompts, messages and files."""
+"""Numbers in running text: prompts, analyses, the README of a run. Tables align theirs by `rewardgen.ui.format`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ def number(value: float) -> str:
     return "0" if text in ("-0", "0.0") else text
 
 
-def percent(share: float) -> str:
-    """A share between 0 and 1 as a whole percentage, never rounded to none or all."""
+def percent(share: float | None) -> str:
+    """A share between 0 and 1 as a whole percentage, never rounded to none or all; empty for None."""
+    if share is None:
+        return ""
     if 0.0 < share < 0.005:
         return "<1 %"
     return ">99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"

@@ -41,7 +41,7 @@ def _version(package: str) -> str | None:
 
 def _commit() -> dict[str, object] | None:
     """Commit of the checkout that the package runs from, and whether it has uncommitted changes."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
     head = _git(root, "rev-parse", "HEAD")

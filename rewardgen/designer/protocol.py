@@ -10,6 +10,9 @@ from rewardgen.store.records import Candidate, DesignRequest, Finding
 NO_REPLY = "no reply: "
 """How the `failure` of a candidate begins for which the model gave no answer at all."""
 
+IDEA = 100
+"""Characters of an idea that is told again when it has failed."""
+
 
 class Designer(Protocol):
     """Proposes reward programs, and mends those that the critic rejected."""

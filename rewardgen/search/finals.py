@@ -1,4 +1,4 @@
-"""The closing table: what the finalists, the human and the sparse reward reached on the fresh seeds, in plain words."""
+"""The finals: finalists and the task's own rewards trained on fresh seeds, and what they reached in plain words."""
 
 from __future__ import annotations
 
@@ -13,27 +13,52 @@ from rewardgen.core.statistics import (
     interquartile_mean,
     standing,
 )
+from rewardgen.search.context import Context
+from rewardgen.search.evaluating import train
+from rewardgen.search.judge import Judge
 from rewardgen.store.history import FinalRow, History, Summary
-from rewardgen.store.records import CandidateResult
-
-BASELINES = ("human", "sparse")
+from rewardgen.store.records import BASELINES, CandidateResult
 
 
-def summarise(reason: str, ids: Sequence[str], history: History) -> Summary:
+def run_finals(run: Context, reason: str) -> Summary:
+    """Train the finalists and the task's own rewards on the fresh seeds, and sum up.
+
+    Args:
+        run: The run.
+        reason: Why the search stopped.
+    """
+    history = run.history
+    finalists = run.parts.judge.rank(run.records()).ids[: run.config.finalists]
+    sources = {id: record.candidate.source for id in finalists if (record := history.record(id))}
+    if sources:
+        sources |= history.baselines
+        if not history.finalists:
+            run.journal.record("finals-started", ids=list(sources), reason=reason)
+        train(run, "final", sources)
+    summary = summarise(reason, list(sources), history, run.parts.judge)
+    if history.summary is None:
+        run.journal.record("finished", summary=summary.model_dump(mode="json"))
+    return summary
+
+
+def summarise(reason: str, ids: Sequence[str], history: History, judge: Judge) -> Summary:
     """Sum up a run.
 
     Args:
         reason: Why the search stopped.
         ids: What was trained on the fresh seeds: finalists and baselines.
         history: The run's history, with the results of the final phase.
+        judge: Chooses among the finalists by what they reached there.
 
     Returns:
-        The summary. The chosen reward is the finalist with the highest interquartile mean on the fresh seeds.
+        The summary.
     """
     results = {id: result for id in ids if (result := history.result("final", id))}
     values = {id: _fitness_values(result) for id, result in results.items()}
     estimates = {id: bootstrap_interval(each) for id, each in values.items() if each}
-    chosen = max((id for id in estimates if id not in BASELINES), key=lambda id: estimates[id].value, default=None)
+    finalists = [history.record(id, "final") for id in results if id not in BASELINES]
+    ranking = judge.rank([record for record in finalists if record], "final")
+    chosen = next((id for id in ranking.ids if id in estimates), None)
     against: dict[str, Standing] = {
         id: standing(values[chosen], values[id]) for id in BASELINES if chosen and id in estimates
     }
@@ -86,21 +111,21 @@ def _conclusion(
     if chosen is None:
         return "No candidate could be trained to the end, so there is no reward to recommend."
     own = estimates[chosen]
-    rate = results[chosen].success_rate or 0.0
+    rate, seeds = results[chosen].success_rate or 0.0, len(results[chosen].slices)
     words = [
         f"{chosen} reaches a fitness of {number(own.value)} [{number(own.low)}, {number(own.high)}] "
-        f"and a success rate of {percent(rate)} over {_seeds(len(results[chosen].slices))}."
+        f"and a success rate of {percent(rate)} over {seeds} fresh {'seed' if seeds == 1 else 'seeds'}."
     ]
     words += [_comparison(id, against[id], estimates[id]) for id in BASELINES if id in against]
-    words += [_untrained(id) for id in BASELINES if id in results and id not in against]
+    words += [
+        f"The {id} reward failed to train, so there is no comparison with it."
+        for id in BASELINES
+        if id in results and id not in against
+    ]
     if len(against) == len(BASELINES) and not scaled:
         words.append("The human and the sparse reward are within noise of each other: no human-normalised score.")
-    words += ["With a single seed, any of this may be noise."] if len(results[chosen].slices) == 1 else []
+    words += ["With a single seed, any of this may be noise."] if seeds == 1 else []
     return " ".join(words)
-
-
-def _untrained(baseline: str) -> str:
-    return f"The {baseline} reward failed to train, so there is no comparison with it."
 
 
 def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:
@@ -110,7 +135,3 @@ def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:
         "below": f"It does not beat the {baseline} reward, which is better",
     }[found]
     return f"{text} ({number(estimate.value)})."
-
-
-def _seeds(count: int) -> str:
-    return "1 fresh seed" if count == 1 else f"{count} fresh seeds"

@@ -32,9 +32,13 @@ from rewardgen.llm.prompts import template_versions
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.process import Limits
 from rewardgen.sandbox.selftest import layers_in_force
-from rewardgen.search.search import Parts, Search
+from rewardgen.search import best_of_n, evolve  # noqa: F401  (they register themselves)
+from rewardgen.search.context import Parts
+from rewardgen.search.judge import JUDGES
+from rewardgen.search.search import run_search
+from rewardgen.search.strategy import STRATEGIES
 from rewardgen.store import run_files as report
-from rewardgen.store.events import Event, EventLog
+from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.messages import Usage
@@ -188,7 +192,10 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
 
 
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
-    _make_roles(folder, config)  # a wrong model or a missing key must show before anything is measured
+    # A wrong name or a missing key must show before anything is measured.
+    JUDGES.get(config.judge)
+    STRATEGIES.get(config.strategy)
+    _make_roles(folder, config)
     listener.note(f"measuring the task {Path(config.task).stem}")
     sandbox = _layers(config.sandbox, listener)
     card = describe_task(config.task, config.sandbox)
@@ -205,6 +212,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     journal = Journal(EventLog(folder.events), History(), _Reporter(listener, folder))
     journal.record(
         "run-started",
+        format=FORMAT,
         run_id=folder.id,
         config=config.model_dump(mode="json"),
         card=card.model_dump(mode="json"),
@@ -262,7 +270,7 @@ def _work(folder: RunFolder, journal: Journal) -> Outcome:
     config, card, settings = journal.history.config, journal.history.card, journal.history.training
     assert config is not None and card is not None and settings is not None
     try:
-        Search(config, card, _parts(folder, config, card, settings), journal).run()
+        run_search(config, card, _parts(folder, config, card, settings), journal)
     except KeyboardInterrupt:
         journal.record("interrupted")
         raise
@@ -287,6 +295,7 @@ def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: Train
     if not folder.bank.exists():
         get_or_record_transitions(config.task, folder.bank, _measuring(config.sandbox))
     limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
+    judge = JUDGES.get(config.judge)(config)
     return Parts(
         designer=roles.designer,
         critic=_critic(folder, config),
@@ -300,6 +309,8 @@ def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: Train
             isolate=config.isolate,
             names=TaskNames([*(each.name for each in card.variables), "action"], card.termination_causes),
         ),
+        strategy=STRATEGIES.get(config.strategy)(config, judge),
+        judge=judge,
         usage=roles.usage,
         policies=folder.policies,
         on_study=lambda record: report.write_candidate(folder, record),

@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError
 from rewardgen.core.files import explain_os_error
 from rewardgen.core.schema import Frozen
+
+FORMAT = 2
+"""Of what the events hold. A log in another one is refused: see `read_events`."""
 
 EventKind = Literal[
     "run-started",
@@ -22,6 +23,7 @@ EventKind = Literal[
     "designed",
     "reviewed",
     "trained",
+    "ranked",
     "studied",
     "generation-finished",
     "finals-started",
@@ -36,11 +38,11 @@ EventKind = Literal[
 class Event(Frozen):
     """One line of `events.jsonl`.
 
-    What `data` holds, by kind: `run-started` {run_id, config, card, training, baselines, task_hash,
+    What `data` holds, by kind: `run-started` {format, run_id, config, card, training, baselines, task_hash,
     search_seeds, final_seeds}; `generation-started` {generation, ids}; `designed` {candidate}; `reviewed` {verdict,
-    repairs}; `trained` {phase, slice}; `studied` {analysis}; `generation-finished` {generation, best, fitness};
-    `finals-started` {ids, reason}; `usage` {usage} (so far); `budget-exhausted` {reason}; `interrupted` {}; `failed`
-    {message, hint}; `finished` {summary}.
+    repairs}; `trained` {phase, slice}; `ranked` {ranking} (when another candidate leads it); `studied` {analysis};
+    `generation-finished` {generation, ranking}; `finals-started` {ids, reason}; `usage` {usage} (so far);
+    `budget-exhausted` {reason}; `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
     """
 
     kind: EventKind
@@ -92,21 +94,44 @@ def read_events(path: Path) -> list[Event]:
     """Read a log; a torn last line is left out.
 
     Raises:
+        RunFormatError: Another version of rewardgen wrote it, in another format.
         RunFolderError: There is no log, or a line before the last is damaged.
     """
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise RunFolderError(f"cannot read {path}: {error.strerror}", "see `rewardgen runs list`") from error
-    events = []
+    events: list[Event] = []
     for number, line in enumerate(lines[:-1], start=1):
         try:
-            events.append(Event.model_validate(json.loads(line)))
-        except (ValueError, ValidationError, UsageError) as error:
+            told = json.loads(line)
+            if number == 1 and told["kind"] == "run-started":
+                _check_format(told["data"].get("format", 1), path)
+            events.append(Event.model_validate(told))
+        except (ValueError, LookupError, TypeError, AttributeError, UsageError) as error:
             raise RunFolderError(
                 f"{path} is damaged at line {number}", "restore the file, or delete the lines from there on and resume"
             ) from error
     return events
+
+
+def _check_format(found: object, path: Path) -> None:
+    if found != FORMAT:
+        raise RunFormatError(
+            f"run {path.parent.name} was made by {_maker(path.parent)}: its events are in format {found}, "
+            f"this version reads format {FORMAT}",
+            "look at it with that version, or start it anew",
+        )
+
+
+def _maker(folder: Path) -> str:
+    """The version that made a run, as its provenance has it."""
+    try:
+        known = json.loads((folder / "provenance.json").read_bytes())
+        version, commit = known["packages"]["rewardgen"], (known["commit"] or {}).get("id")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return "another version of rewardgen"
+    return f"rewardgen {version}" + (f" at commit {commit[:12]}" if commit else "")
 
 
 def _cut_torn_line(path: Path) -> None:

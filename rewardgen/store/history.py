@@ -11,6 +11,7 @@ from rewardgen.core.schema import Frozen
 from rewardgen.core.statistics import Interval, Standing
 from rewardgen.store.events import Event, read_events
 from rewardgen.store.messages import Usage
+from rewardgen.store.ranking import Rank, Ranking
 from rewardgen.store.records import (
     Analysis,
     Candidate,
@@ -60,9 +61,8 @@ class Generation(Frozen):
     index: int
     ids: tuple[str, ...]
     finished: bool = False
-    best: str | None = None
-    """Best candidate of the whole run after this generation."""
-    fitness: float | None = None
+    best: Rank | None = None
+    """The best candidate of the whole run after this generation."""
 
 
 class History:
@@ -93,6 +93,8 @@ class History:
         self.reviewed: dict[tuple[str, int], Verdict] = {}
         self.trained: dict[tuple[Phase, str, int], SliceResult] = {}
         self.studied: dict[str, Analysis] = {}
+        self.ranking = Ranking()
+        """The latest of the run's judge."""
         self.finalists: tuple[str, ...] = ()
         """Ids that train on the fresh seeds, baselines included; empty before the finals."""
         self.stop_reason = ""
@@ -138,8 +140,8 @@ class History:
         found = tuple(each for each in slices if each is not None)
         return CandidateResult(candidate_id=candidate_id, slices=found) if len(found) == len(seeds) and found else None
 
-    def record(self, candidate_id: str) -> CandidateRecord | None:
-        """What is known of a candidate of the search; None before its first version exists."""
+    def record(self, candidate_id: str, phase: Phase = "search") -> CandidateRecord | None:
+        """What is known of a candidate, with its result in a phase; None before its first version exists."""
         repairs = 1 if (candidate_id, 1) in self.designed else 0
         candidate = self.designed.get((candidate_id, repairs))
         if candidate is None:
@@ -147,14 +149,14 @@ class History:
         return CandidateRecord(
             candidate=candidate,
             verdict=self.reviewed.get((candidate_id, repairs), Verdict(candidate_id=candidate_id)),
-            result=self.result("search", candidate_id),
+            result=self.result(phase, candidate_id),
             analysis=self.studied.get(candidate_id),
         )
 
     def best(self) -> CandidateRecord | None:
-        """The candidate with the highest fitness in the search."""
-        records = [record for each in self.ids() if (record := self.record(each)) and record.fitness is not None]
-        return max(records, key=lambda record: record.fitness or 0.0, default=None)
+        """The candidate that leads the run's latest ranking."""
+        best = self.ranking.best
+        return self.record(best.candidate_id) if best else None
 
     # One method per kind of event.
 
@@ -189,17 +191,18 @@ class History:
         result = SliceResult.model_validate(event.data["slice"])
         self.trained[event.data["phase"], result.candidate_id, result.seed] = result
 
+    def _on_ranked(self, event: Event) -> None:
+        self.ranking = Ranking.model_validate(event.data["ranking"])
+
     def _on_studied(self, event: Event) -> None:
         analysis = Analysis.model_validate(event.data["analysis"])
         self.studied[analysis.candidate_id] = analysis
 
     def _on_generation_finished(self, event: Event) -> None:
-        data = event.data
-        index = data["generation"]
-        ids = self.generations[index].ids
-        self.generations[index] = Generation(
-            index=index, ids=ids, finished=True, best=data["best"], fitness=data["fitness"]
-        )
+        self._on_ranked(event)
+        index = event.data["generation"]
+        update = {"finished": True, "best": self.ranking.best}
+        self.generations[index] = self.generations[index].model_copy(update=update)
 
     def _on_finals_started(self, event: Event) -> None:
         self.finalists = tuple(event.data["ids"])

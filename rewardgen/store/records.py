@@ -31,6 +31,9 @@ Gate = Literal["parse", "language", "signature", "static", "probe", "duplicate",
 """The critic's gates in order of cost: the text, the text's meaning, a run on recorded transitions, comparison with
 earlier candidates, the ranking of recorded episodes, and a language model's reading."""
 
+BASELINES = ("human", "sparse")
+"""Ids of the task's own rewards, where a candidate's id could stand."""
+
 FailureKind = Literal["exception", "non-finite", "shape", "diverged", "timeout", "crash", "memory", "cut"]
 
 

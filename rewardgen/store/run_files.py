@@ -9,10 +9,9 @@ from collections.abc import Sequence
 
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import number, percent
-from rewardgen.search.finals import BASELINES
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.history import FinalRow, History
-from rewardgen.store.records import CandidateRecord, TaskCard
+from rewardgen.store.records import BASELINES, CandidateRecord, TaskCard
 from rewardgen.store.run_folder import RunFolder
 
 
@@ -122,7 +121,7 @@ def _table_row(row: FinalRow, chosen: str | None) -> str:
     fitness = f"{number(row.fitness.value)} [{number(row.fitness.low)}, {number(row.fitness.high)}]"
     shown = row.human_normalised is not None and row.candidate_id not in BASELINES
     normalised = f"{row.human_normalised:.2f}" if shown else ""
-    return f"| {name} | {fitness} | {percent(row.success_rate or 0.0)} | {normalised} | {row.seeds} |"
+    return f"| {name} | {fitness} | {percent(row.success_rate)} | {normalised} | {row.seeds} |"
 
 
 def _generations(history: History) -> list[str]:

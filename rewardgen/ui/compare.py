@@ -9,8 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rewardgen.core.formatting import percent
 from rewardgen.store.history import FinalRow, History
-from rewardgen.ui.format import duration, money, number, percent, tokens, with_spread
+from rewardgen.ui.format import duration, money, number, tokens, with_spread
 from rewardgen.ui.lineage import unified_diff
 from rewardgen.ui.rows import final_rows, search_rows
 from rewardgen.ui.show import diff_code, section

@@ -22,11 +22,6 @@ def _rounded(value: float, like: float) -> str:
     return f"{value:.{0 if size >= 100 else 1 if size >= 10 else 2}f}"
 
 
-def percent(share: float | None) -> str:
-    """A share between 0 and 1 in percent; empty for None."""
-    return "" if share is None else f"{100 * share:.0f} %"
-
-
 def duration(seconds: float) -> str:
     """Seconds in the two largest units that fit."""
     whole = round(seconds)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.text import Text
 
-from rewardgen.ui.format import percent, with_spread
+from rewardgen.core.formatting import percent
+from rewardgen.ui.format import with_spread
 from rewardgen.ui.rows import Row
 
 _ID, _OPERATOR, _STATUS, _FITNESS, _SUCCESS = 8, 10, 15, 14, 8

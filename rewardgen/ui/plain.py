@@ -8,9 +8,10 @@ from typing import Any
 
 from rich.console import Console
 
+from rewardgen.core.formatting import percent
 from rewardgen.store.events import Event
 from rewardgen.store.history import History, Phase
-from rewardgen.ui.format import count, first_sentence, number, percent, roughly, with_spread
+from rewardgen.ui.format import count, first_sentence, number, roughly, with_spread
 from rewardgen.ui.rows import Row, final_rows, rejection, search_rows
 from rewardgen.ui.view import View, past_line, stage, view
 
@@ -105,10 +106,14 @@ def _trained(data: dict[str, Any], history: History) -> str:
 def _result(row: Row) -> str:
     if row.status == "failed":
         return f"{row.id} failed: {row.reason}"
-    best = ", the best so far" if row.best else ""
     fitness, success = with_spread(row.fitness, row.spread), percent(row.success_rate)
     stopped = f" ({row.reason})" if row.stopped else ""
-    return f"{row.id} trained: fitness {fitness}, success {success}{best}{stopped}"
+    return f"{row.id} trained: fitness {fitness}, success {success}{stopped}"
+
+
+def _ranked(data: dict[str, Any], history: History) -> str:
+    best = history.ranking.best
+    return f"{best.candidate_id} is the best so far" if best else ""
 
 
 def _finals_started(data: dict[str, Any], history: History) -> str:
@@ -131,6 +136,7 @@ _SPEAKERS = {
     "designed": _designed,
     "reviewed": _reviewed,
     "trained": _trained,
+    "ranked": _ranked,
     "generation-finished": lambda data, history: past_line(history, history.generations[data["generation"]]),
     "finals-started": _finals_started,
 }

@@ -9,10 +9,11 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
+from rewardgen.core.formatting import percent
 from rewardgen.store.analysis_text import analysis_text
 from rewardgen.store.history import History
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding
-from rewardgen.ui.format import duration, number, percent, with_spread
+from rewardgen.ui.format import duration, number, with_spread
 from rewardgen.ui.lineage import Ancestor, lineage, parent_diff, unified_diff
 from rewardgen.ui.lines import row_line, rows_text
 from rewardgen.ui.rows import failure_text, final_rows, search_rows

@@ -9,10 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rewardgen.core.formatting import percent
 from rewardgen.core.statistics import Interval
-from rewardgen.search.finals import BASELINES
 from rewardgen.store.history import FinalRow, Summary
-from rewardgen.ui.format import number, percent
+from rewardgen.store.records import BASELINES
+from rewardgen.ui.format import number
 
 
 def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:

@@ -87,10 +87,10 @@ def past_line(history: History, generation: Generation) -> str:
     rows = search_rows(history, generation.ids, {})
     numbers = Counter(row.status for row in rows)
     parts = [f"{numbers[status]} {status}" for status in ("trained", "rejected", "failed") if numbers[status]]
-    best = history.result("search", generation.best) if generation.best else None
+    result = history.result("search", generation.best.candidate_id) if generation.best else None
     leader = (
-        f"best so far {generation.best}, fitness {with_spread(best.fitness, best.fitness_spread)}"
-        if best
+        f"best so far {result.candidate_id}, fitness {with_spread(result.fitness, result.fitness_spread)}"
+        if result
         else "nothing trained so far"
     )
     return f"{generation_name(generation)}: {', '.join(parts)}; {leader}"

@@ -47,8 +47,8 @@ def test_fitness_is_compared_with_the_parent_in_the_light_of_the_noise(own, of_p
     assert analysis.fitness_delta == pytest.approx(sum(own) / len(own) - sum(of_parent) / len(of_parent))
 
 
-def test_best_of_two_parents_is_compared_with():
-    analysis = Analyzer(None).study(trained(fitness=(1.0, 1.0)), [record("g00-k1", 0.2), record("g00-k2", 0.7)], card())
+def test_first_of_two_trained_parents_is_compared_with():
+    analysis = Analyzer(None).study(trained(fitness=(1.0, 1.0)), [record("g00-k2", 0.7), record("g00-k1", 0.2)], card())
     assert analysis.fitness_delta == pytest.approx(0.3)
     assert analysis.parent is not None and analysis.parent.candidate_id == "g00-k2"
 

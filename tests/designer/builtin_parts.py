@@ -6,7 +6,7 @@ import asyncio
 from functools import cache
 
 from rewardgen.designer.builtin.designer import BuiltinDesigner
-from rewardgen.search.evolution import LENSES
+from rewardgen.search.strategy import LENSES
 from rewardgen.store.measurements import ComponentPoint
 from rewardgen.store.records import (
     Candidate,

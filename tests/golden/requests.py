@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.llm.prompts import analyzer_messages, designer_messages
-from rewardgen.search.evolution import LENSES
+from rewardgen.search.strategy import LENSES
 from rewardgen.store.messages import Message
 from rewardgen.store.records import CandidateRecord, DesignRequest, Finding, Operator, TaskCard, Verdict
 

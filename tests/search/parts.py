@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
 from rewardgen.critic.duplicates import RewardDistance
 from rewardgen.critic.llm_review import Reader
-from rewardgen.search.search import Parts, Search
-from rewardgen.store.events import EventLog
+from rewardgen.search import best_of_n, evolve  # noqa: F401  (they register themselves)
+from rewardgen.search.context import Parts
+from rewardgen.search.judge import JUDGES
+from rewardgen.search.search import run_search
+from rewardgen.search.strategy import STRATEGIES
+from rewardgen.store.events import FORMAT, EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal
 from rewardgen.store.messages import Usage
@@ -97,7 +102,7 @@ class Crew:
 
     # trainer
 
-    def train(self, rewards, slices, *, folder, on_progress, on_slice, stop_hacking):
+    def train(self, rewards, slices, *, folder, on_progress, on_slice, stop_hacking=False, cancel=None):
         self.stop_hacking[folder.name] = stop_hacking
         assert {each.candidate_id for each in rewards} == {each.candidate_id for each in slices}
         for each in slices:
@@ -119,7 +124,7 @@ def a_search(
     reader: Reader | None = None,
     **config,
 ):
-    """A search in a folder; taken up again if the folder holds one."""
+    """A function that runs a search in a folder, taken up again if the folder holds one, and its history."""
     folder = RunFolder(path)
     settings = RunConfig.model_validate(
         {"task": "point", "candidates": 4, "generations": 3, "final_seeds": 3, "patience": 9} | config
@@ -130,6 +135,7 @@ def a_search(
     if history.config is None:
         journal.record(
             "run-started",
+            format=FORMAT,
             run_id=folder.id,
             config=settings.model_dump(mode="json"),
             card=card().model_dump(mode="json"),
@@ -139,5 +145,18 @@ def a_search(
             search_seeds=list(range(settings.seeds)),
             final_seeds=[5000 + number for number in range(settings.final_seeds)],
         )
-    parts = Parts(crew, crew, crew, crew, Usage, path / "policies", lambda record: None, reader, ruler)  # type: ignore[arg-type]
-    return Search(settings, card(), parts, journal), history
+    judge = JUDGES.get(settings.judge)(settings)
+    parts = Parts(
+        designer=crew,
+        critic=crew,  # type: ignore[arg-type]
+        analyzer=crew,  # type: ignore[arg-type]
+        trainer=crew,
+        strategy=STRATEGIES.get(settings.strategy)(settings, judge),
+        judge=judge,
+        usage=Usage,
+        policies=path / "policies",
+        on_study=lambda record: None,
+        reader=reader,
+        ruler=ruler,
+    )
+    return partial(run_search, settings, card(), parts, journal), history

@@ -1,5 +1,7 @@
-from rewardgen.search.finals import summarise
+from rewardgen.search import finals
+from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.history import History
+from rewardgen.store.records import Candidate
 from tests.builders import failed_slice, slice_result
 
 
@@ -8,10 +10,15 @@ def a_history(**fitness):
     history = History()
     history.final_seeds = (10, 11, 12, 13, 14)
     for id, values in fitness.items():
+        history.designed[id, 0] = Candidate(id=id, generation=0, operator="draft")
         for seed, value in zip(history.final_seeds, values, strict=True):
             result = failed_slice(id, seed) if value is None else slice_result(id, seed, value)
             history.trained["final", id, seed] = result
     return history
+
+
+def summarise(reason, ids, history):
+    return finals.summarise(reason, ids, history, FitnessJudge())
 
 
 HUMAN = [5.0, 5.1, 4.9, 5.0, 5.05]
@@ -58,6 +65,7 @@ def test_baseline_is_never_chosen():
 def test_result_on_one_seed_and_a_baseline_that_failed_are_said_plainly():
     history = History()
     history.final_seeds = (10,)
+    history.designed["best", 0] = Candidate(id="best", generation=0, operator="draft")
     history.trained["final", "best", 10] = slice_result("best", 10, 2.0)
     history.trained["final", "sparse", 10] = slice_result("sparse", 10, 1.0)
     history.trained["final", "human", 10] = failed_slice("human", 10)

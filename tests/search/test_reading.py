@@ -35,7 +35,7 @@ def asked(llm):
 def test_a_veto_leads_to_a_repair_and_the_repair_is_read_too(tmp_path):
     llm, crew = objecting("g00-k1/critic/reading-0"), Crew(mendable=["g00-k1"])
     search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
-    search.run()
+    search()
     assert crew.calls.count(("repair", "g00-k1")) == 1
     assert "g00-k1/critic/reading-1" in asked(llm)
     assert history.record("g00-k1").fitness is not None
@@ -44,7 +44,7 @@ def test_a_veto_leads_to_a_repair_and_the_repair_is_read_too(tmp_path):
 def test_a_veto_for_good_keeps_the_candidate_from_training(tmp_path):
     llm, crew = objecting("g00-k1/critic/reading-0"), Crew()
     search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
-    search.run()
+    search()
     assert history.record("g00-k1").fitness is None
     assert history.record("g00-k1").outcome == "rewards the wrong way round"
 
@@ -52,7 +52,7 @@ def test_a_veto_for_good_keeps_the_candidate_from_training(tmp_path):
 def test_a_warning_is_kept_and_the_candidate_trained(tmp_path):
     llm, crew = objecting("g00-k1/critic/reading-0", verdict="warn"), Crew()
     search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
-    search.run()
+    search()
     record = history.record("g00-k1")
     assert record.fitness is not None
     assert [each.detector for each in record.verdict.findings] == ["read-meaning"]
@@ -61,7 +61,7 @@ def test_a_warning_is_kept_and_the_candidate_trained(tmp_path):
 def test_what_other_gates_reject_is_not_read(tmp_path):
     llm, crew = objecting(), Crew(rejected=["g00-k1"])
     search, _ = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
-    search.run()
+    search()
     assert asked(llm) == [f"g00-k{number}/critic/reading-0" for number in (0, 2, 3)]
 
 
@@ -76,7 +76,7 @@ class Alike:
 def test_a_duplicate_is_not_read(tmp_path):
     llm = objecting()
     search, _ = a_search(tmp_path / "run", Crew(), ruler=Alike(), reader=Reader(llm), generations=1)
-    search.run()
+    search()
     assert asked(llm) == ["g00-k0/critic/reading-0"]
 
 
@@ -86,7 +86,7 @@ def test_duplicates_of_what_is_vetoed_are_refused_also_after_any_interruption(tm
     def reviewed(path, stop_after=None):
         reader = Reader(objecting(*vetoed))
         search, history = a_search(path, Crew(), Listener(stop_after), Alike(), reader, generations=1)
-        search.run()
+        search()
         return history.reviewed
 
     expected = reviewed(tmp_path / "whole")
@@ -101,7 +101,7 @@ def test_duplicates_of_what_is_vetoed_are_refused_also_after_any_interruption(tm
 def test_a_spent_budget_trains_what_was_not_read_and_ends_the_search(tmp_path):
     llm, crew = ScriptedLLM(BudgetExhausted("the limit of 1 USD is reached", "raise it")), Crew()
     search, history = a_search(tmp_path / "run", crew, reader=Reader(llm))
-    summary = search.run()
+    summary = search()
     assert len(history.generations) == 1 and summary.reason == "the limit of 1 USD is reached"
     assert all(history.record(id).fitness is not None for id in history.ids())
     assert all(_detectors(history.record(id)) == ["no-reading"] for id in history.ids())
@@ -109,7 +109,7 @@ def test_a_spent_budget_trains_what_was_not_read_and_ends_the_search(tmp_path):
 
 def test_a_failed_reading_is_recorded_and_the_candidate_trained(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(), reader=Reader(ScriptedLLM(CallFailed("timed out"))))
-    search.run()
+    search()
     assert all(_detectors(history.record(id)) == ["no-reading"] for id in history.ids())
     assert all(history.record(id).fitness is not None for id in history.ids())
 
@@ -120,9 +120,9 @@ def test_a_budget_spent_on_a_reading_is_not_forgotten_when_the_run_is_killed(tmp
         path = tmp_path / f"run {stop_after}"
         search, _ = a_search(path, Crew(), Listener(stop_after), reader=Reader(ScriptedLLM(spent)))
         with pytest.raises(KeyboardInterrupt):
-            search.run()
+            search()
         search, history = a_search(path, Crew(), reader=Reader(ScriptedLLM(spent)))
-        assert search.run().reason == "the limit of 1 USD is reached"
+        assert search().reason == "the limit of 1 USD is reached"
         assert len(history.generations) == 1
 
 
@@ -130,5 +130,5 @@ def test_resuming_asks_for_no_reading_that_is_recorded(tmp_path):
     llm = objecting()
     for _ in range(2):
         search, _ = a_search(tmp_path / "run", Crew(), Listener(), reader=Reader(llm), generations=1)
-        search.run()
+        search()
     assert len(asked(llm)) == 4

@@ -7,7 +7,7 @@ from tests.search.parts import Crew, a_search
 def a_finished_run(tmp_path):
     folder = RunFolder(tmp_path / "run")
     search, history = a_search(folder.path, Crew(rejected=["g00-k0"]), generations=1)
-    search.run()
+    search()
     for seed in history.final_seeds:
         for id in history.finalists:
             place = folder.policies / "final"
@@ -54,7 +54,7 @@ def test_candidate_folder_holds_reward_verdict_and_analysis(tmp_path):
 def test_history_read_from_the_log_is_the_history_that_was_lived(tmp_path):
     folder = RunFolder(tmp_path / "run")
     search, lived = a_search(folder.path, Crew(repairable=["g00-k1"], failing=["g00-k2"]))
-    search.run()
+    search()
     read = History.load(folder)
     assert [read.record(id) for id in read.ids()] == [lived.record(id) for id in lived.ids()]
     assert read.summary == lived.summary

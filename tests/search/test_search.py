@@ -14,7 +14,7 @@ def trained(crew, phase="search"):
 def test_finalists_and_baselines_train_on_seeds_that_the_search_never_used(tmp_path):
     crew = Crew()
     search, history = a_search(tmp_path / "run", crew)
-    summary = search.run()
+    summary = search()
     assert summary.chosen == "g02-k3"
     assert set(trained(crew, "final")) == {"g02-k3", "g02-k2", "human", "sparse"}
     assert not set(history.search_seeds) & set(history.final_seeds)
@@ -25,14 +25,14 @@ def test_finalists_and_baselines_train_on_seeds_that_the_search_never_used(tmp_p
 def test_slices_may_be_stopped_in_the_search_with_the_analyzer_and_never_in_the_finals(tmp_path, ablate):
     crew = Crew()
     search, _ = a_search(tmp_path / "run", crew, generations=1, ablate=ablate)
-    search.run()
+    search()
     assert crew.stop_hacking == {"search": not ablate, "final": False}
 
 
 def test_rejected_candidate_is_repaired_once_and_then_trained(tmp_path):
     crew = Crew(repairable=["g00-k1"])
     search, history = a_search(tmp_path / "run", crew, generations=1)
-    search.run()
+    search()
     assert crew.calls.count(("repair", "g00-k1")) == 1
     assert "g00-k1" in trained(crew)
     assert history.record("g00-k1").candidate.repairs == 1
@@ -41,7 +41,7 @@ def test_rejected_candidate_is_repaired_once_and_then_trained(tmp_path):
 def test_candidate_rejected_for_good_is_not_trained_and_says_why(tmp_path):
     crew = Crew(rejected=["g00-k1"])
     search, history = a_search(tmp_path / "run", crew, generations=1)
-    search.run()
+    search()
     assert "g00-k1" not in trained(crew)
     assert history.record("g00-k1").outcome == "`x` is always 0"
 
@@ -49,7 +49,7 @@ def test_candidate_rejected_for_good_is_not_trained_and_says_why(tmp_path):
 def test_failed_training_has_no_fitness_and_the_others_go_on(tmp_path):
     crew = Crew(failing=["g00-k3"])
     search, history = a_search(tmp_path / "run", crew, generations=1)
-    summary = search.run()
+    summary = search()
     assert history.record("g00-k3").fitness is None
     assert "non-finite at step 640" in history.record("g00-k3").outcome
     assert summary.chosen == "g00-k2"
@@ -58,7 +58,7 @@ def test_failed_training_has_no_fitness_and_the_others_go_on(tmp_path):
 def test_same_program_is_trained_once(tmp_path):
     crew = Crew(same=["g00-k1", "g00-k2"])
     search, history = a_search(tmp_path / "run", crew, generations=1)
-    search.run()
+    search()
     assert "g00-k1" in trained(crew) and "g00-k2" not in trained(crew)
     assert "the same program as g00-k1" in history.record("g00-k2").outcome
 
@@ -66,7 +66,7 @@ def test_same_program_is_trained_once(tmp_path):
 def test_when_nothing_can_be_trained_the_run_ends_with_no_reward(tmp_path):
     crew = Crew(rejected=[f"g0{g}-k{k}" for g in range(9) for k in range(4)])
     search, _ = a_search(tmp_path / "run", crew, patience=2, generations=9)
-    summary = search.run()
+    summary = search()
     assert summary.chosen is None
     assert "2 generations" in summary.reason
     assert not trained(crew, "final")
@@ -74,20 +74,20 @@ def test_when_nothing_can_be_trained_the_run_ends_with_no_reward(tmp_path):
 
 def test_search_stops_at_the_target_fitness(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(), target_fitness=1.2)
-    assert "target fitness 1.2 reached" in search.run().reason
+    assert "target fitness 1.2 reached" in search().reason
     assert len(history.generations) == 2
 
 
 def test_search_stops_without_gains(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(fitness=lambda id: 1.0), patience=2, generations=9)
-    assert "no gain beyond noise for 2 generations" in search.run().reason
+    assert "no gain beyond noise for 2 generations" in search().reason
     assert len(history.generations) == 3
 
 
 def test_spent_budget_ends_the_search_but_trains_what_was_designed(tmp_path):
     crew = Crew(budget=6)
     search, history = a_search(tmp_path / "run", crew)
-    summary = search.run()
+    summary = search()
     assert summary.reason == "the limit of 1 USD is reached"
     assert len(history.generations) == 2
     assert summary.chosen == "g01-k1"
@@ -96,14 +96,14 @@ def test_spent_budget_ends_the_search_but_trains_what_was_designed(tmp_path):
 
 def test_spent_budget_is_not_forgotten_by_a_resumed_run(tmp_path):
     whole, _ = a_search(tmp_path / "whole", Crew(budget=6))
-    expected = whole.run()
+    expected = whole()
     events = read_events(tmp_path / "whole" / "events.jsonl")
     second = [each.kind for each in events].index("finals-started")
     search, _ = a_search(tmp_path / "cut", Crew(budget=6), Listener(stop_after=second))
     with pytest.raises(KeyboardInterrupt):
-        search.run()
+        search()
     again, history = a_search(tmp_path / "cut", Crew(budget=6))
-    assert again.run() == expected
+    assert again() == expected
     assert len(history.generations) == 2
 
 
@@ -116,27 +116,28 @@ def test_refused_key_stops_the_run_after_the_other_calls_were_recorded(tmp_path)
 
     search, history = a_search(tmp_path / "run", Refused())
     with pytest.raises(CredentialsError):
-        search.run()
+        search()
     assert len(history.designed) == 3
 
 
-def outcome(path, crew, listener=None):
-    search, history = a_search(path, crew, listener, generations=2)
-    return search.run(), history
+def outcome(path, crew, strategy, listener=None):
+    search, history = a_search(path, crew, listener, generations=2, strategy=strategy)
+    return search(), history
 
 
-def test_run_stopped_after_any_event_resumes_to_the_same_table_and_repeats_nothing_finished(tmp_path):
+@pytest.mark.parametrize("strategy", ["evolve", "best-of-n"])
+def test_run_stopped_after_any_event_resumes_to_the_same_table_and_repeats_nothing_finished(tmp_path, strategy):
     troubles = {"repairable": ["g00-k1"], "rejected": ["g01-k2"], "failing": ["g00-k0"], "same": ["g00-k2", "g01-k0"]}
-    whole, expected = outcome(tmp_path / "whole", Crew(**troubles))
+    whole, expected = outcome(tmp_path / "whole", Crew(**troubles), strategy)
     total = len(read_events(tmp_path / "whole" / "events.jsonl"))
     assert total > 40
     for cut in range(2, total):
         path = tmp_path / f"cut{cut}"
         with pytest.raises(KeyboardInterrupt):
-            outcome(path, Crew(**troubles), Listener(stop_after=cut))
+            outcome(path, Crew(**troubles), strategy, Listener(stop_after=cut))
         finished = {(each.kind, _subject(each)) for each in read_events(path / "events.jsonl")}
         again = Crew(**troubles)
-        summary, history = outcome(path, again)
+        summary, history = outcome(path, again, strategy)
         assert summary == whole
         assert history.studied == expected.studied
         repeated = [call for call in again.calls if _event_of(call) in finished]
@@ -179,23 +180,23 @@ def test_model_that_answers_nothing_stops_the_run_so_that_it_can_be_resumed(tmp_
     ids = [f"g01-k{number}" for number in range(4)]
     search, history = a_search(tmp_path / "run", Away(rejected=ids))
     with pytest.raises(ModelError, match="any of the 4 calls of this generation: it is down"):
-        search.run()
+        search()
     assert len(history.designed) == 4 and history.summary is None
-    assert a_search(tmp_path / "run", Crew())[0].run().chosen == "g02-k3"
+    assert a_search(tmp_path / "run", Crew())[0]().chosen == "g02-k3"
 
 
 def test_single_call_without_an_answer_costs_one_candidate(tmp_path):
     search, history = a_search(tmp_path / "run", Away(rejected=["g00-k1"]))
-    assert search.run().chosen == "g02-k3"
+    assert search().chosen == "g02-k3"
     assert history.record("g00-k1").outcome == "no reply: it is down"
 
 
 def test_repair_that_failed_in_a_finished_generation_is_not_tried_again_on_resume(tmp_path):
     search, _ = a_search(tmp_path / "run", Crew(rejected=["g00-k1"]), Listener(stop_after=50))
     with pytest.raises(KeyboardInterrupt):
-        search.run()
+        search()
     again = Crew(repairable=["g00-k1"])
     search, history = a_search(tmp_path / "run", again)
     assert history.generations[0].finished and history.summary is None
-    search.run()
+    search()
     assert ("repair", "g00-k1") not in again.calls

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from rewardgen.core.config import RunConfig
 from rewardgen.search.finals import summarise
-from rewardgen.store.events import Event
+from rewardgen.search.judge import FitnessJudge
+from rewardgen.store.events import FORMAT, Event
 from rewardgen.store.history import History
 from rewardgen.store.measurements import ComponentPoint, EvaluationPoint, TrainingCurves
 from rewardgen.store.messages import Usage
@@ -66,6 +68,14 @@ class _Story:
             policy=f"{id}-s{seed}.npz",
         )
         self.tell("trained", 5.0, phase=phase, slice=result.model_dump(mode="json"))
+        ranking, before = self.ranking(), History(self.events).ranking
+        if phase == "search" and [each["candidate_id"] for each in ranking["ranks"]][:1] != list(before.ids[:1]):
+            self.tell("ranked", 0.0, ranking=ranking)
+
+    def ranking(self) -> dict[str, Any]:
+        history = History(self.events)
+        records = [record for each in history.ids() if (record := history.record(each))]
+        return FitnessJudge().rank(records).model_dump(mode="json")
 
     def broke(self, id: str, seed: int) -> None:
         failure = SliceFailure(kind="non-finite", message="component `upright` is nan", env_steps=81_920)
@@ -121,6 +131,7 @@ def _told() -> tuple[Event, ...]:
     story.tell(
         "run-started",
         12.0,
+        format=FORMAT,
         run_id=RUN_ID,
         config=RunConfig.model_validate(values | {"final_seeds": 3}).model_dump(mode="json"),
         card=card(name="hopper", reference="hopper").model_dump(mode="json"),
@@ -158,7 +169,7 @@ def _first_generation(story: _Story) -> None:
     story.broke(ids[2], 1)
     story.studied(ids[0])
     story.studied(ids[1], diagnosis="The torso leans back to brake before each hop.\nA lower margin may help.")
-    story.tell("generation-finished", generation=0, best=ids[1], fitness=1015.0)
+    story.tell("generation-finished", generation=0, ranking=story.ranking())
 
 
 def _second_generation(story: _Story) -> None:
@@ -174,7 +185,7 @@ def _second_generation(story: _Story) -> None:
     for number, id in enumerate(ids):
         for seed in (0, 1):
             story.trained(id, seed, 900.0 + 180 * number + 31 * seed, 0.4 + 0.1 * number)
-    story.tell("generation-finished", generation=1, best="g01-k5", fitness=1635.0)
+    story.tell("generation-finished", generation=1, ranking=story.ranking())
 
 
 def _finals(story: _Story) -> None:
@@ -183,7 +194,7 @@ def _finals(story: _Story) -> None:
     for id, fitness, success in zip(ids, (1610.0, 1390.0, 1805.0, 420.0), (0.83, 0.66, 0.9, 0.05), strict=True):
         for number, seed in enumerate((5000, 5001, 5002)):
             story.trained(id, seed, fitness + 45 * number, success, phase="final")
-    summary = summarise("all 2 generations done", ids, History(story.events))
+    summary = summarise("all 2 generations done", ids, History(story.events), FitnessJudge())
     story.tell("finished", summary=summary.model_dump(mode="json"))
 
 

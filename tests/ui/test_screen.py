@@ -69,7 +69,10 @@ def test_plain_lines_tell_the_whole_story_without_control_codes():
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert lines[0] == f"[00:12] run {RUN_ID}: hopper, openai/gpt-5.1, up to 2 generations of 5 candidates"
     assert any(line.endswith("g00-k2 rejected: language: `import os` is not allowed (line 1)") for line in lines)
-    assert any(line.endswith("g00-k2 trained: fitness 1015 ± 28, success 55 %, the best so far") for line in lines)
+    trained = next(
+        number for number, line in enumerate(lines) if line.endswith("g00-k2 trained: fitness 1015 ± 28, success 55 %")
+    )
+    assert lines[trained + 1].endswith("g00-k2 is the best so far")
     assert any(line.endswith("g00-k3 failed: component `upright` is nan (non-finite at step 81920)") for line in lines)
     assert lines[-1] == "retrying in 4 s: [429] rate limit"
     assert not any("\x1b" in line for line in lines)

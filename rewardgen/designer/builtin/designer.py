@@ -13,7 +13,7 @@ from rewardgen.designer.builtin.operators import Operators
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.rendering import render
 from rewardgen.designer.builtin.tuning import tune
-from rewardgen.search.evolution import IDEA
+from rewardgen.designer.protocol import IDEA
 from rewardgen.store.records import Candidate, DesignRequest, Finding
 
 _ATTEMPTS = 6

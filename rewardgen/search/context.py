@@ -1,0 +1,91 @@
+"""What every step of the search works with: what was asked, who does the work, and the run's memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import BudgetExhausted
+from rewardgen.critic.duplicates import RewardDistance
+from rewardgen.critic.gates import Critic
+from rewardgen.critic.llm_review import Reader
+from rewardgen.designer.protocol import Designer
+from rewardgen.search.judge import Judge
+from rewardgen.search.strategy import Strategy
+from rewardgen.store.history import History
+from rewardgen.store.journal import Journal
+from rewardgen.store.messages import Usage
+from rewardgen.store.records import CandidateRecord, TaskCard
+from rewardgen.training.protocol import Trainer
+
+Result = TypeVar("Result")
+
+
+class Parts(NamedTuple):
+    """Who does the work of a search."""
+
+    designer: Designer
+    critic: Critic
+    analyzer: Analyzer
+    trainer: Trainer
+    strategy: Strategy
+    judge: Judge
+    usage: Callable[[], Usage]
+    """What the language model calls of the run took so far."""
+    policies: Path
+    """Folder for trained policies."""
+    on_study: Callable[[CandidateRecord], None]
+    """Called whenever more is known of a candidate, to keep its folder up to date."""
+    reader: Reader | None = None
+    """A language model that reads candidates which passed the other gates."""
+    ruler: RewardDistance | None = None
+    """Tells how far rewards are from each other; without it only the same program is a duplicate."""
+
+
+class Context(NamedTuple):
+    """One run, as its steps see it. Every step asks the history first and records what it did."""
+
+    config: RunConfig
+    card: TaskCard
+    parts: Parts
+    journal: Journal
+
+    @property
+    def history(self) -> History:
+        """All that is known of the run so far."""
+        return self.journal.history
+
+    def records(self, before: int | None = None) -> list[CandidateRecord]:
+        """All candidates so far, in order; only those of generations before an index, if one is given."""
+        generations = self.history.generations[:before]
+        return [record for each in generations for id in each.ids if (record := self.history.record(id))]
+
+    async def within_budget(self, call: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
+        """The result of a language model's call; `otherwise` if the budget refused it, which also ends the search."""
+        try:
+            return await call
+        except BudgetExhausted as error:
+            if not self.history.exhausted:
+                self.journal.record("budget-exhausted", reason=error.message)
+            return otherwise
+
+    def gather(self, calls: Sequence[Coroutine[Any, Any, None]]) -> None:
+        """Run calls concurrently. All of them end, and are recorded, before the first error is raised."""
+
+        async def all_of_them() -> list[BaseException | None]:
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+        if not calls:
+            return
+        try:
+            errors = [each for each in asyncio.run(all_of_them()) if each is not None]
+        finally:
+            usage = self.parts.usage()
+            if usage != self.history.usage:
+                self.journal.record("usage", usage=usage.model_dump(mode="json"))
+        if errors:
+            raise errors[0]

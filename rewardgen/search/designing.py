@@ -1,0 +1,112 @@
+"""The step that designs the candidates of a generation, and repairs those that the critic rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rewardgen.analyzer.analyzer import fitness_alone
+from rewardgen.core.errors import ModelError
+from rewardgen.designer.protocol import NO_REPLY
+from rewardgen.search.context import Context
+from rewardgen.search.failed_ideas import failed_ideas
+from rewardgen.search.strategy import Slot
+from rewardgen.store.records import Candidate, DesignRequest, Verdict
+
+
+def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candidate]:
+    """The first version of each candidate; those that the budget no longer allowed are recorded as failures.
+
+    Args:
+        run: The run.
+        generation: Index of the generation.
+        slots: What to design.
+
+    Raises:
+        ModelError: The model answered nothing at all, or refuses every request.
+        CredentialsError: The API key is missing or was refused.
+    """
+    designed = run.history.designed
+    unanswered: list[Candidate] = []
+
+    async def design_one(slot: Slot) -> None:
+        request = _request(run, generation, slot)
+        answer = await run.within_budget(run.parts.designer.design(request), None)
+        candidate = answer or _undesigned(request, run.history.exhausted)
+        if candidate.failure.startswith(NO_REPLY):
+            unanswered.append(candidate)
+        else:
+            _record(run, candidate)
+
+    run.gather([design_one(slot) for slot in slots if (slot.candidate_id, 0) not in designed])
+    if len(unanswered) == len(slots):
+        raise _no_answers(unanswered)
+    for candidate in unanswered:
+        _record(run, candidate)
+    return [designed[slot.candidate_id, 0] for slot in slots]
+
+
+def repair(run: Context, generation: int, slots: Sequence[Slot], verdicts: Mapping[str, Verdict]) -> list[Candidate]:
+    """One repair round trip for each rejected candidate that has a source; those that could be repaired.
+
+    Args:
+        run: The run.
+        generation: Index of the generation.
+        slots: What its candidates were designed from.
+        verdicts: On their first versions, by id.
+    """
+    designed = run.history.designed
+
+    async def repair_one(slot: Slot) -> None:
+        candidate, findings = designed[slot.candidate_id, 0], verdicts[slot.candidate_id].findings
+        call = run.parts.designer.repair(_request(run, generation, slot), candidate, findings)
+        repaired = await run.within_budget(call, None)
+        if repaired is not None:
+            _record(run, repaired.model_copy(update={"repairs": 1}))
+
+    repairable = [slot for slot in slots if verdicts[slot.candidate_id].repairable]
+    if not run.history.generations[generation].finished:  # else a repair failed for good back then
+        run.gather([repair_one(slot) for slot in repairable if (slot.candidate_id, 1) not in designed])
+    return [version for slot in slots if (version := designed.get((slot.candidate_id, 1)))]
+
+
+def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
+    parents = [record for each in slot.parents if (record := run.history.record(each))]
+    earlier = run.records(before=generation) if run.parts.strategy.learns else []
+    ranking = run.parts.judge.rank(earlier)
+    if "analyzer" in run.config.ablate:
+        parents, earlier = map(fitness_alone, parents), map(fitness_alone, earlier)
+    return DesignRequest(
+        candidate_id=slot.candidate_id,
+        generation=generation,
+        operator=slot.operator,
+        card=run.card,
+        goal=run.config.goal,
+        lens=slot.lens,
+        parents=tuple(parents),
+        failed_ideas=failed_ideas(tuple(earlier), ranking, apart_from=slot.parents),
+        seed=slot.seed,
+    )
+
+
+def _record(run: Context, candidate: Candidate) -> None:
+    run.journal.record("designed", candidate=candidate.model_dump(mode="json"))
+
+
+def _undesigned(request: DesignRequest, why: str) -> Candidate:
+    return Candidate(
+        id=request.candidate_id,
+        generation=request.generation,
+        operator=request.operator,
+        parents=tuple(record.candidate.id for record in request.parents),
+        failure=f"not designed: {why}",
+    )
+
+
+def _no_answers(unanswered: Sequence[Candidate]) -> ModelError:
+    """A model that answers nothing is away; a generation without candidates would end the search for no fault of it."""
+    why = unanswered[0].failure.removeprefix(NO_REPLY)
+    calls = "the call" if len(unanswered) == 1 else f"any of the {len(unanswered)} calls"
+    return ModelError(
+        f"the model did not answer {calls} of this generation: {why}",
+        "see that the model can be reached, then resume the run",
+    )

@@ -1,0 +1,77 @@
+"""The steps that train candidates and study what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rewardgen.search.context import Context
+from rewardgen.search.strategy import Slot
+from rewardgen.store.history import Phase
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+
+
+def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
+    """Train what is not yet trained in this phase, on the seeds reserved for it.
+
+    Args:
+        run: The run.
+        phase: The search or the finals.
+        sources: Candidate id to its reward; in the finals also `human` and `sparse`.
+    """
+    history = run.history
+    seeds = history.search_seeds if phase == "search" else history.final_seeds
+    slices = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds]
+    missing = [each for each in slices if (phase, each.candidate_id, each.seed) not in history.trained]
+    wanted = {each.candidate_id for each in missing}
+
+    def keep(result: SliceResult) -> None:
+        run.journal.record("trained", phase=phase, slice=result.model_dump(mode="json"))
+        if phase == "search" and history.result(phase, result.candidate_id):
+            ranking = run.parts.judge.rank(run.records())
+            if ranking.ids[:1] != history.ranking.ids[:1]:
+                run.journal.record("ranked", ranking=ranking.model_dump(mode="json"))
+
+    def progress(message: dict[str, Any]) -> None:
+        run.journal.listener.progress({**message, "phase": phase})
+
+    if missing:
+        run.parts.trainer.train(
+            [RewardSpec(candidate_id=id, source=source) for id, source in sources.items() if id in wanted],
+            missing,
+            folder=run.parts.policies / phase,
+            on_progress=progress,
+            on_slice=keep,
+            # The final figures are those of the full budget.
+            stop_hacking=phase == "search" and "analyzer" not in run.config.ablate,
+        )
+
+
+def study(run: Context, slots: Sequence[Slot]) -> None:
+    """Analyse the trained candidates of a generation.
+
+    Args:
+        run: The run.
+        slots: What they were designed from.
+    """
+
+    async def study_one(slot: Slot) -> None:
+        found = run.history.record(slot.candidate_id)
+        if found is None or found.result is None:
+            return
+        parents = [each for id in sorted(slot.parents, key=place) if (each := run.history.record(id))]
+        analysis = run.parts.analyzer.study(found, parents, run.card)
+        if run.parts.strategy.learns:
+            call = run.parts.analyzer.diagnose(analysis, found, run.card)
+            analysis = await run.within_budget(call, analysis)
+        run.journal.record("studied", analysis=analysis.model_dump(mode="json"))
+
+    ranked = run.parts.judge.rank(run.records()).ids
+
+    def place(id: str) -> int:
+        return ranked.index(id) if id in ranked else len(ranked)
+
+    run.gather([study_one(slot) for slot in slots if slot.candidate_id not in run.history.studied])
+    for slot in slots:
+        if found := run.history.record(slot.candidate_id):
+            run.parts.on_study(found)

@@ -1,0 +1,112 @@
+"""Evolution: who becomes a parent, and which operator each new candidate gets."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from rewardgen.core.config import RunConfig
+from rewardgen.search.judge import Judge, improves, stalled_generations
+from rewardgen.search.strategy import STRATEGIES, Slot, lenses, slot_id
+from rewardgen.store.ranking import Ranking
+from rewardgen.store.records import CandidateRecord, Operator
+
+GAINING: tuple[Operator, ...] = ("tune", "edit", "add", "crossover", "explore", "remove")
+STALLED: tuple[Operator, ...] = ("explore", "rewrite", "crossover", "edit", "explore", "tune")
+"""After a generation without a gain: more of what is new, less of the same."""
+RESTARTED: tuple[Operator, ...] = ("draft", "explore", "crossover", "draft", "rewrite", "edit")
+"""After two such generations or more, a plateau: fresh drafts, which see no parent, beside what is left to try."""
+PLATEAU = 2
+"""Generations without a gain after which the search starts afresh; the patience of a run is longer by default."""
+_LED_BY_A_LENS: tuple[Operator, ...] = ("draft", "explore", "rewrite")
+_OF_THE_BEST = 2
+"""Slots of a generation whose first parent is the best of the archive."""
+_DRAWS = 8
+"""Draws of parents for an operator before the next operator is taken."""
+
+Pair = tuple[Operator, tuple[str, ...]]
+"""An operator and the parents that it is applied to."""
+
+
+class Evolve:
+    """Plans drafts first, then operators on parents from the whole archive, better ranks more often.
+
+    No operator is applied again to the parents to which it was applied in vain in the generation before.
+
+    Args:
+        config: The run's configuration.
+        judge: Ranks the archive.
+    """
+
+    learns = True
+
+    def __init__(self, config: RunConfig, judge: Judge) -> None:
+        self._config = config
+        self._judge = judge
+
+    def plan(self, records: Sequence[CandidateRecord], generation: int) -> tuple[Slot, ...]:
+        """See `Strategy.plan`."""
+        rng = random.Random(f"{self._config.seed}/{generation}")
+        ranking = self._judge.rank(records)
+        mix = _mix(ranking.ids, stalled_generations(records, self._judge))
+        hints = lenses(self._config.seed, sum(record.candidate.operator in _LED_BY_A_LENS for record in records))
+        spent = in_vain(records, ranking, generation - 1)
+        slots: list[Slot] = []
+        for number in range(self._config.candidates):
+            operator, parents = _chosen(ranking.ids, mix, number, spent, rng)
+            slots.append(
+                Slot(
+                    candidate_id=slot_id(generation, number),
+                    operator=operator,
+                    parents=parents,
+                    lens=next(hints) if operator in _LED_BY_A_LENS else "",
+                    seed=rng.randrange(2**31),
+                )
+            )
+        return tuple(slots)
+
+
+STRATEGIES.register("evolve", Evolve)
+
+
+def _mix(archive: Sequence[str], stalled: int) -> tuple[Operator, ...]:
+    if not archive:
+        return ("draft",)
+    if not stalled:
+        return GAINING
+    return STALLED if stalled < PLATEAU else RESTARTED
+
+
+def in_vain(records: Sequence[CandidateRecord], ranking: Ranking, generation: int) -> set[Pair]:
+    """What was done to which parents in a generation without making them better."""
+    return {
+        (record.candidate.operator, record.candidate.parents)
+        for record in records
+        if record.candidate.generation == generation and record.candidate.parents and not improves(record, ranking)
+    }
+
+
+def _chosen(archive: Sequence[str], mix: Sequence[Operator], number: int, spent: set[Pair], rng: random.Random) -> Pair:
+    """Operator and parents of a slot: the mix's own operator, or the next one that was not just tried in vain."""
+    for turn in range(len(mix)):
+        operator = mix[(number + turn) % len(mix)]
+        if operator == "crossover" and len(archive) < 2:
+            operator = "edit"
+        for draw in range(_DRAWS):
+            of_the_best = number < _OF_THE_BEST and draw == 0
+            pair = (operator, _parents(archive, operator, of_the_best, rng))
+            if pair not in spent:
+                return pair
+    return "draft", ()
+
+
+def _parents(archive: Sequence[str], operator: Operator, of_the_best: bool, rng: random.Random) -> tuple[str, ...]:
+    """The best of the archive, or a draw from all of it, better ranks more often; for a crossover another one too."""
+    if operator == "draft":
+        return ()
+    first = archive[0] if of_the_best else _drawn(archive, rng)
+    return (first, _drawn([each for each in archive if each != first], rng)) if operator == "crossover" else (first,)
+
+
+def _drawn(archive: Sequence[str], rng: random.Random) -> str:
+    return rng.choices(archive, weights=[0.6**rank for rank in range(len(archive))])[0]

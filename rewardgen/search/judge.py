@@ -1,0 +1,100 @@
+"""Which candidates are better: the one answer that parents, stop rules, finalists and every report go by.
+
+To add a judge, write a class with `rank` and register what makes it of a run's configuration:
+
+    class Shortest:
+        def rank(self, records, phase="search"):
+            trained = [each for each in records if each.result and not each.result.failure]
+            ranks = [Rank(candidate_id=each.candidate.id, estimate=-len(each.candidate.source)) for each in trained]
+            return Ranking(ranks=tuple(sorted(ranks, key=lambda each: each.estimate, reverse=True)))
+
+    JUDGES.register("shortest", lambda config: Shortest())
+
+A run then takes it by `RunConfig(judge="shortest")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from rewardgen.core.config import RunConfig
+from rewardgen.core.registry import Registry
+from rewardgen.core.statistics import interquartile_mean
+from rewardgen.store.history import Phase
+from rewardgen.store.ranking import Rank, Ranking, leads
+from rewardgen.store.records import CandidateRecord, CandidateResult
+
+
+class Judge(Protocol):
+    """Ranks candidates by what their trainings showed.
+
+    It is asked again and again, also for parts of the records, and by a resumed run as by the one before: the same
+    records always get the same ranking.
+    """
+
+    def rank(self, records: Sequence[CandidateRecord], phase: Phase = "search") -> Ranking:
+        """The ranking of candidates.
+
+        Args:
+            records: The candidates, in the order in which they were planned; some were never trained, or failed.
+            phase: Where their results come from: the seeds of the search, or the fresh ones of the finals.
+        """
+        ...
+
+
+JUDGES: Registry[Callable[[RunConfig], Judge]] = Registry("judge")
+
+
+class FitnessJudge:
+    """Ranks by the task's fitness; ties by success rate, then by longer episodes, then by the order of planning.
+
+    The estimate is the mean over seeds in the search and the interquartile mean in the finals, as it is reported.
+    """
+
+    def rank(self, records: Sequence[CandidateRecord], phase: Phase = "search") -> Ranking:
+        """See `Judge.rank`. A candidate with a failed seed has no fitness and is not ranked."""
+        found = []
+        for record in records:
+            result = record.result
+            if result is None or result.fitness is None:
+                continue
+            value = _interquartile(result) if phase == "final" else result.fitness
+            rank = Rank(candidate_id=record.candidate.id, estimate=value, standard_error=result.fitness_spread)
+            found.append(((round(value, 6), result.success_rate or 0.0, _episode_steps(result)), rank))
+        return Ranking(ranks=tuple(rank for _, rank in sorted(found, key=lambda each: each[0], reverse=True)))
+
+
+JUDGES.register("fitness", lambda config: FitnessJudge())
+
+
+def _interquartile(result: CandidateResult) -> float:
+    return interquartile_mean([each.final_fitness for each in result.slices if each.final_fitness is not None])
+
+
+def _episode_steps(result: CandidateResult) -> float:
+    """Mean length of the episodes at the last evaluations of the seeds."""
+    last = [each.curve[-1].episode_steps for each in result.slices if each.curve]
+    return sum(last) / max(len(last), 1)
+
+
+def improves(record: CandidateRecord, ranking: Ranking) -> bool:
+    """Whether a candidate is ranked above all its parents; one that has none, or is not ranked itself, is not."""
+    own = ranking.rank(record.candidate.id)
+    parents = [rank for each in record.candidate.parents if (rank := ranking.rank(each))]
+    return own is not None and bool(parents) and all(own.estimate > each.estimate for each in parents)
+
+
+def stalled_generations(records: Sequence[CandidateRecord], judge: Judge) -> int:
+    """Generations in a row, up to the last, that brought no gain beyond noise.
+
+    A gain is a new best candidate that leads the best before it by more than noise. The first generation with a ranked
+    candidate is a gain.
+    """
+    best, stalled = "", 0
+    for generation in range(max((record.candidate.generation for record in records), default=-1) + 1):
+        ranking = judge.rank([record for record in records if record.candidate.generation <= generation])
+        before, now = ranking.rank(best), ranking.best
+        stalled = 0 if now and (before is None or leads(now, before)) else stalled + 1
+        best = now.candidate_id if now else best
+    return stalled

@@ -1,0 +1,110 @@
+import pytest
+
+from rewardgen.core.config import RunConfig
+from rewardgen.search.evolve import PLATEAU, Evolve, in_vain
+from rewardgen.search.judge import FitnessJudge
+from tests.builders import record
+from tests.search.offspring import behind
+
+JUDGE = FitnessJudge()
+
+
+def plan(records, generation, candidates, seed):
+    config = RunConfig(task="point", candidates=candidates, seed=seed)
+    return Evolve(config, JUDGE).plan(records, generation)
+
+
+def test_first_generation_is_drafts_with_different_lenses():
+    slots = plan([], 0, 6, seed=0)
+    assert [slot.operator for slot in slots] == ["draft"] * 6
+    assert len({slot.lens for slot in slots}) == 6
+    assert [slot.candidate_id for slot in slots] == [f"g00-k{k}" for k in range(6)]
+
+
+def test_plan_is_the_same_for_the_same_history_and_differs_by_seed():
+    records = [record("g00-k0", 1.0), record("g00-k1", 2.0)]
+    assert plan(records, 1, 6, seed=4) == plan(records, 1, 6, seed=4)
+    assert plan(records, 1, 6, seed=4) != plan(records, 1, 6, seed=5)
+
+
+def test_best_of_the_whole_archive_is_a_parent_even_when_the_last_generation_was_worse():
+    records = [record("g00-k0", 9.0, 9.0), record("g01-k0", 1.0, 1.0)]
+    assert plan(records, 2, 6, seed=0)[0].parents == ("g00-k0",)
+
+
+def test_without_any_trained_candidate_the_next_generation_is_drafts_again():
+    assert {slot.operator for slot in plan([record("g00-k0")], 1, 4, seed=0)} == {"draft"}
+
+
+def test_crossover_has_two_different_parents():
+    records = [record(f"g00-k{k}", float(k)) for k in range(4)]
+    crossed = [slot for seed in range(20) for slot in plan(records, 1, 6, seed) if slot.operator == "crossover"]
+    assert crossed and all(len(set(slot.parents)) == 2 for slot in crossed)
+
+
+def test_no_crossover_with_a_single_trained_candidate():
+    assert "crossover" not in {slot.operator for slot in plan([record("g00-k0", 1.0)], 1, 6, seed=0)}
+
+
+def test_stalled_search_explores_more():
+    gaining = [record("g00-k0", 1.0, 1.0), record("g01-k0", 5.0, 5.0)]
+    stalled = [record("g00-k0", 5.0, 5.0), record("g01-k0", 1.0, 1.0)]
+    new = ("explore", "rewrite")
+    count = [sum(slot.operator in new for slot in plan(each, 2, 6, seed=0)) for each in (gaining, stalled)]
+    assert count[1] > count[0]
+
+
+# The plateau.
+
+
+def generation(index, *fitness, operators=("draft",), **changes):
+    """Studies of one generation, one seed pair for each fitness."""
+    return [
+        record(f"g{index:02d}-k{k}", value, value, operator=operators[k % len(operators)], **changes)
+        for k, value in enumerate(fitness)
+    ]
+
+
+FLAT = [*generation(0, 5.0, 4.0), *generation(1, 1.0, 1.0), *generation(2, 1.0, 1.0)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_plateau_of_two_generations_brings_a_fresh_draft_with_a_lens_of_its_own(seed):
+    assert "draft" not in {slot.operator for slot in plan(FLAT[:4], 2, 6, seed)}
+    drafts = [slot for slot in plan(FLAT, 3, 3, seed) if slot.operator == "draft"]
+    assert drafts and all(slot.lens and not slot.parents for slot in drafts)
+
+
+def test_lenses_are_not_given_twice_before_all_were_given():
+    first = plan([], 0, 6, seed=3)
+    drafted = generation(0, *range(6))
+    later = [slot.lens for slot in plan(drafted, 1, 6, seed=3) if slot.lens]
+    assert later and not {slot.lens for slot in first}.intersection(later)
+
+
+def test_patience_of_a_run_outlasts_the_plateau():
+    assert RunConfig(task="hopper").patience > PLATEAU
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_was_done_in_vain_is_not_done_to_the_same_parent_again(seed):
+    best = record("g00-k0", 5.0, 5.0)
+    tried = [
+        behind(record(f"g01-k{k}", 1.0, 1.0, operator=each), "g00-k0") for k, each in enumerate(("explore", "rewrite"))
+    ]
+    slots = plan([best, *tried], 2, 6, seed)
+    pairs = {(slot.operator, slot.parents) for slot in slots}
+    assert not pairs & {("explore", ("g00-k0",)), ("rewrite", ("g00-k0",))}
+    assert len(slots) == 6
+
+
+def test_when_everything_was_tried_in_vain_the_next_is_a_draft():
+    only = record("g00-k0", 5.0, 5.0)
+    everything = ("tune", "edit", "add", "explore", "rewrite", "remove")
+    tried = [behind(record(f"g01-k{k}", operator=each), "g00-k0") for k, each in enumerate(everything)]
+    assert {slot.operator for slot in plan([only, *tried], 2, 4, seed=0)} == {"draft"}
+
+
+def test_what_helped_may_be_done_again():
+    parent, child = record("g00-k0", 5.0, 5.0), behind(record("g01-k0", 6.0, 6.0, operator="tune"), "g00-k0", delta=1.0)
+    assert in_vain([parent, child], JUDGE.rank([parent, child]), 1) == set()

@@ -1,0 +1,41 @@
+from rewardgen.search import failed_ideas as told
+from rewardgen.search.judge import FitnessJudge
+from rewardgen.store.records import Analysis, Finding, Flag, Verdict
+from tests.builders import record
+from tests.search.offspring import behind
+
+
+def failed_ideas(records, apart_from=()):
+    return told.failed_ideas(records, FitnessJudge().rank(records), apart_from)
+
+
+def test_failed_ideas_tell_what_was_tried_and_why_it_failed():
+    finding = Finding(gate="probe", detector="dead-component", severity="reject", message="`bonus` is always 0")
+    rejected = record("g00-k0").model_copy(update={"verdict": Verdict(candidate_id="g00-k0", findings=(finding,))})
+    worse = behind(record("g01-k0", 1.0), "g00-k1", delta=-2.0)
+    better = behind(record("g01-k1", 5.0), "g00-k1", delta=2.0)
+    lines = failed_ideas([rejected, record("g00-k1", 3.0), worse, better])
+    assert len(lines) == 2
+    assert "idea of g01-k0" in lines[0] and "-2" in lines[0]
+    assert "`bonus` is always 0" in lines[1]
+
+
+def test_failed_idea_names_its_parents_what_was_measured_and_the_flags():
+    flagged = behind(record("g01-k0", 2.0, 2.0, operator="edit", diagnosis="Wider gate.\nIt hops."), "g00-k0")
+    flags = (Flag(detector="reach-and-hover", message="x."), Flag(detector="still-rising", message="y."))
+    flagged = flagged.model_copy(update={"analysis": flagged.analysis.model_copy(update={"flags": flags})})
+    assert failed_ideas([flagged]) == (
+        "g01-k0 (edit of g00-k0): Wider gate. It hops. -> fitness 2, -1 against its parent (reach-and-hover)",
+    )
+
+
+def test_draft_that_reached_nothing_is_a_failed_idea_and_one_that_reached_something_is_not():
+    nothing = Flag(detector="no-better-than-trivial", message="x.")
+    poor = record("g00-k0", 0.1).model_copy(update={"analysis": Analysis(candidate_id="g00-k0", flags=(nothing,))})
+    fair = record("g00-k1", 0.5).model_copy(update={"analysis": Analysis(candidate_id="g00-k1")})
+    assert [line.split()[0] for line in failed_ideas([poor, fair])] == ["g00-k0"]
+
+
+def test_what_is_told_at_length_elsewhere_is_not_told_again():
+    flagged = behind(record("g01-k0", 2.0), "g00-k0")
+    assert failed_ideas([flagged], apart_from=("g01-k0",)) == ()
