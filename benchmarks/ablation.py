@@ -21,7 +21,7 @@ from rewardgen.core.statistics import Interval, bootstrap_interval
 from rewardgen.search import session
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
-from rewardgen.tasks.task import resolve_task
+from rewardgen.tasks.loading import resolve_task
 
 _PARTS: tuple[Ablation, ...] = get_args(Ablation)
 

@@ -11,7 +11,7 @@ import torch
 
 from benchmarks.setups import setup_of
 from rewardgen.store.records import SliceSpec, TrainJob
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch
 
 _UPDATES = 2

@@ -13,9 +13,9 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from torch import Tensor
 
 from benchmarks.user_envs import MAKERS
-from rewardgen.sim.episodes import measure, record_episodes
+from rewardgen.sim.episodes import record_episodes
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.seeding import derive_seed
 
 
@@ -109,7 +109,7 @@ class _Watch(BaseCallback):
 
     def _evaluate(self) -> None:
         episode = record_episodes(self._worlds, self._act).episode
-        fitness = float(measure(self._worlds.task, episode)[0].mean())
+        fitness = float(measure_episodes(self._worlds.task, episode)[0].mean())
         self.curve.append((self.num_timesteps, time.perf_counter() - self._began, fitness))
 
     def _act(self, observation: Tensor) -> Tensor:

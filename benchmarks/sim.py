@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from benchmarks.contender import Contender, contenders
 from benchmarks.figures import Figure, Report, Say, ratio
 from rewardgen.core.provenance import usable_cores
-from rewardgen.tasks.task import resolve_task
+from rewardgen.tasks.loading import resolve_task
 
 DEFAULT_TASKS = ("hopper", "walker2d", "ant", "humanoid", "half_cheetah", "cartpole")
 MANY_WORLDS = 512

@@ -17,7 +17,8 @@ from rewardgen.core.errors import UsageError
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.baselines import baseline_program
-from rewardgen.tasks.task import Task, load_task
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.protocol import Task
 from rewardgen.training.ppo.batch import input_names
 from rewardgen.training.ppo.rewards import Rewards
 

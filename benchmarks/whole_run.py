@@ -22,7 +22,7 @@ from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
 from rewardgen.tasks import measure
-from rewardgen.tasks.task import resolve_task
+from rewardgen.tasks.loading import resolve_task
 from rewardgen.training import process_trainer as trainer
 
 _TARGET_PERCENT = 5.0

@@ -2,9 +2,7 @@
 
 import torch
 
-from rewardgen.sim.rotations import heading, upright
-from rewardgen.store.records import TrainSettings
-from rewardgen.tasks.task import MujocoTask, Pair, Shift, Var, Wrap
+from rewardgen import MujocoTask, Pair, Shift, TrainSettings, Var, Wrap, heading, upright
 
 LEGS = ("leg_1", "leg_2", "leg_3", "leg_4")
 JOINTS = ("hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4")

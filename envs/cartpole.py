@@ -4,8 +4,7 @@ import math
 
 import torch
 
-from rewardgen.store.records import TrainSettings
-from rewardgen.tasks.task import MujocoTask, Pair, Var, Wrap
+from rewardgen import MujocoTask, Pair, TrainSettings, Var, Wrap
 
 UPRIGHT = {"pole_angle": 0.0, "pole_upright": 1.0}
 HANGING = {"pole_angle": 3.14, "pole_upright": -1.0}

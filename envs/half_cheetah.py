@@ -2,8 +2,7 @@
 
 import torch
 
-from rewardgen.store.records import TrainSettings
-from rewardgen.tasks.task import MujocoTask, Pair, Shift, Var
+from rewardgen import MujocoTask, Pair, Shift, TrainSettings, Var
 
 JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "front_foot")
 FEET = ("back", "front")

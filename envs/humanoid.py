@@ -2,9 +2,7 @@
 
 import torch
 
-from rewardgen.sim.rotations import heading, upright
-from rewardgen.store.records import TrainSettings
-from rewardgen.tasks.task import MujocoTask, Pair, Shift, Var, Wrap
+from rewardgen import MujocoTask, Pair, Shift, TrainSettings, Var, Wrap, heading, upright
 
 LEG_JOINTS = ("hip_x", "hip_z", "hip_y", "knee")
 ARM_JOINTS = ("shoulder1", "shoulder2", "elbow")

@@ -2,8 +2,7 @@
 
 import torch
 
-from rewardgen.store.records import TrainSettings
-from rewardgen.tasks.task import MujocoTask, Pair, Shift, Var
+from rewardgen import MujocoTask, Pair, Shift, TrainSettings, Var
 
 JOINTS = ("right_thigh", "right_leg", "right_foot", "left_thigh", "left_leg", "left_foot")
 FEET = ("right", "left")

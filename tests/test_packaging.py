@@ -40,8 +40,8 @@ def test_the_wheel_holds_the_licence_and_the_command_and_no_tests(wheel):
 
 def test_a_wheel_without_its_checkout_finds_its_tasks_and_prompts(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path)
-    code = "import rewardgen.tasks.task, rewardgen.llm.prompts as p; print(rewardgen.__file__); "
-    code += "print(*rewardgen.tasks.task.shipped_tasks()); print(len(p.template_versions()))"
+    code = "import rewardgen.tasks.loading, rewardgen.llm.prompts as p; print(rewardgen.__file__); "
+    code += "print(*rewardgen.tasks.loading.shipped_tasks()); print(len(p.template_versions()))"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],
         cwd=tmp_path,

@@ -2,8 +2,7 @@
 
 import torch
 
-from rewardgen.store.records import TrainSettings
-from rewardgen.tasks.task import MujocoTask, Var
+from rewardgen import MujocoTask, TrainSettings, Var
 
 
 class Hover(MujocoTask):

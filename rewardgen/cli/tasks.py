@@ -13,7 +13,7 @@ from rich.text import Text
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
 from rewardgen.core.formatting import percent
 from rewardgen.search import session
-from rewardgen.tasks.task import shipped_tasks
+from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.cards import card_page
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import first_line, number, tokens

@@ -44,8 +44,8 @@ from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.messages import Usage
 from rewardgen.store.records import Candidate, RewardSpec, TaskCard, TrainSettings, Verdict
 from rewardgen.store.run_folder import RunFolder, create_run
+from rewardgen.tasks.loading import resolve_task, shipped_tasks
 from rewardgen.tasks.measure import BASELINES, CARD, MEASURING, measure
-from rewardgen.tasks.task import resolve_task, shipped_tasks
 from rewardgen.training import experts
 from rewardgen.training.process_trainer import ProcessTrainer
 from rewardgen.training.result_validation import TaskNames

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, nearest
-from rewardgen.tasks.task import Var
+from rewardgen.sim.variables import Var
 
 
 class Problem(NamedTuple):
@@ -86,19 +86,6 @@ def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: b
     if value.is_complex():
         return [Problem(f"{what} is complex", "return real numbers")]
     return []
-
-
-def fitness_problems(fitness: Any, num_envs: int) -> list[Problem]:
-    """What is wrong with what `fitness` returned.
-
-    Args:
-        fitness: What the method returned.
-        num_envs: N.
-    """
-    problems = tensor_problems("`fitness`", fitness, (num_envs,))
-    if not problems and not bool(fitness.isfinite().all()):
-        return [Problem("`fitness` is not finite", "guard its divisions and logarithms")]
-    return problems
 
 
 def termination_problems(causes: Any, num_envs: int) -> list[Problem]:

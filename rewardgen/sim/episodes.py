@@ -1,23 +1,89 @@
-"""Recording whole episodes of a task under a policy, and measuring them with the task's fitness and success."""
+"""Whole episodes: what they are, recording them under a policy, and how they ended."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from rewardgen.sim.contract import fitness_problems, require, tensor_problems
-from rewardgen.sim.faults import task_faults
 from rewardgen.sim.vec_env import Step, VecEnv
-from rewardgen.tasks.task import Episode, Task
 
 TIME_LIMIT = "time limit"
 """How an episode ended that no termination condition ended."""
 
 Policy = Callable[[Tensor], Tensor]
 """Observation (N, O) to action (N, A)."""
+
+TrivialPolicy = Literal["zero", "random"]
+_NOISE_SEED = 20_000_003
+
+
+class Episode(Mapping[str, Tensor]):
+    """Whole episodes of N worlds, as `fitness` and `success` get them.
+
+    `episode["height"]` is (T, N) or (T, N, k): the variable after each control step, and `episode["action"]` the action
+    of that step. Steps after a world's end are padding: use `mask`, or `mean`, `last` and `total`, which heed it.
+
+    Args:
+        values: Variable name to tensor (T, N, ...).
+        lengths: Control steps that each world lived, (N,) int64, at least 1.
+        terminated: Whether each world ended by a termination condition, (N,) bool.
+        control_step_s: Duration of a control step [s].
+        max_steps: Control steps of a full episode; T may be smaller if every world ended before.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Tensor],
+        lengths: Tensor,
+        terminated: Tensor,
+        control_step_s: float,
+        max_steps: int,
+    ) -> None:
+        self._values = values
+        self.lengths = lengths
+        self.terminated = terminated
+        self.control_step_s = control_step_s
+        self.max_steps = max_steps
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def mask(self) -> Tensor:
+        """(T, N) bool: the steps that each world lived."""
+        steps = next(iter(self._values.values())).shape[0]
+        return torch.arange(steps, device=self.lengths.device)[:, None] < self.lengths
+
+    def of_worlds(self, part: slice) -> Episode:
+        """The episodes of some of the worlds."""
+        values = {name: each[:, part] for name, each in self._values.items()}
+        return Episode(values, self.lengths[part], self.terminated[part], self.control_step_s, self.max_steps)
+
+    def total(self, values: Tensor) -> Tensor:
+        """Sum of (T, N) over the steps lived, (N,)."""
+        return (values * self.mask).sum(0)
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Mean of (T, N) over the steps lived, (N,)."""
+        return self.total(values) / self.lengths
+
+    def share(self, condition: Tensor) -> Tensor:
+        """Share of a full episode's steps at which (T, N) holds; steps not lived count as False, (N,)."""
+        return self.total(condition.float()) / self.max_steps
+
+    def last(self, values: Tensor) -> Tensor:
+        """Value of (T, N, ...) at each world's last step, (N, ...)."""
+        return values[self.lengths - 1, torch.arange(len(self.lengths), device=self.lengths.device)]
 
 
 @dataclass(frozen=True)
@@ -33,6 +99,18 @@ class Recording:
     episode: Episode
     endings: tuple[str, ...]
     inputs: dict[str, Tensor]
+
+
+def trivial_policies(worlds: VecEnv) -> dict[TrivialPolicy, Policy]:
+    """The policies that know nothing: no action at all, and uniform noise over the action range."""
+    still = torch.zeros(worlds.num_envs, worlds.action_size)
+    span = worlds.action_high - worlds.action_low
+    generator = torch.Generator().manual_seed(_NOISE_SEED)
+
+    def noise(observation: Tensor) -> Tensor:
+        return worlds.action_low + span * torch.rand(still.shape, generator=generator)
+
+    return {"zero": lambda observation: still, "random": noise}
 
 
 def record_episodes(
@@ -83,21 +161,6 @@ def record_episodes(
 def _note_endings(step: Step, alive: Tensor, endings: list[str]) -> None:
     for world in (alive & step.terminated).nonzero()[:, 0].tolist():
         endings[world] = next(cause for cause, holds in step.causes.items() if holds[world])
-
-
-def measure(task: Task, episode: Episode) -> tuple[Tensor, Tensor]:
-    """Fitness (N,) float64 and success (N,) bool of recorded episodes.
-
-    Raises:
-        TaskError: The task's `fitness` or `success` raised or broke the contract.
-    """
-    worlds = len(episode.lengths)
-    with task_faults(task, "fitness"):
-        fitness = task.fitness(episode)
-    with task_faults(task, "success"):
-        success = task.success(episode)
-    require(fitness_problems(fitness, worlds) + tensor_problems("`success`", success, (worlds,), boolean=True))
-    return fitness.double(), success
 
 
 def ending_shares(endings: Sequence[str]) -> dict[str, float]:

@@ -1,21 +1,25 @@
-"""Errors in a user's task code, told by file, method and line instead of by a traceback."""
+"""Errors in a user's task code, told by file, method and line instead of by a traceback. Loads no torch."""
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
+from pathlib import Path
 
-from rewardgen.core.errors import RewardgenError, TaskError
-from rewardgen.tasks.task import Task, task_error
+from rewardgen.core.errors import TaskError
 
 
 @contextmanager
-def task_faults(task: Task, method: str = "") -> Iterator[None]:
+def task_faults(path: Path, method: str = "") -> Iterator[None]:
     """Turn an exception out of task code into a `TaskError` with the method and the line.
 
+    A file that the sandbox refused is told as that: else nothing would explain why a file that is there and may be read
+    cannot be opened.
+
     Args:
-        task: The task whose code runs.
+        path: The task file whose code runs.
         method: What is being called, if no frame of the task file tells.
 
     Raises:
@@ -23,34 +27,41 @@ def task_faults(task: Task, method: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except RewardgenError:
+    except TaskError:
         raise
     except Exception as error:
-        raise fault(task, error, method) from error
+        entry, line = _place(error, str(path))
+        where = f"`{entry or method}` of {path.name}" if entry or method else path.name
+        at = f"{where} at line {line}" if line else where
+        refused = _refused(error)
+        if refused is not None:
+            hint = f"if the task needs it, name it or its folder in the class: `reads = ({refused!r},)`"
+            raise TaskError(f"the sandbox keeps {at} from {refused}", hint) from error
+        told = f"{where} raised {type(error).__name__}{f' at line {line}' if line else ''}: {error}"
+        raise TaskError(told, f"mend {path}") from error
 
 
-def fault(task: Task, error: Exception, method: str = "") -> TaskError:
-    """The `TaskError` for an exception out of task code.
-
-    Args:
-        task: The task whose code raised.
-        error: What it raised.
-        method: What was being called, if no frame of the task file tells.
-    """
-    name = task.path.name
-    entry, line = _place(error.__traceback__, str(task.path))
-    where = f"`{entry or method}` of {name}" if entry or method else name
-    at = f" at line {line}" if line else ""
-    return task_error(task.path, where, at, error)
-
-
-def _place(trace: TracebackType | None, path: str) -> tuple[str, int | None]:
+def _place(error: Exception, path: str) -> tuple[str, int | None]:
     """Outermost function of the task file on the traceback, and the innermost line in that file."""
+    if isinstance(error, SyntaxError):
+        return "", error.lineno
     entry, line = "", None
+    trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename == path:
-            entry = entry or code.co_name
+            entry = entry or code.co_name.replace("<module>", "")
             line = trace.tb_lineno
         trace = trace.tb_next
     return entry, line
+
+
+def _refused(error: BaseException | None) -> str | None:
+    """The file that could not be opened though its modes, which are all that `access` looks at, allow it."""
+    while error is not None:
+        if isinstance(error, PermissionError) and error.errno == errno.EACCES:
+            name = error.filename
+            if isinstance(name, str) and os.access(name, os.R_OK):
+                return os.path.abspath(name)
+        error = error.__cause__ or error.__context__
+    return None

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError
-from rewardgen.tasks.task import Episode
+from rewardgen.sim.episodes import Episode
 
 _LENGTHS = "lengths"
 

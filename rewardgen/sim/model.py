@@ -1,4 +1,4 @@
-"""The MuJoCo model of a task: finding and compiling it, and what its actuators are called and accept."""
+"""MuJoCo models: finding and compiling them, and what their actuators are called and accept."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -13,23 +13,21 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
-from rewardgen.tasks.task import Task
 
 _GYMNASIUM = "gymnasium:"
 
 
-def load_model(task: Task) -> mujoco.MjModel:
-    """Compile the model of a task.
+def load_model(path: Path) -> mujoco.MjModel:
+    """Compile a model.
 
     MuJoCo's automatic reset of a diverged simulation is switched off, so that a divergence can be seen.
 
     Args:
-        task: A task whose `model` names a file beside the task file, or an asset of Gymnasium.
+        path: The MJCF file.
 
     Raises:
-        TaskError: The file is missing or does not compile, or an actuator has no control range.
+        TaskError: The file does not compile, or an actuator has no control range.
     """
-    path = model_path(task)
     # MuJoCo would log each warning to a file in the working folder; `CpuSimulator` tells of divergences by itself.
     mujoco.set_mju_user_warning(lambda message: None)
     try:
@@ -41,34 +39,33 @@ def load_model(task: Task) -> mujoco.MjModel:
     return model
 
 
-def model_path(task: Task) -> Path:
-    """The model file of a task.
+def find_model(name: object, task_file: Path) -> Path:
+    """The file of a model that a task file names.
+
+    Args:
+        name: A file relative to the task file, or `gymnasium:` and the name of one of Gymnasium's assets.
+        task_file: The task file.
 
     Raises:
-        TaskError: The task names no model, or there is no such file.
+        TaskError: It names no model, or there is no such file.
     """
-    name = getattr(task, "model", None)
     if not isinstance(name, str):
-        raise TaskError(f"{task.path.name} names no model", 'set `model = "robot.xml"`, a file beside it, in the class')
+        raise TaskError(f"{task_file.name} names no model", 'set `model = "robot.xml"`, a file beside it, in the class')
     if name.startswith(_GYMNASIUM):
         return _gymnasium_asset(name.removeprefix(_GYMNASIUM))
-    path = task.path.parent / name
+    path = task_file.parent / name
     if not path.is_file():
         raise TaskError(
-            f"there is no model file {path}", f"`model` in {task.path.name} is relative to the task file's folder"
+            f"there is no model file {path}", f"`model` in {task_file.name} is relative to the task file's folder"
         )
     return path
 
 
-def model_files(task: Task) -> tuple[Path, ...]:
-    """The model file of a task and all that it includes, wherever that is; empty for a model that cannot be read.
-
-    Args:
-        task: As for `load_model`, which tells what is wrong with it.
-    """
+def included_files(path: Path) -> tuple[Path, ...]:
+    """A model's file and all that it includes, wherever that is; empty for a model that cannot be read."""
     try:
-        return tuple(Path(each) for each in mujoco.mju_getXMLDependencies(str(model_path(task))))
-    except (TaskError, mujoco.FatalError):
+        return tuple(Path(each) for each in mujoco.mju_getXMLDependencies(str(path)))
+    except mujoco.FatalError:
         return ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from rewardgen.tasks.task import Pair, Setting
+from rewardgen.sim.variables import Pair, Setting
 
 
 def differing(pair: Pair) -> set[str]:

@@ -22,7 +22,7 @@ from torch import Tensor
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen
-from rewardgen.tasks.task import Flip, Pair, Shift, Wrap
+from rewardgen.sim.variables import Flip, Pair, Shift, Wrap
 
 Source = Literal["random", "zero", "perturbed", "scripted", "expert"]
 SOURCES: tuple[Source, ...] = ("random", "zero", "perturbed", "scripted", "expert")

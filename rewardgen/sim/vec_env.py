@@ -5,8 +5,10 @@ Computes no reward and no fitness.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -23,8 +25,8 @@ from rewardgen.sim.contract import (
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.model import action_range, load_model
 from rewardgen.sim.mujoco_cpu import CpuSimulator
+from rewardgen.sim.variables import Var
 from rewardgen.sim.view import Draws, SimView, stream_keys
-from rewardgen.tasks.task import Task
 
 DIVERGED = "physics diverged"
 """The termination cause of a world whose state stopped being finite."""
@@ -54,6 +56,40 @@ class Step:
     episode_step: Tensor
 
 
+class Dynamics(Protocol):
+    """What is simulated: where episodes begin, what is read of them, and what ends them. See `MujocoTask`."""
+
+    path: ClassVar[Path]
+    """The file that it comes from, for messages."""
+    frame_skip: ClassVar[int]
+    episode_steps: ClassVar[int]
+    needs_contact_forces: ClassVar[bool]
+
+    def model_file(self) -> Path:
+        """The MJCF file."""
+        ...
+
+    def declared(self) -> dict[str, Var]:
+        """The variables by name."""
+        ...
+
+    def reset(self, sim: SimView, draw: Draws) -> tuple[Tensor, Tensor]:
+        """Positions (n, nq) and velocities (n, nv) of n new episodes."""
+        ...
+
+    def variables(self, sim: SimView) -> dict[str, Tensor]:
+        """The variables after a control step, (N, ...) each."""
+        ...
+
+    def observe(self, sim: SimView, variables: Mapping[str, Tensor]) -> Tensor:
+        """What the policy sees, (N, O)."""
+        ...
+
+    def terminated(self, sim: SimView, variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Cause that ends an episode to (N,) bool."""
+        ...
+
+
 class VecEnv:
     """N = len(seeds) * worlds_per_seed worlds of a task; world i belongs to seeds[i // worlds_per_seed].
 
@@ -70,10 +106,10 @@ class VecEnv:
         TaskError: The task breaks its contract.
     """
 
-    def __init__(self, task: Task, seeds: Sequence[int], worlds_per_seed: int, *, threads: int = 1) -> None:
+    def __init__(self, task: Dynamics, seeds: Sequence[int], worlds_per_seed: int, *, threads: int = 1) -> None:
         self.task = task
         self.num_envs = len(seeds) * worlds_per_seed
-        model = load_model(task)
+        model = load_model(task.model_file())
         self.action_size = int(model.nu)
         self.action_low, self.action_high = action_range(model)
         self._simulator = CpuSimulator(
@@ -104,7 +140,7 @@ class VecEnv:
         """
         self._awake[:] = True
         self._awake_ids = None
-        with task_faults(self.task):
+        with task_faults(self.task.path):
             self._begin(np.arange(self.num_envs))
             if staggered:
                 index = torch.from_numpy(self._index.astype(np.int64))
@@ -133,7 +169,7 @@ class VecEnv:
         self._simulator.reset(np.arange(self.num_envs), qpos, qvel)
         self._episode_step[:] = 0
         self._some_first = True
-        with task_faults(self.task):
+        with task_faults(self.task.path):
             return self._observe(self.view)
 
     def step(self, action: Tensor) -> Step:
@@ -146,7 +182,7 @@ class VecEnv:
         self._simulator.step(action, self._awake_ids)
         self._episode_step += self._awake
         diverged = self._simulator.restore_diverged()
-        with task_faults(self.task):
+        with task_faults(self.task.path):
             return self._conclude(action, diverged)
 
     def _conclude(self, action: Tensor, diverged: Tensor) -> Step:
@@ -193,7 +229,7 @@ class VecEnv:
 
     def _rehearse(self) -> tuple[int, tuple[str, ...]]:
         """Go through a reset once, check what the task returns, forget it; observation size and termination causes."""
-        with task_faults(self.task):
+        with task_faults(self.task.path):
             self._begin(np.arange(self.num_envs))
             variables = self.task.variables(self.view)
             require(variable_problems(self.task.declared(), variables, self.num_envs))

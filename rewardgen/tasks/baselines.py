@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.signature import ENTRY
-from rewardgen.tasks.task import Task
+from rewardgen.tasks.protocol import Task
 
 Baseline = Literal["human_reward", "sparse_reward"]
 BASELINES: tuple[Baseline, ...] = ("human_reward", "sparse_reward")

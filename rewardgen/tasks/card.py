@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from rewardgen.sim.episodes import Policy, Recording, ending_shares, measure, record_episodes
+from rewardgen.sim.episodes import Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
 from rewardgen.sim.model import action_parts
-from rewardgen.sim.vec_env import DIVERGED, VecEnv
+from rewardgen.sim.variables import Var
+from rewardgen.sim.vec_env import DIVERGED
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
 from rewardgen.tasks.baselines import baseline_program
-from rewardgen.tasks.task import Task, Var, load_task
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.wording import description, first_paragraph
-
-TrivialPolicy = Literal["zero", "random"]
 
 PROBE_WORLDS = 8
 """Episodes per trivial policy."""
@@ -50,7 +51,7 @@ def measure_card(task: Task, reference: str | None = None) -> TaskCard:
     Raises:
         TaskError: The task breaks its contract.
     """
-    worlds = VecEnv(task, [_PROBE_SEED], PROBE_WORLDS)
+    worlds = task.make_envs([_PROBE_SEED], PROBE_WORLDS)
     policies = trivial_policies(worlds)
     recordings: dict[TrivialPolicy, Recording] = {name: record_episodes(worlds, policies[name]) for name in policies}
     return TaskCard(
@@ -78,25 +79,13 @@ def measure_card(task: Task, reference: str | None = None) -> TaskCard:
     )
 
 
-def trivial_policies(worlds: VecEnv) -> dict[TrivialPolicy, Policy]:
-    """The policies that know nothing: no action at all, and uniform noise over the action range."""
-    still = torch.zeros(worlds.num_envs, worlds.action_size)
-    span = worlds.action_high - worlds.action_low
-    generator = torch.Generator().manual_seed(_PROBE_SEED)
-
-    def noise(observation: Tensor) -> Tensor:
-        return worlds.action_low + span * torch.rand(still.shape, generator=generator)
-
-    return {"zero": lambda observation: still, "random": noise}
-
-
 def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProbe:
     """What a trivial policy reached, means over its episodes.
 
     Raises:
         TaskError: The task's fitness or success breaks the contract.
     """
-    fitness, success = measure(task, recording.episode)
+    fitness, success = measure_episodes(task, recording.episode)
     return PolicyProbe(
         policy=policy,
         fitness=_round(float(fitness.mean())),

@@ -18,18 +18,19 @@ from rewardgen.sim.contract import (
     termination_problems,
     variable_problems,
 )
-from rewardgen.sim.episodes import Recording, record_episodes
+from rewardgen.sim.episodes import Recording, record_episodes, trivial_policies
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.model import load_model
 from rewardgen.sim.mujoco_cpu import CpuSimulator
-from rewardgen.sim.vec_env import Step, VecEnv
+from rewardgen.sim.vec_env import Step
 from rewardgen.sim.view import Draws, SimView, stream_keys
 from rewardgen.store.records import TrainSettings
-from rewardgen.tasks.card import PROBE_WORLDS, probe, trivial_policies
+from rewardgen.tasks.card import PROBE_WORLDS, probe
 from rewardgen.tasks.check_declarations import declaration_problems
 from rewardgen.tasks.check_independence import independence_problems, measurement_problems
 from rewardgen.tasks.check_rewards import baseline_problems
-from rewardgen.tasks.task import Task
+from rewardgen.tasks.mujoco_task import MujocoTask
+from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.wording import wording_problems
 
 _SEED = 40_000_003
@@ -79,7 +80,7 @@ def setting_problems(task: Task) -> list[Problem]:
     problems = [
         Problem(f"`{name}` is {value!r}, expected a positive whole number", f"set `{name} = 1` or more")
         for name in ("frame_skip", "episode_steps")
-        if not isinstance(value := getattr(task, name), int) or value < 1
+        if not isinstance(value := getattr(task, name, 1), int) or value < 1
     ]
     declared = task.declared()
     if not declared:
@@ -109,30 +110,31 @@ def setting_problems(task: Task) -> list[Problem]:
 def call_problems(task: Task) -> list[Problem]:
     """What is wrong with the model, and with what each method returns at the start of an episode."""
     problems: list[Problem] = []
-    with noted(problems):
-        _call_each(task, problems)
+    if isinstance(task, MujocoTask):
+        with noted(problems):
+            _call_each(task, problems)
     return problems
 
 
-def _call_each(task: Task, problems: list[Problem]) -> None:
+def _call_each(task: MujocoTask, problems: list[Problem]) -> None:
     simulator = CpuSimulator(
-        load_model(task), _WORLDS, max(1, task.frame_skip), contact_forces=task.needs_contact_forces
+        load_model(task.model_file()), _WORLDS, max(1, task.frame_skip), contact_forces=task.needs_contact_forces
     )
     view, variables = SimView(simulator), {}
-    with noted(problems), task_faults(task, "reset"):
+    with noted(problems), task_faults(task.path, "reset"):
         _reset(task, simulator, view, problems)
-    with noted(problems), task_faults(task, "variables"), _unchanged(view, "variables", problems):
+    with noted(problems), task_faults(task.path, "variables"), _unchanged(view, "variables", problems):
         variables = task.variables(view)
         problems += variable_problems(task.declared(), variables, _WORLDS)
-    with noted(problems), task_faults(task, "observe"), _unchanged(view, "observe", problems):
+    with noted(problems), task_faults(task.path, "observe"), _unchanged(view, "observe", problems):
         problems += tensor_problems("the observation", task.observe(view, variables), (_WORLDS, -1))
-    with noted(problems), task_faults(task, "terminated"), _unchanged(view, "terminated", problems):
+    with noted(problems), task_faults(task.path, "terminated"), _unchanged(view, "terminated", problems):
         causes = task.terminated(view, variables)
         wrong = termination_problems(causes, _WORLDS)
         problems += wrong or _ended_at_start(causes)
     problems += declaration_problems(task, int(view.model.nu))
     if hasattr(task, "scripted"):
-        with noted(problems), task_faults(task, "scripted"), _unchanged(view, "scripted", problems):
+        with noted(problems), task_faults(task.path, "scripted"), _unchanged(view, "scripted", problems):
             action = task.scripted(view, variables)  # type: ignore[attr-defined]
             problems += tensor_problems("the action of `scripted`", action, (_WORLDS, int(view.model.nu)))
 
@@ -151,7 +153,7 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True)
 
 
-def _reset(task: Task, simulator: CpuSimulator, view: SimView, problems: list[Problem]) -> None:
+def _reset(task: MujocoTask, simulator: CpuSimulator, view: SimView, problems: list[Problem]) -> None:
     indices = torch.arange(_WORLDS).numpy()
     keys = stream_keys(indices.astype("uint64"))
     state = task.reset(view, Draws(keys))
@@ -173,7 +175,7 @@ def _ended_at_start(causes: dict[str, torch.Tensor]) -> list[Problem]:
 
 
 def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any]) -> None:
-    worlds = VecEnv(task, [_SEED], PROBE_WORLDS)
+    worlds = task.make_envs([_SEED], PROBE_WORLDS)
     measured["observation_size"] = worlds.observation_size
     recordings: list[Recording] = []
     probes = []

@@ -8,7 +8,8 @@ from typing import Any
 
 from rewardgen.core.errors import did_you_mean
 from rewardgen.sim.contract import Problem
-from rewardgen.tasks.task import Flip, Pair, Shift, Task, Wrap, variables_of
+from rewardgen.sim.variables import Flip, Pair, Shift, Wrap, variables_of
+from rewardgen.tasks.protocol import Task
 
 _QUATERNION = 4
 

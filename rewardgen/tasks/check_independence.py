@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from rewardgen.sim.contract import Problem
-from rewardgen.sim.episodes import measure
+from rewardgen.sim.episodes import Episode
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import Episode, Task
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.protocol import Task
 
 _SEED = 50_000_017
 _OTHER_SEED = 50_000_021
@@ -26,11 +27,11 @@ def independence_problems(task: Task) -> list[Problem]:
     Raises:
         TaskError: Task code raised.
     """
-    first, again = (_trace(VecEnv(task, [_SEED], _WORLDS)) for _ in range(2))
+    first, again = (_trace(task.make_envs([_SEED], _WORLDS)) for _ in range(2))
     if not _same(first, again):
         hint = "draw all random numbers from `draw` and keep nothing on the task between calls"
         return [Problem("the same seed and actions give different episodes", hint)]
-    among = _trace(VecEnv(task, [_OTHER_SEED, _SEED], _WORLDS))
+    among = _trace(task.make_envs([_OTHER_SEED, _SEED], _WORLDS))
     if not _same(first, among[:, _WORLDS:]):
         hint = "compute each world from its own row: no means or maxima over the first axis, no running state"
         return [Problem("a world's episode changes with the worlds beside it", hint)]
@@ -67,13 +68,13 @@ def measurement_problems(task: Task, episode: Episode) -> list[Problem]:
     Raises:
         TaskError: Fitness or success raised or broke the contract.
     """
-    fitness, success = measure(task, episode)
+    fitness, success = measure_episodes(task, episode)
     problems = []
-    if not _equal((fitness, success), measure(task, _with_other_padding(episode))):
+    if not _equal((fitness, success), measure_episodes(task, _with_other_padding(episode))):
         hint = "use `episode.mean`, `total`, `last`, `share` or `mask`, which heed each world's length"
         problems.append(Problem("fitness or success reads steps after an episode's end", hint))
     half = len(fitness) // 2
-    if not _equal((fitness[:half], success[:half]), measure(task, episode.of_worlds(slice(half)))):
+    if not _equal((fitness[:half], success[:half]), measure_episodes(task, episode.of_worlds(slice(half)))):
         hint = "reduce over steps (axis 0) only, never over worlds (axis 1)"
         problems.append(Problem("the fitness or success of a world depends on the worlds beside it", hint))
     return problems

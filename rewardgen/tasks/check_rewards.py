@@ -16,7 +16,7 @@ from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Recording
 from rewardgen.sim.situations import between
 from rewardgen.tasks.baselines import BASELINES, Baseline, BaselineProgram, baseline_program
-from rewardgen.tasks.task import Task
+from rewardgen.tasks.protocol import Task
 
 _TRIED, _NEARLY_ALL = 64, 0.95
 _PLACE = re.compile(r"^line \d+[,:] ")

@@ -7,8 +7,7 @@ from typing import Any
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sandbox.grants import declared_reads
-from rewardgen.sim.model import model_files
-from rewardgen.tasks.task import load_task, resolve_task, shipped_tasks
+from rewardgen.tasks.loading import load_task, resolve_task, shipped_tasks
 
 
 def task_files(payload: dict[str, Any]) -> list[Path]:
@@ -30,4 +29,4 @@ def task_files(payload: dict[str, Any]) -> list[Path]:
         task = load_task(reference)
     except TaskError:
         return [folder]
-    return [folder, *model_files(task), *declared_reads(task.path, task.reads)]
+    return [folder, *task.model_files(), *declared_reads(task.path, task.reads)]

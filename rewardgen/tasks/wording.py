@@ -6,7 +6,8 @@ import inspect
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.contract import Problem
-from rewardgen.tasks.task import MujocoTask, Task
+from rewardgen.tasks.mujoco_task import MujocoTask
+from rewardgen.tasks.protocol import Task
 
 WORDED = ("reset", "observe", "terminated", "success", "fitness")
 """Methods whose docstrings' first paragraphs go on the task card."""
@@ -33,7 +34,7 @@ def first_paragraph(task: Task, method: str) -> str:
     Raises:
         TaskError: The task does not define the method, or gives it no docstring.
     """
-    defined = getattr(type(task), method)
+    defined = getattr(type(task), method, None)
     if defined is getattr(MujocoTask, method):
         if method == "terminated":
             return _NOTHING_ENDS_IT

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.episodes import Recording, measure, record_episodes
+from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import Episode, Task
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.protocol import Task
 from rewardgen.training.ppo.policy_file import StackedPolicy
 
 
@@ -35,23 +36,24 @@ class Evaluation:
     problems: dict[int, str]
 
 
-def evaluate(worlds: VecEnv, policy: StackedPolicy, names: Iterable[str] = ()) -> Evaluation:
+def evaluate(task: Task, worlds: VecEnv, policy: StackedPolicy, names: Iterable[str] = ()) -> Evaluation:
     """Run one new episode in every world and measure it.
 
     Args:
-        worlds: Evaluation worlds, slice-major.
+        task: The task.
+        worlds: Evaluation worlds of it, slice-major.
         policy: One policy per slice.
         names: Reward inputs to record, besides the variables and the action.
 
     What the task cannot measure is no error here: whether one slice or all of them are concerned may be chance.
     """
     recording = record_episodes(worlds, policy.act, names=names)
-    return Evaluation(recording, *_measured(worlds.task, recording.episode, policy.slices))
+    return Evaluation(recording, *_measured(task, recording.episode, policy.slices))
 
 
 def _measured(task: Task, episode: Episode, slices: int) -> tuple[Tensor, Tensor, dict[int, str]]:
     try:
-        return *measure(task, episode), {}
+        return *measure_episodes(task, episode), {}
     except TaskError:
         return _measured_apart(task, episode, slices)
 
@@ -65,7 +67,7 @@ def _measured_apart(task: Task, episode: Episode, slices: int) -> tuple[Tensor, 
     for index in range(slices):
         part = slice(index * episodes, (index + 1) * episodes)
         try:
-            fitness[part], success[part] = measure(task, episode.of_worlds(part))
+            fitness[part], success[part] = measure_episodes(task, episode.of_worlds(part))
         except TaskError as error:
             problems[index] = error.message
     return fitness, success, problems

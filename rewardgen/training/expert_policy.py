@@ -11,12 +11,12 @@ import torch
 from rewardgen.core.errors import RunFolderError, TaskError
 from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Policy
-from rewardgen.sim.model import model_files
-from rewardgen.sim.record_transitions import record_transitions
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.check import check_task, noted
-from rewardgen.tasks.task import Task, expert_file, load_task
+from rewardgen.tasks.loading import expert_file, load_task
+from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.ppo.policy_file import SavedPolicy, load_policy, stack_policies
 
 
@@ -29,7 +29,7 @@ def transitions_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], 
     task = load_task(payload["task"])
     bank = record_transitions(task, load_expert(task))
     save_transitions(Path(payload["path"]), bank)
-    files = (*model_files(task), *(task.path.parent / each for each in task.reads))
+    files = (*task.model_files(), *(task.path.parent / each for each in task.reads))
     return {"transitions": len(bank), "files": [str(path.absolute()) for path in files]}
 
 
@@ -62,7 +62,7 @@ def load_expert(task: Task) -> Policy | None:
         saved = load_policy(path)
     except RunFolderError as error:
         raise TaskError(error.message, _hint(task)) from error
-    misfit = _misfit(saved, VecEnv(task, [0], 1))
+    misfit = _misfit(saved, task.make_envs([0], 1))
     if misfit:
         raise TaskError(f"{path} is an expert policy for another task: {misfit}", _hint(task))
     return stack_policies([saved]).act

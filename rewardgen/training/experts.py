@@ -13,8 +13,8 @@ from rewardgen.core.errors import RewardgenError, TaskError, UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
+from rewardgen.tasks.loading import expert_file, resolve_task
 from rewardgen.tasks.measure import BASELINES, MEASURING, measure
-from rewardgen.tasks.task import expert_file, resolve_task
 from rewardgen.training.process_trainer import OnProgress, ProcessTrainer
 from rewardgen.training.transition_cache import get_or_measure_card
 

@@ -12,10 +12,10 @@ import torch
 from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import write_atomic
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import KeptEpisode, SliceSpec, TrainJob
-from rewardgen.tasks.task import Task, load_task
 from rewardgen.training.artifacts import episodes_name, policy_names
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.protocol import Task
 from rewardgen.training.evaluation import Evaluation, evaluate
 from rewardgen.training.ppo.batch import Report, SliceBatch
 from rewardgen.training.ppo.networks import Sizes
@@ -68,7 +68,7 @@ def evaluate_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     began = time.perf_counter()
     torch.set_num_threads(1)
     task = load_task(payload["task"])
-    world = VecEnv(task, [0], 1)
+    world = task.make_envs([0], 1)
     sizes = Sizes(world.observation_size, world.action_size, tuple(payload["hidden"]))
     slices = [SliceSpec.model_validate(each) for each in payload["slices"]]
     loaded = [_load(Path(payload["folder"]), each, sizes) for each in slices]
@@ -100,7 +100,7 @@ def _measure(
 ) -> list[_Rates | str]:
     """What every policy reached, or why it cannot be measured."""
     seeds = [derive_seed(seed, f"final evaluation {owner.seed}") for owner, _ in policies]
-    found = evaluate(VecEnv(task, seeds, episodes), stack_policies([policy for _, policy in policies]))
+    found = evaluate(task, task.make_envs(seeds, episodes), stack_policies([policy for _, policy in policies]))
     rates: list[_Rates | str] = []
     kept_for: set[SliceSpec] = set()  # the first policy of a slice is its final one
     for index, (owner, _) in enumerate(policies):

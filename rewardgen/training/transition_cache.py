@@ -23,8 +23,8 @@ from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import TaskCard
+from rewardgen.tasks.loading import EXPERT_SUFFIX, expert_file, resolve_task
 from rewardgen.tasks.measure import CARD, TASK_FILES, measure
-from rewardgen.tasks.task import EXPERT_SUFFIX, expert_file, resolve_task
 
 RECORD_TRANSITIONS = register(
     "transitions", "rewardgen.training.expert_policy:transitions_job", writes=("path",), inputs=TASK_FILES

@@ -10,7 +10,7 @@ from benchmarks.sim import SimOptions, bench_sim
 from benchmarks.stepping import random_actions
 from rewardgen.core.errors import UsageError, WorkerError
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 

@@ -10,7 +10,7 @@ from benchmarks.train import TrainOptions, bench_train
 from benchmarks.user_envs import MAKERS
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 
 
 def silent(message):

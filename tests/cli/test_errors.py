@@ -53,7 +53,7 @@ def test_a_runs_folder_that_cannot_be_made_is_refused_before_any_work(rewardgen,
 
 
 def test_a_task_file_that_raises_is_told_with_its_line(rewardgen, tmp_path):
-    (tmp_path / "my_task.py").write_text("from rewardgen.tasks.task import MujocoTask\n\nspeed = 1 / 0\n")
+    (tmp_path / "my_task.py").write_text("from rewardgen import MujocoTask\n\nspeed = 1 / 0\n")
     done = rewardgen("run", "my_task.py")
     assert done.returncode == 2
     assert "my_task.py raised ZeroDivisionError at line 3" in done.stderr
@@ -63,7 +63,7 @@ def test_a_task_file_that_raises_is_told_with_its_line(rewardgen, tmp_path):
 
 def test_mjcf_that_does_not_load_is_told(rewardgen, tmp_path):
     (tmp_path / "broken.xml").write_text("<mujoco><worldbody><geom type='spher'/></worldbody></mujoco>")
-    source = "from rewardgen.tasks.task import MujocoTask\n\n\nclass Broken(MujocoTask):\n    model = 'broken.xml'\n"
+    source = "from rewardgen import MujocoTask\n\n\nclass Broken(MujocoTask):\n    model = 'broken.xml'\n"
     (tmp_path / "broken.py").write_text(source)
     done = rewardgen("tasks", "show", "broken.py")
     assert done.returncode == 2

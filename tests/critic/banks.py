@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 
 from rewardgen.critic.probe.job import probe_reward
-from rewardgen.sim.record_transitions import record_transitions
 from rewardgen.sim.transitions import TransitionSet
 from rewardgen.store.records import Finding, RewardSpec
 from rewardgen.tasks.baselines import baseline_program
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.expert_policy import load_expert
 
 TRAPS = Path(__file__).parents[2] / "envs" / "traps"

@@ -20,7 +20,7 @@ from rewardgen.search.session import MEASURING, check_rewards
 from rewardgen.store.records import Candidate, Finding, RewardSpec
 from rewardgen.tasks.baselines import BASELINES, baseline_program
 from rewardgen.tasks.card import measure_card
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
 from tests.builders import record
 from tests.critic.banks import TRAPS, recorded

@@ -6,11 +6,11 @@ from rewardgen.core.errors import UsageError, WorkerError
 from rewardgen.critic.duplicates import SAME, Distance, find_duplicate
 from rewardgen.critic.ruler import SandboxedRewardDistance
 from rewardgen.sandbox.process import Limits, WorkerCancelled
-from rewardgen.sim.record_transitions import record_transitions
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.events import read_events
 from rewardgen.store.records import RewardSpec, Verdict
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.record_transitions import record_transitions
 from tests.builders import card, record
 from tests.search.parts import Crew, Listener, a_search
 

@@ -8,7 +8,7 @@ import torch
 from rewardgen.critic.probe.cliffs import check_cliffs
 from rewardgen.critic.probe.probed_reward import ProbedReward
 from rewardgen.sim.transitions import TransitionFacts, TransitionSet
-from rewardgen.tasks.task import Wrap
+from rewardgen.sim.variables import Wrap
 from tests.critic.banks import probed
 
 EPISODES, STEPS = 12, 40

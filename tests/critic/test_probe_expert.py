@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
-from rewardgen.sim.record_transitions import record_transitions
 from rewardgen.tasks.baselines import BASELINES, baseline_program
-from rewardgen.tasks.task import expert_file, load_task, shipped_tasks
+from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
+from rewardgen.tasks.record_transitions import record_transitions
 from tests.critic.banks import found, probed, recorded
 
 EQUIPPED = sorted(name for name, path in shipped_tasks().items() if expert_file(path).exists())

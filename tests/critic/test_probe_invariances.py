@@ -3,7 +3,7 @@
 import pytest
 
 from rewardgen.sim.transitions import TransitionFacts, unrelated
-from rewardgen.tasks.task import Flip, Shift
+from rewardgen.sim.variables import Flip, Shift
 from tests.critic.banks import found
 from tests.reward.corpus import inputs
 

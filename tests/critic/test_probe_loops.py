@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rewardgen.tasks.task import Pair
+from rewardgen.sim.variables import Pair
 from tests.critic.banks import TRAPS, found, of_trap, recorded
 
 PARAMETERS = "pole_upright, prev_pole_upright, action, prev_action, cart_position"

@@ -3,7 +3,7 @@
 import pytest
 
 from rewardgen.tasks.baselines import baseline_program
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from tests.critic.banks import found, probed, recorded
 
 ALIVE = "healthy, x_velocity, action"

@@ -27,7 +27,7 @@ SHIPPED = ("cartpole", "hopper", "half_cheetah", "walker2d", "ant", "humanoid")
 def measured(name: str) -> TaskCard:
     """The real card of a shipped task."""
     from rewardgen.tasks.card import measure_card
-    from rewardgen.tasks.task import load_task
+    from rewardgen.tasks.loading import load_task
 
     return measure_card(load_task(name), name)
 

@@ -2,9 +2,10 @@ import math
 
 import torch
 
-from rewardgen.sim.episodes import measure, record_episodes
+from rewardgen.sim.episodes import Episode, record_episodes
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import Episode, load_task
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.loading import load_task
 
 
 def placed(position, angle, velocity=(0.0, 0.0), worlds=1):
@@ -58,7 +59,7 @@ def swing_up(observation):
 
 def test_it_can_be_solved_and_fitness_and_success_see_that():
     task = load_task("cartpole")
-    fitness, success = measure(task, record_episodes(VecEnv(task, [3], 32), swing_up).episode)
+    fitness, success = measure_episodes(task, record_episodes(VecEnv(task, [3], 32), swing_up).episode)
     assert success.double().mean() > 0.6
     assert fitness[success].mean() > 0.4
 
@@ -68,5 +69,5 @@ def test_spinning_through_the_top_is_no_success():
     angle = torch.linspace(0, 60, 250).expand(2, -1).T
     still = torch.zeros(250, 2)
     values = {"pole_upright": angle.cos(), "cart_position": still}
-    fitness, success = measure(task, Episode(values, torch.tensor([250, 250]), torch.zeros(2) > 0, 0.04, 250))
+    fitness, success = measure_episodes(task, Episode(values, torch.tensor([250, 250]), torch.zeros(2) > 0, 0.04, 250))
     assert not success.any() and (fitness < 0.2).all()

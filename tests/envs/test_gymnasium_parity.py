@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 
 IDS = {
     "hopper": "Hopper-v5",

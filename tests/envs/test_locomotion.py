@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from rewardgen.sim.episodes import measure
+from rewardgen.sim.episodes import Episode
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import Episode, load_task
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.loading import load_task
 
 LEGGED = ("hopper", "walker2d", "ant", "humanoid")
 
@@ -20,21 +21,21 @@ def episode(speed, lengths, terminated):
 def test_only_moving_forward_to_the_end_is_a_success(name):
     task = load_task(name)
     lived = [1000, 500, 1000]
-    assert measure(task, episode(2.5, lived, [False, True, True]))[1].tolist() == [True, False, False]
-    assert not measure(task, episode(0.0, lived, [False, True, False]))[1].any()
-    assert not measure(task, episode(-2.5, lived, [False, True, False]))[1].any()
+    assert measure_episodes(task, episode(2.5, lived, [False, True, True]))[1].tolist() == [True, False, False]
+    assert not measure_episodes(task, episode(0.0, lived, [False, True, False]))[1].any()
+    assert not measure_episodes(task, episode(-2.5, lived, [False, True, False]))[1].any()
 
 
 @pytest.mark.parametrize("name", [*LEGGED, "half_cheetah"])
 def test_fitness_is_the_mean_speed_with_time_after_a_fall_as_zero(name):
-    fitness, _ = measure(load_task(name), episode(2.0, [1000, 250], [False, True]))
+    fitness, _ = measure_episodes(load_task(name), episode(2.0, [1000, 250], [False, True]))
     torch.testing.assert_close(fitness, torch.tensor([2.0, 0.5], dtype=torch.float64))
 
 
 def test_a_cheetah_on_its_back_is_no_success():
     made = episode(5.0, [1000, 1000], [False, False])
     made["upright"][:, 1] = -1.0
-    assert measure(load_task("half_cheetah"), made)[1].tolist() == [True, False]
+    assert measure_episodes(load_task("half_cheetah"), made)[1].tolist() == [True, False]
 
 
 @pytest.mark.parametrize("name", [*LEGGED, "half_cheetah"])

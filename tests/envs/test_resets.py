@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from tests.envs.test_gymnasium_parity import IDS
 
 

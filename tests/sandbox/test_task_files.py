@@ -9,8 +9,8 @@ import pytest
 from rewardgen.core.errors import SandboxError, TaskError
 from rewardgen.sandbox import grants
 from rewardgen.sandbox.process import run_worker
+from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import BASELINES
-from rewardgen.tasks.task import load_task
 from rewardgen.training.transition_cache import CHECK_TASK, RECORD_TRANSITIONS
 from tests.sandbox.confined import landlock_abi
 from tests.sandbox.processes import PATIENT

@@ -20,7 +20,7 @@ BEGUN = "begun"
 _TASK = '''
 
 import torch as _torch
-from rewardgen.tasks.task import MujocoTask, Var
+from rewardgen import MujocoTask, Var
 
 
 class Attacked(MujocoTask):

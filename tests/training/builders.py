@@ -1,7 +1,7 @@
 """Small training jobs on the shipped cart-pole, and a task of one point."""
 
 from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 
 UPRIGHT = "def compute_reward(pole_upright):\n    return {'upright': pole_upright}\n"
 NAN_WHEN_FAST = "def compute_reward(cart_velocity):\n    return {'slow': torch.log(0.6 - cart_velocity.abs())}\n"
@@ -23,7 +23,7 @@ def job(folder, sources, seeds=(0,), settings=TINY):
 
 LEAVER = '''
 import torch
-from rewardgen.tasks.task import MujocoTask, Var
+from rewardgen import MujocoTask, Var
 
 class Leaver(MujocoTask):
     """A point that has to leave the middle."""

@@ -9,7 +9,7 @@ from tests.training.builders import POINT
 
 TASK = '''
 import torch
-from rewardgen.tasks.task import MujocoTask, Var
+from rewardgen import MujocoTask, Var
 
 class Stayer(MujocoTask):
     """A point that has to stay where it is."""

@@ -10,7 +10,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob
 from rewardgen.tasks.card import baselines_job
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch, input_names
 from rewardgen.training.ppo.rewards import Rewards
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from rewardgen.store.records import TrainSettings
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch, evaluation_updates, unobservable
 from rewardgen.training.ppo.policy_file import load_policy
 from rewardgen.training.ppo.rollout import Rollout

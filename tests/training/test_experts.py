@@ -7,13 +7,13 @@ import torch
 
 from rewardgen.core.errors import RewardgenError, TaskError, UsageError
 from rewardgen.sandbox.limits import Limits
-from rewardgen.sim.record_transitions import record_transitions
 from rewardgen.sim.transitions import load_transitions
-from rewardgen.tasks.task import expert_file, load_task
+from rewardgen.tasks.loading import expert_file, load_task
+from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.expert_policy import check_job, load_expert
 from rewardgen.training.experts import make_expert
 from rewardgen.training.transition_cache import get_or_record_transitions
-from tests.simulation.files import point
+from tests.tasks.files import point
 
 LIMITS = Limits(wall_s=300.0)
 WITHOUT_REWARD = ("def human_reward", "def some_other_reward")

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import input_names
 from rewardgen.training.ppo.idle import idle_readings
 from rewardgen.training.ppo.rewards import Rewards

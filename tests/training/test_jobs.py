@@ -5,7 +5,7 @@ import torch
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.jobs import evaluate_job, train_job
 from rewardgen.training.ppo.policy_file import load_policy, stack_policies
@@ -100,7 +100,7 @@ def trained_policy(folder, task):
 
 def test_evaluation_measures_one_whole_episode_per_world(tmp_path):
     task = leaver(tmp_path, "episode.lengths.float()")
-    found = evaluate(VecEnv(task, [0], 8), stack_policies([trained_policy(tmp_path, task)]))
+    found = evaluate(task, VecEnv(task, [0], 8), stack_policies([trained_policy(tmp_path, task)]))
     episode = found.recording.episode
     left = [ending == "left" for ending in found.recording.endings]
     assert any(left) and not all(left)
@@ -113,10 +113,11 @@ def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_
     task = leaver(tmp_path, "episode.lengths.float()")
     policy = trained_policy(tmp_path, task)
     seeds = [0, 1]
-    whole = evaluate(VecEnv(task, seeds, 8), stack_policies([policy, policy]))
+    whole = evaluate(task, VecEnv(task, seeds, 8), stack_policies([policy, policy]))
     first_place = float(whole.recording.episode["x"][0, 3])
     picky = f"torch.where(episode['x'][0] == {first_place!r}, torch.nan, 1.0) * episode.lengths.float()"
-    found = evaluate(VecEnv(leaver(tmp_path, picky), seeds, 8), stack_policies([policy, policy]))
+    choosy = leaver(tmp_path, picky)
+    found = evaluate(choosy, VecEnv(choosy, seeds, 8), stack_policies([policy, policy]))
     assert found.problems == {0: "`fitness` is not finite"}
     assert found.fitness[:8].isnan().all() and torch.equal(found.fitness[8:], whole.fitness[8:])
 
@@ -125,5 +126,5 @@ def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_
 def test_a_broken_fitness_is_the_problem_of_every_slice(tmp_path, body):
     policy = trained_policy(tmp_path, leaver(tmp_path, "episode.lengths.float()"))
     task = leaver(tmp_path, body)
-    found = evaluate(VecEnv(task, [0, 1], 8), stack_policies([policy, policy]))
+    found = evaluate(task, VecEnv(task, [0, 1], 8), stack_policies([policy, policy]))
     assert found.problems.keys() == {0, 1} and all("fitness" in each for each in found.problems.values())

@@ -4,7 +4,7 @@ import pytest
 
 from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
 from rewardgen.tasks.baselines import baseline_program
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch
 from tests.training.builders import job
 

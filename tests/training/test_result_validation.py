@@ -6,7 +6,7 @@ from rewardgen.core.errors import WorkerError
 from rewardgen.sim.episodes import TIME_LIMIT
 from rewardgen.sim.vec_env import DIVERGED
 from rewardgen.store.records import SliceSpec
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch
 from rewardgen.training.result_validation import ENDINGS, ResultValidator, TaskNames, measurements
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job

@@ -6,7 +6,7 @@ import torch
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, RewardSpec, SliceSpec, Verdict
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch
 from rewardgen.training.ppo.policy_file import load_policy
 from rewardgen.training.ppo.rollout import Collector

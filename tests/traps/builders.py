@@ -26,7 +26,7 @@ from rewardgen.store.records import (
 )
 from rewardgen.tasks.baselines import baseline_program
 from rewardgen.tasks.card import measure_card
-from rewardgen.tasks.task import load_task
+from rewardgen.tasks.loading import load_task
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.expert_policy import bank_job
 from rewardgen.training.jobs import evaluate_job, train_job
@@ -63,7 +63,7 @@ class Trained:
         policies = [load_policy(self.folder / str(each.policy)) for each in self.results[kind].slices]
         program = compile_reward(self.sources["naive"])
         worlds = VecEnv(self.task, SEEDS, 16)
-        recording = evaluate(worlds, stack_policies(policies), program.inputs).recording
+        recording = evaluate(self.task, worlds, stack_policies(policies), program.inputs).recording
         steps, count = recording.inputs["action"].shape[:2]
         parts = program({name: recording.inputs[name].flatten(0, 1) for name in program.inputs})
         total = torch.stack(list(parts.values())).sum(0).view(steps, count)

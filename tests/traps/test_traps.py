@@ -9,7 +9,7 @@ import pytest
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
 from rewardgen.tasks.check import check_task
-from rewardgen.tasks.task import load_task, shipped_tasks
+from rewardgen.tasks.loading import load_task, shipped_tasks
 from rewardgen.training.ppo.batch import input_names
 from tests.traps.builders import KINDS, NAMES, reference, sources, stopped, train
 

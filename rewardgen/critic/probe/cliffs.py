@@ -14,8 +14,8 @@ from rewardgen.critic.probe.findings import warning
 from rewardgen.critic.probe.probed_reward import Inputs, NamesError, ProbedReward
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
+from rewardgen.sim.variables import Flip, Invariance, Wrap, variables_of
 from rewardgen.store.records import Finding
-from rewardgen.tasks.task import Flip, Invariance, Wrap, variables_of
 
 _STRIDES = (1, 5)
 """Steps between the two states of a line."""

@@ -10,8 +10,8 @@ import torch
 
 from rewardgen.critic.probe.findings import warning
 from rewardgen.critic.probe.probed_reward import Inputs, ProbedReward
+from rewardgen.sim.variables import Flip, Invariance, Shift, Wrap, variables_of
 from rewardgen.store.records import Finding
-from rewardgen.tasks.task import Flip, Invariance, Shift, Wrap, variables_of
 
 _ROWS = 96
 _TOLERANCE = 0.05

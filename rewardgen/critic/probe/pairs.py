@@ -12,8 +12,8 @@ from torch import Tensor
 from rewardgen.critic.probe.findings import rejection, warning
 from rewardgen.critic.probe.probed_reward import Inputs, ProbedReward, summed
 from rewardgen.sim.situations import between, differing
+from rewardgen.sim.variables import Pair, Setting
 from rewardgen.store.records import Finding
-from rewardgen.tasks.task import Pair, Setting
 
 POINTS = 33
 """Points of the way from worse to better, both ends among them."""

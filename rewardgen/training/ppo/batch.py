@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rewardgen.analyzer.hacking import find_hacking
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.measurements import (
     ComponentPoint,
     EarlyStop,
@@ -19,8 +18,8 @@ from rewardgen.store.measurements import (
     PathEfficiency,
 )
 from rewardgen.store.records import FailureKind, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
-from rewardgen.tasks.task import Task
 from rewardgen.training.artifacts import policy_names
+from rewardgen.tasks.protocol import Task
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.ppo import digests
 from rewardgen.training.ppo.idle import idle_readings
@@ -103,6 +102,7 @@ class SliceBatch:
     """
 
     def __init__(self, task: Task, job: TrainJob, report: Report) -> None:
+        self._task = task
         self._settings = job.settings
         self._stops = job.stop_hacking
         self._folder = Path(job.folder)
@@ -111,8 +111,8 @@ class SliceBatch:
         self._env_steps = 0
         specs = [log.spec for log in self._logs]
         seeds = [spec.seed for spec in specs]
-        worlds = VecEnv(task, _derived(seeds, "training"), job.settings.num_envs)
-        self._evaluation_worlds = VecEnv(task, _derived(seeds, "evaluation"), job.settings.evaluation_envs)
+        worlds = task.make_envs(_derived(seeds, "training"), job.settings.num_envs)
+        self._evaluation_worlds = task.make_envs(_derived(seeds, "evaluation"), job.settings.evaluation_envs)
         self._rewards = Rewards(job.rewards, specs, input_names(task))
         idle = idle_readings(task, self._rewards, len(specs))
         for log, reading in zip(self._logs, idle, strict=True):
@@ -179,7 +179,7 @@ class SliceBatch:
             )
 
     def _evaluate(self, final: bool) -> None:
-        found = evaluate(self._evaluation_worlds, self._policy, self._rewards.input_names)
+        found = evaluate(self._task, self._evaluation_worlds, self._policy, self._rewards.input_names)
         for index, problem in found.problems.items():
             self._disable(index, "non-finite", problem, 0)
         priced = self._rewards.price(found.recording.inputs, self._active())

@@ -8,10 +8,10 @@ from __future__ import annotations
 import torch
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.episodes import measure, record_episodes
-from rewardgen.sim.vec_env import VecEnv
+from rewardgen.sim.episodes import record_episodes
 from rewardgen.store.measurements import IdleReading
-from rewardgen.tasks.task import Task
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.protocol import Task
 from rewardgen.training.ppo.rewards import Rewards
 from rewardgen.training.ppo.seeding import derive_seed
 
@@ -26,11 +26,11 @@ def idle_readings(task: Task, rewards: Rewards, slices: int) -> list[IdleReading
         rewards: The batch's rewards.
         slices: S.
     """
-    worlds = VecEnv(task, [derive_seed(0, "idle")], _EPISODES)
+    worlds = task.make_envs([derive_seed(0, "idle")], _EPISODES)
     still = torch.zeros(_EPISODES, worlds.action_size)
     try:
         recording = record_episodes(worlds, lambda _: still, names=rewards.input_names)
-        fitness = float(measure(task, recording.episode)[0].mean())
+        fitness = float(measure_episodes(task, recording.episode)[0].mean())
     except TaskError:
         return [None] * slices
     lengths = recording.episode.lengths

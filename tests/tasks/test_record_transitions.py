@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from rewardgen.sim.record_transitions import record_transitions
 from rewardgen.sim.transitions import SOURCES, load_transitions, save_transitions
-from rewardgen.tasks.task import expert_file, load_task
+from rewardgen.tasks.loading import expert_file, load_task
+from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.expert_policy import bank_job
-from tests.simulation.files import POINT
+from tests.tasks.files import POINT
 
 
 @pytest.fixture(scope="module", params=["cartpole", "hopper", "ant", str(POINT)])

@@ -3,8 +3,8 @@ import torch
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.vec_env import DIVERGED, VecEnv
-from rewardgen.tasks.task import load_task
-from tests.simulation.files import POINT, point
+from rewardgen.tasks.loading import load_task
+from tests.tasks.files import POINT, point
 
 
 def trace(worlds: VecEnv, first: int, count: int, steps: int = 150) -> list[torch.Tensor]:
@@ -148,7 +148,7 @@ def test_inputs_of_a_step_keep_their_values_when_the_simulation_goes_on():
         (("sim.qvel[:, 0]", 'sim.field("cfrc_ext")[:, 1, 0]'), "`cfrc_ext`", "needs_contact_forces = True"),
         (('"point.xml"', '"pont.xml"'), "there is no model file", "relative to"),
         (('"point.xml"', '"gymnasium:hoper.xml"'), "no model `hoper.xml`", "`hopper.xml`"),
-        (("> 1.9}", "> 1.9 and True}"), "raised RuntimeError at line 33", "mend"),
+        (("> 1.9}", "> 1.9 and True}"), "raised RuntimeError at line 32", "mend"),
         (("draw.uniform(-0.01, 0.01, 1)", "torch.zeros(1)"), "`reset`, velocities, has shape (1,)", ""),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from rewardgen.sandbox.limits import Limits
 from rewardgen.sim.transitions import load_transitions
 from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
-from tests.simulation.files import point, replaced
+from tests.tasks.files import point, replaced
 
 LIMITS = Limits(wall_s=300.0)
 

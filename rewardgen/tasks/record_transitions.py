@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 
 from rewardgen.sim.contract import require, tensor_problems
-from rewardgen.sim.episodes import Policy
+from rewardgen.sim.episodes import Policy, trivial_policies
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.transitions import SOURCES, Source, TransitionFacts, TransitionSet
+from rewardgen.sim.variables import Wrap, variables_of
 from rewardgen.sim.vec_env import DIVERGED, Step, VecEnv
 from rewardgen.sim.view import Draws, stream_keys
-from rewardgen.tasks.card import trivial_policies
-from rewardgen.tasks.task import Task, Wrap, variables_of
+from rewardgen.tasks.protocol import Task
 
 _SEED = 30_000_001
 _MANY, _FEW = 32, 8
@@ -53,14 +53,14 @@ def record_transitions(task: Task, expert: Policy | None = None) -> TransitionSe
     Raises:
         TaskError: The task breaks its contract.
     """
-    many, few = VecEnv(task, [_SEED], _MANY), VecEnv(task, [_SEED + 1], _FEW)
+    many, few = task.make_envs([_SEED], _MANY), task.make_envs([_SEED + 1], _FEW)
     pieces = [_roll(many, many.reset(), trivial_policies(many)["random"], "random", _RANDOM_STEPS)]
     pieces.append(_roll(few, few.reset(), trivial_policies(few)["zero"], "zero", _ZERO_STEPS))
     if hasattr(task, "scripted"):
         steps = min(task.episode_steps, _SCRIPTED_STEPS)
         pieces.append(_roll(few, few.reset(), scripted_policy(few), "scripted", steps))
     if expert is not None:
-        own = VecEnv(task, [_SEED + 2], _EXPERT_WORLDS)
+        own = task.make_envs([_SEED + 2], _EXPERT_WORLDS)
         steps = min(task.episode_steps, _SCRIPTED_STEPS)
         pieces.append(_roll(own, own.reset(), _unsteady(own, expert), "expert", steps))
     noise = trivial_policies(many)["random"]
@@ -81,7 +81,7 @@ def scripted_policy(worlds: VecEnv) -> Policy:
     task: Any = worlds.task
 
     def act(observation: Tensor) -> Tensor:
-        with task_faults(task, "scripted"):
+        with task_faults(task.path, "scripted"):
             action = task.scripted(worlds.view, task.variables(worlds.view))
         require(tensor_problems("the action of `scripted`", action, (worlds.num_envs, worlds.action_size)))
         return action

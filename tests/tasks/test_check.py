@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from rewardgen.tasks.task import shipped_tasks
+from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.training.expert_policy import check_job
-from tests.simulation.files import POINT, point
+from tests.tasks.files import POINT, point
 
 
 def check(reference):
@@ -74,7 +74,7 @@ def test_a_method_that_raises_is_told_with_its_line(tmp_path, method):
 
 
 def test_a_file_that_does_not_load_is_a_problem(tmp_path):
-    only(problems(tmp_path, ("class Point", "1 / 0\nclass Point")), "raised ZeroDivisionError at line 9")
+    only(problems(tmp_path, ("class Point", "1 / 0\nclass Point")), "raised ZeroDivisionError at line 8")
 
 
 def test_a_model_that_does_not_compile_is_a_problem(tmp_path):
@@ -111,7 +111,7 @@ def test_settings_of_another_kind_are_told(tmp_path):
 @pytest.mark.parametrize("wrong", ["env_steps=0", "num_envs=0", "num_envs=1, rollout_steps=2"])
 def test_settings_that_cannot_train_are_told_with_their_line(tmp_path, wrong):
     settings = "env_steps=16_384, num_envs=32, rollout_steps=16, evaluation_phases=2"
-    only(problems(tmp_path, (settings, wrong)), "raised UsageError at line 15: ")
+    only(problems(tmp_path, (settings, wrong)), "raised UsageError at line 14: ")
 
 
 @pytest.mark.parametrize("name", ["prev_velocity", "torch", "left__velocity"])
@@ -193,7 +193,7 @@ def test_a_reward_that_raises_is_told_with_the_task_files_line(tmp_path):
     assert found[0]["what"].count("line") == 1
 
 
-IMPORT = ("import MujocoTask, Var", "import Flip, MujocoTask, Pair, Shift, Var, Wrap")
+IMPORT = ("import MujocoTask, TrainSettings, Var", "import Flip, MujocoTask, Pair, Shift, TrainSettings, Var, Wrap")
 
 
 def declaring(tmp_path, text):

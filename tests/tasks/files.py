@@ -1,11 +1,11 @@
-"""Task files for the tests of the simulation: the point task, with passages replaced."""
+"""Task files for tests: the point task, with passages replaced."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-POINT = Path(__file__).parents[1] / "tasks" / "point.py"
+POINT = Path(__file__).parent / "point.py"
 
 
 def point(folder: Path, *changes: tuple[str, str], model: tuple[str, str] | None = None) -> str:

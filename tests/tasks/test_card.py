@@ -7,8 +7,8 @@ from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import compile_reward
 from rewardgen.store.records import TaskCard, TrainSettings
 from rewardgen.tasks.card import baselines_job, card_job
-from rewardgen.tasks.task import shipped_tasks
-from tests.simulation.files import POINT, point
+from rewardgen.tasks.loading import shipped_tasks
+from tests.tasks.files import POINT, point
 
 FAST = ("cartpole", "hopper", "walker2d", "half_cheetah", "humanoid")
 

@@ -1,0 +1,102 @@
+"""What a task declares about its variables: units, pairs of situations, and changes that mean nothing. Loads no torch.
+
+These are plain values: they go into files of transitions, and from there to processes that run generated code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Var:
+    """Declares a variable of a task that rewards may read.
+
+    Args:
+        unit: SI unit, `rad`, or `1` for a pure number.
+        meaning: What it is, with its frame and sign convention.
+        parts: Names of the entries of a vector variable, in order; empty for a scalar per world.
+    """
+
+    unit: str
+    meaning: str
+    parts: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape without the world axis: () or (k,)."""
+        return (len(self.parts),) if self.parts else ()
+
+
+Setting = float | tuple[float, ...]
+"""A value of a variable; a single number stands for every part of a vector."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two situations of which a reward must not prefer the second: the critic tries them on recorded states.
+
+    The named variables are set, and their `prev_` with them, as if nothing had moved; everything else stays as
+    recorded. Only rewards that read a variable in which the two differ are asked, and to like both alike is allowed.
+    Set what decides along with what differs, such as a velocity to 0, so that no sound reward has a reason to disagree.
+
+    Args:
+        name: In words, such as "upright beats fallen".
+        better: Variable or `action` to its value where more reward is due.
+        worse: The same variables where less is due.
+        graded: Whether there should still be something to gain on the second half of the way from worse to better.
+    """
+
+    name: str
+    better: Mapping[str, Setting]
+    worse: Mapping[str, Setting]
+    graded: bool = False
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Declares that nothing changes when variables are moved together, now and one step earlier.
+
+    Args:
+        variables: One variable, or several such as the positions of a hand and of what it reaches for.
+        amount: By how much, one number or one per part.
+    """
+
+    variables: str | tuple[str, ...]
+    amount: Setting
+    kind: Literal["shift"] = "shift"
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Declares that a quaternion and its negative mean the same.
+
+    Args:
+        variables: One variable or several; each is flipped by itself.
+    """
+
+    variables: str | tuple[str, ...]
+    kind: Literal["flip"] = "flip"
+
+
+@dataclass(frozen=True)
+class Wrap:
+    """Declares an angle in (-pi, pi] that goes on from one end to the other.
+
+    Args:
+        variables: One variable or several; each is wrapped by itself.
+    """
+
+    variables: str | tuple[str, ...]
+    kind: Literal["wrap"] = "wrap"
+
+
+Invariance = Shift | Flip | Wrap
+
+
+def variables_of(invariance: Invariance) -> tuple[str, ...]:
+    """The variables that a declared invariance is about."""
+    named = invariance.variables
+    return (named,) if isinstance(named, str) else tuple(named)

@@ -1,0 +1,97 @@
+"""Finding and loading task files: by the name of a shipped one, or by path. Loads no torch before a task is loaded."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.resources import shipped
+from rewardgen.sim.faults import task_faults
+from rewardgen.tasks.protocol import Task
+
+EXPERT_SUFFIX = ".expert.npz"
+
+
+def expert_file(task: Path) -> Path:
+    """Where a task's expert policy is kept, if it has one: `hopper.expert.npz` beside `hopper.py`."""
+    return task.with_suffix(EXPERT_SUFFIX)
+
+
+def shipped_tasks() -> dict[str, Path]:
+    """Name to path of the shipped task files."""
+    return {path.stem: path for path in sorted(shipped("envs").glob("*.py")) if not path.stem.startswith("_")}
+
+
+def resolve_task(reference: str) -> Path:
+    """The file behind a task reference.
+
+    Args:
+        reference: Name of a shipped task, or the path of a file ending in `.py`.
+
+    Raises:
+        TaskError: There is no such task or file.
+    """
+    tasks = shipped_tasks()
+    if reference in tasks:
+        return tasks[reference]
+    path = Path(reference).expanduser()
+    if path.suffix == ".py" or "/" in reference:
+        if path.is_file():
+            return path.resolve()
+        raise TaskError(
+            f"there is no task file {reference}", "give the path of an existing .py file, or see `rewardgen tasks list`"
+        )
+    raise TaskError(f"unknown task `{reference}`", did_you_mean(reference, tasks))
+
+
+def load_task(reference: str) -> Task:
+    """Load a task file by path and make its task.
+
+    Args:
+        reference: Name of a shipped task, or the path of a task file.
+
+    Raises:
+        TaskError: The file is missing, raises, or does not hold exactly one task class.
+    """
+    path = resolve_task(reference)
+    with task_faults(path):
+        try:
+            module = _module(path, hashlib.sha256(path.read_bytes()).hexdigest())
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("rewardgen."):
+                raise
+            hint = "import from the package itself: `from rewardgen import MujocoTask, Var`"
+            raise TaskError(f"{path.name} imports `{error.name}`, which does not exist", hint) from error
+    classes = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and Task in value.__mro__ and value.__module__ == module.__name__
+    ]
+    leaves = [each for each in classes if not any(each in other.__mro__[1:] for other in classes)]
+    if len(leaves) != 1:
+        raise TaskError(
+            f"{path.name} holds {len(leaves)} task classes, expected one",
+            "define one class that derives from `rewardgen.MujocoTask`",
+        )
+    leaves[0].path = path
+    with task_faults(path):
+        return leaves[0]()
+
+
+@functools.lru_cache(maxsize=16)
+def _module(path: Path, content: str) -> Any:
+    """Execute a task file, once in each process as long as its content, given by a hash, stays the same."""
+    name = f"rewardgen_task_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TaskError(f"cannot load {path}", "a task file is a Python file ending in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    # Not by its loader: Python's kept bytecode takes an edit of the same length within a second for none.
+    exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), vars(module))
+    return module

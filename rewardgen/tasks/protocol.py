@@ -1,0 +1,77 @@
+"""What the rest of the package needs of a task. Loads no torch, so that tasks can be named without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from rewardgen.sim.variables import Invariance, Pair, Var
+from rewardgen.store.records import TrainSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rewardgen.sim.episodes import Episode
+    from rewardgen.sim.vec_env import VecEnv
+
+
+class Task(Protocol):
+    """A task as a task file defines it: variables, episodes, and how they are measured.
+
+    `MujocoTask` is one kind. To add another, write a base class that derives from `Task` and says in `make_envs` how
+    its episodes are simulated; the loader takes any class in a task file that derives from `Task`.
+
+    Optional, as static methods in the reward contract: `human_reward` and `sparse_reward`.
+    """
+
+    path: ClassVar[Path]
+    """The task file; set by the loader."""
+    episode_steps: ClassVar[int] = 1000
+    """Control steps of a full episode; then it is truncated."""
+    success_terminates: ClassVar[bool] = False
+    training: ClassVar[TrainSettings] = TrainSettings()
+    pairs: ClassVar[tuple[Pair, ...]] = ()
+    """Situations that a sound reward tells apart: `Pair("near beats far", better={"distance": 0.1}, worse=...)`."""
+    invariances: ClassVar[tuple[Invariance, ...]] = ()
+    """What a sound reward does not notice, such as `Shift("x_position", 3.0)`."""
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Files and folders that it reads besides those in its own folder and what its model includes, relative to the task
+    file: `("../meshes", "/data/terrain.npy")`. The sandbox keeps its code from all others once it is loaded."""
+
+    def make_envs(self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1) -> VecEnv:
+        """A vectorised environment of the task.
+
+        Args:
+            seeds: One seed per group of environments.
+            envs_per_seed: Environments of each seed.
+            threads: Physics threads.
+
+        Raises:
+            TaskError: The task breaks its contract.
+        """
+        ...
+
+    def fitness(self, episode: Episode) -> Tensor:
+        """The task's own number per episode, (N,), higher is better."""
+        ...
+
+    def success(self, episode: Episode) -> Tensor:
+        """The task's own yes or no per episode, (N,) bool."""
+        ...
+
+    def model_files(self) -> tuple[Path, ...]:
+        """Files outside the task's own folder, or in it, that its simulation is built from."""
+        return ()
+
+    def fingerprint(self) -> str:
+        """Hash of the task file and of what decides about its episodes beside it: 16 hex digits."""
+        ...
+
+    @classmethod
+    def declared(cls) -> dict[str, Var]:
+        """The declared variables by name, in the order of declaration, base classes first."""
+        found: dict[str, Var] = {}
+        for each in reversed(cls.__mro__):
+            found.update({name: value for name, value in vars(each).items() if isinstance(value, Var)})
+        return found

@@ -1,0 +1,51 @@
+import subprocess
+import sys
+
+import pytest
+
+import rewardgen
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.loading import load_task
+from tests.tasks.files import point
+
+
+def test_all_that_task_files_need_comes_from_the_package_itself():
+    assert {each: getattr(rewardgen, each).__name__ for each in rewardgen.__all__} == {e: e for e in rewardgen.__all__}
+    with pytest.raises(AttributeError, match="no attribute 'Mujoco'"):
+        rewardgen.Mujoco  # noqa: B018
+
+
+def test_importing_the_package_loads_nothing_heavy_and_its_names_load_it():
+    code = "import sys, rewardgen\nprint(len({'torch', 'numpy', 'mujoco', 'pydantic'} & {*sys.modules}))\n"
+    code += "from rewardgen import MujocoTask\nprint(len({'torch', 'mujoco'} & {*sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "2"]
+
+
+@pytest.mark.parametrize("module", ["rewardgen.task", "rewardgen.tasks.task", "rewardgen.records"])
+def test_an_import_from_where_something_no_longer_is_says_from_where_to_import_it(tmp_path, module):
+    task = point(tmp_path, ("from rewardgen import", f"from {module} import"))
+    with pytest.raises(TaskError) as caught:
+        load_task(task)
+    assert f"imports `{module}`" in caught.value.message
+    assert "`from rewardgen import MujocoTask, Var`" in caught.value.hint
+
+
+def test_a_missing_module_of_somebody_else_is_told_with_its_line(tmp_path):
+    with pytest.raises(TaskError, match=r"point\.py raised ModuleNotFoundError at line 3: No module named 'jaxx'"):
+        load_task(point(tmp_path, ("import torch", "import jaxx")))
+
+
+def test_a_file_without_a_task_class_or_with_two_is_refused(tmp_path):
+    with pytest.raises(TaskError, match="holds 0 task classes") as caught:
+        load_task(point(tmp_path, ("class Point(MujocoTask)", "class Point")))
+    assert "rewardgen.MujocoTask" in caught.value.hint
+    two = ("class Point(MujocoTask)", "class Other(MujocoTask):\n    pass\n\n\nclass Point(MujocoTask)")
+    with pytest.raises(TaskError, match="holds 2 task classes"):
+        load_task(point(tmp_path, two))
+
+
+def test_a_base_class_in_the_same_file_is_no_second_task(tmp_path):
+    base = ("class Point(MujocoTask)", "class Base(MujocoTask):\n    frame_skip = 2\n\n\nclass Point(Base)")
+    assert VecEnv(load_task(point(tmp_path, base)), [0], 1).action_size == 1
