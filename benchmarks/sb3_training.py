@@ -15,6 +15,7 @@ from torch import Tensor
 from benchmarks.user_envs import MAKERS
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.seeding import derive_seed
 

@@ -4,14 +4,14 @@ import torch
 from rewardgen.sim.transitions import SOURCES, load_transitions, save_transitions
 from rewardgen.tasks.loading import expert_file, load_task
 from rewardgen.tasks.record_transitions import record_transitions
-from rewardgen.training.expert_policy import bank_job
+from rewardgen.training.expert_policy import transitions_job
 from tests.tasks.files import POINT
 
 
 @pytest.fixture(scope="module", params=["cartpole", "hopper", "ant", str(POINT)])
 def banked(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("bank") / "deep" / "bank.npz"
-    answer = bank_job({"task": request.param, "path": str(path)}, print)
+    answer = transitions_job({"task": request.param, "path": str(path)}, print)
     return load_task(request.param), answer, load_transitions(path)
 
 
