@@ -13,9 +13,9 @@ from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import write_atomic
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
 from rewardgen.store.records import KeptEpisode, SliceSpec, TrainJob
-from rewardgen.training.artifacts import episodes_name, policy_names
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
+from rewardgen.training.artifacts import episodes_name, policy_names
 from rewardgen.training.evaluation import Evaluation, evaluate
 from rewardgen.training.ppo.batch import Report, SliceBatch
 from rewardgen.training.ppo.networks import Sizes

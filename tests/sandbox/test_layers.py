@@ -17,8 +17,8 @@ from rewardgen.sandbox.grants import worker_grants
 from rewardgen.sandbox.layers import Policy
 from rewardgen.sandbox.limits import Limits, die_with
 from rewardgen.store.records import SliceSpec
-from rewardgen.training.artifacts import policy_names
 from rewardgen.tasks.loading import shipped_tasks
+from rewardgen.training.artifacts import policy_names
 from tests.sandbox.attacks import ATTACKS, start_threads
 from tests.sandbox.confined import by_all, in_child, landlock_abi, left_behind, no_seccomp, was_refused, without
 from tests.sandbox.processes import dies

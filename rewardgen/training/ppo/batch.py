@@ -18,8 +18,8 @@ from rewardgen.store.measurements import (
     PathEfficiency,
 )
 from rewardgen.store.records import FailureKind, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
-from rewardgen.training.artifacts import policy_names
 from rewardgen.tasks.protocol import Task
+from rewardgen.training.artifacts import policy_names
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.ppo import digests
 from rewardgen.training.ppo.idle import idle_readings
