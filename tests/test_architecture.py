@@ -41,8 +41,7 @@ NOT_IN_CORE = ("torch", "mujoco", "litellm")
 LONGEST = 600
 """Lines of a module at most."""
 
-NOT_YET = {
-}
+NOT_YET: set[str] = set()
 """What the move to this order has still to put right; empty at its end. An entry that no longer occurs fails too."""
 
 _REGISTRATION = re.compile(r"(rewardgen(?:\.\w+)+):\w+")
