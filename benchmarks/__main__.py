@@ -1,11 +1,13 @@
-"""`rewardgen bench`: sim, train, search, ablation, reward."""
+"""`python -m benchmarks`: measure speed, and what the parts are worth. Needs a checkout."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,16 +15,24 @@ from rich.text import Text
 from benchmarks.ablation import AblationOptions, bench_ablation
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
-from benchmarks.reward import RewardOptions, bench_reward
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
 from benchmarks.stacking import StackingOptions, bench_stacking
 from benchmarks.train import TrainOptions, bench_train
 from benchmarks.whole_run import SearchOptions, bench_search
+from rewardgen.cli import failures
 from rewardgen.cli.output import TASK_HELP, Json, print_json
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import number
 from rewardgen.ui.tables import plain_table
+
+app = App(
+    name="python -m benchmarks",
+    help="Measure speed, and what the parts are worth.",
+    help_format="markdown",
+    version_flags=[],
+    result_action="return_value",
+)
 
 _AT_LEAST_ONE = Number(gte=1)
 _ENOUGH = Number(gte=1000)
@@ -54,19 +64,24 @@ class WholeRun:
 _WHOLE_RUN = WholeRun()
 
 
+@app.command
 def sim(
     *tasks: Annotated[str, Parameter(help=f"{TASK_HELP} [default: {' '.join(DEFAULT_TASKS)}]")],
-    worlds: Annotated[int, Parameter(help="Worlds of ours and of the C loop.", validator=_AT_LEAST_ONE)] = 64,
+    num_envs: Annotated[int, Parameter(help="Environments of ours and of the C loop.", validator=_AT_LEAST_ONE)] = 64,
     threads: Annotated[int, Parameter(help="Threads of ours and of the C loop.", validator=_AT_LEAST_ONE)] = 1,
     repetitions: Repetitions = None,
     quick: Quick = False,
     json: Json = False,
 ) -> int:
-    """Measure stepping."""
-    options = SimOptions(tasks or DEFAULT_TASKS, worlds, threads)
+    """Measure stepping against the machine's limit.
+
+    Example: `python -m benchmarks sim hopper --quick`
+    """
+    options = SimOptions(tasks or DEFAULT_TASKS, num_envs, threads)
     return show(bench_sim(_given(options, quick, repetitions=repetitions), _say), json)
 
 
+@app.command
 def train(
     *,
     task: Annotated[str, Parameter(help="`cartpole`, `hopper` or `half_cheetah`.")] = "cartpole",
@@ -95,7 +110,10 @@ def train(
     quick: Quick = False,
     json: Json = False,
 ) -> int:
-    """Measure training."""
+    """Measure training against Stable-Baselines3.
+
+    Example: `python -m benchmarks train --quick`
+    """
     common = {"task": task, "workers": workers, "steps": steps}
     names = None if sb3 == "best" else (sb3,)
     if stacking and against_sb3_final:
@@ -114,27 +132,27 @@ def train(
     return show(report, json)
 
 
+@app.command
 def search(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json = False) -> int:
-    """Measure whole runs."""
+    """Measure what a run does besides training.
+
+    Example: `python -m benchmarks search --quick`
+    """
     return show(bench_search(_given(SearchOptions(), quick, **asdict(whole)), _say), json)
 
 
+@app.command
 def ablation(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json = False) -> int:
-    """Measure what the parts are worth."""
+    """Measure what each part is worth.
+
+    Example: `python -m benchmarks ablation --quick`
+    """
     return show(bench_ablation(_given(AblationOptions(), quick, **asdict(whole)), _say), json)
-
-
-def reward(*, repetitions: Repetitions = None, quick: Quick = False, json: Json = False) -> int:
-    """Measure reward calls."""
-    return show(bench_reward(_given(RewardOptions(), quick, repetitions=repetitions), _say), json)
 
 
 def _given(options: Any, quick: bool, **chosen: object) -> Any:
     """Options as asked for, which what `--quick` means does not override."""
-    return _with(options.quick() if quick else options, **chosen)
-
-
-def _with(options: Any, **chosen: object) -> Any:
+    options = options.quick() if quick else options
     return options._replace(**{name: value for name, value in chosen.items() if value is not None})
 
 
@@ -173,3 +191,25 @@ def _verdict(figure: Figure) -> Text:
 
 def _rounded(value: float) -> str:
     return f"{value / 1000:.1f}k" if value >= 1000 else number(value)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one benchmark.
+
+    Args:
+        arguments: Command line without the program's name.
+
+    Returns:
+        Exit code, as of `rewardgen`.
+    """
+    try:
+        return app(list(arguments), exit_on_error=False, print_error=False) or 0
+    except CycloptsError as error:
+        command = " ".join(["python -m benchmarks", *app.parse_commands(list(arguments))[0]])
+        return failures.report(failures.explain_usage(error, command))
+    except (RewardgenError, KeyboardInterrupt, BrokenPipeError) as error:
+        return failures.report(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

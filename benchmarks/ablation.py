@@ -1,4 +1,4 @@
-"""`rewardgen bench ablation`: what the critic, the analyzer and the ranking of episodes save in steps, cost in fitness.
+"""`python -m benchmarks ablation`: what critic, analyzer and the ranking of episodes save in steps, cost in fitness.
 
 Every run with a part left out stands beside one with all parts and the same seed: the built-in designer then drafts the
 same first generation for both, and the finals train on the same fresh seeds.
@@ -23,8 +23,6 @@ from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
 from rewardgen.tasks.loading import resolve_task
 
-_PARTS: tuple[Ablation, ...] = get_args(Ablation)
-
 _NOTES = (
     "Steps: control steps of the search's trainings. Fitness: of the chosen reward on fresh seeds.",
     "Saved: steps that runs without the part took beyond those with all parts, of the same seed. Fitness gained is"
@@ -44,6 +42,7 @@ class AblationOptions(NamedTuple):
         workers: Training processes.
         env_steps: Control steps of each slice; the task's own if None.
         repetitions: Runs of each kind, each with a seed of its own.
+        parts: What to leave out, one at a time.
     """
 
     task: str = "cartpole"
@@ -54,6 +53,7 @@ class AblationOptions(NamedTuple):
     workers: int = usable_cores()
     env_steps: int | None = None
     repetitions: int = 3
+    parts: tuple[Ablation, ...] = get_args(Ablation)
 
     def quick(self) -> AblationOptions:
         """The same in about a minute: shows that the parts can be left out, and little of what they are worth."""
@@ -90,16 +90,17 @@ def bench_ablation(options: AblationOptions, say: Say) -> Report:
         RewardgenError: A run failed.
     """
     resolve_task(options.task)
-    runs: dict[str, list[_Run]] = {_name(part): [] for part in (None, *_PARTS)}
+    runs: dict[str, list[_Run]] = {_name(part): [] for part in (None, *options.parts)}
     for seed in range(options.repetitions):
-        for part in (None, *_PARTS):
+        for part in (None, *options.parts):
             run = _run(options, seed, part)
             runs[_name(part)].append(run)
             say(f"run {seed + 1} of {options.repetitions}, {_name(part)}: {run.told}")
-    gains = {name: each for part in _PARTS for name, each in _gains(part, runs)}
+    settings = {**options._asdict(), "parts": " ".join(options.parts)}
+    gains = {name: each for part in options.parts for name, each in _gains(part, runs)}
     return Report(
         bench="ablation",
-        settings={name: value for name, value in options._asdict().items() if value is not None},
+        settings={name: value for name, value in settings.items() if value is not None},
         figures=tuple(figure for name, each in runs.items() for figure in _figures(options, name, each)),
         notes=(*_NOTES, *(told(name, each) for name, each in gains.items())),
         intervals=gains,

@@ -1,13 +1,12 @@
-"""`rewardgen bench train --against-sb3-final`: what our PPO and Stable-Baselines3's reach with equal control steps."""
+"""`python -m benchmarks train --against-sb3-final`: our PPO and Stable-Baselines3's at equal steps."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from benchmarks.figures import Figure, Report, Say, told
-from benchmarks.ours import task_settings, train_ours
 from benchmarks.setups import setup_of
-from benchmarks.theirs import train_sb3
+from benchmarks.trainers import task_settings, train_ours, train_sb3
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import bootstrap_interval, difference_interval, standing
 from rewardgen.store.records import SliceSpec

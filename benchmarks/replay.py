@@ -1,8 +1,8 @@
-"""The machine's limit: a plain C loop over `mj_step`, on exactly the physics that our own worlds did.
+"""The machine's limit: a plain C loop over `mj_step`, on exactly the physics that our own environments did.
 
-A recording holds the full state of every world before every control step, and the control. Replaying it is one call
-into `mujoco.rollout`: one `MjData`, which is given each state in turn and stepped `frame_skip` times. It ends in the
-same states, bit by bit. One `MjData` stays in the processor's cache: a C loop over an `MjData` per world is slower.
+A recording holds the full state of every environment before every control step, and the control. Replaying it is one
+call into `mujoco.rollout`: one `MjData`, which is given each state and stepped `frame_skip` times. It ends in the
+same states, bit by bit. One `MjData` stays in the cache of the processor: a C loop over one per environment is slower.
 """
 
 # MuJoCo's compiled modules carry no type stubs.
@@ -29,14 +29,14 @@ _CHUNK = 2048
 
 @dataclass(frozen=True)
 class Recording:
-    """B control steps of single worlds, in the order in which they were simulated.
+    """B control steps of single environments, in the order in which they were simulated.
 
     Attributes:
         state: Time, positions, velocities and activations before the step, (B, K) float64.
         warmstart: The accelerations at which the solver starts, (B, nv).
         control: (B, nu), within the actuators' ranges.
         end: The state after the step, (B, K).
-        intact: Whether `end` is what the physics left: not where an episode ended and the world was reset, (B,) bool.
+        intact: Whether `end` is what the physics left: not where an episode ended and a reset followed, (B,) bool.
     """
 
     state: NDArray[np.float64]
@@ -47,29 +47,29 @@ class Recording:
 
 
 class Recorder:
-    """Records what worlds do.
+    """Records what environments do.
 
     Args:
-        worlds: Before their first episode.
+        envs: Before their first episode.
 
     Raises:
         UsageError: The model has a kind of state that is not recorded.
     """
 
-    def __init__(self, worlds: VecEnv) -> None:
-        self._worlds = worlds
-        model = worlds.view.model
+    def __init__(self, envs: VecEnv) -> None:
+        self._envs = envs
+        model = envs.view.model
         names = ("time", "qpos", "qvel", *(["act"] if model.na else []))
-        self._state = [worlds.view.field(name) for name in names]
-        self._warmstart = worlds.view.field("qacc_warmstart")
+        self._state = [envs.view.field(name) for name in names]
+        self._warmstart = envs.view.field("qacc_warmstart")
         if self._read().shape[1] != mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS):
             raise UsageError(
-                f"the model of {worlds.task.path.name} has delays or plugins, which cannot be replayed",
+                f"the model of {envs.task.path.name} has delays or plugins, which cannot be replayed",
                 "leave this task out",
             )
 
     def record(self, actions: Sequence[Tensor]) -> Recording:
-        """Step the worlds and record it.
+        """Step the environments and record it.
 
         Args:
             actions: One (N, A) per control step.
@@ -80,12 +80,12 @@ class Recorder:
 
     def _step(self, action: Tensor) -> tuple[NDArray, ...]:
         state, warmstart = self._read(), self._warmstart.numpy().copy()
-        step = self._worlds.step(action)
+        step = self._envs.step(action)
         control = step.inputs["action"].double().numpy()
         return state, warmstart, control, self._read(), ~(step.terminated | step.truncated).numpy()
 
     def _read(self) -> NDArray[np.float64]:
-        return np.concatenate([each.numpy().reshape(self._worlds.num_envs, -1) for each in self._state], axis=1)
+        return np.concatenate([each.numpy().reshape(self._envs.num_envs, -1) for each in self._state], axis=1)
 
 
 class Replay:

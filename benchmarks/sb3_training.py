@@ -79,14 +79,14 @@ class _Watch(BaseCallback):
     """Evaluates the deterministic policy from time to time, and ends the training at the target.
 
     Args:
-        worlds: Evaluation worlds.
+        envs: Evaluation environments.
         env: The training environment, for its normalisation of observations.
     """
 
-    def __init__(self, worlds: VecEnv, env: VecNormalize) -> None:
+    def __init__(self, envs: VecEnv, env: VecNormalize) -> None:
         super().__init__()
         self.curve: list[tuple[int, float, float]] = []
-        self._worlds = worlds
+        self._envs = envs
         self._env = env
 
     def set_up(self, began: float, every: int, target: float | None) -> None:
@@ -109,8 +109,8 @@ class _Watch(BaseCallback):
         return bool(self.curve) and self._target is not None and self.curve[-1][2] >= self._target
 
     def _evaluate(self) -> None:
-        episode = record_episodes(self._worlds, self._act).episode
-        fitness = float(measure_episodes(self._worlds.task, episode)[0].mean())
+        episode = record_episodes(self._envs, self._act).episode
+        fitness = float(measure_episodes(self._envs.task, episode)[0].mean())
         self.curve.append((self.num_timesteps, time.perf_counter() - self._began, fitness))
 
     def _act(self, observation: Tensor) -> Tensor:

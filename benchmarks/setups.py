@@ -1,4 +1,4 @@
-"""What `bench train` trains: per task a reward with constants, and what a user of Stable-Baselines3 would set.
+"""What the training benchmarks train: per task a reward, and what a user of Stable-Baselines3 would set.
 
 The rewards are written twice: here in the reward contract, and in `user_envs.py` in numpy, as a user would write them
 into an environment. A test holds the two equal.

@@ -1,4 +1,4 @@
-"""`rewardgen bench sim`: control steps per second with a reward, against the C loop and usual vector environments."""
+"""`python -m benchmarks sim`: steps per second with a reward, against the C loop and usual vector environments."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rewardgen.core.provenance import usable_cores
 from rewardgen.tasks.loading import resolve_task
 
 DEFAULT_TASKS = ("hopper", "walker2d", "ant", "humanoid", "half_cheetah", "cartpole")
-MANY_WORLDS = 512
-"""Worlds of the second cart-pole measurement: a cheap model is worth stepping in large numbers."""
+MANY_ENVS = 512
+"""Environments of the second cart-pole measurement: a cheap model is worth stepping in large numbers."""
 
 _GYMNASIUM_IDS = {
     "hopper": "Hopper-v5",
@@ -28,7 +28,7 @@ _RATIOS = ((_OURS, _LIMIT), (_OURS, _SYNC), (_ALL_CORES, _SYNC), (_OURS, _DUMMY)
 
 _LIMIT_TARGETS = dict.fromkeys((("hopper", 64), ("walker2d", 64), ("ant", 64), ("humanoid", 64)), 0.75)
 _TARGETS = {
-    (_OURS, _LIMIT): _LIMIT_TARGETS | {("cartpole", MANY_WORLDS): 0.6},
+    (_OURS, _LIMIT): _LIMIT_TARGETS | {("cartpole", MANY_ENVS): 0.6},
     # A Sync environment cannot use a second core, a batch can.
     (_ALL_CORES, _SYNC): dict.fromkeys((("hopper", 64), ("ant", 64), ("humanoid", 64)), 3.0),
 }
@@ -39,14 +39,14 @@ class SimOptions(NamedTuple):
 
     Attributes:
         tasks: Task references.
-        worlds: N of ours and of the C loop.
+        num_envs: N of ours and of the C loop.
         threads: Physics threads of ours and of the C loop.
         repetitions: How often.
         seconds: How long each contender runs in each repetition, roughly.
     """
 
     tasks: tuple[str, ...] = DEFAULT_TASKS
-    worlds: int = 64
+    num_envs: int = 64
     threads: int = 1
     repetitions: int = 7
     seconds: float = 1.0
@@ -97,27 +97,27 @@ class _Round(NamedTuple):
 
     Attributes:
         task: Task reference.
-        worlds: N of ours and of the C loop.
+        num_envs: N of ours and of the C loop.
         names: The contenders, in the order in which they run.
     """
 
     task: str
-    worlds: int
+    num_envs: int
     names: tuple[str, ...]
 
     @property
     def subject(self) -> str:
         name = Path(self.task).stem
-        return name if self.worlds == 64 else f"{name} N={self.worlds}"
+        return name if self.num_envs == 64 else f"{name} N={self.num_envs}"
 
 
 def _rounds(options: SimOptions) -> list[_Round]:
     rounds = [
-        _Round(task, options.worlds, tuple(_KINDS) if task in _GYMNASIUM_IDS else (_OURS, _LIMIT))
+        _Round(task, options.num_envs, tuple(_KINDS) if task in _GYMNASIUM_IDS else (_OURS, _LIMIT))
         for task in options.tasks
     ]
-    if "cartpole" in options.tasks and options.worlds != MANY_WORLDS:
-        rounds.append(_Round("cartpole", MANY_WORLDS, (_OURS, _LIMIT)))
+    if "cartpole" in options.tasks and options.num_envs != MANY_ENVS:
+        rounds.append(_Round("cartpole", MANY_ENVS, (_OURS, _LIMIT)))
     return rounds
 
 
@@ -132,15 +132,15 @@ def _measure(found: dict[str, Contender], each: _Round, options: SimOptions) -> 
 
 
 def _prepare(found: dict[str, Contender], each: _Round, options: SimOptions) -> dict[str, int]:
-    """Contender to the control steps of each of its worlds that take about as long as asked."""
+    """Contender to the control steps of each of its environments that take about as long as asked."""
     threads = {_OURS: options.threads, _LIMIT: options.threads, _ALL_CORES: usable_cores()}
     for name, contender in found.items():
         if name in _ENVS:
             contender.begin("prepare", env_id=_GYMNASIUM_IDS[each.task], envs=_ENVS[name])
         else:
-            contender.begin("prepare", task=str(resolve_task(each.task)), worlds=each.worlds, threads=threads[name])
+            contender.begin("prepare", task=str(resolve_task(each.task)), num_envs=each.num_envs, threads=threads[name])
     rates = {name: contender.answer()["rate"] for name, contender in found.items()}
-    steps = {name: rate * options.seconds / _ENVS.get(name, each.worlds) for name, rate in rates.items()}
+    steps = {name: rate * options.seconds / _ENVS.get(name, each.num_envs) for name, rate in rates.items()}
     steps[_LIMIT] = steps[_OURS]  # it replays what ours did
     return {name: max(4, round(number)) if name in _ENVS else _whole_rollouts(number) for name, number in steps.items()}
 
@@ -161,7 +161,7 @@ def _figures(each: _Round, answers: dict[str, list[dict[str, Any]]]) -> list[Fig
 
 
 def _target(each: _Round, over: str, under: str) -> float | None:
-    return _TARGETS.get((over, under), {}).get((each.task, each.worlds))
+    return _TARGETS.get((over, under), {}).get((each.task, each.num_envs))
 
 
 def _check_replay(each: _Round, answers: dict[str, list[dict[str, Any]]]) -> list[str]:

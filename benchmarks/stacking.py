@@ -1,4 +1,4 @@
-"""`rewardgen bench train --stacking`: what it gains to train the slices of a process side by side."""
+"""`python -m benchmarks train --stacking`: what it gains to train the slices of a process side by side."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from benchmarks.contender import contenders
 from benchmarks.figures import Figure, Report, Say, ratio
-from benchmarks.ours import task_settings, train_ours
 from benchmarks.setups import setup_of
+from benchmarks.trainers import task_settings, train_ours
 from rewardgen.core.provenance import usable_cores
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
 

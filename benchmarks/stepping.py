@@ -1,4 +1,4 @@
-"""Stepping on one process: our worlds with a reward, and the C loop on the same physics.
+"""Stepping on one process: our environments with a reward, and the C loop on the same physics.
 
 Both walk through the same segments: the same seeds, the same random actions, so the same states.
 """
@@ -23,24 +23,24 @@ from rewardgen.training.ppo.batch import input_names
 from rewardgen.training.ppo.rewards import Rewards
 
 WARM_UP = 32
-"""Control steps before the first measurement: by then random actions have brought the worlds out of step."""
+"""Control steps before the first measurement: by then random actions have brought the environments out of step."""
 ROLLOUT = 32
 """Control steps that are priced together, as in training."""
 _SEED = 0
 
 
 class Ours:
-    """Our worlds under random actions, with the task's human reward on every step, priced per rollout as in training.
+    """Our environments under random actions, with the task's human reward priced once per rollout, as in training.
 
     Counts everything but the policy: physics, variables, observations, terminations, resets, and the reward.
     """
 
-    def prepare(self, task: str, worlds: int, threads: int) -> dict[str, float]:
+    def prepare(self, task: str, num_envs: int, threads: int) -> dict[str, float]:
         """Set up and warm up.
 
         Args:
             task: Task reference.
-            worlds: N.
+            num_envs: N.
             threads: Physics threads; torch has one, as in training.
 
         Returns:
@@ -48,9 +48,9 @@ class Ours:
         """
         torch.set_num_threads(1)
         loaded = load_task(task)
-        self._worlds = VecEnv(loaded, [_SEED], worlds, threads=threads)
+        self._envs = VecEnv(loaded, [_SEED], num_envs, threads=threads)
         self._rewards = human_rewards(loaded)
-        self._worlds.reset(staggered=True)
+        self._envs.reset(staggered=True)
         self._segment = 0
         return {"rate": float(self.measure(WARM_UP)["rate"])}
 
@@ -59,21 +59,21 @@ class Ours:
         """Simulate a segment.
 
         Args:
-            steps: Control steps of every world.
+            steps: Control steps of every environment.
 
         Returns:
             `rate`: control steps per second; `digest`: of the states at the end.
         """
-        actions = random_actions(self._worlds, self._segment, steps)
+        actions = random_actions(self._envs, self._segment, steps)
         self._segment += 1
         began = time.perf_counter()
         for start in range(0, steps, ROLLOUT):
             self._rollout(actions[start : start + ROLLOUT])
         seconds = time.perf_counter() - began
-        return {"rate": steps * self._worlds.num_envs / seconds, "digest": state_digest(self._worlds)}
+        return {"rate": steps * self._envs.num_envs / seconds, "digest": state_digest(self._envs)}
 
     def _rollout(self, actions: Sequence[Tensor]) -> None:
-        taken = [self._worlds.step(action) for action in actions]
+        taken = [self._envs.step(action) for action in actions]
         inputs = {name: torch.stack([step.inputs[name] for step in taken]) for name in self._rewards.input_names}
         faults = self._rewards.price(inputs, [True]).faults
         if faults:
@@ -83,14 +83,14 @@ class Ours:
 class CLoop:
     """The same physics steps as a plain C loop, and nothing else."""
 
-    def prepare(self, task: str, worlds: int, threads: int) -> dict[str, float]:
+    def prepare(self, task: str, num_envs: int, threads: int) -> dict[str, float]:
         """Set up and go through the warm-up; `rate` is that of the loop."""
         torch.set_num_threads(1)
         loaded = load_task(task)
-        self._worlds = VecEnv(loaded, [_SEED], worlds, threads=threads)
-        self._recorder = Recorder(self._worlds)
-        self._replay = Replay(self._worlds.view.model, loaded.frame_skip, threads)
-        self._worlds.reset(staggered=True)
+        self._envs = VecEnv(loaded, [_SEED], num_envs, threads=threads)
+        self._recorder = Recorder(self._envs)
+        self._replay = Replay(self._envs.view.model, loaded.frame_skip, threads)
+        self._envs.reset(staggered=True)
         self._segment = 0
         return {"rate": float(self.measure(WARM_UP)["rate"])}
 
@@ -100,10 +100,10 @@ class CLoop:
         Returns:
             `rate` and `digest` as ours; `error`: the largest difference of the replayed states from the recorded ones.
         """
-        recording = self._recorder.record(random_actions(self._worlds, self._segment, steps))
+        recording = self._recorder.record(random_actions(self._envs, self._segment, steps))
         self._segment += 1
         seconds, error = self._replay.run(recording)
-        return {"rate": len(recording.state) / seconds, "digest": state_digest(self._worlds), "error": error}
+        return {"rate": len(recording.state) / seconds, "digest": state_digest(self._envs), "error": error}
 
 
 def human_rewards(task: Task) -> Rewards:
@@ -119,14 +119,14 @@ def human_rewards(task: Task) -> Rewards:
     return Rewards([spec], [SliceSpec(candidate_id="human", seed=_SEED)], input_names(task))
 
 
-def random_actions(worlds: VecEnv, segment: int, steps: int) -> list[Tensor]:
+def random_actions(envs: VecEnv, segment: int, steps: int) -> list[Tensor]:
     """Uniform actions in the actuators' ranges, one (N, A) per step, the same for the same segment."""
     generator = torch.Generator().manual_seed(segment)
-    draws = torch.rand((steps, worlds.num_envs, worlds.action_size), generator=generator)
-    return list(worlds.action_low + (worlds.action_high - worlds.action_low) * draws)
+    draws = torch.rand((steps, envs.num_envs, envs.action_size), generator=generator)
+    return list(envs.action_low + (envs.action_high - envs.action_low) * draws)
 
 
-def state_digest(worlds: VecEnv) -> str:
+def state_digest(envs: VecEnv) -> str:
     """Hash of all positions and velocities."""
-    view = worlds.view
+    view = envs.view
     return hashlib.sha256(view.qpos.numpy().tobytes() + view.qvel.numpy().tobytes()).hexdigest()[:16]

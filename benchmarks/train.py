@@ -1,4 +1,4 @@
-"""`rewardgen bench train`: a generation by our trainer and by Stable-Baselines3, wall clock to a fitness."""
+"""`python -m benchmarks train`: a generation by our trainer and by Stable-Baselines3, wall clock to a fitness."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from benchmarks.curves import Curves, Point, Times, first_at, mean_curve, one_after_the_other, times_to
 from benchmarks.figures import Figure, Report, Say, ratio
-from benchmarks.ours import task_settings, train_ours
 from benchmarks.setups import Setup, setup_of
-from benchmarks.theirs import train_sb3
+from benchmarks.trainers import task_settings, train_ours, train_sb3
 from rewardgen.core.provenance import usable_cores
 from rewardgen.store.records import RewardSpec, SliceSpec, TrainSettings
 

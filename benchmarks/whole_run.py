@@ -1,10 +1,11 @@
-"""`rewardgen bench search`: the share of a run's wall clock in which nothing is simulated, learned or designed."""
+"""`python -m benchmarks search`: the share of a run's wall clock in which nothing is simulated, learned or designed."""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,21 +13,18 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from benchmarks.figures import Figure, Report, Say
-from benchmarks.spans import Span, covered, idle_share
 from rewardgen.core.config import RunConfig
 from rewardgen.core.provenance import usable_cores
-from rewardgen.critic import prober
 from rewardgen.sandbox.jobs import Job
+from rewardgen.sandbox.process import run_worker
 from rewardgen.search import session
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
-from rewardgen.tasks import measure
 from rewardgen.tasks.loading import resolve_task
-from rewardgen.training import process_trainer as trainer
 
 _TARGET_PERCENT = 5.0
-_MEASURING, _REVIEWING, _TRAINING = ("card", "baselines", "transitions"), ("probe",), ("train", "evaluate")
+_MEASURING, _TRAINING = ("card", "baselines", "transitions"), ("train", "evaluate")
 
 _NOTES = (
     "Outside: no worker trains or evaluates. The built-in designer makes no model calls, and counts as outside.",
@@ -83,6 +81,41 @@ def bench_search(options: SearchOptions, say: Say) -> Report:
     return Report(bench="search", settings=settings, figures=tuple(_figures(options, runs)), notes=_NOTES)
 
 
+class Span(NamedTuple):
+    """From when to when [s]."""
+
+    began: float
+    ended: float
+
+    @property
+    def length(self) -> float:
+        """Seconds."""
+        return self.ended - self.began
+
+
+def covered(spans: Iterable[Span]) -> float:
+    """Seconds that lie in at least one span."""
+    total, reached = 0.0, float("-inf")
+    for span in sorted(spans):
+        total += max(0.0, span.ended - max(span.began, reached))
+        reached = max(reached, span.ended)
+    return total
+
+
+def idle_share(phases: Iterable[Sequence[Span]], cores: int) -> float:
+    """Share of the cores' time that is in no span, from the first beginning to the last end of each phase.
+
+    Args:
+        phases: The spans of each phase, one span at a time on a core.
+        cores: How many there are.
+    """
+    busy, whole = 0.0, 0.0
+    for spans in filter(None, phases):
+        busy += sum(span.length for span in spans)
+        whole += cores * (max(span.ended for span in spans) - min(span.began for span in spans))
+    return 1.0 - busy / whole if whole else 0.0
+
+
 class _Job(NamedTuple):
     """A worker's job: what it was, when it was asked for and answered, and what it answered."""
 
@@ -102,9 +135,9 @@ class _Run(NamedTuple):
     seconds: float
     phases: list[list[_Job]]
 
-    def share(self, *kinds: str) -> float:
-        """Percentage of the wall clock in which a job of these kinds was under way."""
-        spans = [job.span for jobs in self.phases for job in jobs if job.name in kinds]
+    def share(self, counts: Callable[[str], bool]) -> float:
+        """Percentage of the wall clock in which a job whose name counts was under way."""
+        spans = [job.span for jobs in self.phases for job in jobs if counts(job.name)]
         return 100.0 * covered(spans) / self.seconds
 
     def busy(self) -> list[list[Span]]:
@@ -147,8 +180,8 @@ class _Clock(SilentListener):
 @contextmanager
 def _noting(clock: _Clock) -> Iterator[None]:
     with ExitStack() as stack:
-        for module in (measure, prober, trainer):
-            stack.enter_context(patch.object(module, "run_worker", clock.timed(module.run_worker)))
+        for module in [each for each in sys.modules.values() if each.__dict__.get("run_worker") is run_worker]:
+            stack.enter_context(patch.object(module, "run_worker", clock.timed(run_worker)))
         yield
 
 
@@ -180,8 +213,8 @@ def _figures(options: SearchOptions, runs: Sequence[_Run]) -> list[Figure]:
     ]
     rows = {
         "outside training": outside,
-        "measuring the task": [each.share(*_MEASURING) for each in runs],
-        "reviewing rewards": [each.share(*_REVIEWING) for each in runs],
+        "measuring the task": [each.share(_MEASURING.__contains__) for each in runs],
+        "reviewing rewards": [each.share(lambda name: name not in _MEASURING + _TRAINING) for each in runs],
         "idle cores": [100.0 * idle_share(phases, options.workers) for phases in busy],
     }
     figures = [Figure(name="whole run", subject=_subject(options), unit="s", values=tuple(run.seconds for run in runs))]

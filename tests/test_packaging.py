@@ -35,7 +35,7 @@ def test_the_wheel_holds_the_licence_and_the_command_and_no_tests(wheel):
     assert [name for name in names if name.endswith("/licenses/LICENSE")]
     (entry_points,) = [name for name in names if name.endswith("entry_points.txt")]
     assert "rewardgen = rewardgen.cli.app:main" in archive.read(entry_points).decode()
-    assert not [name for name in names if name.startswith(("tests/", "envs/", "prompts/"))]
+    assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "envs/", "prompts/"))]
 
 
 def test_a_wheel_without_its_checkout_finds_its_tasks_and_prompts(wheel, tmp_path):

@@ -49,15 +49,9 @@ COMMANDS = (
         "tasks expert my_task.py",
     ),
     Command("check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py"),
-    Command("bench sim", "bench:sim", "Measure stepping against the machine's limit.", "bench sim hopper --quick"),
-    Command("bench train", "bench:train", "Measure training against Stable-Baselines3.", "bench train --quick"),
-    Command("bench search", "bench:search", "Measure what a run does besides training.", "bench search --quick"),
-    Command("bench ablation", "bench:ablation", "Measure what each part is worth.", "bench ablation --quick"),
-    Command("bench reward", "bench:reward", "Measure what checks add to a reward call.", "bench reward --quick"),
     Command("doctor", "doctor:doctor", "Say what works on this machine.", "doctor --model openai/gpt-5.1"),
 )
 _NOUNS = {
-    "bench": "Measure speed, and what the parts are worth.",
     "runs": "List, read and compare runs.",
     "tasks": "List, read, check and equip tasks.",
 }

@@ -48,7 +48,7 @@ def test_the_same_segment_has_the_same_actions_and_another_has_others():
 
 
 def test_stepping_is_compared_with_the_c_loop_on_the_same_work():
-    report = bench_sim(SimOptions((POINT,), worlds=8, repetitions=2, seconds=0.01), lambda message: None)
+    report = bench_sim(SimOptions((POINT,), num_envs=8, repetitions=2, seconds=0.01), lambda message: None)
     ours, limit, share = report.figures
     assert (ours.name, limit.name, share.name) == ("ours", "C loop", "ours / C loop")
     assert share.values == tuple(a / b for a, b in zip(ours.values, limit.values, strict=True))

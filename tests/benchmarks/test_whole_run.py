@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.spans import Span, covered, idle_share
-from benchmarks.whole_run import SearchOptions, bench_search
+from benchmarks.whole_run import SearchOptions, Span, bench_search, covered, idle_share
 
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 

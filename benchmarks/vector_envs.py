@@ -1,4 +1,4 @@
-"""Stepping with what a user would pick instead: Gymnasium's vector environment."""
+"""Stepping with what a user would pick instead: the vector environments of Gymnasium and of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -47,4 +47,16 @@ class GymnasiumSync:
     def _make(self, env_id: str, envs: int) -> Any:
         vector = SyncVectorEnv([lambda: gymnasium.make(env_id)] * envs)
         vector.reset(seed=0)
+        return vector
+
+
+class Sb3Dummy(GymnasiumSync):
+    """Stable-Baselines3's `DummyVecEnv` under random actions drawn beforehand."""
+
+    def _make(self, env_id: str, envs: int) -> Any:
+        from stable_baselines3.common.vec_env import DummyVecEnv  # loads torch, which would slow Gymnasium's down
+
+        vector = DummyVecEnv([lambda: gymnasium.make(env_id)] * envs)
+        vector.seed(0)
+        vector.reset()
         return vector

@@ -1,0 +1,64 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import main, show
+from benchmarks.figures import Figure, Report
+
+ROOT = Path(__file__).parent.parent.parent
+POINT = str(ROOT / "tests" / "tasks" / "point.py")
+
+
+@pytest.mark.parametrize("command", ["sim", "train", "search", "ablation"])
+def test_every_benchmark_has_help_with_an_example_and_its_quick_form(command, capsys):
+    assert main([command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"Example: python -m benchmarks {command}" in shown
+    assert "--quick" in shown and "--json" in shown
+
+
+@pytest.mark.parametrize("arguments", [("sim", "hoper"), ("search", "--task", "hoper")], ids=" ".join)
+def test_an_unknown_task_is_an_error_with_the_nearest_name(arguments, capsys):
+    assert main(arguments) == 2
+    shown = capsys.readouterr().err
+    assert "error: unknown task `hoper`" in shown
+    assert "did you mean `hopper`?" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (("train", "--task", "hoper"), "no training benchmark for `hoper`", "did you mean `hopper`?"),
+        (("train", "--sb3", "best", "--workers", "0"), "--workers", "python -m benchmarks train --help"),
+        (("train", "--stacking", "--against-sb3-final"), "two measurements", "one at a time"),
+        (("sim", "--threads", "0"), "--threads", "python -m benchmarks sim --help"),
+        (("tarin",), "tarin", "did you mean `train`?"),
+    ],
+)
+def test_what_cannot_be_measured_is_an_error_with_a_hint(arguments, message, hint, capsys):
+    assert main(arguments) == 2
+    shown = capsys.readouterr().err
+    assert message in shown and hint in shown.partition("hint:")[2]
+
+
+def test_json_is_all_there_is_on_stdout():
+    asked = ("sim", POINT, "--num-envs", "4", "--repetitions", "1", "--quick", "--json")
+    done = subprocess.run([sys.executable, "-m", "benchmarks", *asked], capture_output=True, text=True, cwd=ROOT)
+    found = json.loads(done.stdout)
+    assert found["bench"] == "sim" and found["settings"]["num_envs"] == 4
+    assert [figure["name"] for figure in found["figures"]] == ["ours", "C loop", "ours / C loop"]
+
+
+def test_the_table_shows_the_spread_and_whether_a_target_is_reached(capsys):
+    values = {"name": "ours / C loop", "subject": "hopper", "unit": "x", "target": 0.75}
+    figures = (Figure(values=(0.8, 0.7, 0.9), **values), Figure(values=(0.5,), **values))
+    show(Report(bench="sim", settings={}, figures=figures, notes=("a note",)), json=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert [" ".join(line.split()) for line in lines if "hopper" in line] == [
+        "hopper ours / C loop 0.80x [0.70, 0.90] ≥ 0.75 reached",
+        "hopper ours / C loop 0.50x [0.50, 0.50] ≥ 0.75 missed",
+    ]
+    assert "a note" in lines
