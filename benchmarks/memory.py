@@ -12,6 +12,7 @@ import torch
 from benchmarks.setups import setup_of
 from rewardgen.store.records import SliceSpec, TrainJob
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.training.ppo.batch import SliceBatch
 
 _UPDATES = 2
@@ -32,6 +33,7 @@ class Memory:
         """
         torch.set_num_threads(1)
         loaded = load_task(task)
+        assert isinstance(loaded, MujocoTask)
         loaded.terminated = lambda sim, variables: {}
         settings = loaded.training
         steps = _UPDATES * settings.num_envs * settings.rollout_steps

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from benchmarks.user_envs import MAKERS
 from rewardgen.sim.episodes import record_episodes
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.protocol import Task
 from rewardgen.training.ppo.seeding import derive_seed
 
 
@@ -55,7 +55,7 @@ class Sb3Training:
             model = PPO(
                 "MlpPolicy", env, seed=each["seed"], device="cpu", policy_kwargs=_policy(settings), **settings["ppo"]
             )
-            watch = _Watch(VecEnv(load_task(task), [derive_seed(each["seed"], "evaluation")], episodes), env)
+            watch = _Watch(load_task(task), derive_seed(each["seed"], "evaluation"), episodes, env)
             watch.set_up(began, evaluate_every, target)
             model.learn(steps, callback=watch)
             env.close()
@@ -79,14 +79,17 @@ class _Watch(BaseCallback):
     """Evaluates the deterministic policy from time to time, and ends the training at the target.
 
     Args:
-        envs: Evaluation environments.
+        task: The task.
+        seed: Of the evaluations.
+        episodes: Per evaluation.
         env: The training environment, for its normalisation of observations.
     """
 
-    def __init__(self, envs: VecEnv, env: VecNormalize) -> None:
+    def __init__(self, task: Task, seed: int, episodes: int, env: VecNormalize) -> None:
         super().__init__()
         self.curve: list[tuple[int, float, float]] = []
-        self._envs = envs
+        self._task = task
+        self._envs = task.make_envs([seed], episodes)
         self._env = env
 
     def set_up(self, began: float, every: int, target: float | None) -> None:
@@ -110,7 +113,7 @@ class _Watch(BaseCallback):
 
     def _evaluate(self) -> None:
         episode = record_episodes(self._envs, self._act).episode
-        fitness = float(measure_episodes(self._envs.task, episode)[0].mean())
+        fitness = float(measure_episodes(self._task, episode)[0].mean())
         self.curve.append((self.num_timesteps, time.perf_counter() - self._began, fitness))
 
     def _act(self, observation: Tensor) -> Tensor:

@@ -48,7 +48,7 @@ class Ours:
         """
         torch.set_num_threads(1)
         loaded = load_task(task)
-        self._envs = VecEnv(loaded, [_SEED], num_envs, threads=threads)
+        self._envs = loaded.make_envs([_SEED], num_envs, threads=threads)
         self._rewards = human_rewards(loaded)
         self._envs.reset(staggered=True)
         self._segment = 0
@@ -87,9 +87,9 @@ class CLoop:
         """Set up and go through the warm-up; `rate` is that of the loop."""
         torch.set_num_threads(1)
         loaded = load_task(task)
-        self._envs = VecEnv(loaded, [_SEED], num_envs, threads=threads)
+        self._envs = loaded.make_envs([_SEED], num_envs, threads=threads)
         self._recorder = Recorder(self._envs)
-        self._replay = Replay(self._envs.view.model, loaded.frame_skip, threads)
+        self._replay = Replay(self._envs.view.model, self._envs.task.frame_skip, threads)
         self._envs.reset(staggered=True)
         self._segment = 0
         return {"rate": float(self.measure(WARM_UP)["rate"])}
