@@ -13,8 +13,38 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Which layers of the sandbox there were: where one is missing, its tests skip and others show less."""
+LEFT_OUT = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """The exhaustive attack matrix runs only where it is asked for."""
+    if "matrix" in config.option.markexpr:
+        return
+    kept, left_out = [], []
+    for item in items:
+        (left_out if item.get_closest_marker("matrix") else kept).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left_out)
+    config.stash[LEFT_OUT] = len(left_out)
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Each process of pytest-xdist collects all tests by itself."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """What was not tested: the attack matrix, and what needs layers of the sandbox that this machine lacks."""
+    if left_out := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.section("the attack matrix", "-")
+        terminalreporter.write_line(f"{left_out} tests were left out: `python -m pytest -n 2 -m matrix` runs them")
     told = layers_here() if sys.platform == "linux" else f"{sys.platform} has no layers of the kernel"
     terminalreporter.section(f"the sandbox here, as uid {os.getuid()}", "-")
     terminalreporter.write_line(told)

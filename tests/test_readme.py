@@ -27,11 +27,11 @@ def test_the_commands_that_are_shown_exist():
     assert set(shown) <= known
 
 
-def test_the_clean_clone_script_runs_the_test_commands_of_the_readme():
+def test_the_clean_clone_script_runs_the_test_commands_of_the_readme_and_the_attack_matrix():
     install, test = re.search(r"## Development\n```\n(.+)\n(.+)\n```", TEXT).groups()  # type: ignore[union-attr]
-    script = (ROOT / ".ci" / "run").read_text()
+    script = (ROOT / ".ci" / "run").read_text().rstrip()
     assert install.removeprefix("pip install") in script
-    assert script.rstrip().endswith(test)
+    assert script.endswith(f"\n{test}\n{test} -m matrix")
 
 
 def test_the_readme_is_short_and_starts_with_a_picture():

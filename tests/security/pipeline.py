@@ -1,6 +1,7 @@
 """All attacks on the full system: the road of every candidate, past the critic, and a host that can be looked at."""
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ STAGES = ("source", "probe", "training", "none")
 
 
 class Pipeline(NamedTuple):
-    """What became of all attacks, by their name."""
+    """What became of the attacks, by their name."""
 
     world: World
     verdicts: dict[str, Verdict]
@@ -55,9 +56,9 @@ class Pipeline(NamedTuple):
         return self.played._replace(told=told, failure=failure, words=words)
 
 
-def run_all(world: World, folder: Path) -> Pipeline:
-    """Run all attacks; `world` is what they are after."""
-    sources = {name: placed(attack.source, world) for name, attack in ATTACKS.items()}
+def run_all(world: World, folder: Path, names: Sequence[str]) -> Pipeline:
+    """Run attacks together; `world` is what they are after."""
+    sources = {name: placed(ATTACKS[name].source, world) for name in names}
     verdicts = _review(sources, folder)
     accepted = {name: source for name, source in sources.items() if verdicts[name].accepted}
     ending = {name: source for name, source in sources.items() if ATTACKS[name].kind != "hang"}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.sandbox.confined import SECRET, World, left_behind
 from tests.security import effects, host
-from tests.security.corpus import ATTACKS
+from tests.security.corpus import ATTACKS, each, over_the_matrix, selected
 from tests.security.pipeline import HONEST, STAGES, run_all
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason=f"what is attacked is Linux, this is {sys.platform}")
@@ -25,13 +25,13 @@ def things(world):
 
 
 @pytest.fixture(scope="module")
-def before_and_after(tmp_path_factory):
+def before_and_after(request, tmp_path_factory):
     with tempfile.TemporaryDirectory(prefix="rg-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("API_KEY", SECRET)
         world = World(Path(folder).resolve())
         before = things(world)
-        yield before, run_all(world, tmp_path_factory.mktemp("runs"))
+        yield before, run_all(world, tmp_path_factory.mktemp("runs"), selected(request))
         world.close()
 
 
@@ -40,49 +40,54 @@ def pipeline(before_and_after):
     return before_and_after[1]
 
 
-@pytest.mark.parametrize("name", list(ATTACKS))
+@each(ATTACKS)
 def test_no_attack_has_an_effect(name, pipeline):
     assert not ATTACKS[name].seen(pipeline.seen(name)), pipeline.seen(name)
 
 
-@pytest.mark.parametrize("name", list(ATTACKS))
+@each(ATTACKS)
 def test_it_is_refused_no_later_than_the_page_says(name, pipeline):
     assert STAGES.index(pipeline.stage(name)) <= STAGES.index(ATTACKS[name].gate), pipeline.verdicts[name]
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@each(PLAYED)
 def test_nothing_that_a_process_shares_is_touched(name, pipeline):
     told = pipeline.played.told[name]
     assert told["globals"] == [] and told["state_at"] is None
     assert told["fitness"] == host.HONEST_FITNESS and not told["rival"] and not told["odd"] and not told["aliased"]
 
 
-@pytest.mark.parametrize("name", [name for name in PLAYED if ATTACKS[name].gate in ("source", "probe")])
+@each(name for name in PLAYED if ATTACKS[name].gate in ("source", "probe"))
 def test_what_is_refused_fails_in_training_too_if_no_critic_has_seen_it(name, pipeline):
     result = pipeline.unreviewed[name]
     assert ATTACKS[name].gate == "probe" or (result.failure and result.final_fitness is None)
 
 
-def test_the_world_outside_is_as_it_was(before_and_after):
+@over_the_matrix
+def test_the_world_outside_is_as_it_was(whole, before_and_after):
     before, pipeline = before_and_after
     world = pipeline.world
     assert things(world) == before
     assert not world.was_called(world.tcp) and not world.was_called(world.local)
     assert not world.was_called(world.abstract) and not world.got_mail()
     assert not world.victim_is_harmed()
-    assert not left_behind(pipeline.played.told[PLAYED[0]]["pid"])
+    (pid,) = {told["pid"] for told in pipeline.played.told.values()}
+    assert not left_behind(pid)
 
 
-def test_no_secret_comes_out_of_any_process(pipeline):
+@over_the_matrix
+def test_no_secret_comes_out_of_any_process(whole, pipeline):
     everything = f"{pipeline.verdicts} {pipeline.trained} {pipeline.unreviewed} {pipeline.played}"
     assert SECRET not in everything and host.RIVAL_NOTE not in everything
 
 
-def test_nobody_forges_an_answer_or_a_message(pipeline):
+@over_the_matrix
+def test_nobody_forges_an_answer_or_a_message(whole, pipeline):
     assert not effects.answer_forged(pipeline.played) and pipeline.played.messages == ()
 
 
-def test_an_honest_candidate_has_the_same_numbers_beside_attacks_and_beside_its_like(pipeline):
+@over_the_matrix
+def test_an_honest_candidate_has_the_same_numbers_beside_attacks_and_beside_its_like(whole, pipeline):
     beside, undisturbed = pipeline.trained[HONEST], pipeline.undisturbed
     assert undisturbed.failure is None and undisturbed.final_fitness is not None
     assert (beside.final_fitness, beside.final_success_rate) == (

@@ -11,7 +11,7 @@ import pytest
 from rewardgen.sandbox.process import Limits
 from tests.sandbox.confined import World, landlock_abi, left_behind, no_seccomp
 from tests.security import effects
-from tests.security.corpus import ATTACKS
+from tests.security.corpus import ATTACKS, each, selected
 from tests.security.harness import BEGUN, Seen, in_worker, placed, without_layers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason=f"Linux has these layers, this is {sys.platform}")
@@ -55,14 +55,15 @@ def seen_of_hang(name):
 
 
 @pytest.fixture(scope="module")
-def hangs():
-    """All attacks that would never end, side by side."""
-    with ThreadPoolExecutor(len(HANGS)) as pool:
-        return dict(zip(HANGS, pool.map(seen_of_hang, HANGS), strict=True))
+def hangs(request):
+    """The attacks that would never end, side by side."""
+    names = [name for name in selected(request) if name in HANGS]
+    with ThreadPoolExecutor(len(names)) as pool:
+        return dict(zip(names, pool.map(seen_of_hang, names), strict=True))
 
 
 @pytest.mark.skipif(bool(MISSING), reason=MISSING or "-")
-@pytest.mark.parametrize("name", OTHERS)
+@each(OTHERS)
 def test_layer_two_alone_does_what_the_page_says(name, world):
     seen = attacked(name, world)
     effect = bool(ATTACKS[name].seen(seen))
@@ -74,13 +75,13 @@ def test_layer_two_alone_does_what_the_page_says(name, world):
 
 
 @pytest.mark.skipif(bool(MISSING), reason=MISSING or "-")
-@pytest.mark.parametrize("name", HANGS)
+@each(HANGS)
 def test_what_never_ends_is_ended_by_a_limit(name, hangs):
     effect, begun, failure = hangs[name]
     assert begun and not effect and failure in ("timeout", "memory")
 
 
-@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.control != "limit"])
+@each(name for name, attack in ATTACKS.items() if attack.control != "limit")
 def test_without_layers_it_has_its_effect(name, world):
     """Otherwise the tests of the layers show nothing."""
     attack = ATTACKS[name]
