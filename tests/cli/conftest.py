@@ -1,26 +1,35 @@
 import os
-import subprocess
-import sys
+from subprocess import CompletedProcess
 
 import pytest
 
+from rewardgen.cli.app import main
 from tests.ui.story import RUN_ID, events
 
 
-def _environment(**changes):
+def environment():
+    """This process's, without API keys, and with room for lines of 100 characters."""
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
-    return kept | {"COLUMNS": "100", "OMP_NUM_THREADS": "1"} | changes
+    return kept | {"COLUMNS": "100"}
 
 
 @pytest.fixture
-def rewardgen(tmp_path):
-    """Runs the command line in an empty folder, with no API keys; returns the finished process."""
+def rewardgen(tmp_path, monkeypatch, capfd):
+    """Runs the command line in an empty folder, with no API keys; returns what a finished process would.
 
-    def call(*arguments, **environment):
-        command = [sys.executable, "-m", "rewardgen", *map(str, arguments)]
-        return subprocess.run(
-            command, cwd=tmp_path, env=_environment(**environment), capture_output=True, text=True, timeout=300
-        )
+    It runs in this process, whose workers are warm already: a command of its own would import torch for each.
+    """
+
+    def call(*arguments, **changes):
+        with monkeypatch.context() as patch:
+            patch.chdir(tmp_path)
+            for name in os.environ.keys() - environment().keys():
+                patch.delenv(name)
+            for name, value in (environment() | changes).items():
+                patch.setenv(name, value)
+            capfd.readouterr()
+            code = main([*map(str, arguments)])
+        return CompletedProcess(arguments, code, *capfd.readouterr())
 
     return call
 

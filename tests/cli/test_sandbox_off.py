@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import _environment
+from tests.cli.conftest import environment
 
 OFF = ("run", "no_such_task", "--sandbox", "off")
 """Goes no further than finding out that there is no such task."""
@@ -44,7 +44,7 @@ def on_a_terminal(folder, answer, within_s=60.0):
     """Exit code of the command and what it showed, with an answer typed ahead."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "rewardgen", *OFF]
-    process = subprocess.Popen(command, cwd=folder, env=_environment(), stdin=theirs, stdout=theirs, stderr=theirs)
+    process = subprocess.Popen(command, cwd=folder, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:
         os.write(ours, answer.encode())
