@@ -16,7 +16,7 @@ from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.protocol import Task
-from rewardgen.training.ppo.policy_file import StackedPolicy
+from rewardgen.training.policies import PolicyStack
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Evaluation:
     problems: dict[int, str]
 
 
-def evaluate(task: Task, worlds: VecEnv, policy: StackedPolicy, names: Iterable[str] = ()) -> Evaluation:
+def evaluate(task: Task, worlds: VecEnv, policy: PolicyStack, names: Iterable[str] = ()) -> Evaluation:
     """Run one new episode in every world and measure it.
 
     Args:

@@ -6,18 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from rewardgen.core.errors import RunFolderError, TaskError
 from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Policy
 from rewardgen.sim.transitions import save_transitions
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.check import check_task, noted
 from rewardgen.tasks.loading import expert_file, load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.record_transitions import record_transitions
-from rewardgen.training.ppo.policy_file import SavedPolicy, load_policy, stack_policies
+from rewardgen.training.policies import load_policy, misfit
 
 
 def transitions_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -59,26 +56,13 @@ def load_expert(task: Task) -> Policy | None:
     if not path.exists():
         return None
     try:
-        saved = load_policy(path)
+        policy = load_policy(path)
     except RunFolderError as error:
         raise TaskError(error.message, _hint(task)) from error
-    misfit = _misfit(saved, task.make_envs([0], 1))
-    if misfit:
-        raise TaskError(f"{path} is an expert policy for another task: {misfit}", _hint(task))
-    return stack_policies([saved]).act
-
-
-def _misfit(saved: SavedPolicy, worlds: VecEnv) -> str:
-    """What keeps a policy from acting on the task, in words; empty if nothing does."""
-    sizes = {
-        "observations": (saved.sizes.observation, worlds.observation_size),
-        "actions": (saved.sizes.action, worlds.action_size),
-    }
-    for name, (own, wanted) in sizes.items():
-        if own != wanted:
-            return f"its {name} have {own} entries, the task's {wanted}"
-    same = torch.equal(saved.action_low, worlds.action_low) and torch.equal(saved.action_high, worlds.action_high)
-    return "" if same else "its actions have another range"
+    problem = misfit(policy, task.make_envs([0], 1))
+    if problem:
+        raise TaskError(f"{path} is an expert policy for another task: {problem}", _hint(task))
+    return policy.act
 
 
 def _hint(task: Task) -> str:

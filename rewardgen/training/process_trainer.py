@@ -22,11 +22,14 @@ from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.artifacts import episodes_name, take_policies
+from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.result_validation import Measured, Progress, ResultValidator, TaskNames, measurements
 from rewardgen.training.transition_cache import RECORD_TRANSITIONS
 
-TRAIN = register("train", "rewardgen.training.jobs:train_job", inputs=TASK_FILES)
-EVALUATE = register("evaluate", "rewardgen.training.jobs:evaluate_job", reads=("folder",), inputs=TASK_FILES)
+TRAIN = register("train", "rewardgen.training.ppo.train_job:train_job", inputs=TASK_FILES)
+EVALUATE = register(
+    "evaluate", "rewardgen.training.clean_evaluation:evaluate_job", reads=("folder",), inputs=TASK_FILES
+)
 
 EPISODES = 16
 """Episodes for the fitness of one policy; a slice has two, its last and the one an evaluation phase before."""
@@ -312,7 +315,7 @@ class _Work:
             "task": self._job.task,
             "folder": str(own / "policies"),
             "slices": [each.model_dump() for each in slices],
-            "hidden": self._job.settings.hidden,
+            "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
             "seed": _EVALUATION_SEED,
             "episodes": EPISODES,
             "keep": str(own / "evaluate"),

@@ -12,7 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from rewardgen.core.registry import Registry
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+
+POLICY_KINDS: Registry[str] = Registry("kind of policy")
+"""What policy files name in their entry `kind`, to the `module:class` that reads them: see `training.policies`."""
+POLICY_KINDS.register("ppo", "rewardgen.training.ppo.policy:PpoPolicy")
 
 
 class Trainer(Protocol):

@@ -42,7 +42,8 @@ _SOURCES = (
     "sim/*.py",
     "tasks/*.py",
     "training/expert_policy.py",
-    *(f"training/ppo/{name}.py" for name in ("policy_file", "networks", "mlp", "normaliser")),
+    "training/policies.py",
+    *(f"training/ppo/{name}.py" for name in ("policy", "networks", "mlp", "normaliser")),
 )
 """Our own modules that decide about the numbers, in the package's folder."""
 

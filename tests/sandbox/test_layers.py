@@ -56,7 +56,8 @@ def confined(policy):
 
 
 def test_training_and_measuring_work_when_confined(world):
-    from rewardgen.training.jobs import evaluate_job, train_job
+    from rewardgen.training.clean_evaluation import evaluate_job
+    from rewardgen.training.ppo.train_job import train_job
 
     asked = job(world.scratch, {"a": UPRIGHT})
     policy = Policy(folder=world.scratch)
@@ -66,7 +67,7 @@ def test_training_and_measuring_work_when_confined(world):
     assert (world.scratch / final).stat().st_mode & 0o077 == 0
     (world.outside / "folder").mkdir()
     measuring = {"task": "cartpole", "folder": str(world.scratch), "slices": [{"candidate_id": "a", "seed": 0}]}
-    measuring |= {"hidden": asked.settings.hidden, "seed": 0, "episodes": 2}
+    measuring |= {"seed": 0, "episodes": 2}
     elsewhere = Policy(folder=world.outside / "folder", reads=(world.scratch,))
     measured = in_child(confined(elsewhere), lambda: evaluate_job(measuring, lambda _: None)).answer
     assert measured["slices"][0]["fitness"] is not None

@@ -70,7 +70,7 @@ shared.price = worsened
 """,
     "policy of another": """
 import sys
-shared = sys.modules["rewardgen.training.ppo.policy_file"].StackedPolicy
+shared = sys.modules["rewardgen.training.ppo.policy"].StackedPolicy
 kept = shared.save
 shared.save = lambda self, index, path: kept(self, 1, path)
 """,

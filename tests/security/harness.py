@@ -99,7 +99,7 @@ def without_layers(source: str, calls: int, world: World) -> Seen:
 def in_worker(play: str, arguments: tuple[object, ...], world: World, limits: Limits) -> Seen:
     """Run an attack in a worker process like any other, with layer 2 as the limits say."""
     task = _task_file(play, arguments, world)
-    payload = {"task": str(task), "folder": str(world.scratch), "slices": [], "hidden": [4], "seed": 0, "episodes": 1}
+    payload = {"task": str(task), "folder": str(world.scratch), "slices": [], "seed": 0, "episodes": 1}
     messages: list[Any] = []
     try:
         answer = run_worker(EVALUATE, payload, limits=limits, scratch=world.scratch, on_message=messages.append)

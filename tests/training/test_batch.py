@@ -3,8 +3,8 @@ import torch
 
 from rewardgen.store.records import TrainSettings
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.batch import SliceBatch, evaluation_updates, unobservable
-from rewardgen.training.ppo.policy_file import load_policy
 from rewardgen.training.ppo.rollout import Rollout
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 

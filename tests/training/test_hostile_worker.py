@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewardgen.training.ppo.policy_file import load_policy
+from rewardgen.training.policies import load_policy
 from tests.sandbox.confined import landlock_abi
 from tests.training.builders import TINY
 from tests.training.hostile import LIMITS, train

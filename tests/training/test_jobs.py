@@ -1,15 +1,17 @@
 import json
+import shutil
 
 import pytest
 import torch
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
+from rewardgen.training.clean_evaluation import evaluate_job
 from rewardgen.training.evaluation import evaluate
-from rewardgen.training.jobs import evaluate_job, train_job
-from rewardgen.training.ppo.policy_file import load_policy, stack_policies
-from tests.training.builders import TINY, UPRIGHT, job, leaver
+from rewardgen.training.policies import load_policy, side_by_side
+from rewardgen.training.ppo.train_job import train_job
+from tests.training.builders import UPRIGHT, job, leaver
 
 
 def silent(message):
@@ -34,7 +36,7 @@ def leaver_job(folder, task, seeds):
 
 
 def measure(task, folder, slices, seed=0):
-    payload = {"task": str(task.path), "folder": str(folder), "slices": slices, "hidden": list(TINY.hidden)}
+    payload = {"task": str(task.path), "folder": str(folder), "slices": slices}
     return evaluate_job({**payload, "seed": seed, "episodes": 4}, silent)["slices"]
 
 
@@ -73,7 +75,16 @@ def test_a_policy_that_cannot_be_used_is_the_problem_of_its_slice_only(task, tra
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "a-s1.npz").write_bytes(b"not a policy")
     sound, broken = measure(task, tmp_path, BOTH)
-    assert "fitness" in sound and "fitness" not in broken and "not a policy file" in broken["problem"]
+    assert sound["fitness"] is not None and broken["fitness"] is None and "not a policy file" in broken["problem"]
+
+
+def test_a_policy_that_does_not_fit_the_task_is_the_problem_of_its_slice_only(task, trained, tmp_path):
+    folder, _ = trained
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    shutil.copy(expert_file(shipped_tasks()["hopper"]), tmp_path / "a-s1.npz")
+    sound, other = measure(task, tmp_path, BOTH)
+    assert not sound["problem"] and other["problem"] == "its observations have 11 entries, the task's 2"
 
 
 def test_an_unknown_task_is_an_error_for_the_user(tmp_path):
@@ -100,7 +111,7 @@ def trained_policy(folder, task):
 
 def test_evaluation_measures_one_whole_episode_per_world(tmp_path):
     task = leaver(tmp_path, "episode.lengths.float()")
-    found = evaluate(task, VecEnv(task, [0], 8), stack_policies([trained_policy(tmp_path, task)]))
+    found = evaluate(task, VecEnv(task, [0], 8), side_by_side([trained_policy(tmp_path, task)]))
     episode = found.recording.episode
     left = [ending == "left" for ending in found.recording.endings]
     assert any(left) and not all(left)
@@ -113,11 +124,11 @@ def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_
     task = leaver(tmp_path, "episode.lengths.float()")
     policy = trained_policy(tmp_path, task)
     seeds = [0, 1]
-    whole = evaluate(task, VecEnv(task, seeds, 8), stack_policies([policy, policy]))
+    whole = evaluate(task, VecEnv(task, seeds, 8), side_by_side([policy, policy]))
     first_place = float(whole.recording.episode["x"][0, 3])
     picky = f"torch.where(episode['x'][0] == {first_place!r}, torch.nan, 1.0) * episode.lengths.float()"
     choosy = leaver(tmp_path, picky)
-    found = evaluate(choosy, VecEnv(choosy, seeds, 8), stack_policies([policy, policy]))
+    found = evaluate(choosy, VecEnv(choosy, seeds, 8), side_by_side([policy, policy]))
     assert found.problems == {0: "`fitness` is not finite"}
     assert found.fitness[:8].isnan().all() and torch.equal(found.fitness[8:], whole.fitness[8:])
 
@@ -126,5 +137,5 @@ def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_
 def test_a_broken_fitness_is_the_problem_of_every_slice(tmp_path, body):
     policy = trained_policy(tmp_path, leaver(tmp_path, "episode.lengths.float()"))
     task = leaver(tmp_path, body)
-    found = evaluate(task, VecEnv(task, [0, 1], 8), stack_policies([policy, policy]))
+    found = evaluate(task, VecEnv(task, [0, 1], 8), side_by_side([policy, policy]))
     assert found.problems.keys() == {0, 1} and all("fitness" in each for each in found.problems.values())

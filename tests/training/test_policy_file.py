@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from rewardgen.core.errors import RunFolderError
+from rewardgen.training.policies import load_policy, save_policy, side_by_side
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
-from rewardgen.training.ppo.policy_file import StackedPolicy, load_policy, stack_policies
+from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.seeding import slice_generators
+from rewardgen.training.protocol import POLICY_KINDS
 
 SIZES = Sizes(observation=3, action=2, hidden=(4,))
 
@@ -32,7 +34,7 @@ def test_saved_policies_act_as_before(tmp_path):
     policy = two_policies()
     for index in (0, 1):
         policy.save(index, tmp_path / f"{index}.npz")
-    again = stack_policies([load_policy(tmp_path / f"{index}.npz") for index in (0, 1)])
+    again = side_by_side([load_policy(tmp_path / f"{index}.npz") for index in (0, 1)])
     observation = torch.randn(10, 3)
     torch.testing.assert_close(again.act(observation), policy.act(observation))
 
@@ -67,13 +69,21 @@ def negative_variance(arrays):
     arrays["normaliser/variance"][0] = -1.0
 
 
+def kindless(arrays):
+    del arrays["kind"]
+
+
+def a_number_for_a_kind(arrays):
+    arrays["kind"] = np.array(7)
+
+
 def huge_sizes(arrays):
     arrays["sizes"] = np.array([2**40, 2**40])
 
 
 @pytest.mark.parametrize(
     "tamper",
-    [nan, wrong_shape, wrong_type, missing, superfluous, negative_variance, huge_sizes],
+    [nan, wrong_shape, wrong_type, missing, superfluous, negative_variance, kindless, a_number_for_a_kind, huge_sizes],
     ids=lambda f: f.__name__,
 )
 def test_tampered_arrays_are_refused(tmp_path, tamper):
@@ -116,12 +126,43 @@ def test_a_bomb_is_refused_without_unpacking_it(tmp_path):
         load_policy(path)
 
 
-def test_other_sizes_than_expected_are_refused(tmp_path):
-    path = tmp_path / "policy.npz"
-    two_policies().save(0, path)
-    load_policy(path, SIZES)
-    with pytest.raises(RunFolderError, match="other sizes"):
-        load_policy(path, Sizes(3, 2, (5,)))
+class Constant:
+    """A kind of policy from outside the package: the same action whatever it sees."""
+
+    observation_size = 3
+
+    def __init__(self, action):
+        self.action, self.action_low, self.action_high = action, torch.tensor([-1.0, 0.0]), torch.tensor([1.0, 4.0])
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        return cls(arrays.take("action", (2,)))
+
+    def act(self, observation):
+        return self.action.expand(len(observation), 2)
+
+
+@pytest.fixture
+def constant():
+    POLICY_KINDS.register("constant", f"{__name__}:Constant")
+    yield np.array([0.5, 2.0], np.float32)
+    POLICY_KINDS.remove("constant")
+
+
+def test_a_kind_of_policy_is_added_from_outside_and_acts_beside_others(tmp_path, constant):
+    save_policy(tmp_path / "constant.npz", "constant", {"action": constant})
+    two_policies().save(1, tmp_path / "ppo.npz")
+    saved = [load_policy(tmp_path / f"{name}.npz") for name in ("constant", "ppo")]
+    observation = torch.randn(8, 3)
+    action = side_by_side(saved).act(observation)
+    assert action[:4].tolist() == [[0.5, 2.0]] * 4
+    assert torch.equal(action[4:], saved[1].act(observation[4:]))
+
+
+def test_a_file_of_an_unknown_kind_is_refused(tmp_path, constant):
+    save_policy(tmp_path / "policy.npz", "constnat", {"action": constant})
+    with pytest.raises(RunFolderError, match="kind 'constnat' is unknown"):
+        load_policy(tmp_path / "policy.npz")
 
 
 def test_a_missing_file_is_refused(tmp_path):

@@ -7,8 +7,8 @@ from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, RewardSpec, SliceSpec, Verdict
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.batch import SliceBatch
-from rewardgen.training.ppo.policy_file import load_policy
 from rewardgen.training.ppo.rollout import Collector
 from rewardgen.training.process_trainer import ProcessTrainer
 from tests.builders import card

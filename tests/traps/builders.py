@@ -27,10 +27,11 @@ from rewardgen.store.records import (
 from rewardgen.tasks.baselines import baseline_program
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.clean_evaluation import evaluate_job
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.expert_policy import bank_job
-from rewardgen.training.jobs import evaluate_job, train_job
-from rewardgen.training.ppo.policy_file import load_policy, stack_policies
+from rewardgen.training.policies import load_policy, side_by_side
+from rewardgen.training.ppo.train_job import train_job
 
 FOLDER = shipped("envs") / "traps"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
@@ -63,7 +64,7 @@ class Trained:
         policies = [load_policy(self.folder / str(each.policy)) for each in self.results[kind].slices]
         program = compile_reward(self.sources["naive"])
         worlds = VecEnv(self.task, SEEDS, 16)
-        recording = evaluate(self.task, worlds, stack_policies(policies), program.inputs).recording
+        recording = evaluate(self.task, worlds, side_by_side(policies), program.inputs).recording
         steps, count = recording.inputs["action"].shape[:2]
         parts = program({name: recording.inputs[name].flatten(0, 1) for name in program.inputs})
         total = torch.stack(list(parts.values())).sum(0).view(steps, count)
@@ -131,7 +132,7 @@ def _job(
 
 def _measured(job: TrainJob) -> list[dict[str, Any]]:
     slices = [each.model_dump() for each in job.slices]
-    payload = {"task": job.task, "folder": job.folder, "slices": slices, "hidden": job.settings.hidden}
+    payload = {"task": job.task, "folder": job.folder, "slices": slices}
     return evaluate_job({**payload, "seed": 0, "episodes": 16}, print)["slices"]
 
 

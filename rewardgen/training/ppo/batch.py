@@ -26,7 +26,7 @@ from rewardgen.training.ppo.idle import idle_readings
 from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.networks import Sizes
 from rewardgen.training.ppo.path_efficiency import path_efficiencies
-from rewardgen.training.ppo.policy_file import StackedPolicy
+from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.rewards import Rewards
 from rewardgen.training.ppo.rollout import Collector, Rollout
 from rewardgen.training.ppo.seeding import derive_seed, slice_generators

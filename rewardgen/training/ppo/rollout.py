@@ -14,7 +14,7 @@ from torch import Tensor
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.training.ppo.networks import ActorCritic
 from rewardgen.training.ppo.normaliser import ObservationNormaliser
-from rewardgen.training.ppo.policy_file import from_policy_units
+from rewardgen.training.ppo.policy import from_policy_units
 
 
 @dataclass(frozen=True)
