@@ -133,7 +133,7 @@ def test_a_hopper_is_first_asked_to_go_forward_and_stay_healthy():
     source = designed(request(measured("hopper"), candidate_id="g00-k0")).source
     genome = parse(source)
     assert genome is not None
-    shapes = {(term.factor.shape, term.factor.reading.variable) for term in genome.terms}
+    shapes = {(term.factor.shape, term.factor.input.variable) for term in genome.terms}
     assert shapes == {("progress", "x_velocity"), ("holds", "healthy"), ("effort", "action")}
 
 
@@ -177,14 +177,14 @@ def test_the_users_goal_turns_the_task(goal, variable, shape):
     genome = parse(designed(request(measured("hopper"), goal=goal, candidate_id="g00-k0")).source)
     assert genome is not None
     first = genome.terms[0].factor
-    assert (first.reading.variable, first.shape) == (variable, shape)
+    assert (first.input.variable, first.shape) == (variable, shape)
 
 
 def test_a_distance_between_two_points_is_found_and_rewarded_small():
     genome = parse(designed(request(reacher_card(), candidate_id="g00-k0")).source)
     assert genome is not None
     first = genome.terms[0].factor
-    assert (first.shape, first.reading.variable, first.reading.other) == ("close", "fingertip", "target")
+    assert (first.shape, first.input.variable, first.input.other) == ("close", "fingertip", "target")
 
 
 def test_no_bonus_for_staying_alive_where_nothing_ends_an_episode_or_success_does():

@@ -67,7 +67,7 @@ def test_remove_drops_exactly_one_term_and_never_the_only_drive(seed):
     (parent,), child = _genomes(measured("hopper"), "remove", seed)
     assert set(child.terms) < set(parent.terms)
     assert len(child.terms) == len(parent.terms) - 1
-    assert any(term.factor.reading.variable in ("x_velocity", "x_position") for term in child.terms)
+    assert any(term.factor.input.variable in ("x_velocity", "x_position") for term in child.terms)
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -97,8 +97,8 @@ def test_explore_and_rewrite_leave_the_parents_structure():
 def test_rewrite_keeps_what_the_parent_is_about():
     for seed in range(8):
         (parent,), child = _genomes(measured("cartpole"), "rewrite", seed)
-        assert parent.terms[0].factor.reading.variable.startswith("pole_")
-        assert child.terms[0].factor.reading.variable.startswith("pole_")
+        assert parent.terms[0].factor.input.variable.startswith("pole_")
+        assert child.terms[0].factor.input.variable.startswith("pole_")
 
 
 def test_remove_prefers_a_term_that_speaks_against_the_fitness():

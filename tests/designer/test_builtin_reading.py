@@ -9,19 +9,19 @@ from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.quantities import quantities
 from rewardgen.designer.builtin.rendering import render
 from rewardgen.designer.builtin.shapes import SHAPES
-from rewardgen.designer.builtin.words import read_words, value_when
+from rewardgen.designer.builtin.words import TaskWords, value_when
 from tests.builders import card as point_card
 from tests.designer.builtin_parts import measured, reacher_card
 
 
 def _words(description: str, goal: str = "", success: str = ""):
-    return read_words(point_card(description=description, success=success), goal)
+    return TaskWords(point_card(description=description, success=success), goal)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_survives_rendering_and_reading_back(shape):
-    takes = SHAPES[shape].takes
-    variable = {"scalar": "height", "vector": "joint_velocity", "action": "action"}[takes]
+    variable = "joint_velocity" if "mean(-1)" in SHAPES[shape].template else "height"
+    variable = "action" if shape in ("effort", "smooth") else variable
     constants = tuple((role, 0.5) for role in SHAPES[shape].roles)
     gate = Factor("pitch_gate", "near", TermInput("pitch"), (("target", 0.0), ("temperature", 0.1)))
     genome = Genome((Term(Factor("it", shape, TermInput(variable), constants), 0.3, (gate,)),))
@@ -125,15 +125,15 @@ def test_parts_of_a_vector_get_their_own_words():
             update={"name": "velocity", "unit": "m/s", "meaning": "velocity of the base: x forward, y to the left"}
         )
     )
-    found = {each.reading.part: each for each in quantities(reacher_card(variables=(changed,)))}
+    found = {each.input.part: each for each in quantities(reacher_card(variables=(changed,)))}
     assert found[0].says("forward")
     assert not found[1].says("forward")
 
 
 def test_kinds_follow_units_and_words():
-    kinds = {each.reading.variable: each.kind for each in quantities(measured("hopper")) if each.reading.part is None}
+    kinds = {each.input.variable: each.kind for each in quantities(measured("hopper")) if each.input.part is None}
     assert kinds["x_velocity"] == "speed"
     assert kinds["pitch"] == "angle"
     assert kinds["healthy"] == "flag"
     assert kinds["height"] == "length"
-    assert {each.kind for each in quantities(reacher_card()) if each.reading.form == "gap_norm"} == {"distance"}
+    assert {each.kind for each in quantities(reacher_card()) if each.input.form == "gap_norm"} == {"distance"}

@@ -1,4 +1,4 @@
-"""The designer itself: a brief in, a candidate out, the same for the same brief."""
+"""The designer itself: a request in, a candidate out, the same for the same request."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import random
 from collections.abc import Sequence
 
 from rewardgen.designer.builtin.catalogue import catalogue
-from rewardgen.designer.builtin.change import Change
-from rewardgen.designer.builtin.evidence import ends_early, evidence_of
-from rewardgen.designer.builtin.genome import Genome
-from rewardgen.designer.builtin.operators import Operators
+from rewardgen.designer.builtin.component_evidence import ends_early, evidence_of
+from rewardgen.designer.builtin.genome import Change
+from rewardgen.designer.builtin.operators import Operators, tune
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.rendering import render
-from rewardgen.designer.builtin.tuning import tune
 from rewardgen.designer.protocol import IDEA
 from rewardgen.store.records import Candidate, DesignRequest, Finding
 
@@ -24,16 +22,22 @@ class BuiltinDesigner:
     """Composes rewards from the task card by a term grammar. The control that a language model has to beat.
 
     It reads the card's variables and words, the user's goal, the parents' sources and what training showed of their
-    components. It knows units and words, but no task. Deterministic in the brief.
+    components. It knows units and words, but no task. Deterministic in the request.
     """
 
     async def design(self, request: DesignRequest) -> Candidate:
-        """One candidate for a brief.
+        """One candidate for a request.
 
         Args:
             request: The task card, the operator, the parents and what failed before.
         """
-        change = _fresh_change(request)
+        change = _change(request, 0)
+        for attempt in range(1, _ATTEMPTS):
+            if not any(change.diagnosis[:IDEA] in idea for idea in request.failed_ideas):
+                break
+            change = _change(request, attempt)
+        known = [record.fitness for record in request.parents if record.fitness is not None]
+        known = known or [probe.fitness for probe in request.card.probes]
         return Candidate(
             id=request.candidate_id,
             generation=request.generation,
@@ -41,7 +45,8 @@ class BuiltinDesigner:
             parents=tuple(record.candidate.id for record in request.parents),
             source=render(change.genome, request.card),
             diagnosis=change.diagnosis,
-            prediction=f"{_claim(request)}. {change.prediction}",
+            # Better than the best parent, or as a draft than the trivial policies.
+            prediction=f"fitness > {max(known, default=0.0):.4g}. {change.prediction}",
         )
 
     async def repair(
@@ -64,57 +69,24 @@ class BuiltinDesigner:
         if genome is None:
             return None
         if rejections and all(finding.gate == "preference" for finding in rejections):
-            mended = _completed(genome, request, candidate)
+            rng = random.Random(f"{request.seed}/{candidate.id}/repair")
+            repaired = Operators(request.card, catalogue(request.card, request.goal), rng).add(genome, {}, 0.0).genome
         else:
-            mended = _without(genome, {finding.component for finding in rejections if finding.component})
-        if mended is None or mended == genome:
+            repaired = genome.without({finding.component for finding in rejections if finding.component})
+        if repaired == genome or not repaired.terms:
             return None
-        return candidate.model_copy(update={"source": render(mended, request.card), "repairs": candidate.repairs + 1})
+        return candidate.model_copy(update={"source": render(repaired, request.card), "repairs": candidate.repairs + 1})
 
 
-def _completed(genome: Genome, request: DesignRequest, candidate: Candidate) -> Genome:
-    rng = random.Random(f"{request.seed}/{candidate.id}/repair")
-    return Operators(request.card, catalogue(request.card, request.goal), rng).add(genome, {}, 0.0).genome
-
-
-def _without(genome: Genome, guilty: set[str]) -> Genome | None:
-    if not guilty & set(genome.names) or guilty >= set(genome.names):
-        return None
-    return Genome(tuple(term for term in genome.terms if term.name not in guilty))
-
-
-def _claim(request: DesignRequest) -> str:
-    """That the candidate does better than its best parent, or a draft than the trivial policies, by the numbers."""
-    known = [record.fitness for record in request.parents if record.fitness is not None]
-    known = known or [probe.fitness for probe in request.card.probes]
-    return f"fitness > {max(known, default=0.0):.4g}"
-
-
-def _fresh_change(request: DesignRequest) -> Change:
-    """A change whose idea is not among those that failed, if a few draws find one."""
-    change = None
-    for attempt in range(_ATTEMPTS):
-        change = _change(request, random.Random(f"{request.seed}/{request.candidate_id}/{attempt}"))
-        if not any(change.diagnosis[:IDEA] in idea for idea in request.failed_ideas):
-            break
-    assert change is not None
-    return change
-
-
-def _change(request: DesignRequest, rng: random.Random) -> Change:
+def _change(request: DesignRequest, attempt: int) -> Change:
+    rng = random.Random(f"{request.seed}/{request.candidate_id}/{attempt}")
     operators = Operators(request.card, catalogue(request.card, request.goal), rng)
-    records = {record.candidate.id: parse(record.candidate.source) for record in request.parents}
-    parents = [genome for genome in records.values() if genome and genome.terms]
+    read = [(record, genome) for record in request.parents if (genome := parse(record.candidate.source))]
+    parents = [(record, genome) for record, genome in read if genome.terms]
     if request.operator in ("draft", "baseline") or not parents:
         # The very first candidate is the textbook's reward; all others vary it.
-        plain = request.candidate_id == "g00-k0"
-        return operators.draft(request.lens, plain)
-    return _apply(request, operators, parents, rng)
-
-
-def _apply(request: DesignRequest, operators: Operators, parents: Sequence[Genome], rng: random.Random) -> Change:
-    genome = parents[0]
-    record = next(each for each in request.parents if parse(each.candidate.source) == genome)
+        return operators.draft(request.lens, plain=request.candidate_id == "g00-k0")
+    (record, genome), genomes = parents[0], [genome for _, genome in parents]
     evidence = evidence_of(record, operators.roles(genome))
     match request.operator:
         case "tune":
@@ -124,10 +96,10 @@ def _apply(request: DesignRequest, operators: Operators, parents: Sequence[Genom
         case "remove":
             return operators.remove(genome, evidence)
         case "crossover" if len(parents) > 1:
-            return operators.crossover(genome, parents[1])
+            return operators.crossover(genome, genomes[1])
         case "rewrite":
-            return operators.rewrite(request.lens, parents)
+            return operators.rewrite(request.lens, genomes)
         case "explore":
-            return operators.explore(request.lens, parents)
+            return operators.explore(request.lens, genomes)
         case _:
             return operators.edit(genome, evidence)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from rewardgen.designer.builtin.genome import Factor, Genome, Term, distance
 from rewardgen.designer.builtin.ideas import Idea, Role
+from rewardgen.designer.builtin.shapes import SHAPES
 from rewardgen.designer.builtin.words import has
 
 MAX_TERMS = 7
@@ -51,21 +52,6 @@ def style_of(lens: str, rng: random.Random) -> Style:
     )
 
 
-def draft(ideas: Sequence[Idea], style: Style, rng: random.Random) -> Genome:
-    """A reward from ideas.
-
-    Args:
-        ideas: The catalogue of the card.
-        style: How to put it together.
-        rng: Chooses by prior.
-    """
-    drafter = _Drafter(ideas, style, rng)
-    drafter.take_drives()
-    drafter.take_posture()
-    drafter.take_the_rest()
-    return drafter.genome()
-
-
 def drafts_apart(ideas: Sequence[Idea], lens: str, rng: random.Random, parents: Sequence[Genome], keep: bool) -> Genome:
     """A draft far from the parents in structure, yet of likely terms.
 
@@ -76,21 +62,19 @@ def drafts_apart(ideas: Sequence[Idea], lens: str, rng: random.Random, parents: 
         parents: What to keep away from.
         keep: Whether to reward the same thing as the first parent, by other means.
     """
-    wanted = topics(parents[0], ideas)[:1] if parents and keep else ()
-    drawn = [draft(ideas, style_of(lens, rng), rng) for _ in range(8)]
-    return max(drawn, key=lambda genome: _merit(genome, ideas, parents, wanted))
+    wanted = set(topics(parents[0], ideas)[:1]) if parents and keep else set()
 
+    def merit(genome: Genome) -> float:
+        away = min((distance(genome, parent) for parent in parents), default=1.0)
+        found = [idea_of(term.factor, ideas) for term in genome.terms]
+        likely = sum(min(idea.prior, 1.0) for idea in found if idea) / len(found)
+        return away + likely + (2.0 if wanted & set(topics(genome, ideas)) else 0.0)
 
-def _merit(genome: Genome, ideas: Sequence[Idea], parents: Sequence[Genome], wanted: Collection[str]) -> float:
-    away = min((distance(genome, parent) for parent in parents), default=1.0)
-    found = [idea_of(term.factor, ideas) for term in genome.terms]
-    likely = sum(min(idea.prior, 1.0) for idea in found if idea) / len(found)
-    same_aim = bool(set(topics(genome, ideas)) & set(wanted))
-    return away + likely + (2.0 if same_aim else 0.0)
+    return max([draft(ideas, style_of(lens, rng), rng) for _ in range(8)], key=merit)
 
 
 def idea_of(factor: Factor, ideas: Sequence[Idea]) -> Idea | None:
-    """The idea that a factor came from: the one of its shape and reading, and of its name where there are several."""
+    """The idea that a factor came from: the one of its shape and input, and of its name where there are several."""
     same = [idea for idea in ideas if idea.term.factor.structure == factor.structure]
     named = [idea for idea in same if idea.term.name == factor.name.removesuffix("_gate")]
     return next(iter([*named, *same]), None)
@@ -100,7 +84,7 @@ def topics(genome: Genome, ideas: Sequence[Idea]) -> tuple[str, ...]:
     """The topics of a reward's terms and gates, terms first, in order."""
     factors = [*(term.factor for term in genome.terms), *(gate for term in genome.terms for gate in term.gates)]
     found = [idea_of(factor, ideas) for factor in factors]
-    return tuple(idea.topic if idea else repr(factor.reading) for idea, factor in zip(found, factors, strict=True))
+    return tuple(idea.topic if idea else repr(factor.input) for idea, factor in zip(found, factors, strict=True))
 
 
 def role_of(term: Term, ideas: Sequence[Idea]) -> Role:
@@ -114,9 +98,16 @@ def pick(ideas: Sequence[Idea], rng: random.Random) -> Idea | None:
     return rng.choices(ideas, weights=[idea.prior for idea in ideas])[0] if ideas else None
 
 
-def gate_of(idea: Idea) -> Factor:
-    """An idea's factor as a gate, under a name of its own."""
-    return replace(idea.term.factor, name=f"{idea.term.name}_gate")
+def gate(ideas: Sequence[Idea], least: float, rng: random.Random) -> tuple[Idea, Factor] | None:
+    """One idea that may multiply another term, and its factor as a gate, under a name of its own; by prior.
+
+    Args:
+        ideas: Those to choose from.
+        least: Prior of one to be considered.
+        rng: Draws.
+    """
+    idea = pick([each for each in ideas if SHAPES[each.term.factor.shape].gate and each.prior > least], rng)
+    return (idea, replace(idea.term.factor, name=f"{idea.term.name}_gate")) if idea else None
 
 
 def jittered(value: float, spread: float, rng: random.Random) -> float:
@@ -130,79 +121,63 @@ def fitting(ideas: Sequence[Idea], used: Collection[str], names: Collection[str]
     return [idea for idea in free if not idea.topic.endswith(":fine") or idea.topic.removesuffix(":fine") in used]
 
 
-class _Drafter:
-    """One draft in the making."""
+def draft(ideas: Sequence[Idea], style: Style, rng: random.Random) -> Genome:
+    """A reward from ideas.
 
-    def __init__(self, ideas: Sequence[Idea], style: Style, rng: random.Random) -> None:
-        self.ideas = ideas
-        self.style = style
-        self.rng = rng
-        self.terms: list[Term] = []
-        self.used: set[str] = set()
+    Args:
+        ideas: The catalogue of the card.
+        style: How to put it together.
+        rng: Chooses by prior.
+    """
+    terms: list[Term] = []
+    used: set[str] = set()
 
-    def take_drives(self) -> None:
-        first = self._take("drive")
-        if first is None:
-            return
-        others = [each for each in self._free("drive") if each.prior > 0.3 * first.prior]
-        if others and not self.style.few and self._happens(0.35):
-            self._take("drive", others)
-        fine = [each for each in self._free() if each.topic == f"{first.topic}:fine"]
-        asked = self.style.fine or (bool(fine) and fine[0].prior > 0.5 * first.prior and self._happens(0.6))
-        if asked:
-            self._take("drive", fine)
+    def free(*roles: Role) -> list[Idea]:
+        found = fitting(ideas, used, [term.name for term in terms])
+        return [
+            replace(idea, prior=3.0 * idea.prior) if style.wide and idea.term.factor.shape in _WIDE else idea
+            for idea in found
+            if not roles or idea.role in roles
+        ]
 
-    def take_posture(self) -> None:
-        if self.style.gated and self.terms:
-            self._close_gate()
-        ends_early = any(idea.role == "alive" for idea in self.ideas)
-        if self.style.plain:
-            # Where falling ends the episode, staying up needs no term of its own.
-            self._take("posture", [] if ends_early else self._free("posture"))
-            return
-        wanted = 1.0 if self.style.survive else 0.25 if self.style.few or self.style.gated else 0.55
-        if self._happens(wanted):
-            self._take("posture", self._free("posture") or (self._free("steady") if self.style.survive else []))
-        if self.style.survive and self._happens(0.5):
-            self._take("posture")
-
-    def take_the_rest(self) -> None:
-        survival = max((each.prior for each in self._free("alive")), default=0.0)
-        if self._happens((0.25 if self.style.wary else 0.9) * min(survival, 1.0)):
-            self._take("alive")
-        if self.style.plain:
-            self._take("steady", [each for each in self._free("steady") if each.prior > 0.4])
-        elif self._happens(1.0 if self.style.steady else 0.1 if self.style.few else 0.35):
-            self._take("steady")
-        if self.style.plain or self._happens(0.9):
-            self._take("cost")
-
-    def genome(self) -> Genome:
-        return Genome(tuple(self.terms[:MAX_TERMS]))
-
-    def _close_gate(self) -> None:
-        gates = [each for each in self._free("posture", "steady") if each.can_gate and each.prior > 0.15]
-        chosen = pick(gates, self.rng)
-        if chosen:
-            self.used.add(chosen.topic)
-            self.terms[0] = replace(self.terms[0], gates=(gate_of(chosen),))
-
-    def _take(self, role: Role, among: Sequence[Idea] | None = None) -> Idea | None:
-        free = self._free(role) if among is None else among
-        idea = next(iter(free), None) if self.style.plain else pick(free, self.rng)
+    def take(among: Sequence[Idea]) -> Idea | None:
+        idea = next(iter(among), None) if style.plain else pick(among, rng)
         if idea:
-            self.used.add(idea.topic)
-            spread = 0.0 if self.style.plain else 0.25
-            self.terms.append(replace(idea.term, weight=jittered(idea.term.weight, spread, self.rng)))
+            used.add(idea.topic)
+            weight = jittered(idea.term.weight, 0.0 if style.plain else 0.25, rng)
+            terms.append(replace(idea.term, weight=weight))
         return idea
 
-    def _free(self, *roles: Role) -> list[Idea]:
-        free = fitting(self.ideas, self.used, [term.name for term in self.terms])
-        kept = [idea for idea in free if not roles or idea.role in roles]
-        return [replace(idea, prior=3.0 * idea.prior) if self._suits(idea) else idea for idea in kept]
+    def happens(probability: float) -> bool:
+        return probability > 0.5 if style.plain else rng.random() < probability
 
-    def _suits(self, idea: Idea) -> bool:
-        return self.style.wide and idea.term.factor.shape in _WIDE
-
-    def _happens(self, probability: float) -> bool:
-        return probability > 0.5 if self.style.plain else self.rng.random() < probability
+    # What the task is about: one drive, perhaps a second, perhaps a narrow form of the first.
+    if first := take(free("drive")):
+        others = [each for each in free("drive") if each.prior > 0.3 * first.prior]
+        if others and not style.few and happens(0.35):
+            take(others)
+        fine = [each for each in free() if each.topic == f"{first.topic}:fine"]
+        if style.fine or (fine and fine[0].prior > 0.5 * first.prior and happens(0.6)):
+            take(fine)
+    if style.gated and terms and (chosen := gate(free("posture", "steady"), 0.15, rng)):
+        used.add(chosen[0].topic)
+        terms[0] = replace(terms[0], gates=(chosen[1],))
+    # Posture. Where falling ends the episode, staying up needs no term of its own.
+    if style.plain:
+        take([] if any(idea.role == "alive" for idea in ideas) else free("posture"))
+    else:
+        if happens(1.0 if style.survive else 0.25 if style.few or style.gated else 0.55):
+            take(free("posture") or (free("steady") if style.survive else []))
+        if style.survive and happens(0.5):
+            take(free("posture"))
+    # Survival, calm and thrift.
+    survival = max((each.prior for each in free("alive")), default=0.0)
+    if happens((0.25 if style.wary else 0.9) * min(survival, 1.0)):
+        take(free("alive"))
+    if style.plain:
+        take([each for each in free("steady") if each.prior > 0.4])
+    elif happens(1.0 if style.steady else 0.1 if style.few else 0.35):
+        take(free("steady"))
+    if style.plain or happens(0.9):
+        take(free("cost"))
+    return Genome(tuple(terms[:MAX_TERMS]))

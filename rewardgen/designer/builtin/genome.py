@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
-ReadingForm = Literal["value", "norm", "gap", "gap_norm"]
+InputForm = Literal["value", "norm", "gap", "gap_norm"]
+
+Structure = tuple[str, "TermInput"]
+"""A shape and what it reads."""
 
 
 @dataclass(frozen=True)
@@ -18,17 +21,17 @@ class TermInput:
 
     variable: str
     part: int | None = None
-    form: ReadingForm = "value"
+    form: InputForm = "value"
     other: str = ""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A shape of `shapes.SHAPES` applied to a reading. `constants` are its tunables by role, in the shape's order."""
+    """A shape of `shapes.SHAPES` applied to an input. `constants` are its tunables by role, in the shape's order."""
 
     name: str
     shape: str
-    reading: TermInput
+    input: TermInput
     constants: tuple[tuple[str, float], ...] = ()
 
     def constant(self, role: str) -> float:
@@ -40,9 +43,9 @@ class Factor:
         return replace(self, constants=tuple((each, value if each == role else old) for each, old in self.constants))
 
     @property
-    def structure(self) -> tuple[str, TermInput]:
+    def structure(self) -> Structure:
         """What it is without its name and numbers."""
-        return (self.shape, self.reading)
+        return self.shape, self.input
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Term:
         return self.factor.name
 
     @property
-    def structure(self) -> tuple[tuple[str, TermInput], ...]:
+    def structure(self) -> tuple[Structure, ...]:
         """What it is without names and numbers."""
         return (self.factor.structure, *sorted((gate.structure for gate in self.gates), key=repr))
 
@@ -76,7 +79,17 @@ class Genome:
         return tuple(term.name for term in self.terms)
 
     @property
-    def structure(self) -> frozenset[tuple[tuple[str, TermInput], ...]]:
+    def gates(self) -> tuple[Factor, ...]:
+        """The gates of all terms, each once, in order."""
+        return tuple({gate.name: gate for term in self.terms for gate in term.gates}.values())
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The factors of all terms, then the gates."""
+        return (*(term.factor for term in self.terms), *self.gates)
+
+    @property
+    def structure(self) -> frozenset[tuple[Structure, ...]]:
         """The terms without names and numbers."""
         return frozenset(term.structure for term in self.terms)
 
@@ -88,12 +101,27 @@ class Genome:
         """The same reward with one term exchanged."""
         return Genome(tuple(term if each.name == name else each for each in self.terms))
 
-    def without(self, name: str) -> Genome:
-        """The same reward less one term."""
-        return Genome(tuple(term for term in self.terms if term.name != name))
+    def without(self, names: set[str]) -> Genome:
+        """The same reward less some terms."""
+        return Genome(tuple(term for term in self.terms if term.name not in names))
 
 
 def distance(one: Genome, other: Genome) -> float:
     """Jaccard distance of the two structures: 0 for the same terms, 1 for none in common."""
     union = one.structure | other.structure
     return 1.0 - len(one.structure & other.structure) / len(union) if union else 0.0
+
+
+class Change(NamedTuple):
+    """What an operator made.
+
+    Attributes:
+        genome: The new reward.
+        diagnosis: What is wrong with the parent and what was changed, or the idea of a draft. Without numbers that
+            differ from seed to seed, so that a failed idea is recognised when it comes up again.
+        prediction: What training should show.
+    """
+
+    genome: Genome
+    diagnosis: str
+    prediction: str

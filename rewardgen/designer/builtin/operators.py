@@ -1,19 +1,20 @@
-"""The structural operators: edit, add, remove, crossover, and drafts away from the parents."""
+"""The operators: other constants, one term changed, added or removed, crossover, and drafts away from the parents."""
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from rewardgen.designer.builtin.change import Change
+from rewardgen.designer.builtin.component_evidence import UNKNOWN, ComponentEvidence, Evidence
 from rewardgen.designer.builtin.drafting import (
     MAX_TERMS,
     Style,
     draft,
     drafts_apart,
     fitting,
-    gate_of,
+    gate,
     idea_of,
     jittered,
     pick,
@@ -21,12 +22,13 @@ from rewardgen.designer.builtin.drafting import (
     style_of,
     topics,
 )
-from rewardgen.designer.builtin.evidence import Evidence, blame, reason
-from rewardgen.designer.builtin.genome import Genome, Term
+from rewardgen.designer.builtin.genome import Change, Factor, Genome, Term
 from rewardgen.designer.builtin.ideas import Idea, Role, rounded
 from rewardgen.designer.builtin.rendering import listed, phrase
-from rewardgen.designer.builtin.tuning import tune
 from rewardgen.store.records import TaskCard
+
+_PLACES = ("target", "floor", "start")
+"""Constants that are places on the axis of the input; all others are positive sizes."""
 
 
 class Operators:
@@ -67,16 +69,22 @@ class Operators:
         genome = drafts_apart(self.ideas, lens, self.rng, parents, keep=False)
         return self._told_draft(genome, "Away from the parents' terms")
 
-    def edit(self, genome: Genome, evidence: Mapping[str, Evidence]) -> Change:
+    def edit(self, genome: Genome, evidence: Evidence) -> Change:
         """Change one term: its shape, target, direction or gate."""
-        order = sorted(genome.terms, key=lambda term: self.rng.random() ** (1.0 / blame(evidence, term.name)))
-        for term in reversed(order):
-            edited = self._edited(genome, term, evidence.get(term.name))
-            if edited:
-                return self._told_edit(genome.with_term(term.name, edited), term, edited, reason(evidence, term.name))
+        blame = {term.name: evidence.get(term.name, UNKNOWN).blame for term in genome.terms}
+        order = sorted(genome.terms, key=lambda term: self.rng.random() ** (1.0 / blame[term.name]))
+        for old in reversed(order):
+            seen = evidence.get(old.name, UNKNOWN)
+            if new := self._edited(genome, old, seen):
+                why = seen.reason or "another form of it may follow the fitness more closely"
+                return Change(
+                    genome.with_term(old.name, new),
+                    f"`{old.name}` is changed, as {why}: now {self._words(new)}.",
+                    f"`{new.name}` should go with the fitness more than `{old.name}` did before.",
+                )
         return tune(genome, evidence, self.rng)
 
-    def add(self, genome: Genome, evidence: Mapping[str, Evidence], falling: float) -> Change:
+    def add(self, genome: Genome, evidence: Evidence, falling: float) -> Change:
         """One more term, on something that the parent says nothing of.
 
         Args:
@@ -90,25 +98,28 @@ class Operators:
         if idea is None or len(genome.terms) >= MAX_TERMS:
             return self.edit(genome, evidence)
         term = replace(idea.term, weight=jittered(idea.term.weight, 0.3, self.rng))
-        why = (
-            "episodes still end early, and nothing asks" if falling > 0.3 and idea.role == "posture" else "Nothing asks"
+        falls = falling > 0.3 and idea.role == "posture"
+        why = "Episodes still end early, and nothing asks" if falls else "Nothing asks"
+        return Change(
+            Genome((*genome.terms, term)),
+            f"{why} for {phrase(term.factor, self.card)}; `{term.name}` is added.",
+            f"`{term.name}` should stay a small part of the reward, yet improve the worst episodes.",
         )
-        diagnosis = f"{why[0].upper()}{why[1:]} for {phrase(term.factor, self.card)}; `{term.name}` is added."
-        expect = f"`{term.name}` should stay a small part of the reward, yet improve the worst episodes."
-        return Change(Genome((*genome.terms, term)), diagnosis, expect)
 
-    def remove(self, genome: Genome, evidence: Mapping[str, Evidence]) -> Change:
+    def remove(self, genome: Genome, evidence: Evidence) -> Change:
         """Drop the term with the most against it, never the only drive."""
-        drives = [term for term in genome.terms if role_of(term, self.ideas) == "drive"]
-        spare = [term for term in genome.terms if term not in drives or len(drives) > 1]
+        drives = [name for name, role in self.roles(genome).items() if role == "drive"]
+        spare = [name for name in genome.names if name not in drives or len(drives) > 1]
         if not spare or len(genome.terms) < 2:
             return self.edit(genome, evidence)
-        weights = [self._removability(term, evidence) for term in spare]
-        term = self.rng.choices(spare, weights=weights)[0]
-        why = reason(evidence, term.name) or "the reward may do as well without it"
-        diagnosis = f"`{term.name}` is removed: {why}."
-        expect = "Fitness should not fall, and what remains is simpler."
-        return Change(genome.without(term.name), diagnosis, expect)
+        seen = {name: evidence.get(name, UNKNOWN) for name in spare}
+        weights = [
+            seen[name].blame * (1.0 - 0.8 * max(seen[name].correlation or 0.0, 0.0)) * (0.3 if name in drives else 1.0)
+            for name in spare
+        ]
+        name = self.rng.choices(spare, weights=weights)[0]
+        diagnosis = f"`{name}` is removed: {seen[name].reason or 'the reward may do as well without it'}."
+        return Change(genome.without({name}), diagnosis, "Fitness should not fall, and what remains is simpler.")
 
     def crossover(self, one: Genome, other: Genome) -> Change:
         """What the first parent rewards, with terms that only the second has."""
@@ -117,96 +128,71 @@ class Operators:
             return self._blend(one, other)
         chosen = self.rng.sample(news, self.rng.randint(1, min(2, len(news))))
         brought = {idea.topic for term in chosen if (idea := idea_of(term.factor, self.ideas))}
-        kept = [term for term in one.terms if not self._replaced(term, brought, [each.name for each in chosen])]
+        names = [term.name for term in chosen]
+        kept = []
+        for term in one.terms:
+            idea = idea_of(term.factor, self.ideas)
+            if term.name not in names and not (idea and idea.topic in brought):
+                kept.append(term)
         kept = (kept or [one.terms[0]])[: MAX_TERMS - len(chosen)]
-        names = {term.name for term in kept}
-        genome = Genome((*kept, *(term for term in chosen if term.name not in names)))
-        diagnosis = (
-            f"The first parent lacks {listed([f'`{each.name}`' for each in chosen])} of the second; "
-            f"kept of the first: {listed([f'`{term.name}`' for term in kept])}."
-        )
+        taken = {term.name for term in kept}
         return Change(
-            genome, diagnosis, "Fitness should reach the better parent's, and pass it if the two were complementary."
+            Genome((*kept, *(term for term in chosen if term.name not in taken))),
+            f"The first parent lacks {listed([f'`{name}`' for name in names])} of the second; "
+            f"kept of the first: {listed([f'`{term.name}`' for term in kept])}.",
+            "Fitness should reach the better parent's, and pass it if the two were complementary.",
         )
-
-    def _replaced(self, term: Term, brought: set[str], names: Sequence[str]) -> bool:
-        idea = idea_of(term.factor, self.ideas)
-        return term.name in names or bool(idea and idea.topic in brought)
 
     def _blend(self, one: Genome, other: Genome) -> Change:
         """Two parents of the same terms: their weights' geometric means."""
+        weights = {term.structure: term.weight for term in reversed(other.terms)}
         terms = [
-            replace(term, weight=rounded((term.weight * self._twin(term, other).weight) ** 0.5)) for term in one.terms
+            replace(term, weight=rounded((term.weight * weights.get(term.structure, term.weight)) ** 0.5))
+            for term in one.terms
         ]
-        diagnosis = "Both parents have the same terms; the weights are between theirs."
-        blended = Genome(tuple(terms))
-        if blended == one:
+        if Genome(tuple(terms)) == one:
             return tune(one, {}, self.rng)
-        return Change(blended, diagnosis, "Fitness should be near that of both parents, or better.")
+        diagnosis = "Both parents have the same terms; the weights are between theirs."
+        return Change(Genome(tuple(terms)), diagnosis, "Fitness should be near that of both parents, or better.")
 
-    def _twin(self, term: Term, genome: Genome) -> Term:
-        return next((each for each in genome.terms if each.structure == term.structure), term)
-
-    def _removability(self, term: Term, evidence: Mapping[str, Evidence]) -> float:
-        seen = evidence.get(term.name)
-        helpful = max(seen.correlation or 0.0, 0.0) if seen else 0.0
-        drive = 0.3 if role_of(term, self.ideas) == "drive" else 1.0
-        return blame(evidence, term.name) * (1.0 - 0.8 * helpful) * drive
-
-    def _edited(self, genome: Genome, term: Term, seen: Evidence | None) -> Term | None:
+    def _edited(self, genome: Genome, term: Term, seen: ComponentEvidence) -> Term | None:
         own = idea_of(term.factor, self.ideas)
-        if self.rng.random() < 0.35 and own and own.role == "drive":
-            gated = self._regated(genome, term)
-            if gated:
-                return gated
-        alternatives = self._alternatives(genome, term, own, seen)
-        idea = pick(alternatives, self.rng)
+        if self.rng.random() < 0.35 and own and own.role == "drive" and (regated := self._regated(genome, term, own)):
+            return regated
+        taken = set(genome.names) - {term.name}
+        same = [
+            idea
+            for idea in self.ideas
+            if idea.topic == (own.topic if own else "")
+            and idea.term.factor.structure != term.factor.structure
+            and idea.term.name not in taken
+        ]
+        if seen.harmful:  # the other direction gains where training spoke against this one
+            same = [replace(idea, prior=max(idea.prior, 0.3)) for idea in same]
+        idea = pick(same, self.rng)
         if idea is None:
             return None
         scale = term.weight / own.term.weight if own else 1.0
         return Term(idea.term.factor, rounded(idea.term.weight * scale), term.gates)
 
-    def _alternatives(self, genome: Genome, term: Term, own: Idea | None, seen: Evidence | None) -> list[Idea]:
-        """Other shapes for the same topic; the other direction gains where training spoke against this one."""
-        topic = own.topic if own else ""
-        taken = set(genome.names) - {term.name}
-        same = [
-            idea
-            for idea in self.ideas
-            if idea.topic == topic
-            and idea.term.factor.structure != term.factor.structure
-            and idea.term.name not in taken
-        ]
-        if seen and seen.harmful:
-            return [replace(idea, prior=max(idea.prior, 0.3)) for idea in same]
-        return same
-
-    def _regated(self, genome: Genome, term: Term) -> Term | None:
+    def _regated(self, genome: Genome, term: Term, own: Idea) -> Term | None:
         if term.gates:
             return replace(term, gates=())
         used = topics(genome, self.ideas)
         # A gate may watch what a weak posture term of its own already asks for, but not what the term itself rewards.
-        own = idea_of(term.factor, self.ideas)
         free = [
             idea
             for idea in self.ideas
-            if idea.can_gate
-            and idea.role in ("posture", "steady", "alive")
-            and idea.prior > 0.1
-            and (idea.topic not in used or (own is not None and idea.topic != own.topic and idea.role == "posture"))
+            if idea.role in ("posture", "steady", "alive")
+            and (idea.topic not in used or (idea.topic != own.topic and idea.role == "posture"))
             and not idea.topic.endswith(":fine")
         ]
-        chosen = pick(free, self.rng)
-        return replace(term, gates=(gate_of(chosen),)) if chosen else None
+        chosen = gate(free, 0.1, self.rng)
+        return replace(term, gates=(chosen[1],)) if chosen else None
 
     def _words(self, term: Term) -> str:
         gates = listed([phrase(gate, self.card) for gate in term.gates])
         return phrase(term.factor, self.card) + (f", gated by {gates}" if gates else "")
-
-    def _told_edit(self, genome: Genome, old: Term, new: Term, why: str) -> Change:
-        reasoned = why or "another form of it may follow the fitness more closely"
-        diagnosis = f"`{old.name}` is changed, as {reasoned}: now {self._words(new)}."
-        return Change(genome, diagnosis, f"`{new.name}` should go with the fitness more than `{old.name}` did before.")
 
     def _told_draft(self, genome: Genome, opening: str) -> Change:
         first, *others = genome.terms
@@ -214,3 +200,58 @@ class Operators:
         diagnosis = f"{opening}: {self._words(first)}" + (f", beside {rest}." if rest else ".")
         expect = f"`{first.name}` should grow from the first evaluations on and carry the fitness with it."
         return Change(genome, diagnosis, expect)
+
+
+def tune(genome: Genome, evidence: Evidence, rng: random.Random) -> Change:
+    """Perturb constants: a few at random, and always those of components that training found dead or dominant.
+
+    Args:
+        genome: The parent.
+        evidence: What training showed of its components.
+        rng: Draws.
+    """
+    seen = {name: evidence.get(name, UNKNOWN) for name in genome.names}
+    chosen = {name for name in genome.names if seen[name].reason}
+    chosen |= set(rng.choices(genome.names, weights=[each.blame for each in seen.values()], k=rng.choice((1, 2, 3))))
+    tuned = Genome(tuple(_tuned(term, seen[term.name], rng) if term.name in chosen else term for term in genome.terms))
+    if tuned == genome:
+        first = genome.terms[0]
+        tuned = genome.with_term(first.name, Term(first.factor, rounded(1.5 * first.weight), first.gates))
+    changed = [term.name for term in tuned.terms if term != genome.term(term.name)]
+    told = [f"`{name}` because {seen[name].reason}" for name in changed if seen[name].reason]
+    told += [f"`{name}`" for name in changed if not seen[name].reason]
+    moves = [f"`{each}` weighs {genome.term(each).weight:g} -> {tuned.term(each).weight:g}" for each in changed]
+    return Change(
+        tuned,
+        f"The structure stays; other constants for {', '.join(told)}.",
+        f"With {', '.join(moves)}, the balance between components shifts and fitness should not fall.",
+    )
+
+
+def _tuned(term: Term, seen: ComponentEvidence, rng: random.Random) -> Term:
+    gates = tuple(_tuned_factor(gate, 1.0, rng) if rng.random() < 0.4 else gate for gate in term.gates)
+    push, widening = 1.0, 1.0
+    if seen.dead:
+        push, widening = rng.uniform(1.5, 3.0), rng.uniform(1.5, 4.0)
+    elif seen.harmful:
+        push = rng.uniform(0.2, 0.6)
+    elif seen.dominant:
+        push = rng.uniform(0.3, 0.7)
+    factor = term.factor
+    if widening != 1.0 or (push == 1.0 and rng.random() < 0.5):
+        factor = _tuned_factor(factor, widening, rng)
+    return Term(factor, jittered(push * term.weight, 0.35, rng), gates)
+
+
+def _tuned_factor(factor: Factor, widening: float, rng: random.Random) -> Factor:
+    for role, value in factor.constants:
+        if role not in _PLACES:
+            # A wider basin; for a scale that divides a penalty or a speed, a smaller one makes the term felt.
+            towards = widening if role in ("temperature", "width", "margin") else 1.0 / widening
+            factor = factor.with_constant(role, jittered(towards * value, 0.3, rng))
+        # 0 and +-1 come from the meaning of a variable (upright, centred), not from a measurement: they stay.
+        elif value not in (0.0, 1.0, -1.0):
+            size, width = next(((each, size) for each, size in factor.constants if each not in _PLACES), ("", 0.2))
+            width = math.sqrt(width) if size == "temperature" else width
+            factor = factor.with_constant(role, rounded(value + rng.gauss(0.0, 0.2) * width))
+    return factor

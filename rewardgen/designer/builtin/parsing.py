@@ -1,21 +1,18 @@
 """From canonical source back to a genome: the source is the truth, nothing is hidden in it.
 
-The shapes' templates are matched against the source's syntax tree. A reward that another hand wrote does not match, and
-is then no parent for structural operators.
+Each statement, in the spelling of `ast.unparse`, is matched against the shapes' templates in the same spelling. A
+reward that another hand wrote does not match, and is then no parent for structural operators.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
 from functools import cache
 
-from rewardgen.designer.builtin.genome import Factor, Genome, ReadingForm, Term, TermInput
-from rewardgen.designer.builtin.rendering import GATE_FLOOR
+from rewardgen.designer.builtin.genome import Factor, Genome, Term, TermInput
+from rewardgen.designer.builtin.rendering import GATE_FLOOR, INPUT_FORMS
 from rewardgen.designer.builtin.shapes import SHAPES
-
-_X, _BEFORE, _PART, _ROLE = "X__", "BEFORE__", "PART__", "ROLE__"
-_GATE = ast.parse(f"{GATE_FLOOR}{_X}", mode="eval").body
 
 
 class _Foreign(Exception):
@@ -33,171 +30,79 @@ def parse(source: str) -> Genome | None:
     """
     try:
         (function,) = ast.parse(source).body
-        return _Reader(function).genome() if isinstance(function, ast.FunctionDef) else None
+        return _genome(function) if isinstance(function, ast.FunctionDef) else None
     except (_Foreign, SyntaxError, ValueError):
         return None
 
 
-class _Reader:
-    """Reads one function: its defaults, then its statements in order."""
-
-    def __init__(self, function: ast.FunctionDef) -> None:
-        arguments = function.args
-        self.defaults = {
-            each.arg: float(ast.literal_eval(default))
-            for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-            if default is not None
-        }
-        self.readings: dict[str, TermInput] = {each.arg: TermInput(each.arg) for each in arguments.args}
-        self.expressions: dict[str, ast.expr] = {}
-        self.body = function.body
-
-    def genome(self) -> Genome:
-        components = self._statements()
-        gates = {name: self._gate(name, node) for name, node in self.expressions.items() if name not in components}
-        return Genome(tuple(self._term(name, gates) for name in components))
-
-    def _statements(self) -> list[str]:
-        for statement in self.body:
-            if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Dict):
-                return _component_names(statement.value)
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                self._assign(statement.targets[0].id, statement.value)
-            elif not _is_docstring(statement):
-                raise _Foreign
+def _genome(function: ast.FunctionDef) -> Genome:
+    arguments = function.args
+    defaults = {
+        each.arg: float(ast.literal_eval(default))
+        for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default is not None
+    }
+    inputs = {each.arg: TermInput(each.arg) for each in arguments.args}
+    expressions: dict[str, str] = {}
+    *statements, last = function.body
+    for each in statements:
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
+            name, text = each.targets[0].id, ast.unparse(each.value)
+            if found := _aliased(text):
+                inputs[name] = found
+            else:
+                expressions[name] = text
+        elif not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)):
+            raise _Foreign
+    returned = re.findall(r"'(\w+)': (\w+)", ast.unparse(last))
+    names = [name for name, _ in returned]
+    canonical = "return {" + ", ".join(f"'{name}': {name}" for name in names) + "}"
+    if ast.unparse(last) != canonical or not expressions.keys() >= set(names):
         raise _Foreign
-
-    def _assign(self, name: str, value: ast.expr) -> None:
-        reading = _reading(value)
-        if reading:
-            self.readings[name] = reading
-        else:
-            self.expressions[name] = value
-
-    def _gate(self, name: str, node: ast.expr) -> Factor:
-        found: dict[str, ast.expr] = {}
-        if not _match(_GATE, node, found):
+    gates = {
+        name: _matched(name, text, True, defaults, inputs)[0] for name, text in expressions.items() if name not in names
+    }
+    terms = []
+    for name in names:
+        factor, closed_by = _matched(name, expressions[name], False, defaults, inputs)
+        if f"{name}_weight" not in defaults or not gates.keys() >= set(closed_by):
             raise _Foreign
-        return self._factor(name, found[_X])
-
-    def _term(self, name: str, gates: Mapping[str, Factor]) -> Term:
-        if name not in self.expressions:
-            raise _Foreign
-        first, *others = _product(self.expressions[name], set(gates))
-        penalty = isinstance(first, ast.UnaryOp)
-        weight = first.operand if isinstance(first, ast.UnaryOp) else first
-        if not (isinstance(weight, ast.Name) and weight.id == f"{name}_weight" and weight.id in self.defaults):
-            raise _Foreign
-        factor = self._factor(name, others[0])
-        if SHAPES[factor.shape].penalty != penalty:
-            raise _Foreign
-        used = tuple(gates[node.id] for node in others[1:] if isinstance(node, ast.Name))
-        return Term(factor, self.defaults[weight.id], used)
-
-    def _factor(self, name: str, node: ast.expr) -> Factor:
-        for shape in SHAPES:
-            found: dict[str, ast.expr] = {}
-            reading = self._read(found) if _match(_pattern(shape), node, found) else None
-            if reading:
-                return Factor(name, shape, reading, self._constants(name, shape, found))
-        raise _Foreign
-
-    def _read(self, found: Mapping[str, ast.expr]) -> TermInput | None:
-        now, before = found[_X], found.get(_BEFORE)
-        if not isinstance(now, ast.Name):
-            return None
-        if before is not None and not (isinstance(before, ast.Name) and before.id == f"prev_{now.id}"):
-            return None
-        return self.readings.get(now.id)
-
-    def _constants(self, name: str, shape: str, found: Mapping[str, ast.expr]) -> tuple[tuple[str, float], ...]:
-        roles = SHAPES[shape].roles
-        used = [found[_ROLE + role] for role in roles]
-        names = [node.id if isinstance(node, ast.Name) else "" for node in used]
-        if names != [f"{name}_{role}" for role in roles] or any(each not in self.defaults for each in names):
-            raise _Foreign
-        return tuple((role, self.defaults[each]) for role, each in zip(roles, names, strict=True))
+        terms.append(Term(factor, defaults[f"{name}_weight"], tuple(gates[each] for each in closed_by)))
+    return Genome(tuple(terms))
 
 
-def _component_names(returned: ast.Dict) -> list[str]:
-    keys = [key.value if isinstance(key, ast.Constant) else None for key in returned.keys]
-    values = [value.id if isinstance(value, ast.Name) else "" for value in returned.values]
-    if keys != values:
-        raise _Foreign
-    return values
-
-
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-
-
-def _product(node: ast.expr, gates: set[str]) -> list[ast.expr]:
-    """Split `weight * shape * gate * gate`: gates from the right, then the weight from the left."""
-    right: list[ast.expr] = []
-    while isinstance(node, ast.BinOp) and isinstance(node.right, ast.Name) and node.right.id in gates:
-        right.insert(0, node.right)
-        node = node.left
-    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)):
-        raise _Foreign
-    return [node.left, node.right, *right]
-
-
-def _reading(node: ast.expr) -> TermInput | None:
+def _aliased(text: str) -> TermInput | None:
     """A part, length or distance of inputs, or None for any other expression."""
-    for form, pattern in _FORMS.items():
-        found: dict[str, ast.expr] = {}
-        reading = _bound_reading(form, found) if _match(pattern, node, found) else None
-        if reading:
-            return reading
+    for form, template in INPUT_FORMS.items():
+        found = _pattern(template.format(variable="VARIABLE__", other="OTHER__", part="PART__")).fullmatch(text)
+        if found:
+            known = found.groupdict()
+            part = int(known["part"]) if "part" in known else None
+            return TermInput(known["variable"], part, form, known.get("other", ""))
     return None
 
 
-def _bound_reading(form: ReadingForm, found: Mapping[str, ast.expr]) -> TermInput | None:
-    names = [node.id if isinstance(node, ast.Name) else None for key, node in found.items() if key != _PART]
-    part = found.get(_PART)
-    index = part.value if isinstance(part, ast.Constant) and isinstance(part.value, int) else None
-    if None in names or (part is not None and index is None):
-        return None
-    return TermInput(names[0] or "", index, form, "".join(name or "" for name in names[1:]))
-
-
-_FORMS: Mapping[ReadingForm, ast.expr] = {
-    "value": ast.parse(f"{_X}[:, {_PART}]", mode="eval").body,
-    "norm": ast.parse(f"{_X}.norm(dim=-1)", mode="eval").body,
-    "gap_norm": ast.parse(f"({_X} - {_BEFORE}).norm(dim=-1)", mode="eval").body,
-    "gap": ast.parse(f"({_X} - {_BEFORE}).abs()", mode="eval").body,
-}
+def _matched(
+    name: str, text: str, is_gate: bool, defaults: dict[str, float], inputs: dict[str, TermInput]
+) -> tuple[Factor, list[str]]:
+    """The factor that an expression of this name holds, and the names of the gates that it is multiplied with."""
+    for shape, each in SHAPES.items():
+        roles = {role: f"NAME___{role}" for role in each.roles}
+        factor = each.template.format(x="X__", before="prev_X__", **roles)
+        weight = GATE_FLOOR if is_gate else f"{'-' if each.penalty else ''}NAME___weight * "
+        found = _pattern(weight + factor, may_be_gated=not is_gate).fullmatch(text)
+        if found and found.groupdict().get("name", name) == name and found["x"] in inputs:
+            if not defaults.keys() >= {f"{name}_{role}" for role in each.roles}:
+                raise _Foreign
+            constants = tuple((role, defaults[f"{name}_{role}"]) for role in each.roles)
+            return Factor(name, shape, inputs[found["x"]], constants), found["gates"].split(" * ")[1:]
+    raise _Foreign
 
 
 @cache
-def _pattern(shape: str) -> ast.expr:
-    each = SHAPES[shape]
-    fields = {role: _ROLE + role for role in each.roles}
-    return ast.parse(each.template.format(x=_X, before=_BEFORE, **fields), mode="eval").body
-
-
-def _match(pattern: ast.AST, node: ast.AST, found: dict[str, ast.expr]) -> bool:
-    """Whether a tree has the pattern's form. A name ending in `__` or starting with `ROLE__` matches any one node."""
-    if isinstance(pattern, ast.Name) and (pattern.id.endswith("__") or pattern.id.startswith(_ROLE)):
-        return isinstance(node, ast.expr) and _bind(pattern.id, node, found)
-    if type(pattern) is not type(node):
-        return False
-    return all(_match_field(getattr(pattern, name), getattr(node, name), found) for name in _fields(pattern))
-
-
-def _fields(node: ast.AST) -> list[str]:
-    return [name for name in node._fields if name not in ("ctx", "kind", "type_comment")]
-
-
-def _match_field(pattern: object, value: object, found: dict[str, ast.expr]) -> bool:
-    if isinstance(pattern, ast.AST):
-        return isinstance(value, ast.AST) and _match(pattern, value, found)
-    if isinstance(pattern, list):
-        same = isinstance(value, list) and len(pattern) == len(value)
-        return same and all(_match_field(a, b, found) for a, b in zip(pattern, value, strict=True))  # type: ignore[arg-type]
-    return pattern == value
-
-
-def _bind(name: str, node: ast.expr, found: dict[str, ast.expr]) -> bool:
-    known = found.setdefault(name, node)
-    return ast.dump(known) == ast.dump(node)
+def _pattern(expression: str, may_be_gated: bool = False) -> re.Pattern[str]:
+    """Of an expression in which `X__` is any one name or number, the same wherever it stands."""
+    text = re.escape(ast.unparse(ast.parse(expression, mode="eval")))
+    for name in set(re.findall(r"([A-Z]+)__", text)):
+        text = text.replace(f"{name}__", rf"(?P<{name.lower()}>\w+)", 1).replace(f"{name}__", f"(?P={name.lower()})")
+    return re.compile(text + (r"(?P<gates>(?: \* \w+)*)" if may_be_gated else "(?P<gates>)"))

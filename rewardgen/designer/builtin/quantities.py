@@ -24,7 +24,7 @@ class Quantity:
     `words` are its name, part and meaning in lower case; `low`, `middle`, `high` the range that trivial policies reach.
     """
 
-    reading: TermInput
+    input: TermInput
     kind: Kind
     words: str
     low: float
@@ -62,9 +62,19 @@ def quantities(card: TaskCard) -> tuple[Quantity, ...]:
     """All scalars of a card: scalar variables, parts of vectors, distances between points."""
     found: list[Quantity] = []
     for variable in card.variables:
-        found += _parts(variable) if variable.shape else [_scalar(variable)]
-        found += [_length(variable)] if _is_offset(variable) else []
-    return (*found, *_gaps(card))
+        if variable.shape:
+            names = [*variable.parts, *(str(index) for index in range(len(variable.parts), variable.shape[0]))]
+            found += [_measured(variable, index, _part_words(variable, name)) for index, name in enumerate(names)]
+        else:
+            found.append(_measured(variable, None, f"{_spoken(variable)}: {variable.meaning}".lower()))
+        if _is_offset(variable):
+            reach = math.sqrt(sum(max(abs(low), abs(high)) ** 2 for low, high in _ranges(variable))) or 1.0
+            words = f"distance {_spoken(variable)} {variable.meaning}".lower()
+            read = TermInput(variable.name, form="norm")
+            found.append(Quantity(read, "distance", words, 0.0, reach / 2, reach))
+    targets = [each for each in card.variables if has(f"{_spoken(each)} {each.meaning}".lower(), "target|goal")]
+    others = [each for each in card.variables if each not in targets]
+    return (*found, *(_gap(each, target) for target in targets for each in others if _comparable(each, target)))
 
 
 def vectors(card: TaskCard) -> tuple[VariableCard, ...]:
@@ -83,17 +93,8 @@ def unit_of(variable: VariableCard) -> str:
     return variable.unit.lower().replace(" ", "").replace("radians", "rad").replace("meters", "m")
 
 
-def _scalar(variable: VariableCard) -> Quantity:
-    words = f"{variable.name.replace('_', ' ')}: {variable.meaning}".lower()
-    return _measured(variable, TermInput(variable.name), words, 0)
-
-
-def _parts(variable: VariableCard) -> list[Quantity]:
-    names = [*variable.parts, *(str(index) for index in range(len(variable.parts), variable.shape[0]))]
-    return [
-        _measured(variable, TermInput(variable.name, part=index), _part_words(variable, name), index)
-        for index, name in enumerate(names)
-    ]
+def _spoken(variable: VariableCard) -> str:
+    return variable.name.replace("_", " ")
 
 
 def _part_words(variable: VariableCard, part: str) -> str:
@@ -101,16 +102,18 @@ def _part_words(variable: VariableCard, part: str) -> str:
     clauses = re.split(r"[,;:()]", variable.meaning.lower())
     named = [clause for clause in clauses if has(clause, re.escape(part.lower()))]
     common = [clause for clause in clauses if not any(has(clause, re.escape(each.lower())) for each in variable.parts)]
-    return " ".join([variable.name.replace("_", " "), part.lower().replace("_", " "), *named, *common])
+    return " ".join([_spoken(variable), part.lower().replace("_", " "), *named, *common])
 
 
-def _measured(variable: VariableCard, reading: TermInput, words: str, index: int) -> Quantity:
+def _measured(variable: VariableCard, part: int | None, words: str) -> Quantity:
+    index = part or 0
     low, middle, high = (
         values[index] if index < len(values) and math.isfinite(values[index]) else missing
         for values, missing in ((variable.minimum, -1.0), (variable.median, 0.0), (variable.maximum, 1.0))
     )
     kind = _kind(unit_of(variable), words, low, high)
-    return Quantity(reading, kind, words, low, middle, high, variable.shape[0] if variable.shape else 1)
+    crowd = variable.shape[0] if variable.shape else 1
+    return Quantity(TermInput(variable.name, part), kind, words, low, middle, high, crowd)
 
 
 def _kind(unit: str, words: str, low: float, high: float) -> Kind:
@@ -135,32 +138,18 @@ def _is_offset(variable: VariableCard) -> bool:
     return variable.shape in ((2,), (3,)) and unit_of(variable) == "m" and has(variable.meaning.lower(), words)
 
 
-def _length(variable: VariableCard) -> Quantity:
-    reach = math.sqrt(sum(max(abs(low), abs(high)) ** 2 for low, high in _ranges(variable))) or 1.0
-    words = f"distance {variable.name.replace('_', ' ')} {variable.meaning}".lower()
-    return Quantity(TermInput(variable.name, form="norm"), "distance", words, 0.0, reach / 2, reach)
-
-
-def _gaps(card: TaskCard) -> list[Quantity]:
-    """Distances between two points of which one is a target."""
-    targets = [
-        each for each in card.variables if has(f"{each.name.replace('_', ' ')} {each.meaning}".lower(), "target|goal")
-    ]
-    return [
-        _gap(variable, target)
-        for target in targets
-        for variable in card.variables
-        if variable not in targets and variable.shape == target.shape and unit_of(variable) == unit_of(target)
-    ]
+def _comparable(variable: VariableCard, target: VariableCard) -> bool:
+    return variable.shape == target.shape and unit_of(variable) == unit_of(target)
 
 
 def _gap(variable: VariableCard, target: VariableCard) -> Quantity:
-    form = "gap_norm" if variable.shape else "gap"
+    """The distance of a point to its target."""
     pairs = zip(_ranges(variable), _ranges(target), strict=False)
     reach = math.sqrt(sum(max(abs(a[1] - b[0]), abs(b[1] - a[0])) ** 2 for a, b in pairs)) or 1.0
-    words = f"distance to target {variable.name.replace('_', ' ')} {variable.meaning}".lower()
+    words = f"distance to target {_spoken(variable)} {variable.meaning}".lower()
     kind: Kind = "distance" if unit_of(variable) in ("m", "rad", "1") else "other"
-    return Quantity(TermInput(variable.name, form=form, other=target.name), kind, words, 0.0, reach / 2, reach)
+    read = TermInput(variable.name, form="gap_norm" if variable.shape else "gap", other=target.name)
+    return Quantity(read, kind, words, 0.0, reach / 2, reach)
 
 
 def _ranges(variable: VariableCard) -> list[tuple[float, float]]:

@@ -9,115 +9,72 @@ for changes per step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
-Takes = Literal["scalar", "vector", "action"]
+from string import Formatter
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """One form of a term.
 
-    Args:
-        template: Python expression; `{x}` is the reading, `{before}` the same one control step earlier, other fields
-            are the roles of its constants. It must stay whole as a factor of a product.
-        roles: Its constants, in order.
-        suffix: Ends the component's name, after the variable's.
+    Attributes:
+        template: Python expression; `{x}` is the input, `{before}` the same one control step earlier, other fields are
+            the roles of its constants. It must stay whole as a factor of a product.
         says: What it encourages, for docstrings and comments; `{what}` is the variable's meaning.
-        takes: A number per world, a vector per world, or `action`.
+        suffix: Ends the component's name, after the variable's, where it is not the shape's name.
         penalty: Whether the term is subtracted.
         gate: Whether it may multiply another term: between 0 and 1, and 1 where all is well.
     """
 
     template: str
-    roles: tuple[str, ...]
-    suffix: str
     says: str
-    takes: Takes = "scalar"
+    suffix: str = ""
     penalty: bool = False
     gate: bool = False
 
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Its constants, in order."""
+        fields = dict.fromkeys(field for _, field, _, _ in Formatter().parse(self.template) if field)
+        return tuple(field for field in fields if field not in ("x", "before"))
+
 
 SHAPES: dict[str, Shape] = {
-    "progress": Shape("({x} / {reference}).clamp(-4.0, 4.0)", ("reference",), "progress", "more {what}"),
-    "reverse": Shape("(-{x} / {reference}).clamp(-4.0, 4.0)", ("reference",), "reverse", "less {what}"),
+    # Motion, (N,).
+    "progress": Shape("({x} / {reference}).clamp(-4.0, 4.0)", "more {what}"),
+    "reverse": Shape("(-{x} / {reference}).clamp(-4.0, 4.0)", "less {what}"),
     "progress_soft": Shape(
-        "torch.tanh({x} / {reference})", ("reference",), "progress", "more {what}, levelling off above the reference"
+        "torch.tanh({x} / {reference})", "more {what}, levelling off above the reference", "progress"
     ),
     "reverse_soft": Shape(
-        "torch.tanh(-{x} / {reference})", ("reference",), "reverse", "less {what}, levelling off beyond the reference"
+        "torch.tanh(-{x} / {reference})", "less {what}, levelling off beyond the reference", "reverse"
     ),
-    "near": Shape(
-        "torch.exp(-(({x} - {target}) ** 2) / {temperature})",
-        ("target", "temperature"),
-        "near",
-        "{what} near the target",
-        gate=True,
-    ),
+    # A value at a target, (N,).
+    "near": Shape("torch.exp(-(({x} - {target}) ** 2) / {temperature})", "{what} near the target", gate=True),
     "pull": Shape(
-        "(1.0 / (1.0 + (({x} - {target}) / {width}) ** 2))",
-        ("target", "width"),
-        "pull",
-        "{what} drawn to the target from far away",
-        gate=True,
+        "(1.0 / (1.0 + (({x} - {target}) / {width}) ** 2))", "{what} drawn to the target from far away", gate=True
     ),
     "close": Shape(
-        "torch.exp(-({x} - {target}).abs() / {temperature})",
-        ("target", "temperature"),
-        "close",
-        "{what} close to the target, steepest there",
-        gate=True,
+        "torch.exp(-({x} - {target}).abs() / {temperature})", "{what} close to the target, steepest there", gate=True
     ),
     "above": Shape(
-        "torch.exp(-((({floor} - {x}).clamp(min=0.0) / {margin}) ** 2))",
-        ("floor", "margin"),
-        "above",
-        "{what} at or above the floor",
-        gate=True,
+        "torch.exp(-((({floor} - {x}).clamp(min=0.0) / {margin}) ** 2))", "{what} at or above the floor", gate=True
     ),
-    "below": Shape(
-        "torch.exp(-((({x} - {ceiling}).clamp(min=0.0) / {margin}) ** 2))",
-        ("ceiling", "margin"),
-        "below",
-        "{what} at or below the ceiling",
-        gate=True,
-    ),
-    "raised": Shape("(({x} - {start}) / {rise}).clamp(0.0, 1.0)", ("start", "rise"), "raised", "a higher {what}"),
-    "lowered": Shape("(({start} - {x}) / {drop}).clamp(0.0, 1.0)", ("start", "drop"), "lowered", "a lower {what}"),
-    "aligned": Shape("(0.5 + 0.5 * {x})", (), "aligned", "{what} toward 1", gate=True),
-    "opposed": Shape("(0.5 - 0.5 * {x})", (), "opposed", "{what} toward -1", gate=True),
-    "facing": Shape(
-        "(0.5 + 0.5 * torch.cos({x} - {target}))", ("target",), "facing", "{what} turned to the target", gate=True
-    ),
-    "approach": Shape(
-        "(({before} - {x}) / {step}).clamp(-4.0, 4.0)", ("step",), "approach", "{what} shrinking at every step"
-    ),
-    "advance": Shape(
-        "(({x} - {before}) / {step}).clamp(-4.0, 4.0)", ("step",), "advance", "{what} growing at every step"
-    ),
-    "still": Shape("({x} / {scale}).square().clamp(max=1.0)", ("scale",), "still", "little {what}", penalty=True),
-    "calm": Shape(
-        "({x} / {scale}).square().mean(-1).clamp(max=1.0)",
-        ("scale",),
-        "calm",
-        "little {what}",
-        takes="vector",
-        penalty=True,
-    ),
-    "settled": Shape(
-        "torch.exp(-{x}.square().mean(-1) / {temperature})",
-        ("temperature",),
-        "settled",
-        "{what} near zero, all together",
-        takes="vector",
-        gate=True,
-    ),
-    "effort": Shape("{x}.square().mean(-1)", (), "effort", "little effort", takes="action", penalty=True),
-    "smooth": Shape(
-        "({x} - {before}).square().mean(-1)", (), "smoothness", "smooth actions", takes="action", penalty=True
-    ),
-    "holds": Shape("{x}.clamp(0.0, 1.0)", (), "holds", "that {what}", gate=True),
-    "alive": Shape("torch.ones_like({x})", (), "alive", "not ending the episode early"),
+    "raised": Shape("(({x} - {start}) / {rise}).clamp(0.0, 1.0)", "a higher {what}"),
+    "lowered": Shape("(({start} - {x}) / {drop}).clamp(0.0, 1.0)", "a lower {what}"),
+    "aligned": Shape("(0.5 + 0.5 * {x})", "{what} toward 1", gate=True),
+    "opposed": Shape("(0.5 - 0.5 * {x})", "{what} toward -1", gate=True),
+    "facing": Shape("(0.5 + 0.5 * torch.cos({x} - {target}))", "{what} turned to the target", gate=True),
+    # Changes per step, (N,).
+    "approach": Shape("(({before} - {x}) / {step}).clamp(-4.0, 4.0)", "{what} shrinking at every step"),
+    "advance": Shape("(({x} - {before}) / {step}).clamp(-4.0, 4.0)", "{what} growing at every step"),
+    # Calm: of a number (N,), of a vector (N, k), and of the action (N, k).
+    "still": Shape("({x} / {scale}).square().clamp(max=1.0)", "little {what}", penalty=True),
+    "calm": Shape("({x} / {scale}).square().mean(-1).clamp(max=1.0)", "little {what}", penalty=True),
+    "settled": Shape("torch.exp(-{x}.square().mean(-1) / {temperature})", "{what} near zero, all together", gate=True),
+    "effort": Shape("{x}.square().mean(-1)", "little effort", penalty=True),
+    "smooth": Shape("({x} - {before}).square().mean(-1)", "smooth actions", "smoothness", penalty=True),
+    # Survival, (N,).
+    "holds": Shape("{x}.clamp(0.0, 1.0)", "that {what}", "kept", gate=True),
+    "alive": Shape("torch.ones_like({x})", "not ending the episode early"),
 }
 """Name to shape."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 
 from rewardgen.store.records import TaskCard
@@ -48,19 +47,18 @@ _STOP_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True)
 class TaskWords:
     """The words that say what a task wants: the user's goal, the description, the meaning of success.
 
     Args:
+        card: The task.
         goal: The user's own words; they outweigh the rest.
-        description: The task's description.
-        success: What success means.
     """
 
-    goal: str
-    description: str
-    success: str
+    def __init__(self, card: TaskCard, goal: str) -> None:
+        self.goal = goal.lower()
+        self.success = card.success.lower()
+        self.task, _, self.explanation = card.description.lower().partition("\n\n")
 
     @cached_property
     def intents(self) -> dict[str, float]:
@@ -68,9 +66,9 @@ class TaskWords:
 
         The first paragraph of a description says what to do; the others explain the robot and count little.
         """
-        task, _, body = self.description.partition("\n\n")
-        given = {each: _mentioned(((task, 1.0), (body, 0.1), (self.success, 0.7)), each) for each in INTENTS}
-        wished = {each: _mentioned(((self.goal, 3.0),), each) for each in INTENTS}
+        texts = ((self.task, 1.0), (self.explanation, 0.1), (self.success, 0.7))
+        given = {each: sum(weight * _mentions(text, each) for text, weight in texts) for each in INTENTS}
+        wished = {each: 3.0 * _mentions(self.goal, each) for each in INTENTS}
         # A goal that says where to go, or to stay, replaces what the task itself says on that.
         kept = 0.15 if any(wished[each] for each in COURSES) else 1.0
         return {each: wished[each] + given[each] * (kept if each in COURSES else 1.0) for each in INTENTS}
@@ -88,12 +86,11 @@ class TaskWords:
     @cached_property
     def nouns(self) -> frozenset[str]:
         """The content words on what to do: of the goal, the description's first paragraph and the success."""
-        task = self.description.partition("\n\n")[0]
-        return content_words(f"{self.goal} {task} {self.success}")
+        return content_words(f"{self.goal} {self.task} {self.success}")
 
     def numbers(self, unit: str) -> tuple[float, ...]:
         """Numbers with a unit in the goal, the success and the description, in that order: "at 2 m/s" gives 2."""
-        found = _QUANTITY.findall(f"{self.goal} . {self.success} . {self.description}")
+        found = _QUANTITY.findall(f"{self.goal} . {self.success} . {self.task}\n\n{self.explanation}")
         return tuple(float(number) for number, each in found if each == unit)
 
     @property
@@ -101,11 +98,6 @@ class TaskWords:
         """How close is close enough [m], if the goal or the success says so: "within 5 cm" gives 0.05."""
         found = _PRECISION.search(f"{self.goal} . {self.success}")
         return float(found.group(1)) * _METRES[found.group(2)] if found else None
-
-
-def read_words(card: TaskCard, goal: str) -> TaskWords:
-    """The words of a task card and of the user."""
-    return TaskWords(goal.lower(), card.description.lower(), card.success.lower())
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -131,18 +123,10 @@ def value_when(text: str, states: str) -> float | None:
     found = re.search(rf"(?<![\w.]){number}{link}\s+(?:\w+\s+)?(?:{states})\b", text)
     if not found:
         found = re.search(rf"\b(?:{states})\s*(?:is|=|at|being|means|:)\s*{number}", text)
-    return _number(found.group(1)) if found else None
+    named = {"zero": "0", "one": "1", "pi": "3.14159"}
+    return float(named.get(found[1], found[1])) if found else None
 
 
-def _number(word: str) -> float:
-    named = {"zero": 0.0, "one": 1.0, "pi": 3.14159}
-    return named[word] if word in named else float(word)
-
-
-def _mentioned(weighted: Iterable[tuple[str, float]], intent: str) -> float:
-    return sum(weight for text, weight in weighted if _mentions(text, INTENTS[intent]))
-
-
-def _mentions(text: str, pattern: str) -> bool:
+def _mentions(text: str, intent: str) -> bool:
     kept = _NEGATED.sub(lambda match: " ".join(_AVERTED.findall(match.group())), text)
-    return has(kept, pattern)
+    return has(kept, INTENTS[intent])
