@@ -1,24 +1,25 @@
-"""What a reward must return, and what it is told when it returns anything else."""
+"""What a reward must return, what it is told when it returns anything else, and how its parts add up to the reward."""
 
 from __future__ import annotations
 
-import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RewardgenError
-from rewardgen.reward.components import RESIDUAL, Components, added_up, drop_rounding, may_be_rounding
-from rewardgen.reward.quick_call import Form
 from rewardgen.reward.signature import ENTRY
 
+RESIDUAL = "residual"
+NAMES_HINT = "return the same components in every call, as zeros where one does not apply"
 _MAX_COMPONENTS = 32
 _COMPONENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
-_FLOAT = torch.float32
+_ROUNDING = 1e-5
+_LARGE_RESIDUAL = 1e-3
+"""Root of the mean square of a residual over that of the total, above which it is surely no rounding."""
 
 RewardFailureKind = Literal["exception", "shape", "non-finite"]
 
@@ -51,114 +52,114 @@ class RewardError(RewardgenError):
         return f"line {self.line}: {self.message}" if self.line else self.message
 
 
-class Contract:
-    """What one program returns, checked at each call.
-
-    Args:
-        inputs: Names of its inputs, for messages.
-        fresh: Whether what it returns surely shares no memory with them.
+class Components(dict[str, Tensor]):
+    """What one call of a reward returns: component name to (N,) float32, already weighted.
 
     Attributes:
-        form: What it returned last, if that was handed out as it is; None before.
+        total: Their sum, (N,) float32: the reward.
     """
 
-    def __init__(self, inputs: Sequence[str], fresh: bool) -> None:
-        self._inputs = inputs
-        self._fresh = fresh
-        self.form: Form | None = None
-
-    def components(self, returned: Any, arguments: Sequence[Tensor]) -> Components:
-        """The components of one call.
-
-        Args:
-            returned: What the reward returned.
-            arguments: The inputs that it was given, (N, ...) each.
-
-        Returns:
-            The components and their sum, sharing no memory with the inputs. Of a reward that returns its total, that is
-            their sum, and what the others lack is a component `residual`.
-
-        Raises:
-            RewardError: It is not a dict of one finite value per world, or these add up to more than a float can hold.
-        """
-        parts, given = _split(returned)
-        names = _sound_names(parts)
-        values = list(parts.values()) if given is None else [*parts.values(), given]
-        if self._fresh and _are_sound(values, arguments[0]):
-            self.form = Form(names, given is not None)
-        else:
-            values = _owned((*names, "total"), values, arguments[0])
-            parts = dict(zip(names, values, strict=False))
-        found = Components(parts)
-        if given is None:
-            found.total = combined = added_up(values)
-        else:
-            found.total = total = values.pop()
-            found[RESIDUAL] = combined = total - added_up(values)
-        # One look for all: a value that is not finite shows in their sum, and infinities of opposite sign are NaN.
-        squares = combined.dot(combined).item()
-        if not math.isfinite(squares):
-            named = parts if given is None else {**parts, "total": found.total}
-            _check_finite(named, combined, dict(zip(self._inputs, arguments, strict=True)))
-        if given is not None and may_be_rounding(squares, found.total):
-            drop_rounding(combined, values)
-        return found
+    __slots__ = ("total",)
+    total: Tensor
 
 
-def _are_sound(values: Sequence[Any], first_input: Tensor) -> bool:
-    """Whether values are (N,) float32 tensors."""
-    shape = (first_input.shape[0],)
-    for value in values:  # noqa: SIM110, a generator takes twice as long
-        if type(value) is not Tensor or value.dtype is not _FLOAT or value.shape != shape:
-            return False
-    return True
+def unshared(first: Collection[str], second: Collection[str]) -> str:
+    """Name the components that only one of two calls of a reward returned: a sound one returns the same in every call.
+
+    Args:
+        first: Names of the components of one call.
+        second: Of another.
+
+    Returns:
+        The names, each in backquotes; empty if there are none.
+    """
+    return ", ".join(f"`{name}`" for name in sorted(set(first) ^ set(second)))
 
 
-def _owned(names: Sequence[str], values: Sequence[Any], first_input: Tensor) -> list[Tensor]:
-    """The values as (N,) float32 tensors that share no memory with the inputs."""
-    columns = [_component(name, value, first_input) for name, value in zip(names, values, strict=False)]
-    return list(torch.stack(columns).unbind())
+def checked_components(returned: Any, inputs: Mapping[str, Tensor]) -> Components:
+    """The components of one call.
+
+    Args:
+        returned: What the reward returned.
+        inputs: The inputs that it was given, (N, ...) each.
+
+    Returns:
+        The components and their sum. Of a reward that returns its total, that is their sum, and what the others lack is
+        a component `residual`.
+
+    Raises:
+        RewardError: It is not a dict of one finite value per world, or these add up to more than a float can hold.
+    """
+    parts, given = _split(returned)
+    like = next(iter(inputs.values()))
+    found = Components({_checked_name(name): _value_per_world(name, value, like) for name, value in parts.items()})
+    values = list(found.values())
+    combined = _added_up(values)
+    named: dict[str, Tensor] = dict(found)
+    if given is None:
+        found.total = combined
+    else:
+        found.total = named["total"] = _value_per_world("total", given, like)
+        found[RESIDUAL] = combined = found.total - combined
+    # One look for all: a value that is not finite shows in their sum, and infinities of opposite sign are NaN.
+    squares = combined.dot(combined).item()
+    if not math.isfinite(squares):
+        _check_finite(named, combined, inputs)
+    if given is not None and 0.0 < squares <= _LARGE_RESIDUAL**2 * found.total.dot(found.total).item():
+        # The same numbers, added up in another order.
+        rounding = torch.stack(values).abs().amax(0) * _ROUNDING
+        found[RESIDUAL] = torch.where(combined.abs() <= rounding, 0.0, combined)
+    return found
 
 
 def _split(returned: Any) -> tuple[dict[Any, Any], Any]:
     """What a reward returned as its components and its total, None if it returned none."""
-    if isinstance(returned, dict):
-        return returned, None
-    if isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict) and returned[0] is not None:
-        return returned[1], returned[0]
-    found = type(returned).__name__
-    raise RewardError(f"`{ENTRY}` returned a {found}, expected a dict of components", None, "shape", _RETURN_HINT)
-
-
-def _sound_names(returned: dict[Any, Any]) -> tuple[str, ...]:
-    if not 0 < len(returned) <= _MAX_COMPONENTS:
-        message = f"`{ENTRY}` returned {len(returned)} components, expected 1 to {_MAX_COMPONENTS}"
+    parts, total = returned, None
+    if isinstance(returned, tuple) and len(returned) == 2 and returned[0] is not None:
+        total, parts = returned
+    if not isinstance(parts, dict):
+        message = f"`{ENTRY}` returned a {type(returned).__name__}, expected a dict of components"
         raise RewardError(message, None, "shape", _RETURN_HINT)
-    return tuple(_name(name) for name in returned)
+    if not 0 < len(parts) <= _MAX_COMPONENTS:
+        message = f"`{ENTRY}` returned {len(parts)} components, expected 1 to {_MAX_COMPONENTS}"
+        raise RewardError(message, None, "shape", _RETURN_HINT)
+    return parts, total
 
 
-@functools.cache
-def _name(name: Any) -> str:
+def _checked_name(name: Any) -> str:
     if isinstance(name, str) and _COMPONENT_NAME.fullmatch(name):
         return name
     message = f"`{str(name)[:60]}` is not a component name"
     raise RewardError(message, None, "shape", "use letters, digits and `_`, 48 at most, starting with a letter")
 
 
-def _component(name: str, value: Any, first_input: Tensor) -> Tensor:
-    worlds = first_input.shape[0]
-    if isinstance(value, bool | int | float):
-        return torch.full((worlds,), float(value), device=first_input.device)
+def _value_per_world(name: str, value: Any, like: Tensor) -> Tensor:
+    """A component as (N,) float32, of a reward whose first input is `like`, (N, ...)."""
+    worlds = like.shape[0]
+    if isinstance(value, int | float):
+        return torch.full((worlds,), float(value), device=like.device)
     if type(value) is not Tensor:  # a subclass would bring methods of its own
         message = f"component `{name}` is a {type(value).__name__}, expected a tensor of shape (N,)"
         raise RewardError(message, None, "shape", _SHAPE_HINT, str(name))
     if value.ndim == 0:
-        value = value.expand(worlds)
+        value = value.repeat(worlds)
     if value.shape != (worlds,):
         got = f"({', '.join('N' if size == worlds else str(size) for size in value.shape)})"
         message = f"component `{name}` has shape {got}, expected (N,)"
         raise RewardError(message, None, "shape", _SHAPE_HINT, str(name))
     return value if value.dtype == torch.float32 else value.to(torch.float32)
+
+
+def _added_up(values: Sequence[Tensor]) -> Tensor:
+    """The sum of components, (N,), one after the other.
+
+    A reduction over stacked components adds them up in another order near the end of the batch, and a slice would be
+    priced otherwise among others than alone.
+    """
+    total = values[0] + values[1] if len(values) > 1 else values[0].clone()
+    for value in values[2:]:
+        total += value
+    return total
 
 
 def _check_finite(components: Mapping[str, Tensor], combined: Tensor, inputs: Mapping[str, Tensor]) -> None:

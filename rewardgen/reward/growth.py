@@ -12,15 +12,19 @@ from typing import Any
 Tensor = Any
 """Not imported: checks of a reward's text need the names below, and no torch."""
 
+_ENOUGH = 100_000
+_TOO_MANY = 10**18
+
+
+def _first_list(*arguments: Any) -> Any:
+    """What was given as one list or as arguments of their own."""
+    return arguments[0] if len(arguments) == 1 and isinstance(arguments[0], list | tuple) else arguments
+
 
 def _shape(*size: Any, **options: Any) -> int:
     sizes = size or tuple(value for name, value in options.items() if name in ("size", "shape"))
     given = sizes[0] if sizes and isinstance(sizes[0], list | tuple) else sizes
     return math.prod(max(1, int(each)) for each in given if each is not None)
-
-
-def _filled(*size: Any, **options: Any) -> int:
-    return _shape(*size[:1], **options)
 
 
 def _square(n: int, m: int | None = None, *_: Any, **__: Any) -> int:
@@ -50,32 +54,19 @@ def _of_list(values: Any, *_: Any, **__: Any) -> int:
     return count if count <= _ENOUGH else _TOO_MANY
 
 
-def _together(tensors: Any, *_: Any, **__: Any) -> int:
+def _joined(tensors: Any, *_: Any, **__: Any) -> int:
     # Only the same tensor given many times makes more than was there before.
     return sum(each.numel() for each in tensors if hasattr(each, "numel")) if len(tensors) > 64 else 0
 
 
-def _new_filled(_: Tensor, *size: Any, **options: Any) -> int:
-    return _shape(*size, **options)
-
-
-def _new_full(_: Tensor, *size: Any, **options: Any) -> int:
-    return _shape(*size[:1], **options)
-
-
-def _new_of_list(_: Tensor, values: Any, *__: Any, **___: Any) -> int:
-    return _of_list(values)
-
-
-def _expanded(x: Tensor, *size: Any, **_: Any) -> int:
-    given = size[0] if size and isinstance(size[0], list | tuple) else size
+def _expanded(x: Tensor, *size: Any, **options: Any) -> int:
+    given = _first_list(*size, *(options[name] for name in ("size",) if name in options))
     kept = (1,) * (len(given) - x.ndim) + tuple(x.shape)
     return math.prod(old if new == -1 else int(new) for new, old in zip(given, kept, strict=False))
 
 
 def _repeated(x: Tensor, *repeats: Any, **options: Any) -> int:
-    given = (*repeats, *(value for name, value in options.items() if name in ("repeats", "dims")))
-    given = given[0] if given and isinstance(given[0], list | tuple) else given
+    given = _first_list(*repeats, *(value for name, value in options.items() if name in ("repeats", "dims")))
     return x.numel() * math.prod(int(each) for each in given)
 
 
@@ -96,18 +87,13 @@ def _distances(a: Tensor, b: Tensor, *_: Any, **__: Any) -> int:
     return _product(a, b.transpose(-1, -2))
 
 
-def _outer(a: Tensor, b: Tensor, *_: Any, **__: Any) -> int:
-    return a.numel() * b.numel()
-
-
 def _grid(*tensors: Any, **_: Any) -> int:
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else tensors
-    return math.prod(each.numel() for each in given)
+    return math.prod(each.numel() for each in _first_list(*tensors))
 
 
 def _summed(equation: str, *operands: Any) -> int:
     """All letters of a sum over many operands, which is done two by two; those of the result over one or two."""
-    given = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
+    given = _first_list(*operands)
     inputs, _, output = equation.replace(" ", "").partition("->")
     if "." in inputs:
         raise ValueError("write the letters of every axis: `einsum` takes no `...` here")
@@ -131,35 +117,34 @@ def _gathered(x: Tensor, dim: int, index: Tensor, *_: Any, **__: Any) -> int:
     return index.numel() * (x.numel() // max(1, x.shape[dim]) if index.ndim < 2 else 1)
 
 
-def _dotted(a: Any, b: Any, *_: Any, **__: Any) -> int:
-    return _product(a, b)
-
-
-_ENOUGH = 100_000
-_TOO_MANY = 10**18
+_EITHER: dict[str, Callable[..., int]] = {
+    "tile": _repeated,
+    "outer": lambda a, b, **_: a.numel() * b.numel(),
+    **dict.fromkeys(["matmul", "mm", "bmm"], _product),
+    **dict.fromkeys(["gather", "index_select"], _gathered),
+}
+"""Functions of torch that are methods of tensors too."""
 
 ELEMENTS: dict[str, Callable[..., int]] = {
     **dict.fromkeys(["torch.zeros", "torch.ones", "numpy.zeros", "numpy.ones"], _shape),
-    **dict.fromkeys(["torch.full", "numpy.full"], _filled),
+    **dict.fromkeys(["torch.full", "numpy.full"], lambda *size, **options: _shape(*size[:1], **options)),
     **dict.fromkeys(["torch.eye", "numpy.eye"], _square),
     **dict.fromkeys(["torch.arange", "numpy.arange"], _range),
     **dict.fromkeys(["torch.linspace", "numpy.linspace"], _steps),
     **dict.fromkeys(["torch.tensor", "torch.as_tensor", "numpy.array", "numpy.asarray"], _of_list),
-    **{f"torch.{name}": _together for name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack")},
-    **dict.fromkeys(["torch.column_stack", "numpy.stack", "numpy.concatenate", "numpy.column_stack"], _together),
-    **dict.fromkeys([".new_zeros", ".new_ones"], _new_filled),
-    ".new_full": _new_full,
-    ".new_tensor": _new_of_list,
+    **{f"torch.{name}": _joined for name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack")},
+    **dict.fromkeys(["torch.column_stack", "numpy.stack", "numpy.concatenate", "numpy.column_stack"], _joined),
+    **dict.fromkeys([".new_zeros", ".new_ones"], lambda _, *size, **options: _shape(*size, **options)),
+    ".new_full": lambda _, *size, **options: _shape(*size[:1], **options),
+    ".new_tensor": lambda _, values, **__: _of_list(values),
     **dict.fromkeys([".expand", "torch.broadcast_to"], _expanded),
-    **dict.fromkeys([".repeat", ".tile", "torch.tile"], _repeated),
+    ".repeat": _repeated,
     ".repeat_interleave": _each_repeated,
-    **{name: _product for each in ("matmul", "mm", "bmm") for name in (f"torch.{each}", f".{each}")},
-    **dict.fromkeys(["torch.linalg.matmul", "numpy.dot", "@"], _product),
-    **dict.fromkeys(["torch.outer", ".outer"], _outer),
+    **dict.fromkeys(["torch.linalg.matmul", "numpy.dot"], _product),
     "torch.cdist": _distances,
     "torch.meshgrid": _grid,
     "torch.einsum": _summed,
     "torch.nn.functional.pad": _padded,
-    **{name: _gathered for each in ("gather", "index_select") for name in (f"torch.{each}", f".{each}")},
+    **{f"{owner}.{name}": elements for name, elements in _EITHER.items() for owner in ("torch", "")},
 }
-"""What the size of a result is told from: by dotted name, by `.name` for a method, by the sign for an operator."""
+"""By dotted name, or `.name` for a method; the result of any other function is broadcast from its arguments."""

@@ -1,21 +1,29 @@
-"""What a compiled reward calls where something could grow without bound: checked before memory is taken.
+"""All that a compiled reward can reach: the functions that it names, some builtins, and guards around what could grow.
 
-Bounded are the elements of a tensor, the length of lists and strings, the size of integers, and the loop turns of a
-call. A tensor may have some hundred elements per world, so a product of all worlds with all worlds is refused.
+Bounded before memory is taken are the elements of a tensor, the length of lists and strings, the size of integers, and
+the loop turns of a call. A tensor may have some hundred elements per world, so a product of all worlds with all worlds
+is refused.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
+import itertools
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from rewardgen.reward.growth import ELEMENTS
+from rewardgen.reward.numpy_subset import numpy_names
+from rewardgen.reward.scope import split_module
+from rewardgen.reward.tolerance import tolerance
+from rewardgen.reward.transform import BOUNDED, GUARD, TOLERANCE
 
 MAX_TURNS = 10_000
 """Loop turns in one call, over all loops, and elements of a list."""
@@ -25,7 +33,6 @@ MAX_BITS = 128
 """Of an integer."""
 ELEMENTS_AT_ALL = 1_000_000
 ELEMENTS_PER_WORLD = 256
-_TOO_MANY_TURNS = f"more than {MAX_TURNS} loop turns in one call"
 
 
 class SizeError(ValueError):
@@ -36,14 +43,13 @@ class Guards:
     """The bounds of one program.
 
     Attributes:
-        turns: Loop turns that the running call has left.
-        elements: The most elements that a tensor may have in the running call.
         device: The device of the inputs of the running call.
     """
 
     def __init__(self) -> None:
-        self._operations = {name: self.spread(each) for name, each in OPERATIONS.items()}
         self.device = torch.device("cpu")
+        self._numpy = numpy_names(lambda: self.device)
+        self._operators = {name: self._operator(name) for name in _OPERATORS}
         self.begin(1)
 
     def begin(self, worlds: int) -> None:
@@ -52,208 +58,132 @@ class Guards:
         Args:
             worlds: N.
         """
-        self.turns = MAX_TURNS
-        self.elements = ELEMENTS_AT_ALL + ELEMENTS_PER_WORLD * worlds
+        self._turns = MAX_TURNS
+        self._elements = ELEMENTS_AT_ALL + ELEMENTS_PER_WORLD * worlds
 
-    def count(self, items: Iterable[Any]) -> Iterable[Any]:
-        """The items of a loop that goes through all of them, counted at once where their number cannot change."""
-        if type(items) is not tuple and type(items) is not range:
-            return self.iterate(items)
-        self.turns -= len(items)
-        if self.turns < 0:
-            raise ValueError(_TOO_MANY_TURNS)
-        return items
-
-    def iterate(self, items: Iterable[Any]) -> Iterator[Any]:
-        """The items, counted one by one."""
-        for item in items:
-            self.turns -= 1
-            if self.turns < 0:
-                raise ValueError(_TOO_MANY_TURNS)
-            yield item
-
-    def check_elements(self, count: int) -> None:
-        """Refuse a tensor that is too large.
+    def reachable(self, references: dict[str, str]) -> dict[str, Any]:
+        """The globals of a program.
 
         Args:
-            count: How many elements it would have.
+            references: Global name to the dotted name of what it must be bound to; see `Lowered`.
         """
-        if count > self.elements:
-            raise SizeError(f"a tensor of {count:.3g} elements is too large, the limit is {self.elements}")
+        guards = {"iterate": self._iterate, "index": self._index, "slice": slice}
+        guards |= {"compare": self._compare, "counted": _counted, "extend": _extend, "text": _text, "fail": _fail}
+        return {
+            "__builtins__": {**_BUILTINS, "sum": self._sum},
+            **{GUARD + name: guard for name, guard in (guards | self._operators).items()},
+            **{name: self._bound(dotted) for name, dotted in references.items()},
+        }
 
-    def sized(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that makes tensors, refused before it makes one that is too large.
+    def _bound(self, dotted: str) -> Any:
+        """What a global name of a program stands for."""
+        if dotted.startswith(BOUNDED):
+            name = dotted.removeprefix(BOUNDED)
+            return self._bounded(self._bound(name), ELEMENTS.get(name, _broadcast))
+        if dotted == TOLERANCE:
+            return tolerance
+        if dotted.startswith("."):
+            return functools.partial(_call_method, dotted[1:])
+        if dotted.startswith("numpy."):
+            return self._numpy[dotted.removeprefix("numpy.")]
+        module, name = split_module(dotted)
+        return getattr(importlib.import_module(module), name)
 
-        Args:
-            name: What its arguments tell of the size, a key of `ELEMENTS`.
-            function: The function, or a method of a tensor without its tensor.
-        """
-        elements = ELEMENTS[name]
+    # Tensors.
 
-        def call(*arguments: Any, **options: Any) -> Any:
-            self.check_elements(elements(*arguments, **options))
-            return function(*arguments, **options)
+    def _check_elements(self, count: int) -> None:
+        if count > self._elements:
+            raise SizeError(f"a tensor of {count:.3g} elements is too large, the limit is {self._elements}")
 
-        return call
-
-    def index(self, value: Any, place: Any) -> Any:
-        """`value[place]` where tensors or lists may pick elements again and again."""
-        if isinstance(value, Tensor):
-            self.check_elements(_indexed(value, place if isinstance(place, tuple) else (place,)))
-        return value[place]
-
-    def slice(self, *limits: Any) -> slice:
-        """The slice of an index that is looked at as a whole."""
-        return slice(*limits)
-
-    def multiply(self, left: Any, right: Any) -> Any:
-        """`left * right` where either may be a list or string, or both integers."""
-        if isinstance(left, int) and isinstance(right, int):
-            return _bounded_integer(left, right)
-        for sequence, count in ((left, right), (right, left)):
-            if isinstance(sequence, list | tuple | str):
-                _check_length(len(sequence) * int(count))
-        return self._operations["Mult"](left, right)
-
-    def add(self, left: Any, right: Any) -> Any:
-        """`left + right` where both may be lists or strings."""
-        if isinstance(left, list | tuple | str) and isinstance(right, list | tuple | str):
-            _check_length(len(left) + len(right))
-            return operator.concat(left, right)
-        return self._operations["Add"](left, right)
-
-    def power(self, base: Any, exponent: Any) -> Any:
-        """`base ** exponent`, without integers of a million digits."""
-        if isinstance(base, int) and isinstance(exponent, int):
-            small = 0 <= exponent * base.bit_length() <= MAX_BITS
-            return base**exponent if small else float(base) ** exponent
-        return self._operations["Pow"](base, exponent)
-
-    def remainder(self, value: Any, divisor: Any) -> Any:
-        """`value % divisor`, without the formatting of strings, which a width makes as long as it likes."""
-        if isinstance(value, str):
-            raise TypeError("strings are not formatted with `%`")
-        return self._operations["Mod"](value, divisor)
-
-    def counted(self, value: Any) -> Any:
-        """A list, tuple or set that was put together from others, unless it is too long."""
-        check_nested(value)
-        return value
-
-    def extend(self, value: list[Any], more: Iterable[Any]) -> None:
-        """`value.extend(more)`."""
-        added = list(more)
-        _check_length(len(value) + len(added))
-        value.extend(added)
-
-    def text(self, value: Any) -> Any:
-        """What an f-string shows: no list, whose text may be longer than all of its memory, and no long text."""
-        if isinstance(value, str):
-            _check_length(len(value) * (MAX_TURNS // MAX_TEXT))
-        if isinstance(value, bool | int | float | str) or (isinstance(value, Tensor) and value.ndim == 0):
-            return value
-        return f"a {type(value).__name__}"
-
-    def fail(self, text: Any = "the reward raised an error") -> None:
-        """`raise` of a reward."""
-        raise ValueError(self.text(text))
-
-    def compare(self, symbol: str, left: Any, right: Any) -> Any:
-        """A comparison where both may be lists, lists of lists included."""
-        check_nested(left)
-        check_nested(right)
-        return self.spread(COMPARISONS[symbol])(left, right)
-
-    def spread(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of several operands that are broadcast, refused before the result is too large.
-
-        Args:
-            function: Such as `operator.add` or `torch.maximum`.
-        """
+    def _bounded(self, function: Callable[..., Any], elements: Callable[..., int]) -> Callable[..., Any]:
+        """A function that makes tensors, refused before it makes one that is too large."""
 
         def call(*operands: Any, **options: Any) -> Any:
-            tensors = [each for each in (*operands, *options.values()) if isinstance(each, Tensor)]
-            if len(tensors) > 1 and any(each.ndim > 1 for each in tensors):
-                self.check_elements(_broadcast([tuple(each.shape) for each in tensors]))
+            self._check_elements(elements(*operands, **options))
             return function(*operands, **options)
 
         return call
 
-    def total(self, items: Iterable[Any], start: Any = 0) -> Any:
-        """`sum` of tensors that are broadcast."""
-        return functools.reduce(self.spread(operator.add), items, start)
+    def _operator(self, name: str) -> Callable[[Any, Any], Any]:
+        """An operator, or a comparison."""
+        function, bounded = _OPERATORS[name], _BOUNDED.get(name)
+        elements = ELEMENTS["torch.matmul"] if name == "MatMult" else _broadcast
 
-    def method(self, value: Any, name: str, *operands: Any, **options: Any) -> Any:
-        """A method of a tensor whose operands are broadcast with it."""
-        return self.spread(getattr(type(value), name))(value, *operands, **options)
+        def call(left: Any, right: Any) -> Any:
+            if isinstance(left, Tensor) and isinstance(right, Tensor):
+                if (left.ndim > 1 or right.ndim > 1) and left.shape != right.shape:
+                    self._check_elements(elements(left, right))
+            elif bounded and not (isinstance(left, _UNGROWING) and isinstance(right, _UNGROWING)):
+                left, right = bounded(left, right)
+            return function(left, right)
 
+        return call
 
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "Eq": operator.eq,
-    "NotEq": operator.ne,
-    "Lt": operator.lt,
-    "LtE": operator.le,
-    "Gt": operator.gt,
-    "GtE": operator.ge,
-    "In": lambda left, right: left in right,
-    "NotIn": lambda left, right: left not in right,
-}
+    def _compare(self, names: tuple[str, ...], *operands: Any) -> Any:
+        """Comparisons, each of neighbours."""
+        result = True
+        for name, left, right in zip(names, operands, operands[1:], strict=False):
+            result = result and self._operators[name](left, right)
+        return result
 
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add,
-    "Sub": operator.sub,
-    "Mult": operator.mul,
-    "Div": operator.truediv,
-    "FloorDiv": operator.floordiv,
-    "Mod": operator.mod,
-    "Pow": operator.pow,
-    "BitAnd": operator.and_,
-    "BitOr": operator.or_,
-    "BitXor": operator.xor,
-}
+    def _sum(self, items: Iterable[Any], start: Any = 0) -> Any:
+        return functools.reduce(self._operators["Add"], items, start)
 
+    def _index(self, value: Any, place: Any) -> Any:
+        """`value[place]` where tensors or lists may pick elements again and again."""
+        places = place if isinstance(place, tuple) else (place,)
+        if isinstance(value, Tensor) and any(isinstance(each, _SHAPED) for each in places):
+            self._check_elements(_indexed(value, places))
+        return value[place]
 
-def check_nested(value: Any) -> None:
-    """Refuse a list that holds too much, counting what it holds several times as often.
-
-    Args:
-        value: Anything.
-    """
-    waiting, count = [value], 0
-    while waiting:
-        each = waiting.pop()
-        parts = (*each, *each.values()) if isinstance(each, dict) else each
-        if isinstance(parts, list | tuple | set):
-            count += 1 + len(parts)
-            _check_length(count)
-            waiting.extend(parts)
+    def _iterate(self, items: Iterable[Any]) -> Iterator[Any]:
+        """The items of a loop, counted."""
+        for item in items:
+            self._turns -= 1
+            if self._turns < 0:
+                raise ValueError(f"more than {MAX_TURNS} loop turns in one call")
+            yield item
 
 
-def _check_length(length: int) -> None:
-    if length > MAX_TURNS:
-        raise SizeError(f"a list or string of {length:.3g} elements is too long, the limit is {MAX_TURNS}")
+def _broadcast(*operands: Any, **options: Any) -> int:
+    """Elements of operands that are broadcast together, those in lists too; 0 where torch will tell that it cannot."""
+    return _together({_shape_of(each) for each in (*operands, *options.values()) if isinstance(each, _SHAPED)})
 
 
-def _bounded_integer(left: int, right: int) -> int | float:
-    product_bits = left.bit_length() + right.bit_length()
-    return left * right if product_bits <= MAX_BITS else float(left) * float(right)
+def _together(shapes: Collection[tuple[int, ...]]) -> int:
+    count = 1
+    for axis in itertools.zip_longest(*map(reversed, shapes), fillvalue=1):
+        size = max(axis)
+        if any(each != size and each != 1 for each in axis):
+            return 0
+        count *= size
+    return count
+
+
+def _shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a tensor, or of a list of what is shaped like its first element."""
+    if isinstance(value, Tensor):
+        return value.shape
+    return (len(value), *_shape_of(value[0])) if isinstance(value, list | tuple) and value else ()
 
 
 def _indexed(value: Tensor, places: tuple[Any, ...]) -> int:
     """How many elements `value[places]` has at most."""
-    used = sum(_axes(each) for each in places)
+    used = sum(map(_axes, places))
     kept = list(value.shape)
     axis, picked = 0, []
     for each in places:
         if each is Ellipsis:
             axis += max(0, value.ndim - used)
             continue
-        if isinstance(each, Tensor | list | tuple):
+        if isinstance(each, Tensor) and each.dtype == torch.bool:
+            picked.append((each.numel(),))
+        elif isinstance(each, _SHAPED):
             picked.append(_shape_of(each))
         for _ in range(_axes(each)):
             kept[axis : axis + 1] = [kept[axis]] if isinstance(each, slice) else [1]
             axis += 1
-    return math.prod(kept) * _broadcast(picked)
+    return math.prod(kept) * _together(picked)
 
 
 def _axes(place: Any) -> int:
@@ -263,19 +193,142 @@ def _axes(place: Any) -> int:
     return place.ndim if isinstance(place, Tensor) and place.dtype == torch.bool else 1
 
 
-def _shape_of(place: Any) -> tuple[int, ...]:
-    """The shape of what a part of an index picks, at most."""
-    if isinstance(place, Tensor):
-        return (place.numel(),) if place.dtype == torch.bool else tuple(place.shape)
-    return (len(place), *_shape_of(place[0])) if isinstance(place, list | tuple) and place else ()
+def _call_method(name: str, value: Any, *arguments: Any, **options: Any) -> Any:
+    return getattr(value, name)(*arguments, **options)
 
 
-def _broadcast(shapes: list[tuple[int, ...]]) -> int:
-    """How many elements shapes have together when they are broadcast; 0 where they cannot be, which torch tells."""
-    rank = max(map(len, shapes), default=0)
-    axes = list(zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True))
-    return math.prod(map(max, axes)) if all(map(_sound, axes)) else 0
+# Numbers, lists and strings.
 
 
-def _sound(sizes: tuple[int, ...]) -> bool:
-    return len({each for each in sizes if each != 1}) <= 1
+def _check_length(length: int) -> None:
+    if length > MAX_TURNS:
+        raise SizeError(f"a list or string of {length:.3g} elements is too long, the limit is {MAX_TURNS}")
+
+
+def _counted(value: Any) -> Any:
+    """Anything but a list that holds too much, counting what it holds several times as often."""
+    waiting, count = [value], 0
+    while waiting:
+        each = waiting.pop()
+        parts = (*each, *each.values()) if isinstance(each, dict) else each
+        if isinstance(parts, list | tuple | set):
+            count += 1 + len(parts)
+            _check_length(count)
+            waiting.extend(parts)
+    return value
+
+
+def _extend(value: list[Any], more: Iterable[Any]) -> None:
+    added = list(more)
+    _check_length(len(value) + len(added))
+    value.extend(added)
+
+
+def _text(value: Any) -> Any:
+    """What an f-string shows: no list, whose text may be longer than all of its memory, and no long text."""
+    if isinstance(value, str):
+        _check_length(len(value) * (MAX_TURNS // MAX_TEXT))
+    if isinstance(value, bool | int | float | str) or (isinstance(value, Tensor) and value.ndim == 0):
+        return value
+    return f"a {type(value).__name__}"
+
+
+def _fail(text: Any = "the reward raised an error") -> None:
+    raise ValueError(_text(text))
+
+
+def _sum_of(left: Any, right: Any) -> tuple[Any, Any]:
+    if isinstance(left, _SEQUENCES) and isinstance(right, _SEQUENCES):
+        _check_length(len(left) + len(right))
+    return left, right
+
+
+def _product_of(left: Any, right: Any) -> tuple[Any, Any]:
+    if isinstance(left, int) and isinstance(right, int):
+        fits = left.bit_length() + right.bit_length() <= MAX_BITS
+        return (left, right) if fits else (float(left), float(right))
+    for sequence, count in ((left, right), (right, left)):
+        if isinstance(sequence, _SEQUENCES):
+            _check_length(len(sequence) * int(count))
+    return left, right
+
+
+def _power_of(base: Any, exponent: Any) -> tuple[Any, Any]:
+    if isinstance(base, int) and isinstance(exponent, int) and not 0 <= exponent * base.bit_length() <= MAX_BITS:
+        return float(base), exponent
+    return base, exponent
+
+
+def _remainder_of(value: Any, divisor: Any) -> tuple[Any, Any]:
+    if isinstance(value, str):  # whose formatting is as long as a width says
+        raise TypeError("strings are not formatted with `%`")
+    return value, divisor
+
+
+def _countable(left: Any, right: Any) -> tuple[Any, Any]:
+    return _counted(left), _counted(right)
+
+
+_SHAPED = (Tensor, list, tuple)
+_SEQUENCES = (list, tuple, str)
+_UNGROWING = (float, Tensor)
+"""Of two of these, an operator makes a float or a tensor."""
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    **{"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt},
+    **{"GtE": operator.ge, "In": lambda left, right: left in right, "NotIn": lambda left, right: left not in right},
+}
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    **{"Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": operator.truediv, "Mod": operator.mod},
+    **{"FloorDiv": operator.floordiv, "Pow": operator.pow, "MatMult": operator.matmul, "BitAnd": operator.and_},
+    **{"BitOr": operator.or_, "BitXor": operator.xor, "Is": operator.is_, "IsNot": operator.is_not},
+    **_COMPARISONS,
+}
+_BOUNDED = {
+    **{"Add": _sum_of, "Mult": _product_of, "Pow": _power_of, "Mod": _remainder_of},
+    **dict.fromkeys(_COMPARISONS, _countable),
+}
+"""What operands are that grow on others than floats and tensors."""
+
+
+# Builtins.
+
+
+def _range(*arguments: int) -> range:
+    values = range(*arguments)
+    if len(values) > MAX_TURNS:
+        raise ValueError(f"a range of {len(values)} is too long")
+    return values
+
+
+def _slice(*limits: int | None) -> slice:
+    # Of lists it could hold more than can be counted.
+    if not all(each is None or isinstance(each, int) for each in limits):
+        raise TypeError("a slice is made of whole numbers")
+    return slice(*limits)
+
+
+def _import_loaded(name: str, *_: Any) -> Any:
+    """For torch's C++ code, which imports through the builtins of the calling frame; no reward can name it."""
+    if name.split(".")[0] == "torch" and name in sys.modules:
+        return sys.modules[name]
+    raise ImportError(f"a reward cannot import {name}")
+
+
+def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that goes through nested lists, on no more of them than it can go through at once."""
+    return lambda *arguments, **options: function(*map(_counted, arguments), **options)
+
+
+_BUILTINS: dict[str, Any] = {
+    **{each.__name__: each for each in (abs, all, any, bool, float, int, len, list, max, min, round)},
+    # Tuples: an iterator kept in a module constant would remember between calls.
+    "enumerate": lambda iterable, start=0: tuple(enumerate(iterable, start)),
+    "zip": lambda *arguments, strict=False: _counted(tuple(zip(*arguments, strict=strict))),
+    "reversed": lambda items: tuple(reversed(items)),
+    **{each.__name__: _flat(each) for each in (dict, set, sorted, str, tuple)},
+    "print": lambda *_, **__: None,
+    "range": _range,
+    "slice": _slice,
+    "__import__": _import_loaded,
+}

@@ -32,29 +32,6 @@ def source_fingerprint(source: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
 
 
-def structure_fingerprint(source: str) -> str:
-    """Hash of a reward without the numbers of its tunable constants: two that share it are one program.
-
-    Comments, docstrings, annotations and formatting do not change it; the names of the constants do.
-
-    Args:
-        source: The reward's source; text that does not parse is hashed as it is.
-
-    Returns:
-        16 hex digits.
-    """
-    tree = parse_source(source)
-    text = source if isinstance(tree, Finding) else ast.dump(_without_defaults(lower(tree).tree))
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
-
-
-def _without_defaults(tree: ast.Module) -> ast.Module:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == ENTRY:
-            node.args.kw_defaults = [None for _ in node.args.kw_defaults]
-    return tree
-
-
 def _normalised(tree: ast.Module) -> str:
     lowered = lower(tree).tree
     inputs = _inputs(lowered)

@@ -4,22 +4,50 @@ Not Python minus what is dangerous, but a small tensor language with Python's sy
 is called is a listed function of torch or math, a listed method, or a function of the reward itself, by name.
 """
 
-# The names of visitor methods are given by `ast`.
-# ruff: noqa: N802
-
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
-from rewardgen.reward.constructs import AT_TOP_LEVEL, REFUSED, SHAPE_METHODS, WHOLE_BATCH
-from rewardgen.reward.expressions import Expressions
-from rewardgen.reward.ownership import owned_names
+from rewardgen.core.errors import nearest
+from rewardgen.reward.ownership import is_fresh, owned_names
 from rewardgen.reward.parsing import parse_source
-from rewardgen.reward.scope import Function, Scope
+from rewardgen.reward.scope import Function, Scope, split_module
 from rewardgen.reward.signature import ENTRY
-from rewardgen.reward.vocabulary import ANNOTATION_ONLY, IGNORED_DECORATORS, IMPORTABLE, MODULE_NAMES, RAISED
+from rewardgen.reward.vocabulary import (
+    ANNOTATION_ONLY,
+    AT_TOP_LEVEL,
+    ATTRIBUTES,
+    BUILTINS,
+    CHANGING_METHODS,
+    IGNORED_DECORATORS,
+    IMPORTABLE,
+    INSTEAD,
+    MAX_POSITIONAL,
+    METHODS,
+    MODULE_NAMES,
+    NO_REACH,
+    NUMPY_DTYPES,
+    PLAIN,
+    PREDEFINED_FUNCTIONS,
+    RAISED,
+    REFUSED,
+    REFUSED_KEYWORDS,
+    SHAPE_METHODS,
+    TOLERANCE_PARAMETERS,
+    VALUES,
+    WHOLE_BATCH,
+)
 from rewardgen.store.records import Finding
+
+_MAX_FINDINGS = 20
+_MAX_INT = 10**9
+_MAX_TEXT = 200
+_MAX_RANGE = 1000
+_FORMAT = re.compile(r"[+ ]?0?\d{0,2}(\.\d{1,2})?[defg%]?")
+_FUNCTIONS = BUILTINS | PREDEFINED_FUNCTIONS
+_BY_NAME = "call functions by their name"
 
 
 def check_language(source: str) -> tuple[Finding, ...]:
@@ -41,16 +69,31 @@ def check_tree(tree: ast.Module) -> tuple[Finding, ...]:
     Args:
         tree: The parsed reward.
     """
-    statements = _Statements(tree)
-    statements.check()
-    return statements.findings
+    checker = _Checker(tree)
+    checker.check()
+    return tuple(sorted(checker.findings, key=lambda finding: finding.line or 0)[:_MAX_FINDINGS])
 
 
-class _Statements(Expressions):
+class _Checker(ast.NodeVisitor):
+    """Collects the refusals of a reward, each with its line and what to write instead.
+
+    Args:
+        tree: The parsed reward.
+
+    Attributes:
+        findings: The refusals.
+    """
+
     def __init__(self, tree: ast.Module) -> None:
-        super().__init__(Scope(tree))
+        self.findings: list[Finding] = []
         self._tree = tree
-        self._batches = _entry_inputs(tree)
+        self._scope = Scope(tree)
+        entries = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
+        self._inputs = {argument.arg for entry in entries for argument in entry.args.args}
+        # The function that is being checked, empty at the top level, and the names that hold only what it made.
+        self._function = ""
+        self._owned: frozenset[str] = frozenset()
+        self._calls: dict[str, set[str]] = {name: set() for name in self._scope.functions}
 
     def check(self) -> None:
         """Check the whole reward."""
@@ -58,41 +101,119 @@ class _Statements(Expressions):
             if isinstance(statement, AT_TOP_LEVEL):
                 self.visit(statement)
             elif not _is_docstring(statement):
-                self._refuse_top_level(statement)
-        for name in sorted(self.scope.rebound):
-            self.refuse(self._binding_of(name), "rebinding", f"gives `{name}` two meanings", "use another name")
-        self._check_recursion()
+                otherwise = ("a statement", "keep imports, constants and functions there")
+                what, instead = REFUSED.get(type(statement).__name__, otherwise)
+                self._refuse(statement, "top-level-statement", f"uses {what} outside its functions", instead)
+        for name in sorted(self._scope.rebound):
+            bindings = [node for node in ast.walk(self._tree) if _binds(node, name)]
+            last = max(bindings, key=lambda node: getattr(node, "lineno", 0), default=self._tree)
+            self._refuse(last, "rebinding", f"gives `{name}` two meanings", "use another name")
+        for name, function in self._scope.functions.items():
+            if name in _reachable(name, self._calls):
+                self._refuse(function, "recursion", f"has `{name}` call itself", WHOLE_BATCH)
+
+    # Refusals.
+
+    def _refuse(self, node: ast.AST, detector: str, message: str, hint: str) -> None:
+        self.findings.append(
+            Finding(
+                gate="language",
+                detector=detector,
+                severity="reject",
+                message=f"the reward {message}",
+                hint=hint,
+                line=getattr(node, "lineno", None),
+            )
+        )
+
+    def _refuse_name(self, node: ast.AST, detector: str, name: str, valid: Iterable[str], form: str = "`{}`") -> None:
+        """Refuse a name that the language does not have, with what is usually meant, or the nearest one that it has.
+
+        Args:
+            node: Where it is.
+            detector: Stable name of the rule.
+            name: The name, dotted where it is reached from a module.
+            valid: The names that could stand there.
+            form: How names of this kind are shown.
+        """
+        first, last = name.split(".")[0], name.split(".")[-1]
+        instead = NO_REACH if "__" in last else INSTEAD.get(last) or INSTEAD.get(first)
+        if instead is None and last.endswith("_"):
+            instead = "use the function without the `_` at its end, and give the result a name"
+        close = nearest(name, valid) if instead is None else None
+        listed = "write it with elementwise torch functions"
+        hint = instead or (f"did you mean {form.format(close)}?" if close else listed)
+        self._refuse(node, detector, f"uses {form.format(name)}, which is not in the reward language", hint)
+
+    def _refuse_construct(self, node: ast.AST, construct: ast.AST) -> None:
+        """Refuse a construct at the line of a node: operators have none themselves."""
+        kind = type(construct).__name__
+        what, instead = REFUSED.get(kind, (f"`{kind}`", "write plain expressions, assignments, `if` and `for`"))
+        self._refuse(node, "forbidden-construct", f"uses {what}", instead)
+
+    def _refuse_import(self, node: ast.AST, name: str) -> None:
+        in_scope = "remove it: `torch`, `math`, `F`, `np` and `tolerance` are in scope"
+        instead = INSTEAD.get(name.split(".")[0], in_scope)
+        self._refuse(node, "forbidden-import", f"imports `{name}`", instead)
+
+    def _refuse_change(self, node: ast.AST, how: str) -> None:
+        """Refuse a change in place of something that the function did not make."""
+        instead = "make a new tensor, as with `torch.where(...)` or `x.clone()` first; inputs are never changed"
+        self._refuse(node, "changes-input", f"changes a value that it did not make, by {how}", instead)
 
     # Statements.
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Let plain constructs pass, look at their parts, and refuse all others."""
+        if isinstance(node, PLAIN):
+            super().generic_visit(node)
+            return
+        self._refuse_construct(node, node)
 
     def visit_Import(self, node: ast.Import) -> None:
         """Modules that are in scope anyway, under any name."""
         for alias in node.names:
             if alias.name not in IMPORTABLE:
-                self.refuse_import(node, alias.name)
+                self._refuse_import(node, alias.name)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Listed names of those modules; `typing` serves annotations only."""
         module = node.module or ""
         if node.level or module not in IMPORTABLE:
-            self.refuse_import(node, "." * node.level + module)
+            self._refuse_import(node, "." * node.level + module)
         elif module not in ("typing", "__future__"):
             for alias in node.names:
                 dotted = f"{module}.{alias.name}"
                 if dotted not in IMPORTABLE | ANNOTATION_ONLY and alias.name not in MODULE_NAMES.get(module, ()):
-                    self.refuse_import(node, dotted)
+                    self._refuse_import(node, dotted)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Plain functions; decorators that change nothing here are ignored."""
         for decorator in node.decorator_list:
             named = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if self.scope.resolve(named) not in IGNORED_DECORATORS:
-                self.refuse(decorator, "decorator", "has a decorator", "remove it")
+            if self._scope.resolve(named) not in IGNORED_DECORATORS:
+                self._refuse(decorator, "decorator", "has a decorator", "remove it")
         if getattr(node, "type_params", None):
-            self.refuse(node, "forbidden-construct", "has type parameters", "remove them")
-        self.check_name(node, node.name)
-        self._check_parameters(node, node.args)
-        self._visit_body(node, node.name, [each for each in node.body if not _is_docstring(each)])
+            self._refuse(node, "forbidden-construct", "has type parameters", "remove them")
+        self._check_name(node, node.name)
+        self._check_function(node, node.name, [each for each in node.body if not _is_docstring(each)])
+
+    def _check_function(self, function: Function, name: str, body: Iterable[ast.AST]) -> None:
+        arguments = function.args
+        if arguments.vararg or arguments.kwarg:
+            self._refuse(function, "star-argument", "takes `*args` or `**kwargs`", "name each parameter")
+        if arguments.posonlyargs:
+            self._refuse(function, "star-argument", "takes positional-only parameters", "remove the `/`")
+        for argument in (*arguments.args, *arguments.kwonlyargs):
+            self._check_name(argument, argument.arg)
+        for default in (*arguments.defaults, *arguments.kw_defaults):
+            if default is not None:
+                self.visit(default)
+        outer = self._function, self._owned
+        self._function, self._owned = name, owned_names(function, self._scope)
+        for part in body:
+            self.visit(part)
+        self._function, self._owned = outer
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """To names, and to elements of what the function made itself; a lambda gets a name."""
@@ -100,8 +221,7 @@ class _Statements(Expressions):
             self._check_target(target)
         target, value = node.targets[0], node.value
         if isinstance(value, ast.Lambda) and isinstance(target, ast.Name) and len(node.targets) == 1:
-            self._check_parameters(value, value.args)
-            self._visit_body(value, target.id, [value.body])
+            self._check_function(value, target.id, [value.body])
         else:
             self.visit(value)
 
@@ -114,14 +234,41 @@ class _Statements(Expressions):
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         """As an assignment: what it names before is not changed."""
         self._check_target(node.target)
-        self.check_operator(node, node.op)
+        self._check_operator(node, node.op)
         self.visit(node.value)
+
+    def _check_target(self, target: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self._check_name(target, target.id)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for part in target.elts:
+                self._check_target(part)
+        elif isinstance(target, ast.Starred):
+            self._check_target(target.value)
+        elif isinstance(target, ast.Subscript):
+            if not self._is_owned(target.value):
+                self._refuse_change(target, "assigning to an element")
+            self.visit(target.slice)
+        else:
+            self._refuse(target, "attribute-assignment", "assigns to an attribute", "assign to a name of your own")
 
     def visit_For(self, node: ast.For) -> None:
         """Over anything short but the worlds."""
-        self._check_loop(node.target, node.iter)
+        self._check_loop(node)
         for statement in (*node.body, *node.orelse):
             self.visit(statement)
+
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        """As a loop."""
+        self._check_loop(node)
+        for condition in node.ifs:
+            self.visit(condition)
+
+    def _check_loop(self, node: ast.For | ast.comprehension) -> None:
+        self._check_target(node.target)
+        if isinstance(node.iter, ast.Name) and node.iter.id in self._inputs:
+            self._refuse(node.iter, "loop-bound", f"loops over the worlds of `{node.iter.id}`", WHOLE_BATCH)
+        self.visit(node.iter)
 
     def visit_If(self, node: ast.If) -> None:
         """On constants and shapes; what tensors hold differs between worlds."""
@@ -133,11 +280,15 @@ class _Statements(Expressions):
         self._check_condition(node.test)
         self.generic_visit(node)
 
-    def visit_comprehension(self, node: ast.comprehension) -> None:
-        """As a loop."""
-        self._check_loop(node.target, node.iter)
-        for condition in node.ifs:
-            self.visit(condition)
+    def _check_condition(self, test: ast.expr) -> None:
+        """Refuse a condition that reduces a tensor to one yes or no for all worlds."""
+        for call in (node for node in ast.walk(test) if isinstance(node, ast.Call)):
+            dotted = self._scope.resolve(call.func) or ""
+            method = isinstance(call.func, ast.Attribute) and not dotted and call.func.attr not in SHAPE_METHODS
+            if method or dotted.startswith(("torch.", "numpy.")):
+                what = f"branches on `{ast.unparse(call)[:60]}`, one answer for all worlds"
+                self._refuse(call, "tensor-branch", what, "use `torch.where`, which decides for each world")
+                return
 
     def visit_Assert(self, node: ast.Assert) -> None:
         """Never evaluated, and dropped."""
@@ -146,109 +297,210 @@ class _Statements(Expressions):
         """One of the plain exceptions with a text, as in `raise ValueError("unknown kind")`."""
         call = node.exc
         named = call.func if isinstance(call, ast.Call) else None
-        plain = isinstance(named, ast.Name) and named.id in RAISED and named.id not in self.scope.variables
+        plain = isinstance(named, ast.Name) and named.id in RAISED and named.id not in self._scope.variables
         if not plain or node.cause or not isinstance(call, ast.Call) or len(call.args) > 1 or call.keywords:
-            words, instead = REFUSED["Raise"]
-            self.refuse(node, "forbidden-construct", f"uses {words}", instead)
+            self._refuse_construct(node, node)
             return
         for argument in call.args:
             self.visit(argument)
 
     def visit_With(self, node: ast.With) -> None:
         """`torch.no_grad()` only, which changes nothing here."""
-        if not all(self._is_no_grad(item) for item in node.items):
-            words, instead = REFUSED["With"]
-            self.refuse(node, "forbidden-construct", f"uses {words}", instead)
+        for item in node.items:
+            match item:
+                case ast.withitem(ast.Call(function, [], []), None) if self._scope.resolve(function) == "torch.no_grad":
+                    continue
+            self._refuse_construct(node, node)
         for statement in node.body:
             self.visit(statement)
 
-    # Their parts.
+    # Names, attributes and literals used as values.
 
-    def _check_loop(self, target: ast.expr, iterated: ast.expr) -> None:
-        self._check_target(target)
-        if isinstance(iterated, ast.Name) and iterated.id in self._batches:
-            self.refuse(iterated, "loop-bound", f"loops over the worlds of `{iterated.id}`", WHOLE_BATCH)
-        self.visit(iterated)
+    def visit_Name(self, node: ast.Name) -> None:
+        """A name is a variable; functions and modules are not values."""
+        if not self._check_name(node, node.id) or not isinstance(node.ctx, ast.Load):
+            return
+        dotted, variables, functions = self._scope.resolve(node), self._scope.variables, self._scope.functions
+        if dotted is not None:
+            self._check_value(node, dotted)
+        elif node.id in functions or (node.id in _FUNCTIONS and node.id not in variables):
+            self._refuse(node, "function-as-value", f"uses the function `{node.id}` as a value", "call it")
+        elif node.id not in variables:
+            self._refuse_name(node, "unknown-name", node.id, variables | _FUNCTIONS)
 
-    def _check_condition(self, test: ast.expr) -> None:
-        """Refuse a condition that reduces a tensor to one yes or no for all worlds."""
-        for call in (node for node in ast.walk(test) if isinstance(node, ast.Call)):
-            dotted = self.scope.resolve(call.func) or ""
-            method = isinstance(call.func, ast.Attribute) and not dotted and call.func.attr not in SHAPE_METHODS
-            if method or dotted.startswith(("torch.", "numpy.")):
-                words = f"branches on `{ast.unparse(call)[:60]}`, one answer for all worlds"
-                self.refuse(call, "tensor-branch", words, "use `torch.where`, which decides for each world")
-                return
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        """A listed attribute of a value, or a constant of a module."""
+        dotted = self._scope.resolve(node)
+        if dotted is not None:
+            self._check_value(node, dotted)
+            return
+        self.visit(node.value)
+        if node.attr in METHODS - ATTRIBUTES:
+            self._refuse(node, "function-as-value", f"uses the method `.{node.attr}` without calling it", "add `()`")
+        elif node.attr not in ATTRIBUTES:
+            self._refuse_name(node, "unknown-attribute", node.attr, METHODS | ATTRIBUTES, "`.{}`")
 
-    def _check_target(self, target: ast.expr) -> None:
-        if isinstance(target, ast.Name):
-            self.check_name(target, target.id)
-        elif isinstance(target, ast.Tuple | ast.List):
-            for part in target.elts:
-                self._check_target(part)
-        elif isinstance(target, ast.Starred):
-            self._check_target(target.value)
-        elif isinstance(target, ast.Subscript):
-            if not self.is_owned(target.value):
-                self.refuse_change(target, "assigning to an element")
-            self.visit(target.slice)
+    def _check_name(self, node: ast.AST, name: str) -> bool:
+        """Refuse names with a double underscore; whether the name is in order."""
+        if "__" not in name:
+            return True
+        self._refuse(node, "private-name", f"uses the name `{name}`", "use names without a double underscore")
+        return False
+
+    def _check_value(self, node: ast.expr, dotted: str) -> None:
+        module, name = split_module(dotted)
+        if dotted in VALUES:
+            return
+        if name in MODULE_NAMES.get(module, ()):
+            self._refuse(node, "function-as-value", f"uses the function `{dotted}` as a value", "call it")
+        elif not name and module in MODULE_NAMES:
+            self._refuse(node, "function-as-value", f"uses the module `{dotted}` as a value", "call a function of it")
         else:
-            self.refuse(target, "attribute-assignment", "assigns to an attribute", "assign to a name of your own")
+            self._refuse_name(node, "unknown-name", dotted, _names_of(module))
 
-    def _check_parameters(self, node: Function, arguments: ast.arguments) -> None:
-        if arguments.vararg or arguments.kwarg:
-            self.refuse(node, "star-argument", "takes `*args` or `**kwargs`", "name each parameter")
-        if arguments.posonlyargs:
-            self.refuse(node, "star-argument", "takes positional-only parameters", "remove the `/`")
-        for argument in (*arguments.args, *arguments.kwonlyargs):
-            self.check_name(argument, argument.arg)
-        for default in (*arguments.defaults, *arguments.kw_defaults):
-            if default is not None:
-                self.visit(default)
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Numbers, short strings, booleans and None."""
+        value = node.value
+        if isinstance(value, bytes | complex):
+            self._refuse(node, "forbidden-literal", f"holds a {type(value).__name__} literal", "use floats")
+        elif isinstance(value, int) and abs(value) > _MAX_INT:
+            self._refuse(node, "forbidden-literal", "holds an integer above 1e9", "use a float, such as `1e12`")
+        elif isinstance(value, str) and len(value) > _MAX_TEXT:
+            self._refuse(node, "forbidden-literal", "holds a long string", "strings only name components")
 
-    def _visit_body(self, function: Function, name: str, body: Iterable[ast.AST]) -> None:
-        outer = self.function, self.owned
-        self.function, self.owned = name, owned_names(function, self.scope)
-        for part in body:
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        """Arithmetic, without shifts and without the formatting of strings."""
+        left = node.left
+        text = isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str))
+        if isinstance(node.op, ast.Mod) and text:
+            self._refuse(node, "forbidden-format", "formats a string with `%`", 'write an f-string: f"joint_{i}"')
+        self._check_operator(node, node.op)
+        self.visit(left)
+        self.visit(node.right)
+
+    def _check_operator(self, node: ast.AST, operator: ast.operator) -> None:
+        if not isinstance(operator, PLAIN):
+            self._refuse_construct(node, operator)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """f-strings, for the names of components."""
+        for part in node.values:
             self.visit(part)
-        self.function, self.owned = outer
 
-    def _is_no_grad(self, item: ast.withitem) -> bool:
-        call = item.context_expr
-        if not isinstance(call, ast.Call) or call.args or call.keywords or item.optional_vars is not None:
-            return False
-        return self.scope.resolve(call.func) == "torch.no_grad"
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
+        """A value with a short literal format at most."""
+        spec = node.format_spec.values if isinstance(node.format_spec, ast.JoinedStr) else []
+        plain = all(isinstance(each, ast.Constant) and _FORMAT.fullmatch(str(each.value)) for each in spec)
+        if node.conversion != -1 or not plain or len(spec) > 1:
+            hint = "write `{name}` or `{name:.3f}`"
+            self._refuse(node, "forbidden-format", "formats a value in an unusual way", hint)
+        self.visit(node.value)
 
-    # The whole.
+    # Calls.
 
-    def _refuse_top_level(self, node: ast.stmt) -> None:
-        words, instead = REFUSED.get(
-            type(node).__name__, ("a statement", "keep imports, constants and functions there")
-        )
-        self.refuse(node, "top-level-statement", f"uses {words} outside its functions", instead)
+    def visit_Call(self, node: ast.Call) -> None:
+        """Only what is listed, and functions of the reward, is called, and only by name."""
+        self._check_arguments(node)
+        dotted = self._scope.resolve(node.func)
+        if dotted is not None:
+            self._check_module_call(node, dotted)
+        elif isinstance(node.func, ast.Name):
+            self._check_named_call(node, node.func.id)
+        elif isinstance(node.func, ast.Attribute):
+            self._check_method_call(node, node.func)
+        else:
+            self._refuse(node, "computed-call", "calls the result of an expression", _BY_NAME)
 
-    def _binding_of(self, name: str) -> ast.AST:
-        """The last place where a name is bound."""
-        found: ast.AST = self._tree
-        for node in ast.walk(self._tree):
-            stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
-            if stored or name in (getattr(node, "arg", None), getattr(node, "name", None)):
-                found = node if getattr(node, "lineno", 0) >= getattr(found, "lineno", 0) else found
-        return found
+    def _check_arguments(self, node: ast.Call) -> None:
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                self._refuse(argument, "star-argument", "passes `*` arguments", "write each argument")
+            elif not (method in ("to", "astype") and _is_dtype(argument)):
+                self.visit(argument)
+        if method == "to" and any(isinstance(argument, ast.Constant) for argument in node.args[:1]):
+            self._refuse(node, "fixed-device", "moves a tensor to a fixed device", "drop it: inputs share a device")
+        for keyword in node.keywords:
+            self._check_keyword(keyword)
 
-    def _check_recursion(self) -> None:
-        for name, function in self.scope.functions.items():
-            if name in _reachable(name, self.calls):
-                self.refuse(function, "recursion", f"has `{name}` call itself", WHOLE_BATCH)
+    def _check_keyword(self, keyword: ast.keyword) -> None:
+        value = keyword.value
+        if keyword.arg is None:
+            self._refuse(value, "star-argument", "passes `**` arguments", "write each argument")
+        elif keyword.arg in REFUSED_KEYWORDS and not (isinstance(value, ast.Constant) and value.value is False):
+            self._refuse(value, "forbidden-keyword", f"passes `{keyword.arg}=`", REFUSED_KEYWORDS[keyword.arg])
+        elif keyword.arg == "device" and isinstance(value, ast.Constant) and value.value is not None:
+            self._refuse(value, "fixed-device", "names a device", "write `device=` with the `.device` of an input")
+        elif not (keyword.arg == "dtype" and _is_dtype(value)):
+            self.visit(value)
+
+    def _check_module_call(self, node: ast.Call, dotted: str) -> None:
+        module, name = split_module(dotted)
+        limit = MAX_POSITIONAL.get(dotted)
+        if dotted in NUMPY_DTYPES:
+            return
+        if dotted in VALUES:
+            self._refuse(node, "computed-call", f"calls `{dotted}`, which is a value", "drop the parentheses")
+        elif name not in MODULE_NAMES.get(module, ()):
+            self._refuse_name(node, "unknown-function", dotted, _names_of(module))
+        elif limit is not None and len(node.args) > limit:
+            what = f"gives `{dotted}` more than {limit} positional arguments"
+            self._refuse(node, "forbidden-keyword", what, "drop the last one")
+
+    def _check_named_call(self, node: ast.Call, name: str) -> None:
+        if not self._check_name(node, name):
+            return
+        if name in self._scope.functions:
+            self._calls.setdefault(self._function, set()).add(name)
+        elif name in self._scope.variables:
+            self._refuse(node, "computed-call", f"calls `{name}`, which is a value", _BY_NAME)
+        elif name == "tolerance":
+            self._check_tolerance(node)
+        elif name == "range":
+            self._check_range(node)
+        elif name not in BUILTINS:
+            self._refuse_name(node, "unknown-function", name, {*self._scope.functions, *_FUNCTIONS})
+
+    def _check_method_call(self, node: ast.Call, method: ast.Attribute) -> None:
+        self.visit(method.value)
+        if method.attr in CHANGING_METHODS:
+            if not (self._is_owned(method.value) or is_fresh(method.value, self._scope)):
+                self._refuse_change(node, f"`.{method.attr}()`")
+        elif method.attr not in METHODS:
+            self._refuse_name(node, "unknown-method", method.attr, METHODS | CHANGING_METHODS, "`.{}()`")
+
+    def _is_owned(self, value: ast.expr) -> bool:
+        return isinstance(value, ast.Name) and value.id in self._owned
+
+    def _check_tolerance(self, node: ast.Call) -> None:
+        """Both bounds are one argument of dm_control's; here each may be a constant to tune, or one value per world."""
+        named = {each.arg: each.value for each in node.keywords}
+        second = node.args[1] if len(node.args) > 1 else named.get("lower")
+        bounds = second if isinstance(second, ast.Tuple | ast.List) else named.get("bounds")
+        wrong = [name for name in named if name and name not in TOLERANCE_PARAMETERS]
+        if bounds is not None:
+            instead = f"write `{ast.unparse(_with_bounds_apart(node, bounds))[:160]}`"
+            self._refuse(node, "tolerance-argument", "gives `tolerance` its bounds as one", instead)
+        elif wrong:
+            instead = f"its parameters are {', '.join(TOLERANCE_PARAMETERS)}"
+            self._refuse(node, "tolerance-argument", f"passes `{wrong[0]}=` to `tolerance`", instead)
+
+    def _check_range(self, node: ast.Call) -> None:
+        for argument in node.args:
+            value = argument.value if isinstance(argument, ast.Constant) else None
+            if isinstance(value, int) and value > _MAX_RANGE:
+                self._refuse(node, "loop-bound", f"loops more than {_MAX_RANGE} times", WHOLE_BATCH)
+            elif _is_batch_size(argument):
+                self._refuse(node, "loop-bound", "loops over the worlds", WHOLE_BATCH)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _entry_inputs(tree: ast.Module) -> set[str]:
-    entries = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
-    return {argument.arg for entry in entries for argument in entry.args.args}
+def _binds(node: ast.AST, name: str) -> bool:
+    stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
+    return stored or name in (getattr(node, "arg", None), getattr(node, "name", None))
 
 
 def _reachable(name: str, calls: dict[str, set[str]]) -> set[str]:
@@ -260,3 +512,33 @@ def _reachable(name: str, calls: dict[str, set[str]]) -> set[str]:
             found.add(each)
             waiting.extend(calls.get(each, ()))
     return found
+
+
+def _is_dtype(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("float", "int", "bool")
+
+
+def _names_of(module: str) -> list[str]:
+    return [f"{module}.{name}" for name in MODULE_NAMES.get(module, ())]
+
+
+def _is_batch_size(node: ast.expr) -> bool:
+    """Whether an expression is the size of the first axis: `x.shape[0]`, `x.size(0)`."""
+    match node:
+        case ast.Subscript(ast.Attribute(attr="shape"), ast.Constant(0)):
+            return True
+        case ast.Call(ast.Attribute(attr="size"), [ast.Constant(0)]):
+            return True
+    return False
+
+
+def _with_bounds_apart(call: ast.Call, bounds: ast.expr) -> ast.Call:
+    """A call of dm_control's `tolerance`, whose third argument by place is the margin, as it is written here."""
+    pair = bounds.elts if isinstance(bounds, ast.Tuple | ast.List) else []
+    if len(pair) != 2:
+        pair = [ast.Subscript(bounds, ast.Constant(place), ast.Load()) for place in (0, 1)]
+    places = zip(("lower", "upper", "margin", "sigmoid", "value_at_margin"), [*pair, *call.args[2:]], strict=False)
+    named = [ast.keyword(name, value) for name, value in places]
+    given = {"bounds", *(each.arg for each in named)}
+    named += [each for each in call.keywords if each.arg not in given]
+    return ast.Call(ast.Name("tolerance", ast.Load()), call.args[:1], named)

@@ -1,11 +1,13 @@
 """What `numpy` is in a reward: a small, pure subset over torch tensors, on whatever device they are.
 
 Real numpy cannot be reached from a reward. Names and meanings are numpy's, with one exception: worlds lie along the
-first axis, so a reduction without an axis, which would mix them, is an error that says so. Numbers stay numbers.
+first axis, so a reduction without an axis, which would mix them, is an error that says so. Numbers stay numbers, and
+`float` is single precision, as all inputs are.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,79 +15,99 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardgen.reward.numpy_arrays import Number, alike, array, concatenate, gathered, stack, to_dtype
-from rewardgen.reward.numpy_reductions import REDUCTIONS, along, diff, norm_of_order, sort
+from rewardgen.reward.vocabulary import NUMPY_ELEMENTWISE, NUMPY_RENAMED
+
+_Function = Callable[..., Any]
+_DTYPES: dict[Any, torch.dtype | None] = {None: None, float: torch.float32, int: torch.int64, bool: torch.bool}
+
+
+class NoAxisError(ValueError):
+    """A reduction that would mix worlds."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"numpy's `{name}` without an axis would mix the worlds: pass `axis=-1`")
+
+
+def _dtype(named: Any) -> torch.dtype | None:
+    if isinstance(named, torch.dtype):
+        return named
+    if named not in _DTYPES:
+        raise TypeError("numpy's `dtype` is `float`, `int`, `bool` or such as `np.float32`")
+    return _DTYPES[named]
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether no tensor is in a number or in a list, so that nothing in it can belong to a world."""
+    return all(map(_is_constant, value)) if isinstance(value, list | tuple) else isinstance(value, int | float)
+
+
+def _array(value: Any, dtype: Any = None, device: torch.device | None = None) -> Tensor:
+    """A new array of numbers, or of tensors, which then lie along its first axis."""
+    if isinstance(value, Tensor):
+        made = value.clone()
+    elif _is_constant(value):
+        made = torch.tensor(value, device=device)
+    else:
+        made = _stack([each if isinstance(each, Tensor) else _array(each, None, device) for each in value])
+    return made.to(_dtype(dtype) or made.dtype)
+
+
+def _as_tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else _array(value)
+
+
+def _alike(arrays: Any) -> list[Tensor]:
+    """Arrays of one dtype on one device."""
+    device = next((each.device for each in arrays if isinstance(each, Tensor)), None)
+    parts = [each if isinstance(each, Tensor) else _array(each, None, device) for each in arrays]
+    dtype = functools.reduce(torch.promote_types, [each.dtype for each in parts])
+    return [each.to(dtype) for each in parts]
+
 
 # Elementwise.
 
 
-def _operand(value: Any) -> Tensor:
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, Number):
+def _operand(value: Any) -> Any:
+    if isinstance(value, int | float):
         # Without axes, a tensor does not change the dtype of those that have some.
         return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
-    return array(value)
+    return value if value is None else _as_tensor(value)
 
 
-def _elementwise(function: Callable[..., Tensor]) -> Callable[..., Any]:
+def _elementwise(function: _Function) -> _Function:
     def call(*operands: Any) -> Any:
-        for each in operands:
-            if type(each) is not Tensor:
-                return mixed(operands)
-        return function(*operands)
-
-    def mixed(operands: Sequence[Any]) -> Any:
-        result = function(*[_operand(each) for each in operands])
-        return result.item() if all(isinstance(each, Number) for each in operands) else result
+        if all(type(each) is Tensor for each in operands):
+            return function(*operands)
+        result = function(*map(_operand, operands))
+        return result.item() if all(each is None or isinstance(each, int | float) for each in operands) else result
 
     return call
 
 
-def _truth(value: Tensor) -> Tensor:
-    return value if value.dtype == torch.bool else value != 0
+def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
+    return _elementwise(lambda x, y: (x == y) | ((x - y).abs() <= atol + rtol * y.abs()))(a, b)
 
 
-def _isclose(a: Tensor, b: Tensor, rtol: float, atol: float) -> Tensor:
-    return (a == b) | ((a - b).abs() <= atol + rtol * b.abs())
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
+    return _clamp(a, a_min if min is None else min, a_max if max is None else max)
 
 
-def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
-    """Whether values are equal up to a tolerance."""
-    return _elementwise(lambda x, y: _isclose(x, y, rtol, atol))(a, b)
-
-
-def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    """Values no lower than `a_min` and no higher than `a_max`."""
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
-    if type(a) is Tensor and a.is_floating_point() and type(low) is float and type(high) is float:
-        return torch.clamp(a, low, high)
-    raised = a if low is None else maximum(a, low)
-    return copy(raised) if high is None else minimum(raised, high)
-
-
-def round(a: Any, decimals: int = 0) -> Any:
-    """To so many decimals; halves go to the even neighbour."""
+def _round(a: Any, decimals: int = 0) -> Any:
     return _elementwise(lambda x: torch.round(x, decimals=decimals) if x.is_floating_point() else x.clone())(a)
 
 
-def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """Values with NaN and infinities replaced."""
+def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     return _elementwise(lambda value: torch.nan_to_num(value, nan, posinf, neginf))(x)
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0.0) -> Tensor:
-    """Of the choices, the first whose condition holds."""
+def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0.0) -> Any:
     if len(condlist) == 0:  # as in numpy; without a choice, the result would be the default itself, not a copy
         raise ValueError("numpy's `select` with an empty list of conditions is not possible")
-    result = default
-    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        result = where(condition, choice, result)
-    return result
+    pairs = reversed(list(zip(condlist, choicelist, strict=True)))
+    return functools.reduce(lambda result, pair: _where(*pair, result), pairs, default)
 
 
-def interp(x: Any, xp: Sequence[float], fp: Sequence[float]) -> Tensor:
-    """Linear interpolation between the points (xp, fp), constant beyond them."""
+def _interp(x: Any, xp: Sequence[float], fp: Sequence[float]) -> Tensor:
     value = _operand(x)
     points, values = (torch.as_tensor(each, dtype=value.dtype, device=value.device) for each in (xp, fp))
     right = torch.searchsorted(points, value.contiguous()).clamp(1, len(points) - 1)
@@ -93,155 +115,136 @@ def interp(x: Any, xp: Sequence[float], fp: Sequence[float]) -> Tensor:
     return y0 + ((value - x0) / (x1 - x0)).clamp(0.0, 1.0) * (y1 - y0)
 
 
-where: Callable[..., Any] = _elementwise(lambda condition, x, y: torch.where(_truth(condition), x, y))
-maximum: Callable[..., Any] = _elementwise(torch.maximum)
-minimum: Callable[..., Any] = _elementwise(torch.minimum)
+_clamp = _elementwise(torch.clamp)
+_where = _elementwise(lambda condition, x, y: torch.where(condition != 0, x, y))
 
 
-# Products of vectors.
+# Over the parts of each world, never over the worlds.
 
 
-def dot(a: Any, b: Any) -> Tensor:
+def _reduction(name: str, function: Callable[[Tensor, int, bool], Tensor]) -> _Function:
+    """A reduction of torch over one axis; several are laid in a row."""
+
+    def call(a: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+        x = _as_tensor(a)
+        if axis is None or axis == ():
+            if x.ndim and not _is_constant(a):
+                raise NoAxisError(name)
+            reduced = function(x.reshape(-1), 0, False)
+            return reduced.item() if _is_constant(a) else reduced
+        if isinstance(axis, int):
+            return function(x, axis, keepdims)
+        places = sorted(each % x.ndim for each in axis)
+        reduced = function(torch.movedim(x, places, list(range(-len(places), 0))).flatten(-len(places)), -1, False)
+        return functools.reduce(torch.unsqueeze, places if keepdims else (), reduced)
+
+    return call
+
+
+def _of_floats(function: _Function) -> Callable[[Tensor, int, bool], Tensor]:
+    return lambda x, axis, keepdims: function(x if x.is_floating_point() else x.float(), dim=axis, keepdim=keepdims)
+
+
+def _median(x: Tensor, axis: int, keepdims: bool) -> Tensor:
+    ordered, size = torch.sort(x, axis).values, x.shape[axis]
+    return ordered.narrow(axis, (size - 1) // 2, 2 - size % 2).mean(axis, keepdims)
+
+
+def _norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    norm = functools.partial(torch.linalg.vector_norm, ord=2 if ord is None else ord)
+    return _reduction("norm", _of_floats(norm))(x, axis, keepdims)
+
+
+def _cumulative(name: str) -> _Function:
+    def call(a: Any, axis: int | None = None) -> Tensor:
+        if axis is None:
+            raise NoAxisError(name)
+        return getattr(torch, name)(_as_tensor(a), axis)
+
+    return call
+
+
+def _vectors(name: str, a: Tensor) -> Tensor:
+    if a.ndim < 2:
+        raise NoAxisError(name)
+    return a
+
+
+def _dot(a: Any, b: Any) -> Tensor:
     """The vectors along the last axis of `a` times the constant vector or matrix `b`."""
-    left, right = alike([a, b])
+    left, right = _alike([a, b])
     if left.ndim < 2:
         raise ValueError("numpy's `dot` of two vectors would mix the worlds: write `np.sum(a * b, axis=-1)`")
     return torch.matmul(left, right)
 
 
-def cross(a: Any, b: Any, axis: int = -1) -> Tensor:
-    """Cross product of the vectors along an axis."""
-    return torch.linalg.cross(*torch.broadcast_tensors(*alike([a, b])), dim=axis)
-
-
 # Made and assembled.
 
 
-class _Makers:
-    """Makes arrays where the inputs of a call are."""
-
-    def __init__(self, device: Callable[[], torch.device]) -> None:
-        self._device = device
-
-    def _array(self, object: Any, dtype: Any = None) -> Tensor:
-        return array(object, dtype, self._device())
-
-    def _full(self, shape: int | Sequence[int], fill_value: float, dtype: Any = None) -> Tensor:
-        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-        return torch.full(sizes, fill_value, dtype=to_dtype(dtype), device=self._device())
-
-    def _zeros(self, shape: int | Sequence[int], dtype: Any = float) -> Tensor:
-        return self._full(shape, 0.0, dtype)
-
-    def _ones(self, shape: int | Sequence[int], dtype: Any = float) -> Tensor:
-        return self._full(shape, 1.0, dtype)
-
-    def _eye(self, N: int) -> Tensor:  # noqa: N803
-        return torch.eye(N, device=self._device())
-
-    def _arange(self, *limits: float, dtype: Any = None) -> Tensor:
-        start, stop, step = (0, *limits, 1) if len(limits) == 1 else (*limits, 1)[:3]
-        return torch.arange(start, stop, step, dtype=to_dtype(dtype), device=self._device())
-
-    def _linspace(self, start: float, stop: float, num: int = 50) -> Tensor:
-        return torch.linspace(start, stop, num, device=self._device())
+def _stack(arrays: Any, axis: int = 0) -> Tensor:
+    parts = _alike(arrays)
+    shape = max(parts, key=lambda each: each.ndim).shape
+    return torch.stack([each if each.ndim else each.expand(shape) for each in parts], axis)
 
 
-def column_stack(tup: Sequence[Any]) -> Tensor:
-    """Values per world as the columns of (N, k)."""
-    return concatenate([each if each.ndim > 1 else each.unsqueeze(-1) for each in alike(tup)], -1)
+def _concatenate(arrays: Any, axis: int | None = None) -> Tensor:
+    if axis is None:
+        raise NoAxisError("concatenate")
+    return torch.cat(_alike(arrays), axis)
 
 
-def zeros_like(a: Any, dtype: Any = None) -> Tensor:
-    """Zeros of the same shape."""
-    return torch.zeros_like(gathered(a), dtype=to_dtype(dtype))
+def _column_stack(tup: Any) -> Tensor:
+    return torch.cat([each if each.ndim > 1 else each.unsqueeze(-1) for each in _alike(tup)], -1)
 
 
-def ones_like(a: Any, dtype: Any = None) -> Tensor:
-    """Ones of the same shape."""
-    return torch.ones_like(gathered(a), dtype=to_dtype(dtype))
+def _copy(a: Any) -> Any:
+    """Of a dict or list, too."""
+    return a.clone() if isinstance(a, Tensor) else a if isinstance(a, int | float) else a.copy()
 
 
-def full_like(a: Any, fill_value: float, dtype: Any = None) -> Tensor:
-    """One value of the same shape."""
-    return torch.full_like(gathered(a), fill_value, dtype=to_dtype(dtype))
+def _sizes(shape: int | Sequence[int]) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
-def astype(x: Any, dtype: Any) -> Any:
-    """A copy of another dtype; `float` is single precision, as all inputs are."""
-    return array(x, dtype)
-
-
-def copy(a: Any) -> Any:
-    """A copy of an array, or of a dict or list."""
-    if isinstance(a, Tensor):
-        return a.clone()
-    return a if isinstance(a, Number) else a.copy()
-
-
-def squeeze(a: Tensor, axis: int) -> Tensor:
-    """Without an axis of size one."""
-    return torch.squeeze(a, axis)
-
-
-def expand_dims(a: Tensor, axis: int) -> Tensor:
-    """With one more axis."""
-    return torch.unsqueeze(a, axis)
-
-
-def reshape(a: Tensor, shape: int | Sequence[int]) -> Tensor:
-    """In another shape."""
-    return torch.reshape(a, (shape,) if isinstance(shape, int) else tuple(shape))
-
-
-_SAME_NAME = (
-    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "square", "sin", "cos", "tan", "arcsin"),
-    *("arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "sinc", "deg2rad", "rad2deg"),
-    *("abs", "sign", "floor", "ceil", "trunc", "negative", "positive", "reciprocal", "isfinite", "isinf", "isnan"),
-    *("add", "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "fmod", "arctan2"),
-    *("fmax", "fmin", "hypot", "copysign", "logaddexp", "logaddexp2", "float_power", "equal"),
-    *("not_equal", "greater", "greater_equal", "less", "less_equal"),
-    *("logical_and", "logical_or", "logical_not", "logical_xor"),
-)
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: _elementwise(getattr(torch, "eq" if name == "equal" else name)) for name in _SAME_NAME},
-    "absolute": _elementwise(torch.abs),
-    "fabs": _elementwise(torch.abs),
-    "power": _elementwise(torch.pow),
-    "mod": _elementwise(torch.remainder),
-    "radians": _elementwise(torch.deg2rad),
-    "degrees": _elementwise(torch.rad2deg),
-    "rint": _elementwise(torch.round),
+FUNCTIONS: dict[str, _Function] = {
+    **{name: _elementwise(getattr(torch, name)) for name in NUMPY_ELEMENTWISE},
+    **{name: _elementwise(getattr(torch, other)) for name, other in NUMPY_RENAMED.items()},
     "heaviside": _elementwise(lambda x, at_zero: torch.where(x == 0, at_zero, (x > 0).to(x.dtype))),
     "cbrt": _elementwise(lambda x: torch.sign(x) * torch.abs(x) ** (1.0 / 3.0)),
-    **{name: function for name, function in REDUCTIONS.items() if name != "norm"},
-    "linalg.norm": norm_of_order,
-    "cumsum": along("cumsum", torch.cumsum),
-    "cumprod": along("cumprod", torch.cumprod),
+    **{"where": _where, "isclose": _isclose, "clip": _clip, "round": _round, "nan_to_num": _nan_to_num},
+    **{"select": _select, "interp": _interp},
     **{
-        function.__name__: function
-        for function in (isclose, clip, round, nan_to_num, select, interp, diff, sort, dot, cross)
+        name: _reduction(name, function)
+        for name, function in {
+            **{"sum": torch.sum, "mean": _of_floats(torch.mean), "prod": torch.prod, "median": _median},
+            **{"max": torch.amax, "amax": torch.amax, "min": torch.amin, "amin": torch.amin},
+            **{"argmax": torch.argmax, "argmin": torch.argmin},
+            "std": lambda x, axis, keepdims: torch.std(x, axis, correction=0, keepdim=keepdims),
+            "var": lambda x, axis, keepdims: torch.var(x, axis, correction=0, keepdim=keepdims),
+            "any": lambda x, axis, keepdims: torch.any(x != 0, axis, keepdims),
+            "all": lambda x, axis, keepdims: torch.all(x != 0, axis, keepdims),
+            "count_nonzero": lambda x, axis, keepdims: torch.sum(x != 0, axis, keepdims),
+        }.items()
     },
-    **{function.__name__: function for function in (stack, concatenate, column_stack, zeros_like, ones_like)},
-    **{function.__name__: function for function in (full_like, astype, copy, squeeze, expand_dims, reshape)},
-    "where": where,
-    "maximum": maximum,
-    "minimum": minimum,
+    "linalg.norm": _norm,
+    **{name: _cumulative(name) for name in ("cumsum", "cumprod")},
+    "diff": lambda a, n=1, axis=-1: torch.diff(_vectors("diff", a), n, axis),
+    "sort": lambda a, axis=-1: torch.sort(_vectors("sort", a), axis).values,
+    "dot": _dot,
+    "cross": lambda a, b, axis=-1: torch.linalg.cross(*torch.broadcast_tensors(*_alike([a, b])), dim=axis),
+    **{"stack": _stack, "concatenate": _concatenate, "column_stack": _column_stack, "copy": _copy, "astype": _array},
+    "zeros_like": lambda a, dtype=None: torch.zeros_like(_as_tensor(a), dtype=_dtype(dtype)),
+    "ones_like": lambda a, dtype=None: torch.ones_like(_as_tensor(a), dtype=_dtype(dtype)),
+    "full_like": lambda a, fill_value, dtype=None: torch.full_like(_as_tensor(a), fill_value, dtype=_dtype(dtype)),
+    "squeeze": lambda a, axis: torch.squeeze(a, axis),
+    "expand_dims": lambda a, axis: torch.unsqueeze(a, axis),
+    "reshape": lambda a, shape: torch.reshape(a, _sizes(shape)),
 }
 """The functions that need no device, by their name below `numpy`."""
 
 VALUES: dict[str, Any] = {
-    "pi": math.pi,
-    "e": math.e,
-    "inf": math.inf,
-    "nan": math.nan,
-    "newaxis": None,
-    "float32": torch.float32,
-    "float64": torch.float64,
-    "int32": torch.int32,
-    "int64": torch.int64,
-    "bool_": torch.bool,
+    **{"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "bool_": torch.bool},
+    **{name: getattr(torch, name) for name in ("float32", "float64", "int32", "int64")},
 }
 """The names below `numpy` that are values."""
 
@@ -252,7 +255,21 @@ def numpy_names(device: Callable[[], torch.device]) -> dict[str, Any]:
     Args:
         device: Tells where the inputs of the running call are; what is made of numbers alone is made there.
     """
-    makers = _Makers(device)
-    made = (makers._array, makers._zeros, makers._ones, makers._full, makers._arange, makers._linspace, makers._eye)
-    by_name = {function.__name__.removeprefix("_"): function for function in made}
-    return {**FUNCTIONS, **VALUES, **by_name, "asarray": makers._array}
+
+    def array(object: Any, dtype: Any = None) -> Tensor:
+        return _array(object, dtype, device())
+
+    def full(shape: int | Sequence[int], fill_value: float, dtype: Any = None) -> Tensor:
+        return torch.full(_sizes(shape), fill_value, dtype=_dtype(dtype), device=device())
+
+    def arange(*limits: float, dtype: Any = None) -> Tensor:
+        return torch.arange(*limits, dtype=_dtype(dtype), device=device())
+
+    made = {
+        **{"array": array, "asarray": array, "full": full, "arange": arange},
+        "zeros": lambda shape, dtype=float: full(shape, 0.0, dtype),
+        "ones": lambda shape, dtype=float: full(shape, 1.0, dtype),
+        "eye": lambda N: torch.eye(N, device=device()),  # noqa: N803
+        "linspace": lambda start, stop, num=50: torch.linspace(start, stop, num, device=device()),
+    }
+    return {**FUNCTIONS, **VALUES, **made}

@@ -5,25 +5,18 @@ Imported by workers only: it needs torch, and it runs generated code.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Mapping, Sequence
-from types import CodeType
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RewardgenError
-from rewardgen.reward.components import Components
-from rewardgen.reward.contract import Contract, RewardError
+from rewardgen.reward.contract import Components, RewardError, checked_components
 from rewardgen.reward.guards import Guards
 from rewardgen.reward.language import check_tree
-from rewardgen.reward.ownership import returns_fresh
 from rewardgen.reward.parsing import parse_source
-from rewardgen.reward.quick_call import Call, Parts, quick_call
-from rewardgen.reward.reach import reachable
-from rewardgen.reward.scope import Scope
-from rewardgen.reward.signature import ENTRY, read_signature
+from rewardgen.reward.signature import ENTRY, Signature, read_signature
 from rewardgen.reward.tolerance import BOTH_BOUNDS
 from rewardgen.reward.transform import lower
 from rewardgen.store.records import Finding
@@ -36,78 +29,51 @@ class Program:
 
     Args:
         source: Its source, for messages.
+        signature: What it takes.
+        function: Its function.
+        guards: Bounds what it makes.
+
+    Attributes:
         inputs: Names of its inputs, in the order in which it takes them.
         tunables: Names and defaults of its constants.
-        compiled: Compiles its function, with guards on all operations that broadcast or as its text needs it.
-        guards: Bounds what it makes.
-        fresh: Whether what it returns surely shares no memory with its inputs.
     """
 
-    def __init__(
-        self,
-        source: str,
-        inputs: tuple[str, ...],
-        tunables: dict[str, float],
-        compiled: Callable[[bool | None], Callable[..., Any]],
-        guards: Guards,
-        fresh: bool,
-    ) -> None:
+    def __init__(self, source: str, signature: Signature, function: Callable[..., Any], guards: Guards) -> None:
         self.source = source
-        self.inputs = inputs
-        self.tunables = tunables
-        self._function = compiled(None)
-        self._compiled = compiled
+        self.inputs = signature.inputs
+        self.tunables = signature.tunables
+        self._function = function
         self._guards = guards
-        self._contract = Contract(inputs, fresh)
-        self._device: torch.device | None = None
-        self._call: Call = self._first_call
 
     def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
         """Compute the components for N worlds.
 
         Args:
-            inputs: Every input of the reward, and any others, each (N,) or (N, k) float32.
+            inputs: Every input of the reward, and any others, each (N,) or (N, k) float32. The reward gets copies.
             tunables: Values for its constants, each a float or (N,); the defaults serve the rest.
 
         Returns:
             Component name to (N,) float32, already weighted, with their sum, the reward. A reward that returns
-            `(total, components)` has one more component, `residual`: the total minus the sum of the others. They share
-            no memory with the inputs.
+            `(total, components)` has one more component, `residual`: the total minus the sum of the others.
 
         Raises:
             RewardError: The reward raised, returned anything but that, or a component is not finite.
         """
-        return self._call(inputs, tunables)
-
-    def _first_call(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor]) -> Components:
-        """A call that makes the next ones quick."""
-        arguments = [inputs[name] for name in self.inputs]
-        if arguments[0].device != self._device:
-            self._settle(arguments)
-        self._guards.begin(len(arguments[0]))
+        given = {name: inputs[name] for name in self.inputs}
+        like = given[self.inputs[0]]
+        self._guards.begin(len(like))
+        if like.device != self._guards.device:
+            self._move_constants(like.device)
         try:
-            returned = self._function(*arguments, **tunables)
+            returned = self._function(*map(_copy, given.values()), **{k: _copy(each) for k, each in tunables.items()})
         except Exception as error:
             raise self._explain(error) from error
-        found = self._contract.components(returned, arguments)
-        if self._contract.form:
-            contract = self._contract.components
-            parts = Parts(self._function, self.inputs, self._guards, self._settle, self._explain, contract)
-            self._call = quick_call(parts, self._contract.form)
-        return found
+        return checked_components(returned, given)
 
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The compiled function itself, without the contract on what it returns; a bound on loop turns goes on."""
-        return self._function
-
-    def _settle(self, arguments: Sequence[Tensor]) -> None:
-        """Before the first call on a device: module constants go there, and columns among the inputs are noticed."""
-        if self._device is None and any(1 in each.shape[1:] for each in arguments):
-            self._function = self._compiled(True)
-        self._device = self._guards.device = arguments[0].device
+    def _move_constants(self, device: torch.device) -> None:
+        self._guards.device = device
         scope = self._function.__globals__
-        scope.update({name: _moved(value, self._device) for name, value in scope.items() if name != "__builtins__"})
+        scope.update({name: _moved(value, device) for name, value in scope.items() if name != "__builtins__"})
 
     def _explain(self, error: Exception) -> RewardError:
         line = _line_of(error)
@@ -129,31 +95,24 @@ def compile_reward(source: str) -> Program:
     """
     tree = parse_source(source)
     findings = (tree,) if isinstance(tree, Finding) else check_tree(tree)
-    if findings:
+    if isinstance(tree, Finding) or findings:
         raise RewardError(findings[0].message, findings[0].line, "exception", findings[0].hint)
-    assert isinstance(tree, ast.Module)
     try:
         signature = read_signature(source)
     except RewardgenError as error:
         raise RewardError(error.message, None, "exception", error.hint) from error
     guards = Guards()
-
-    def compiled(columns: bool | None) -> Callable[..., Any]:
-        lowered = lower(tree, columns)
-        scope = reachable(lowered.references, guards)
-        _define(compile(lowered.tree, _FILENAME, "exec", dont_inherit=True), scope)
-        return scope[ENTRY]
-
-    entry = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY)
-    fresh = returns_fresh(entry, Scope(tree))
-    return Program(source, signature.inputs, signature.tunables, compiled, guards, fresh)
-
-
-def _define(code: CodeType, scope: dict[str, Any]) -> None:
+    lowered = lower(tree)
+    scope = guards.reachable(lowered.references)
     try:
-        exec(code, scope)
+        exec(compile(lowered.tree, _FILENAME, "exec", dont_inherit=True), scope)
     except Exception as error:
         raise RewardError(f"{type(error).__name__}: {str(error)[:300]}", _line_of(error)) from error
+    return Program(source, signature, scope[ENTRY], guards)
+
+
+def _copy(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else value
 
 
 def _moved(value: Any, device: torch.device) -> Any:
@@ -176,7 +135,7 @@ def _line_of(error: BaseException) -> int | None:
     return line
 
 
-_INPUTS_HINT = "mend that line; inputs are torch tensors, (N,) or (N, k) as the table of variables says"
+_INPUTS_HINT = "fix that line; inputs are torch tensors, (N,) or (N, k) as the table of variables says"
 
 _HINTS = {
     BOTH_BOUNDS: "write them apart, as in `tolerance(x, lower=bounds[0], upper=bounds[1], margin=0.5)`",

@@ -1,17 +1,69 @@
-"""The names of the reward language: what a reward may call and read, and what to write instead of the rest.
+"""The reward language as data: its constructs, what a reward may call and read, and what to write instead of the rest.
 
-Data only. Every function here is pure and deterministic. The type of an object is not known when a reward is checked,
+Every function here is pure and deterministic. The type of an object is not known when a reward is checked,
 so each method and attribute must be harmless on tensors, dicts, lists, tuples and strings alike (`sort`, which returns
 a sorted tensor but reorders a list in place, is not).
 """
 
 from __future__ import annotations
 
+import ast
+
 
 def words(text: str) -> list[str]:
     """The words of a text."""
     return text.split()
 
+
+PLAIN: tuple[type[ast.AST], ...] = (
+    *(ast.Load, ast.Store, ast.Expr, ast.Pass, ast.Return, ast.If, ast.Break, ast.Continue),
+    *(ast.BoolOp, ast.And, ast.Or, ast.BinOp, ast.UnaryOp, ast.Compare, ast.IfExp),
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult),
+    *(ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert, ast.Not, ast.UAdd, ast.USub),
+    *(ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn),
+    *(ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
+"""Allowed as they are, wherever Python allows them; their parts are checked."""
+
+AT_TOP_LEVEL = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
+
+SHAPE_METHODS = frozenset({"dim", "size", "numel"})
+"""Methods of a tensor that tell of its shape, not of what it holds: an `if` may ask for them."""
+
+WHOLE_BATCH = "use a torch function over the whole batch, or a `for` over a short literal range"
+"""Instead of what may run for long."""
+
+_GUARD = "guard the value instead, as with `.clamp(min=1e-6)` or `torch.where`"
+_PURE = "pass values as parameters and return them: a reward has no state"
+
+REFUSED: dict[str, tuple[str, str]] = {
+    "While": ("a `while` loop", WHOLE_BATCH),
+    "AsyncFor": ("an `async for`", WHOLE_BATCH),
+    "Try": ("`try`", _GUARD),
+    "TryStar": ("`try`", _GUARD),
+    "Raise": ("`raise` in an unusual way", 'write `raise ValueError("...")`'),
+    "ClassDef": ("a class", "write functions: `compute_reward` and helpers"),
+    "Global": ("`global`", _PURE),
+    "Nonlocal": ("`nonlocal`", _PURE),
+    "Yield": ("`yield`", "return the components in one dict"),
+    "YieldFrom": ("`yield from`", "return the components in one dict"),
+    "Await": ("`await`", "write a plain function"),
+    "AsyncFunctionDef": ("an `async` function", "write a plain function"),
+    "AsyncWith": ("an `async with`", "write a plain function"),
+    "With": ("`with`", "drop it; only `with torch.no_grad():` is allowed, and not needed"),
+    "NamedExpr": ("`:=`", "assign on a line of its own"),
+    "Delete": ("`del`", "drop it"),
+    "Match": ("`match`", "use `if` and `else`, or torch.where"),
+    "Lambda": (
+        "a lambda used as a value",
+        "name it first, as in `scale = lambda x: 2.0 * x`, and call it by that name",
+    ),
+    "LShift": ("`<<`", "multiply by a power of two"),
+    "RShift": ("`>>`", "divide by a power of two"),
+    "Interactive": ("an interactive statement", "write a function"),
+}
+"""Class name of a construct to what it is called and what to write instead."""
 
 _ELEMENTWISE = words("""
 abs acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh
@@ -60,25 +112,36 @@ trunc
 
 _NUMPY_VALUES = words("pi e inf nan newaxis float32 float64 int32 int64 bool_")
 
-_NUMPY_NEW = words("""
+NUMPY_ELEMENTWISE = words("""
 exp exp2 expm1 log log2 log10 log1p sqrt square sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
-sinc deg2rad rad2deg abs sign floor ceil trunc negative reciprocal isfinite isinf isnan add subtract multiply
-divide true_divide floor_divide remainder fmod arctan2 fmax fmin hypot copysign heaviside logaddexp logaddexp2
-float_power equal not_equal greater greater_equal less less_equal logical_and logical_or logical_not logical_xor
-absolute fabs power mod radians degrees rint cbrt isclose clip round nan_to_num select interp where maximum minimum
+sinc deg2rad rad2deg abs sign floor ceil trunc negative positive reciprocal isfinite isinf isnan add subtract multiply
+divide true_divide floor_divide remainder fmod arctan2 maximum minimum fmax fmin hypot copysign logaddexp logaddexp2
+float_power not_equal greater greater_equal less less_equal logical_and logical_or logical_not logical_xor
+""")
+"""Functions of numpy that torch has by the same name."""
+
+NUMPY_RENAMED = {
+    **{"absolute": "abs", "fabs": "abs", "power": "pow", "mod": "remainder", "equal": "eq"},
+    **{"radians": "deg2rad", "degrees": "rad2deg", "rint": "round"},
+}
+"""Elementwise functions of numpy to their names in torch."""
+
+_NUMPY_OTHERS = words("""
+cbrt heaviside isclose clip round nan_to_num select interp where
 sum mean prod max amax min amin std var median any all argmax argmin count_nonzero cumsum cumprod diff sort dot cross
 stack concatenate column_stack zeros_like ones_like full_like astype copy array zeros ones full arange linspace eye
 """)
-"""Functions of the subset of numpy whose result never shares memory with an argument."""
 
-_NUMPY_VIEWS = words("asarray positive squeeze expand_dims reshape")
+_NUMPY_VIEWS = words("asarray squeeze expand_dims reshape")
+
+_NUMPY = [*NUMPY_ELEMENTWISE, *NUMPY_RENAMED, *_NUMPY_OTHERS]
 
 MODULE_NAMES: dict[str, frozenset[str]] = {
     "torch": frozenset([*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED, *_VIEWS, *_TORCH_VALUES]),
     "torch.nn.functional": frozenset(_FUNCTIONAL),
     "torch.linalg": frozenset(_LINALG),
     "math": frozenset(_MATH),
-    "numpy": frozenset([*_NUMPY_NEW, *_NUMPY_VIEWS, *_NUMPY_VALUES]),
+    "numpy": frozenset([*_NUMPY, *_NUMPY_VIEWS, *_NUMPY_VALUES]),
     "numpy.linalg": frozenset(["norm"]),
 }
 """Module to what may be used of it."""
@@ -157,7 +220,7 @@ CHANGING_METHODS = frozenset(
 FRESH_FUNCTIONS = frozenset(
     [
         *(f"torch.{name}" for name in [*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED]),
-        *(f"numpy.{name}" for name in _NUMPY_NEW),
+        *(f"numpy.{name}" for name in _NUMPY if name != "positive"),
         "numpy.linalg.norm",
     ]
 ) - {"torch.max", "torch.min", "torch.median", "torch.mode", "torch.cummax", "torch.cummin", "torch.numel"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewardgen.reward.identity import source_fingerprint, structure_fingerprint
+from rewardgen.reward.identity import source_fingerprint
 
 BASE = '''
 import torch
@@ -58,15 +58,3 @@ def test_what_changes_the_reward_changes_its_fingerprint(name):
 def test_any_text_has_a_fingerprint(text):
     assert len(source_fingerprint(text)) == 16
     assert source_fingerprint(text) != source_fingerprint(BASE)
-
-
-def weighted(weight, name="weight", doc="Go.", factor=2.0):
-    entry = f"def compute_reward(speed, *, {name}: float = {weight}):"
-    return f"{entry}\n    '{doc}'\n    return {{'s': {factor} * {name} * speed}}\n"
-
-
-def test_rewards_that_differ_in_tunable_constants_only_have_one_structure():
-    assert structure_fingerprint(weighted(1.0)) == structure_fingerprint(weighted(-2, doc="Go faster."))
-    assert structure_fingerprint(weighted(1.0)) != structure_fingerprint(weighted(1.0, name="gain"))
-    assert structure_fingerprint(weighted(1.0)) != structure_fingerprint(weighted(1.0, factor=3.0))
-    assert structure_fingerprint("def (") != structure_fingerprint("def [")

@@ -1,7 +1,6 @@
 import pytest
 import torch
 
-from rewardgen.reward.program import Program
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.training.ppo.rewards import Rewards
 
@@ -100,62 +99,36 @@ def test_a_reward_cannot_change_what_others_read():
     assert torch.equal(given["speed"], before)
 
 
-WEIGHTED = (
-    "def compute_reward(speed, *, weight: float = {}, power: float = 2.0):\n    return {{'x': weight * speed**power}}\n"
-)
+WEIGHTED = """
+def compute_reward(speed, *, weight: float = {}, power: float = 2.0):
+    return {{"x": weight * speed**power}}
+"""
 BRANCHING = """
-def compute_reward(speed, *, weight: float = {}, turns: float = 2):
+def compute_reward(speed, *, weight: float = {}):
     total = torch.zeros_like(speed)
     if weight > 2.0:
         total = total + speed
     return {{"x": total + weight}}
 """
 VECTOR = """
-def compute_reward(action, *, weight: float = {}):
-    return {{"x": (weight * action).sum(-1)}}
+def compute_reward(action, prev_action, *, weight: float = {}):
+    return {{"x": -(weight * (action - prev_action) ** 2).sum(-1)}}
 """
 
 
-class Calls:
-    """Counts the calls of every program compiled while it is patched in."""
-
-    def __init__(self, monkeypatch):
-        self.rows = []
-        call = Program.__call__
-
-        def counted(program, inputs, tunables):
-            self.rows.append(len(next(iter(inputs.values()))))
-            return call(program, inputs, tunables)
-
-        monkeypatch.setattr(Program, "__call__", counted)
-
-    def of_a_rollout(self, priced, given, slices):
-        """The sizes of the calls of one more pricing."""
-        self.rows.clear()
-        priced.price(given, [True] * slices)
-        return self.rows
-
-
-def test_one_call_serves_candidates_that_differ_in_their_constants_only(monkeypatch):
-    given, calls = inputs(6), Calls(monkeypatch)
-    several = rewards({"a": WEIGHTED.format(1.0), "b": WEIGHTED.format(-2.5), "c": WEIGHTED.format(4)})
-    priced = several.price(given, [True] * 6)
-    expected = given["speed"].unflatten(1, (3, 6)).square() * torch.tensor([1.0, -2.5, 4.0]).view(1, 3, 1)
-    torch.testing.assert_close(priced.total.flatten(1), expected.flatten(1))
-    assert calls.of_a_rollout(several, given, 6) == [5 * 6 * 3]
-
-
-@pytest.mark.parametrize("form", [BRANCHING, VECTOR], ids=["branches on a constant", "multiplies a vector"])
-def test_rewards_that_cannot_take_constants_as_tensors_are_called_one_by_one(form, monkeypatch):
-    given, calls = inputs(4), Calls(monkeypatch)
-    given["action"] = torch.rand(5, 12, 2)
-    sources = {"a": form.format(1.0), "b": form.format(3.0)}
-    several = rewards(sources)
-    alone = [rewards({id: source}) for id, source in sources.items()]
-    halves = [{name: value[:, part] for name, value in given.items()} for part in (slice(6), slice(6, 12))]
-    expected = torch.cat([each.price(half, [True] * 2).total for each, half in zip(alone, halves, strict=True)], 1)
-    assert torch.equal(several.price(given, [True] * 4).total, expected)
-    assert calls.of_a_rollout(several, given, 4) == [5 * 2 * 3] * 2
+@pytest.mark.parametrize("form", [WEIGHTED, BRANCHING, VECTOR], ids=["weighted", "branching", "vector"])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_slice_has_the_same_values_alone_and_among_others_to_the_last_bit(form, parts):
+    offered = {"speed", "action", "prev_action"}
+    given = {name: torch.rand(5, 12, parts) for name in ("action", "prev_action")} | {"speed": torch.rand(5, 12)}
+    specs = [RewardSpec(candidate_id=str(weight), source=form.format(weight)) for weight in (1.0, 3.0)]
+    slices = [SliceSpec(candidate_id=spec.candidate_id, seed=seed) for spec in specs for seed in range(2)]
+    together = Rewards(specs, slices, offered).price(given, [True] * 4)
+    for index, one in enumerate(slices):
+        own = {name: value[:, 3 * index : 3 * index + 3] for name, value in given.items()}
+        alone = Rewards(specs, [one], offered).price(own, [True])
+        assert torch.equal(together.total[:, index], alone.total[:, 0])
+        assert torch.equal(together.components[index]["x"], alone.components[0]["x"])
 
 
 def test_a_constant_that_fails_is_charged_to_its_own_candidate():
@@ -176,26 +149,24 @@ def test_given_constants_replace_the_defaults():
         RewardSpec(candidate_id="a", source=WEIGHTED.format(1.0), tunables={"power": 3.0}),
         RewardSpec(candidate_id="b", source=WEIGHTED.format(1.0), tunables={"weight": 2.0}),
     ]
-    priced = Rewards(specs, slices, {"speed", "action"})
-    for _ in range(2):  # the second time by one call
-        total = priced.price(given, [True] * 2).total.flatten(1)
-        torch.testing.assert_close(total[:, :3], given["speed"][:, :3] ** 3)
-        torch.testing.assert_close(total[:, 3:], 2 * given["speed"][:, 3:] ** 2)
+    total = Rewards(specs, slices, {"speed", "action"}).price(given, [True] * 2).total.flatten(1)
+    torch.testing.assert_close(total[:, :3], given["speed"][:, :3] ** 3)
+    torch.testing.assert_close(total[:, 3:], 2 * given["speed"][:, 3:] ** 2)
 
 
-def test_constants_are_not_shared_over_vectors_of_one_entry(monkeypatch):
-    smooth = """
-def compute_reward(action, prev_action, *, weight: float = {}):
-    return {{"smooth": -(weight * (action - prev_action) ** 2).sum(-1)}}
+REMEMBERING = """
+SEEN = torch.zeros(15)
+
+def compute_reward(speed):
+    return {"seen": SEEN, "speed": speed}
 """
-    given, calls = inputs(4), Calls(monkeypatch)
-    given["action"] = torch.rand(5, 12, 1)
-    given["prev_action"] = given["action"].roll(1, 0)
-    given["prev_action"][0] = given["action"][0]  # as on an episode's first step: the term is zero, whatever its shape
-    slices = [SliceSpec(candidate_id=id, seed=seed) for id in ("a", "b") for seed in range(2)]
-    specs = [RewardSpec(candidate_id=id, source=smooth.format(weight)) for id, weight in (("a", 0.1), ("b", 1.0))]
-    several = Rewards(specs, slices, {"action", "prev_action"})
-    expected = -(given["action"] - given["prev_action"]).square().sum(-1).unflatten(1, (4, 3))
-    expected[:, :2] *= 0.1
-    torch.testing.assert_close(several.price(given, [True] * 4).total, expected)
-    assert calls.of_a_rollout(several, given, 4) == [5 * 2 * 3] * 2
+
+
+def test_writing_into_what_one_slice_returned_changes_no_other_and_no_later_call():
+    given, several = inputs(2), rewards({"a": REMEMBERING})
+    first = several.price(given, [True] * 2)
+    kept = {name: value.clone() for name, value in first.components[1].items()}
+    for value in first.components[0].values():
+        value.fill_(7.0)
+    assert all(torch.equal(first.components[1][name], value) for name, value in kept.items())
+    assert torch.equal(several.price(given, [True] * 2).total[:, 1], kept["speed"])

@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from rewardgen.reward.component_names import HINT, unshared
+from rewardgen.reward.contract import NAMES_HINT, unshared
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
 
@@ -113,7 +113,7 @@ def require_names(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -
     if names:
         few, many = sorted(len(next(iter(each.values()))) for each in (found, expected))
         calls = f"of calls for {few} and for {many} only one returns {names}"
-        raise NamesError(f"the component names depend on the number of worlds: {calls}", kind="shape", hint=HINT)
+        raise NamesError(f"the component names depend on the number of worlds: {calls}", kind="shape", hint=NAMES_HINT)
 
 
 def summed(components: Mapping[str, Tensor]) -> Tensor:

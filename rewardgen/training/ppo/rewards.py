@@ -1,7 +1,8 @@
 """Pricing transitions with the candidates' rewards.
 
-A reward that fails takes down its own slices only; to return other components than before is a failure too. Rewards
-are called once per rollout, not once per step: they are functions of one transition, so time is just more rows.
+Each slice is priced by a call of its own, on copies of its inputs, so a reward that fails takes down its own slices
+only; to return other components than before is a failure too. Rewards are called once per rollout, not once per step:
+they are functions of one transition, so time is just more rows.
 
 Shapes: T steps, S slices, N worlds per slice.
 """
@@ -10,15 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from rewardgen.reward.component_names import HINT, unshared
-from rewardgen.reward.identity import structure_fingerprint
+from rewardgen.reward.contract import NAMES_HINT, Components, unshared
 from rewardgen.reward.program import Program, RewardError, compile_reward
-from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.training.ppo.families import Family, Fault, Inputs, Member
+from rewardgen.store.records import FailureKind, RewardSpec, SliceSpec
+
+Inputs = Mapping[str, Tensor]
+
+
+class Fault(NamedTuple):
+    """A reward that failed in one slice.
+
+    Args:
+        slice: Index of the slice.
+        step: Index of the first failing control step in what was priced.
+        kind: `exception`, `shape` or `non-finite`.
+        message: What happened, with the reward's line where it is known.
+    """
+
+    slice: int
+    step: int
+    kind: FailureKind
+    message: str
 
 
 @dataclass(frozen=True)
@@ -46,32 +64,21 @@ class Rewards:
     """
 
     def __init__(self, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec], valid: Collection[str]) -> None:
-        self._slices = len(slices)
-        self._problems: dict[int, str] = {}
-        self._names: dict[int, frozenset[str]] = {}
-        self._families: list[Family] = []
         by_id = {reward.candidate_id: reward for reward in rewards}
-        members: dict[str, dict[int, RewardSpec]] = {}
-        for index, each in enumerate(slices):
-            reward = by_id[each.candidate_id]
-            members.setdefault(structure_fingerprint(reward.source), {})[index] = reward
-        for family in members.values():
-            self._admit(family, valid)
-
-    def _admit(self, members: Mapping[int, RewardSpec], valid: Collection[str]) -> None:
-        sound: dict[int, Member] = {}
-        for index, reward in members.items():
+        self._specs = [by_id[each.candidate_id] for each in slices]
+        self._names: dict[int, frozenset[str]] = {}
+        self._programs: dict[int, Program] = {}
+        self._problems: dict[int, str] = {}
+        for index, spec in enumerate(self._specs):
             try:
-                sound[index] = Member(_compiled(reward.source, valid), reward.tunables)
+                self._programs[index] = _compiled(spec.source, valid)
             except RewardError as error:
                 self._problems[index] = str(error)
-        if sound:
-            self._families.append(Family(sound))
 
     @property
     def input_names(self) -> list[str]:
         """Every input that some reward reads, and `action`, in alphabetical order."""
-        return sorted({"action", *(name for family in self._families for name in family.inputs)})
+        return sorted({"action", *(name for program in self._programs.values() for name in program.inputs)})
 
     def price(self, inputs: Inputs, active: Sequence[bool]) -> Priced:
         """Call every candidate's reward on its slices.
@@ -80,26 +87,45 @@ class Rewards:
             inputs: Name to (T, S * N, ...). Rewards are given copies.
             active: Which slices are priced at all.
         """
-        steps, worlds = inputs["action"].shape[:2]
-        total = torch.zeros(steps, self._slices, worlds // self._slices)
-        components: list[Mapping[str, Tensor]] = [{} for _ in range(self._slices)]
+        slices, steps = len(self._specs), len(inputs["action"])
+        by_slice = {name: value.unflatten(1, (slices, -1)) for name, value in inputs.items()}
+        total = by_slice["action"].new_zeros(by_slice["action"].shape[:3])
+        components: list[Mapping[str, Tensor]] = [{} for _ in range(slices)]
         faults = [Fault(index, 0, "exception", text) for index, text in self._problems.items() if active[index]]
-        by_slice = {name: value.unflatten(1, (self._slices, -1)) for name, value in inputs.items()}
-        for family in self._families:
-            found, failed = family.price(by_slice, [index for index in family.slices if active[index]])
-            faults += failed
-            for index, parts in found.items():
-                names = unshared(self._names.setdefault(index, frozenset(parts)), parts)
-                if names:
-                    faults.append(Fault(index, steps - 1, "shape", _renamed(names)))
-                else:
-                    components[index] = parts
-                    total[:, index] = parts.total
+        for index in (index for index in self._programs if active[index]):
+            own = {name: by_slice[name][:, index] for name in self._programs[index].inputs}
+            try:
+                parts = self._call(index, own)
+            except RewardError as error:
+                faults.append(self._first_failure(index, own, error))
+                continue
+            names = unshared(self._names.setdefault(index, frozenset(parts)), parts)
+            if names:
+                faults.append(Fault(index, steps - 1, "shape", _renamed(names)))
+                continue
+            total[:, index] = parts.total.view(steps, -1)
+            components[index] = {name: value.view(steps, -1) for name, value in parts.items()}
         return Priced(total, components, faults)
+
+    @torch.no_grad()
+    def _call(self, index: int, inputs: Inputs) -> Components:
+        """Components (T * N,) of a slice, of its inputs (T, N, ...)."""
+        rows = {name: value.flatten(0, 1) for name, value in inputs.items()}
+        return self._programs[index](rows, self._specs[index].tunables)
+
+    def _first_failure(self, index: int, inputs: Inputs, error: RewardError) -> Fault:
+        """The first step that fails when priced by itself; the last step if only all of them together fail."""
+        steps = len(next(iter(inputs.values())))
+        for step in range(steps):
+            try:
+                self._call(index, {name: value[step : step + 1] for name, value in inputs.items()})
+            except RewardError as first:
+                return Fault(index, step, first.kind, str(first))
+        return Fault(index, steps - 1, error.kind, str(error))
 
 
 def _renamed(names: str) -> str:
-    return f"component names must not change during training, and {names} is not in every call: {HINT}"
+    return f"component names must not change during training, and {names} is not in every call: {NAMES_HINT}"
 
 
 def _compiled(source: str, valid: Collection[str]) -> Program:
