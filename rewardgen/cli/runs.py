@@ -17,9 +17,8 @@ from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import duration, money, number
-from rewardgen.ui.lineage import lineage, parent_diff
 from rewardgen.ui.rows import search_rows
-from rewardgen.ui.show import baseline_page, candidate_page, run_page
+from rewardgen.ui.show import baseline_page, candidate_page, lineage, parent_diff, run_page
 from rewardgen.ui.tables import plain_table
 
 Reference = Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")]

@@ -14,9 +14,9 @@ from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
 from rewardgen.core.formatting import percent
 from rewardgen.search import session
 from rewardgen.tasks.loading import shipped_tasks
-from rewardgen.ui.cards import card_page
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import first_line, number, tokens
+from rewardgen.ui.show import card_page
 from rewardgen.ui.tables import plain_table
 
 _AT_LEAST_ONE = Number(gte=1)

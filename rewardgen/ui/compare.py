@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from rewardgen.core.formatting import percent
-from rewardgen.store.history import FinalRow, History
+from rewardgen.store.history import History
 from rewardgen.ui.format import duration, money, number, tokens, with_spread
-from rewardgen.ui.lineage import unified_diff
 from rewardgen.ui.rows import final_rows, search_rows
-from rewardgen.ui.show import diff_code, section
+from rewardgen.ui.show import diff_code, section, unified_diff
 from rewardgen.ui.tables import plain_table
 
 
@@ -65,6 +63,9 @@ class CandidateFacts(NamedTuple):
     components: tuple[str, ...]
 
 
+Facts = TypeVar("Facts", RunFacts, CandidateFacts)
+
+
 def run_facts(id: str, history: History, status: str) -> RunFacts:
     """What there is to compare of a run.
 
@@ -74,7 +75,8 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         status: Its status in words.
     """
     config, summary, training = history.config, history.summary, history.training
-    row = _chosen_row(history)
+    rows = [each for each in summary.rows if each.candidate_id == summary.chosen] if summary else []
+    row = rows[0] if rows else None
     estimate = row.fitness if row else None
     records = [record for each in history.ids() if (record := history.record(each))]
     return RunFacts(
@@ -100,11 +102,6 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         cost_usd=history.usage.cost_usd,
         elapsed_s=history.elapsed_s,
     )
-
-
-def _chosen_row(history: History) -> FinalRow | None:
-    summary = history.summary
-    return next((each for each in summary.rows if each.candidate_id == summary.chosen), None) if summary else None
 
 
 def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
@@ -159,11 +156,7 @@ def runs_page(one: RunFacts, other: RunFacts, told: Sequence[str]) -> Renderable
         other: Another.
         told: What keeps them from being compared.
     """
-    rows: list[tuple[str, str, str]] = []
-    for name, cell in _RUN_ROWS.items():
-        first, second = cell(one), cell(other)
-        rows += [(name, first, second)] if first or second else []
-    return Group(_side_by_side(one.id, other.id, rows), *_noted(told))
+    return _side_by_side(one, other, _RUN_ROWS, told)
 
 
 def candidates_page(
@@ -177,15 +170,20 @@ def candidates_page(
         sources: Their code.
         told: What keeps them from being compared.
     """
-    rows: list[tuple[str, str, str]] = []
-    for name, cell in _CANDIDATE_ROWS.items():
-        first, second = cell(one), cell(other)
-        rows += [(name, first, second)] if first or second else []
     names = (one.id, other.id) if one.id != other.id else (f"{one.run}:{one.id}", f"{other.run}:{other.id}")
     diff = unified_diff(*sources, *names)
     change = diff_code(diff) if diff else Text("none: the code is the same")
     title = f"Change from {names[0]} to {names[1]}"
-    return Group(_side_by_side(one.id, other.id, rows), *_noted(told), *section(title, change))
+    return Group(_side_by_side(one, other, _CANDIDATE_ROWS, told), *section(title, change))
+
+
+def _side_by_side(one: Facts, other: Facts, cells: Mapping[str, Callable[[Facts], str]], told: Sequence[str]) -> Group:
+    table = plain_table("", one.id, other.id)
+    for name, cell in cells.items():
+        first, second = cell(one), cell(other)
+        if first or second:
+            table.add_row(name, first, second)
+    return Group(table, *(Text(f"\n{each}", "yellow") for each in told))
 
 
 def rewards_page(
@@ -199,25 +197,19 @@ def rewards_page(
         same: Components of both to the distance between the two.
     """
     first, second = shares
-    table = plain_table("component", "in the first", "in the second", "distance", right=_SHARE_COLUMNS)
+    numbers = ("in the first", "in the second", "distance")
+    table = plain_table("component", *numbers, right=numbers)
     for name in dict.fromkeys((*first, *second)):
         apart = same.get(name)
-        table.add_row(
-            name, percent(first.get(name)), percent(second.get(name)), "" if apart is None else f"{apart:.3f}"
-        )
+        told = "" if apart is None else f"{apart:.3f}"
+        table.add_row(name, percent(first.get(name)), percent(second.get(name)), told)
     about = Text("Shares of what varies in each reward; distances of components with the same name.", "dim")
-    return Group(*section("Rewards", Group(_distance_text(distance), Text(), table, about)))
-
-
-_SHARE_COLUMNS = ("in the first", "in the second", "distance")
-
-
-def _distance_text(distance: float | None) -> Text:
-    if distance is None:
-        return Text("One of the rewards does not vary on the bank of transitions: there is no distance.")
-    size = f"{distance:.3f}" if distance >= 0.001 or distance == 0 else f"{distance:.1g}"
-    text = Text.assemble("canonical distance ", (size, "bold"))
-    return text.append("  (0: the same but for scale, shift and potential shaping; 1: opposite)", "dim")
+    whole = Text("One of the rewards does not vary on the recorded transitions: there is no distance.")
+    if distance is not None:
+        size = f"{distance:.3f}" if distance >= 0.001 or distance == 0 else f"{distance:.1g}"
+        whole = Text.assemble("canonical distance ", (size, "bold"))
+        whole.append("  (0: the same but for scale, shift and potential shaping; 1: opposite)", "dim")
+    return Group(*section("Rewards", Group(whole, Text(), table, about)))
 
 
 def _fitness(run: RunFacts) -> str:
@@ -226,7 +218,7 @@ def _fitness(run: RunFacts) -> str:
     return f"{number(run.fitness)} [{number(run.fitness_low)}, {number(run.fitness_high)}]"
 
 
-_RUN_ROWS = {
+_RUN_ROWS: Mapping[str, Callable[[RunFacts], str]] = {
     "task": lambda run: run.task,
     "model": lambda run: run.model,
     "goal": lambda run: run.goal,
@@ -246,7 +238,7 @@ _RUN_ROWS = {
     "time": lambda run: duration(run.elapsed_s),
 }
 
-_CANDIDATE_ROWS = {
+_CANDIDATE_ROWS: Mapping[str, Callable[[CandidateFacts], str]] = {
     "run": lambda each: each.run,
     "origin": lambda each: f"{each.operator} of {' and '.join(each.parents)}" if each.parents else each.operator,
     "status": lambda each: each.status,
@@ -256,14 +248,3 @@ _CANDIDATE_ROWS = {
     "on fresh seeds": lambda each: number(each.fresh_fitness),
     "components": lambda each: ", ".join(each.components),
 }
-
-
-def _side_by_side(one: str, other: str, rows: Sequence[tuple[str, str, str]]) -> Table:
-    table = plain_table("", one, other)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _noted(told: Sequence[str]) -> list[RenderableType]:
-    return [Text(f"\n{each}", "yellow") for each in told]

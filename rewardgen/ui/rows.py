@@ -55,9 +55,13 @@ def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
 
 def final_rows(history: History, live: Live) -> list[Row]:
     """Rows of the finalists and the task's own rewards, trained on the fresh seeds."""
-    rows = [_final_row(history, id, live) for id in history.finalists]
     chosen = history.summary.chosen if history.summary else None
-    return [row._replace(best=row.id == chosen) for row in rows]
+    rows = []
+    for id in history.finalists:
+        record = history.record(id)
+        row = Row(id, record.candidate.operator if record else "baseline", "waiting", best=id == chosen)
+        rows.append(_training_row(row, "final", history, live))
+    return rows
 
 
 def once_started(rows: list[Row]) -> list[Row]:
@@ -107,44 +111,37 @@ def failure_text(failure: SliceFailure) -> str:
     return f"{failure.message} ({failure.kind}{at})"
 
 
-def _final_row(history: History, id: str, live: Live) -> Row:
-    record = history.record(id)
-    row = Row(id, record.candidate.operator if record else "baseline", "waiting")
-    return _training_row(row, "final", history, live)
-
-
 def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
     seeds = history.search_seeds if phase == "search" else history.final_seeds
-    slices = {seed: each for seed in seeds if (each := history.trained.get((phase, row.id, seed)))}
-    result = CandidateResult(candidate_id=row.id, slices=tuple(slices.values()))
+    steps = history.training.env_steps if history.training else 0
+    runs: list[SliceResult] = []
+    progress, fitness, success = 0.0, [], []
+    for seed in seeds:
+        message = live.get((phase, row.id, seed))
+        if run := history.trained.get((phase, row.id, seed)):
+            runs.append(run)
+            progress += 1.0
+            fitness.append(run.final_fitness)
+            success.append(run.final_success_rate)
+        elif message and steps:
+            progress += 1.0 if message.get("stopped") else min(1.0, message["env_steps"] / steps)
+            fitness.append(message.get("fitness"))
+            success.append(message.get("success_rate"))
+    result = CandidateResult(candidate_id=row.id, slices=tuple(runs))
     if failure := result.failure:
         return row._replace(status="failed", reason=failure_text(failure))
-    known = [_known(slices.get(seed), live.get((phase, row.id, seed)), history) for seed in seeds]
-    progress = sum(share for share, _, _ in known) / max(1, len(known))
-    if progress == 0:
+    if not progress:
         return row
-    done = len(slices) == len(seeds)
-    if stops := result.stops:
-        row = row._replace(stopped=True, reason=stops[0].message)
+    done = len(runs) == len(seeds)
     return row._replace(
         status="trained" if done else "training",
-        progress=progress,
-        fitness=_mean([fitness for _, fitness, _ in known]),
+        reason=result.stops[0].message if result.stops else row.reason,
+        progress=progress / len(seeds),
+        fitness=_mean(fitness),
         spread=result.fitness_spread if done else 0.0,
-        success_rate=_mean([success for _, _, success in known]),
+        success_rate=_mean(success),
+        stopped=bool(result.stops),
     )
-
-
-def _known(
-    result: SliceResult | None, message: Mapping[str, Any] | None, history: History
-) -> tuple[float, float | None, float | None]:
-    """Of one seed: the share of its training done, its fitness and its success rate."""
-    if result is not None:
-        return 1.0, result.final_fitness, result.final_success_rate
-    if message is None or history.training is None:
-        return 0.0, None, None
-    share = 1.0 if message.get("stopped") else min(1.0, message["env_steps"] / history.training.env_steps)
-    return share, message.get("fitness"), message.get("success_rate")
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -1,23 +1,25 @@
-"""`runs show`: a run with all its candidates, or one candidate with its code, origin and evidence."""
+"""`runs show` and `tasks show`: a run with its candidates, a candidate with its code, origin and evidence, a task."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.console import Group, RenderableType
+from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
 from rewardgen.core.formatting import percent
+from rewardgen.llm.prompts import render
 from rewardgen.store.analysis_text import analysis_text
 from rewardgen.store.history import History
-from rewardgen.store.records import CandidateRecord, CandidateResult, Finding
+from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
 from rewardgen.ui.format import duration, number, with_spread
-from rewardgen.ui.lineage import Ancestor, lineage, parent_diff, unified_diff
-from rewardgen.ui.lines import row_line, rows_text
 from rewardgen.ui.rows import failure_text, final_rows, search_rows
-from rewardgen.ui.tables import closing_table, plain_table
+from rewardgen.ui.tables import closing_table, plain_table, row_line, rows_text
 from rewardgen.ui.view import stage, view
 
 CODE_THEME = "ansi_dark"
@@ -30,8 +32,14 @@ def run_page(history: History, status: str) -> RenderableType:
         history: The run.
         status: Its status in words.
     """
-    parts: list[RenderableType] = [_head(history, status), Text()]
-    parts += [rows_text(search_rows(history, history.ids(), {}))]
+    shown = view(history, {})
+    head = Text.assemble(("run ", ""), (shown.run_id, "bold"), " · ", (shown.task, "bold"), " · ", shown.model)
+    head.append(f"\n{status} · {duration(shown.elapsed_s)}")
+    head.append(f" · {shown.usage}" if shown.usage else "")
+    head.append(f" · {stage(history)}" if history.summary is None else "")
+    if history.config and history.config.goal:
+        head.append(f"\ngoal: {history.config.goal}")
+    parts: list[RenderableType] = [head, Text(), rows_text(search_rows(history, history.ids(), {}))]
     if history.summary:
         parts += section("Finals", closing_table(history.summary))
         if history.summary.chosen:
@@ -43,27 +51,15 @@ def run_page(history: History, status: str) -> RenderableType:
     return Group(*parts)
 
 
-def _head(history: History, status: str) -> Text:
-    shown = view(history, {})
-    head = Text.assemble(("run ", ""), (shown.run_id, "bold"), " · ", (shown.task, "bold"), " · ", shown.model)
-    head.append(f"\n{status} · {duration(shown.elapsed_s)}")
-    head.append(f" · {shown.usage}" if shown.usage else "")
-    head.append(f" · {stage(history)}" if history.summary is None else "")
-    if history.config and history.config.goal:
-        head.append(f"\ngoal: {history.config.goal}")
-    return head
-
-
 def lineage_text(history: History, candidate_id: str) -> Text:
     """A candidate's ancestors, indented by how far back they are, with the fitness of each."""
-    return Text("\n").join(_ancestor_line(each) for each in lineage(history, candidate_id))
-
-
-def _ancestor_line(each: Ancestor) -> Text:
-    origin = f" of {' and '.join(each.parents)}" if each.parents else ""
-    arrow = "" if each.depth == 0 else "  " * (each.depth - 1) + "└ "
-    fitness = "no fitness" if each.fitness is None else f"fitness {number(each.fitness)}"
-    return Text.assemble(arrow, (each.id, "bold"), f" {each.operator}{origin}, {fitness}")
+    lines = []
+    for each in lineage(history, candidate_id):
+        origin = f" of {' and '.join(each.parents)}" if each.parents else ""
+        arrow = "" if each.depth == 0 else "  " * (each.depth - 1) + "└ "
+        fitness = "no fitness" if each.fitness is None else f"fitness {number(each.fitness)}"
+        lines.append(Text.assemble(arrow, (each.id, "bold"), f" {each.operator}{origin}, {fitness}"))
+    return Text("\n").join(lines)
 
 
 def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
@@ -139,28 +135,20 @@ def _slices(result: CandidateResult) -> RenderableType:
 
 
 def _analysis(record: CandidateRecord) -> list[RenderableType]:
+    """The claims of the prediction with what was measured, whose words stand above, and what training showed."""
     analysis = record.analysis
     if analysis is None:
         return []
+    styles = {"held": "green", "failed": "red", "not checkable": "dim"}
+    claims = []
+    for each in analysis.predictions:
+        measured = "" if each.measured is None else f", measured {number(each.measured)}"
+        claims.append(Text.assemble(f"{each.claim}: ", (each.outcome, styles[each.outcome]), measured))
     text = Text(analysis_text(record).rstrip())
     flags = [Text(f"- {flag.message} [{flag.detector}]") for flag in analysis.flags]
     diagnosis = [Text(), Text(analysis.diagnosis.strip())] if analysis.diagnosis else []
-    return _prediction(record) + section("Analysis", Group(text, *flags, *diagnosis))
-
-
-def _prediction(record: CandidateRecord) -> list[RenderableType]:
-    """The claims of the prediction with what was measured; its words stand above."""
-    claims = record.analysis.predictions if record.analysis else ()
-    styles = {"held": "green", "failed": "red", "not checkable": "dim"}
-    lines = [
-        Text.assemble(f"{each.claim}: ", (each.outcome, styles[each.outcome]), _measured(each.measured))
-        for each in claims
-    ]
-    return section("What became of the prediction", Group(*lines)) if lines else []
-
-
-def _measured(value: float | None) -> str:
-    return "" if value is None else f", measured {number(value)}"
+    told = section("What became of the prediction", Group(*claims)) if claims else []
+    return told + section("Analysis", Group(text, *flags, *diagnosis))
 
 
 def diff_code(text: str) -> Syntax:
@@ -171,3 +159,57 @@ def diff_code(text: str) -> Syntax:
 def section(title: str, body: RenderableType) -> list[RenderableType]:
     """A heading and what stands under it."""
     return [Text(f"\n{title}", "bold underline"), Padding(body, (0, 0, 0, 2), expand=False)]
+
+
+def card_page(card: TaskCard, formatted: bool) -> RenderableType:
+    """A task as the designer sees it: the very text of its prompt.
+
+    Args:
+        card: The card.
+        formatted: Set headings and tables for a terminal; else the Markdown text as it is.
+    """
+    text = render("task/card", card=card, goal="")
+    return Markdown(text) if formatted else text
+
+
+class Ancestor(NamedTuple):
+    """One step of a lineage."""
+
+    id: str
+    operator: str
+    parents: tuple[str, ...]
+    fitness: float | None
+    depth: int
+    """Steps back from the candidate; 0 is the candidate itself."""
+
+
+def lineage(history: History, candidate_id: str) -> list[Ancestor]:
+    """A candidate and all its ancestors, each once, nearest first.
+
+    Args:
+        history: The run.
+        candidate_id: A candidate of the search.
+    """
+    found: dict[str, Ancestor] = {}
+    pending = [(candidate_id, 0)]
+    for id, depth in pending:
+        record = history.record(id)
+        if record is not None and id not in found:
+            parents = record.candidate.parents
+            found[id] = Ancestor(id, record.candidate.operator, parents, record.fitness, depth)
+            pending += [(each, depth + 1) for each in parents]
+    return list(found.values())
+
+
+def parent_diff(history: History, record: CandidateRecord) -> str:
+    """Unified diff from the first parent's source to a candidate's; empty without a parent."""
+    parent = history.record(record.candidate.parents[0]) if record.candidate.parents else None
+    if parent is None or not record.candidate.source:
+        return ""
+    return unified_diff(parent.candidate.source, record.candidate.source, parent.candidate.id, record.candidate.id)
+
+
+def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:
+    """Unified diff of two sources."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="")
+    return "\n".join(lines)

@@ -1,19 +1,59 @@
-"""Tables of results: the closing table of a run, and the list of runs and tasks."""
+"""Tables of results: candidates one line each, the closing table of a run, and empty tables for lists."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from rewardgen.core.formatting import percent
-from rewardgen.core.statistics import Interval
-from rewardgen.store.history import FinalRow, Summary
+from rewardgen.store.history import Summary
 from rewardgen.store.records import BASELINES
-from rewardgen.ui.format import number
+from rewardgen.ui.format import number, with_spread
+from rewardgen.ui.rows import Row
+
+_ID, _OPERATOR, _STATUS, _FITNESS, _SUCCESS = 8, 10, 15, 14, 8
+
+_STYLES = {
+    "designing": "dim",
+    "checking": "cyan",
+    "repairing": "yellow",
+    "rejected": "yellow",
+    "waiting": "dim",
+    "training": "blue",
+    "trained": "green",
+    "failed": "red",
+}
+
+
+def row_line(row: Row) -> Text:
+    """One candidate. A trained or training one shows numbers, a rejected or failed one its reason."""
+    line = Text(no_wrap=True, overflow="ellipsis")
+    line.append("★ " if row.best else "  ", "bold yellow")
+    line.append(row.id.ljust(_ID), "bold" if row.best else "")
+    line.append(row.operator.ljust(_OPERATOR))
+    status = f"training {100 * row.progress:3.0f} %" if row.status == "training" else row.status
+    line.append(status.ljust(_STATUS), _STYLES[row.status])
+    if row.has_ended_badly or row.status == "repairing":
+        line.right_crop(_STATUS - len("repairing "))
+        return line.append(row.reason)
+    fitness = with_spread(row.fitness, row.spread)
+    line.append(" " * (_FITNESS - cell_len(fitness)) + fitness, "bold" if row.best else "")
+    line.append(percent(row.success_rate).rjust(_SUCCESS))
+    return line.append(f"  {row.reason}", "dim")
+
+
+def rows_text(rows: Iterable[Row]) -> Text:
+    """A header and all rows, one line each at any width, cut at the right edge."""
+    names = "  " + "candidate".ljust(_ID + 2) + "operator".ljust(_OPERATOR) + "status".ljust(_STATUS)
+    head = Text(names[:-2] + "fitness ± s.e.".rjust(_FITNESS) + "success".rjust(_SUCCESS) + "  idea", "dim")
+    joined = Text("\n").join([head, *map(row_line, rows)])
+    joined.no_wrap, joined.overflow = True, "ellipsis"
+    return joined
 
 
 def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
@@ -31,27 +71,17 @@ def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
 
 def closing_table(summary: Summary) -> RenderableType:
     """What the finalists and the task's own rewards reached on the fresh seeds, and the conclusion."""
-    parts: list[RenderableType] = [_final_table(summary.rows, summary.chosen)] if summary.rows else []
-    parts += [Text(), Text(summary.conclusion), Text(f"The search stopped: {summary.reason}.", "dim")]
-    return Group(*parts)
-
-
-def _final_table(rows: Sequence[FinalRow], chosen: str | None) -> Table:
     numbers = ("fitness (IQM)", "95 % interval", "success", "human-normalised", "seeds")
     table = plain_table("reward", *numbers, right=numbers)
-    for row in rows:
-        is_chosen = row.candidate_id == chosen
+    for row in summary.rows:
+        is_chosen, fitness = row.candidate_id == summary.chosen, row.fitness
+        cells: list[str | Text] = [Text(row.failure or "failed", "red"), "", "", ""]
+        if fitness:
+            shown = row.human_normalised is not None and row.candidate_id not in BASELINES
+            normalised = f"{row.human_normalised:.2f}" if shown else ""
+            interval = f"[{number(fitness.low)}, {number(fitness.high)}]"
+            cells = [number(fitness.value), interval, percent(row.success_rate), normalised]
         name = f"{'★' if is_chosen else ' '} {row.candidate_id}"
-        cells = _final_cells(row) if row.fitness else [Text(row.failure or "failed", "red"), "", "", ""]
         table.add_row(name, *cells, str(row.seeds), style="bold green" if is_chosen else "")
-    return table
-
-
-def _final_cells(row: FinalRow) -> list[str]:
-    assert row.fitness is not None
-    normalised = "" if row.human_normalised is None or row.candidate_id in BASELINES else f"{row.human_normalised:.2f}"
-    return [number(row.fitness.value), _interval(row.fitness), percent(row.success_rate), normalised]
-
-
-def _interval(estimate: Interval) -> str:
-    return f"[{number(estimate.low)}, {number(estimate.high)}]"
+    about = [Text(), Text(summary.conclusion), Text(f"The search stopped: {summary.reason}.", "dim")]
+    return Group(*([table] if summary.rows else []), *about)

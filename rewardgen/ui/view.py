@@ -1,13 +1,15 @@
-"""A run at one moment, as a screen shows it."""
+"""A run at one moment, as a screen shows it, and what keeps up with a run from moment to moment."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN
-from rewardgen.store.history import Generation, History
+from rewardgen.store.events import Event
+from rewardgen.store.history import Generation, History, Phase
 from rewardgen.ui.format import count, money, tokens, with_spread
 from rewardgen.ui.rows import Live, Row, final_rows, once_started, search_rows
 
@@ -23,6 +25,7 @@ class View(NamedTuple):
     model: str = ""
     stage: str = "starting"
     usage: str = ""
+    """Price and tokens of language model calls so far, with the limit; empty for the built-in designer."""
     past: tuple[str, ...] = ()
     """A line per generation that is not shown in rows."""
     rows: tuple[Row, ...] = ()
@@ -42,15 +45,25 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
     config, card = history.config, history.card
     if config is None or card is None:
         return View()
-    past, rows = _past_and_rows(history, live)
+    usage = ""
+    if config.model != BUILTIN:
+        limit = f" of {money(config.max_cost)}" if config.max_cost is not None else ""
+        spent = history.usage
+        usage = f"{money(spent.cost_usd)}{limit}, {tokens(spent.tokens)} tokens, {count(spent.calls, 'call')}"
+    past, rows = history.generations, []
+    if history.summary is None and history.finalists:
+        rows = final_rows(history, live)
+    elif history.summary is None and past:
+        *past, current = past
+        rows = search_rows(history, current.ids, live)
     return View(
         run_id=history.run_id,
         task=card.name,
         model="built-in designer" if config.model == BUILTIN else config.model,
         stage=stage(history),
-        usage=usage_text(history),
+        usage=usage,
         past=tuple(past_line(history, each) for each in past),
-        rows=tuple(rows),
+        rows=tuple(once_started(rows)),
         elapsed_s=history.elapsed_s + since_s,
         remaining_s=_remaining(history, live, history.elapsed_s + since_s),
     )
@@ -73,15 +86,6 @@ def generation_name(generation: Generation) -> str:
     return generation.ids[0].split("-")[0]
 
 
-def usage_text(history: History) -> str:
-    """Price and tokens of language model calls so far, with the limit; empty for the built-in designer."""
-    config, usage = history.config, history.usage
-    if config is None or config.model == BUILTIN:
-        return ""
-    limit = f" of {money(config.max_cost)}" if config.max_cost is not None else ""
-    return f"{money(usage.cost_usd)}{limit}, {tokens(usage.tokens)} tokens, {count(usage.calls, 'call')}"
-
-
 def past_line(history: History, generation: Generation) -> str:
     """A generation in one line: what became of its candidates, and the best of the run after it."""
     rows = search_rows(history, generation.ids, {})
@@ -94,17 +98,6 @@ def past_line(history: History, generation: Generation) -> str:
         else "nothing trained so far"
     )
     return f"{generation_name(generation)}: {', '.join(parts)}; {leader}"
-
-
-def _past_and_rows(history: History, live: Live) -> tuple[Sequence[Generation], list[Row]]:
-    if history.summary is not None:
-        return history.generations, []
-    if history.finalists:
-        return history.generations, once_started(final_rows(history, live))
-    if not history.generations:
-        return (), []
-    *past, current = history.generations
-    return past, once_started(search_rows(history, current.ids, live))
 
 
 def _remaining(history: History, live: Live, elapsed_s: float) -> float | None:
@@ -124,3 +117,34 @@ def _remaining(history: History, live: Live, elapsed_s: float) -> float | None:
         over = sum(1.0 if row.has_ended_badly else row.progress for row in rows)
         left = seeds * max(0.0, planned - over) + fresh * (config.finalists + len(history.baselines))
     return elapsed_s * left / done
+
+
+class Watcher:
+    """Keeps up with a run, for whoever shows it: the part of a `Listener` that the screen and plain lines share."""
+
+    def __init__(self) -> None:
+        self._history = History()
+        self._live: dict[tuple[Phase, str, int], dict[str, Any]] = {}
+        self._at = time.monotonic()
+        self._lock = threading.Lock()
+
+    def event(self, event: Event, history: History) -> None:
+        """Take in an event."""
+        with self._lock:
+            self._history, self._at = history, time.monotonic()
+            self._on_event(event)
+
+    def progress(self, message: dict[str, Any]) -> None:
+        """Take in an evaluation during training."""
+        with self._lock:
+            self._live[message["phase"], message["candidate_id"], message["seed"]] = message
+            self._on_progress()
+
+    def _view(self) -> View:
+        return view(self._history, self._live, time.monotonic() - self._at)
+
+    def _on_event(self, event: Event) -> None:
+        raise NotImplementedError
+
+    def _on_progress(self) -> None:
+        raise NotImplementedError
