@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -25,7 +26,7 @@ class Episode(Mapping[str, Tensor]):
     """Whole episodes of N worlds, as `fitness` and `success` get them.
 
     `episode["height"]` is (T, N) or (T, N, k): the variable after each control step, and `episode["action"]` the action
-    of that step. Steps after a world's end are padding: use `mask`, or `mean`, `last` and `total`, which heed it.
+    of that step. Steps after a world's end repeat its last one: use `mask`, or `mean`, `last` and `total`, which heed it.
 
     Args:
         values: Variable name to tensor (T, N, ...).
@@ -65,8 +66,8 @@ class Episode(Mapping[str, Tensor]):
         return torch.arange(steps, device=self.lengths.device)[:, None] < self.lengths
 
     def of_worlds(self, part: slice) -> Episode:
-        """The episodes of some of the worlds."""
-        values = {name: each[:, part] for name, each in self._values.items()}
+        """The episodes of some of the worlds, as if they had been recorded alone."""
+        values = _of_worlds(self._values, part, self.lengths)
         return Episode(values, self.lengths[part], self.terminated[part], self.control_step_s, self.max_steps)
 
     def total(self, values: Tensor) -> Tensor:
@@ -99,6 +100,20 @@ class Recording:
     episode: Episode
     endings: tuple[str, ...]
     inputs: dict[str, Tensor]
+
+    def of_worlds(self, part: slice) -> Recording:
+        """The episodes of some of the worlds, as if they had been recorded alone."""
+        inputs = _of_worlds(self.inputs, part, self.episode.lengths)
+        return Recording(self.episode.of_worlds(part), self.endings[part], inputs)
+
+
+def _of_worlds(values: Mapping[str, Tensor], part: slice, lengths: Tensor) -> dict[str, Tensor]:
+    """Tensors (T, N, ...) of some of the worlds: no longer than their own episodes, and laid out for themselves.
+
+    Else the rounding of a sum would depend on how long other worlds lived, and on how many there are.
+    """
+    longest = int(lengths[part].max())
+    return {name: each[:longest, part].contiguous() for name, each in values.items()}
 
 
 def trivial_policies(worlds: VecEnv) -> dict[TrivialPolicy, Policy]:
@@ -152,7 +167,9 @@ def record_episodes(
             alive &= ~ended
             worlds.rest(ended)
         observation = step.observation
-    inputs = {name: torch.stack([each[name] for each in history]) for name in recorded}
+    # Each world's last step stands for those after it: what is computed there may fail only where its own steps do.
+    held = torch.arange(len(history)).unsqueeze(1).minimum(lengths - 1), torch.arange(worlds.num_envs)
+    inputs = {name: torch.stack([each[name] for each in history])[held] for name in recorded}
     values = {name: inputs[name] for name in variables}
     episode = Episode(values, lengths, terminated, worlds.view.control_step_s, worlds.task.episode_steps)
     return Recording(episode, tuple(endings), inputs)
@@ -164,5 +181,5 @@ def _note_endings(step: Step, alive: Tensor, endings: list[str]) -> None:
 
 
 def ending_shares(endings: Sequence[str]) -> dict[str, float]:
-    """Share of the episodes that ended by each cause."""
-    return {cause: endings.count(cause) / len(endings) for cause in dict.fromkeys(endings)}
+    """Share of the episodes that ended by each cause, most frequent first."""
+    return {cause: count / len(endings) for cause, count in Counter(endings).most_common()}

@@ -52,17 +52,10 @@ def evaluate(task: Task, worlds: VecEnv, policy: PolicyStack, names: Iterable[st
 
 
 def _measured(task: Task, episode: Episode, slices: int) -> tuple[Tensor, Tensor, dict[int, str]]:
-    try:
-        return *measure_episodes(task, episode), {}
-    except TaskError:
-        return _measured_apart(task, episode, slices)
-
-
-def _measured_apart(task: Task, episode: Episode, slices: int) -> tuple[Tensor, Tensor, dict[int, str]]:
-    """Fitness (W,), success (W,) and problems, where the task fails in states that only some policies reach."""
+    """Fitness (W,), success (W,) and problems, each slice measured as if it were alone."""
     episodes = len(episode.lengths) // slices
-    fitness = torch.full((slices * episodes,), torch.nan, dtype=torch.float64)
-    success = torch.zeros(slices * episodes, dtype=torch.bool)
+    fitness = torch.full_like(episode.lengths, torch.nan, dtype=torch.float64)
+    success = torch.zeros_like(episode.terminated)
     problems: dict[int, str] = {}
     for index in range(slices):
         part = slice(index * episodes, (index + 1) * episodes)

@@ -23,16 +23,6 @@ def weights(folder, name):
     return torch.cat([value.flatten() for value in load_policy(folder / name).parameters.values()])
 
 
-def test_first_updates_of_a_slice_are_the_same_alone_and_among_others(tmp_path):
-    two_updates = TINY.model_copy(update={"env_steps": 1024})
-    train(job(tmp_path / "alone", {"a": UPRIGHT}, [7], two_updates))
-    others = {"0": NAN_WHEN_FAST, "a": UPRIGHT, "z": NEVER}
-    train(job(tmp_path / "among", others, [3, 7], two_updates))
-    alone, among = weights(tmp_path / "alone", "a-s7.npz"), weights(tmp_path / "among", "a-s7.npz")
-    torch.testing.assert_close(alone, among, rtol=0, atol=1e-6)
-    assert not torch.allclose(alone, weights(tmp_path / "among", "a-s3.npz"), atol=1e-3)
-
-
 WRONG_ONCE_UP = {
     "non-finite": "torch.log(0.8 - pole_upright)",
     "shape": "pole_upright[pole_upright < 0.8]",

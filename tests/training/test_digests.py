@@ -6,7 +6,6 @@ import torch
 from rewardgen.training.ppo.digests import (
     SliceEvaluation,
     component_points,
-    ending_shares,
     episode_digests,
     evaluation_point,
 )
@@ -72,10 +71,6 @@ def test_digest_reads_the_episode_from_its_first_to_its_last_step():
     assert worst.variables["height"] == (0.0, 1.0, 2.0, 3.0)
     assert worst.variables["velocity"] == pytest.approx([18**0.5] * 4)
     assert worst.components["up"] == (1.0,) * 4
-
-
-def test_shares_of_endings_add_up():
-    assert ending_shares(["a", "b", "b", "b"]) == {"b": 0.75, "a": 0.25}
 
 
 def test_saturation_is_the_share_of_steps_near_the_largest_value():

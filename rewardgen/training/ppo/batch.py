@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardgen.analyzer.hacking import find_hacking
+from rewardgen.sim.episodes import ending_shares
 from rewardgen.store.measurements import (
     ComponentPoint,
     EarlyStop,
@@ -58,7 +59,7 @@ class _Log:
         self.curve.append(digests.evaluation_point(found, env_steps))
         for name, point in digests.component_points(found, env_steps).items():
             self.components.setdefault(name, []).append(point)
-        self.terminations = digests.ending_shares(found.endings)
+        self.terminations = ending_shares(found.endings)
         self.episodes = digests.episode_digests(found)
         self.path_efficiencies = path_efficiencies(found.variables, found.components, found.lengths)
 

@@ -6,7 +6,6 @@ Shapes: T steps, E episodes of the slice.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -67,7 +66,7 @@ def of_slice(evaluation: Evaluation, components: Mapping[str, Tensor], index: in
     episode = evaluation.recording.episode.of_worlds(part)
     return SliceEvaluation(
         variables=dict(episode),
-        components=components,
+        components={name: value[: len(episode.mask)] for name, value in components.items()},
         lengths=episode.lengths,
         fitness=evaluation.fitness[part],
         success=evaluation.success[part],
@@ -135,11 +134,6 @@ def _correlation(first: Tensor, second: Tensor) -> float | None:
     if any(norm <= 1e-6 * size for norm, size in zip(norms, sizes, strict=True)):
         return None
     return max(-1.0, min(1.0, float(pair[0] @ pair[1]) / (norms[0] * norms[1])))
-
-
-def ending_shares(endings: Sequence[str]) -> dict[str, float]:
-    """Share of the episodes that each cause ended, most frequent first."""
-    return {ending: count / len(endings) for ending, count in Counter(endings).most_common()}
 
 
 def episode_digests(found: SliceEvaluation) -> tuple[EpisodeDigest, ...]:

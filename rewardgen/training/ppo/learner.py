@@ -21,7 +21,7 @@ from rewardgen.training.ppo.seeding import slice_generators
 
 
 class Learner:
-    """PPO for S slices. What a slice learns is the same alone and among others, up to rounding of matrix products.
+    """PPO for S slices. What a slice learns is the same alone and among others, to the last bit.
 
     Args:
         sizes: Sizes of the networks.

@@ -1,0 +1,109 @@
+"""What comes out of a slice is the same to the last bit alone, among others, at any place and beside any failure."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
+from rewardgen.tasks.loading import load_task
+from rewardgen.training.ppo.batch import SliceBatch
+from rewardgen.training.ppo.mlp import Layer, StackedMLP
+from tests.training.stopping import AWAY, STAY, stayer_job
+
+REWARDS = {
+    "cartpole": {
+        "a": "def compute_reward(pole_upright, action):\n"
+        "    return {'up': pole_upright.exp(), 'effort': -0.01 * action.square().sum(-1)}\n",
+        "b": "def compute_reward(pole_upright):\n    return {'up': (2.0 * pole_upright).tanh()}\n",
+        "nan": "def compute_reward(cart_velocity):\n    return {'slow': torch.log(0.9 - cart_velocity.abs())}\n",
+    },
+    "walker2d": {
+        "a": "def compute_reward(x_velocity, height, action):\n"
+        "    return {'speed': x_velocity, 'up': torch.exp(-(height - 1.25) ** 2), 'e': -action.square().sum(-1)}\n",
+        "b": "def compute_reward(height, joint_velocity):\n    return {'up': height - joint_velocity.norm(dim=-1)}\n",
+        "nan": "def compute_reward(height, prev_height):\n    return {'rise': torch.log(height - prev_height + 0.05)}\n",
+    },
+}
+USUAL = TrainSettings(env_steps=1024, num_envs=16, rollout_steps=32, evaluation_phases=2, evaluation_envs=3)
+ODD = USUAL.model_copy(
+    update={"env_steps": 600, "num_envs": 7, "rollout_steps": 21, "hidden": (20, 9), "evaluation_envs": 1}
+)
+BESIDE = {
+    "alone": [("a", 7)],
+    "first of two": [("a", 7), ("b", 1)],
+    "last of two": [("b", 1), ("a", 7)],
+    "between a failure and another seed": [("nan", 0), ("a", 7), ("a", 8)],
+    "in five": [("b", 2), ("a", 1), ("nan", 3), ("a", 7), ("b", 7)],
+    "last of five": [("b", 2), ("b", 1), ("nan", 3), ("a", 2), ("a", 7)],
+}
+
+
+def trained(job):
+    """What comes out of each slice, by candidate and seed: its result but for the time, and its policy file."""
+    results = SliceBatch(load_task(job.task), job, lambda message: None).run()
+    return {
+        (each.candidate_id, each.seed): (
+            each.model_dump(exclude={"wall_s"}),
+            Path(job.folder, each.policy).read_bytes() if each.policy else b"",
+        )
+        for each in results
+    }
+
+
+def job(task, folder, slices, settings):
+    folder.mkdir()
+    rewards = (
+        RewardSpec(candidate_id=name, source=REWARDS[task][name]) for name in dict.fromkeys(n for n, _ in slices)
+    )
+    specs = (SliceSpec(candidate_id=name, seed=seed) for name, seed in slices)
+    return TrainJob(task=task, rewards=tuple(rewards), slices=tuple(specs), settings=settings, folder=str(folder))
+
+
+@pytest.mark.parametrize("settings", [USUAL, ODD], ids=["usual", "odd"])
+@pytest.mark.parametrize("task", REWARDS)
+def test_a_slice_trains_to_the_same_bits_alone_and_among_others(tmp_path, task, settings):
+    found = {name: trained(job(task, tmp_path / name, slices, settings)) for name, slices in BESIDE.items()}
+    expected = found["alone"]["a", 7]
+    assert expected[0]["failure"] is None and expected[0]["curve"] and expected[1]
+    assert [name for name, each in found.items() if each["a", 7] != expected] == []
+    assert all(each["nan", 3][0]["failure"] for each in found.values() if ("nan", 3) in each)
+
+
+def test_a_slice_trains_to_the_same_bits_beside_one_that_is_stopped_early(tmp_path):
+    alone = trained(stayer_job(tmp_path / "alone", {"stay": STAY}, stop_hacking=True))
+    among = trained(stayer_job(tmp_path / "among", {"away": AWAY, "stay": STAY}, stop_hacking=True, seeds=(0, 1)))
+    assert among["away", 0][0]["stopped"]
+    assert among["stay", 0] == alone["stay", 0]
+
+
+def stacked(parameters, rows, gradient, sizes):
+    """Outputs and parameters' gradients of perceptrons whose parameters lie side by side, as those of networks do."""
+    flat, gradients = parameters.clone(), torch.zeros_like(parameters)
+
+    def layers(of):
+        parts, start = [], 3
+        for fan_in, fan_out in zip(sizes, sizes[1:], strict=False):
+            weight = of[:, start : start + fan_in * fan_out].view(-1, fan_in, fan_out)
+            start += fan_in * fan_out
+            parts.append(Layer(weight, of[:, start : start + fan_out].view(-1, 1, fan_out)))
+            start += fan_out
+        return parts
+
+    network = StackedMLP(layers(flat), layers(gradients))
+    outputs = network(rows.clone()), network.forward(rows.clone())
+    network.backward(gradient.clone())
+    return torch.cat([*(each.flatten(1) for each in outputs), gradients], dim=1)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 8, 10, 16, 17, 64, 100])
+@pytest.mark.parametrize("sizes", [(5, 64, 64, 1), (17, 64, 64, 6), (27, 32, 8), (348, 64, 17), (1, 20, 3), (3, 10, 1)])
+def test_networks_round_alike_at_any_place_in_a_batch_of_any_size(rows, sizes):
+    generator = torch.Generator().manual_seed(rows)
+    count = sum((fan_in + 1) * fan_out for fan_in, fan_out in zip(sizes, sizes[1:], strict=False)) + 5
+    parameters = torch.randn(7, count, generator=generator)
+    inputs = torch.randn(7, rows, sizes[0], generator=generator)
+    gradient = torch.randn(7, rows, sizes[-1], generator=generator)
+    every = stacked(parameters, inputs, gradient, sizes)
+    for chosen in ([0], [3], [6], [0, 1], [5, 2], [3, 3], [1, 2, 3], [6, 4, 0], [0, 2, 4, 6, 1]):
+        assert torch.equal(stacked(parameters[chosen], inputs[chosen], gradient[chosen], sizes), every[chosen]), chosen
