@@ -26,7 +26,7 @@ class Episode(Mapping[str, Tensor]):
     """Whole episodes of N worlds, as `fitness` and `success` get them.
 
     `episode["height"]` is (T, N) or (T, N, k): the variable after each control step, and `episode["action"]` the action
-    of that step. Steps after a world's end repeat its last one: use `mask`, or what heeds it, `mean`, `last` or `total`.
+    of that step. Steps after a world's end repeat its last one: use `mask`, or `mean`, `last` or `total`.
 
     Args:
         values: Variable name to tensor (T, N, ...).
