@@ -1,15 +1,23 @@
-"""All that the numbers of a training say by themselves: the registry of the analyzer's detectors.
+"""The analyzer's detectors by name: what the numbers of a training say, each one function and one row here.
 
-To add one, write a function that yields a `Flag` for each fault that it sees in a `TrainingEvidence`, and register it:
+A detector is given a `TrainingEvidence` and yields a `Flag` for each fault that it sees; nothing for a sound training.
 
 ```python
-DETECTORS.register("short-episodes", Detector(short_episodes))
+from rewardgen.analyzer.flags import Detector, register
+from rewardgen.analyzer.training_evidence import flag
+
+def short_episodes(evidence):
+    steps = evidence.curves.curve[-1].episode_steps
+    if steps < 10:
+        yield flag("short-episodes", f"Episodes last {steps:.0f} steps.", steps=steps)
+
+register(Detector("short-episodes", "episodes of a few steps", short_episodes))
 ```
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from rewardgen.analyzer.detectors import attractors, components, endings, learning_curves
@@ -19,48 +27,78 @@ from rewardgen.store.records import Flag
 
 
 class Detector(NamedTuple):
-    """One way to see faults in a training.
+    """One kind of fault. Several may share one function.
 
     Attributes:
-        find: Yields a flag for each fault; nothing for a sound training.
-        explained_by: A flag that it may raise to the flags of other detectors that say more, beside which it is left
-            out; of a component only those of the same one.
+        name: Stable; what flags call it.
+        sees: What it sees, in a few words.
+        find: The function.
+        explained_by: Names of flags that say more, beside which this one is left out; for the flag of a component only
+            those of the same one.
     """
 
-    find: Callable[[TrainingEvidence], Iterator[Flag]]
-    explained_by: Mapping[str, tuple[str, ...]] = {}
+    name: str
+    sees: str
+    find: Callable[[TrainingEvidence], Iterable[Flag]]
+    explained_by: tuple[str, ...] = ()
 
 
 DETECTORS: Registry[Detector] = Registry("detector")
 """In the order in which their flags are told: what the policy makes of the reward first, then its components."""
 
-_CONTENT = ("reach-and-hover", "proxy-satisfied", "alive-attractor", "oscillation-farming")
 
-for _name, _detector in {
-    "fitness-course": Detector(learning_curves.fitness_course),
-    "hovering": Detector(attractors.hovering),
-    "doing-nothing-pays": Detector(attractors.doing_nothing_pays),
-    "oscillation": Detector(attractors.oscillation),
-    "early-endings": Detector(endings.early_endings),
-    "termination-avoidance": Detector(endings.termination_avoidance),
-    "component-faults": Detector(
-        components.worst_fault, {"saturated-component": ("reach-and-hover", "proxy-satisfied")}
+def register(detector: Detector) -> Detector:
+    """Add a detector and return it.
+
+    Raises:
+        UsageError: Another one has this name.
+    """
+    return DETECTORS.register(detector.name, detector)
+
+
+_HELD = ("reach-and-hover", "proxy-satisfied")
+
+for _row in (
+    Detector("reward-up-fitness-down", "the reward rises while fitness falls", learning_curves.fitness_course),
+    Detector("fitness-fell", "fitness falls after its peak", learning_curves.fitness_course),
+    Detector("still-rising", "fitness still rises at the end", learning_curves.fitness_course),
+    Detector("reach-and-hover", "a component is reached and held, without success", attractors.hovering),
+    Detector("proxy-satisfied", "a component is at its best from the start, without success", attractors.hovering),
+    Detector("alive-attractor", "doing nothing pays as well as what was learned", attractors.doing_nothing_pays),
+    Detector("oscillation-farming", "a component pays for a way back and forth", attractors.oscillation),
+    Detector("early-ending-pays", "an early end pays or stops a cost", endings.early_endings),
+    Detector("ends-early", "most episodes end early", endings.early_endings),
+    Detector("termination-avoidance", "success would end what pays", endings.termination_avoidance),
+    Detector("bonus-never-fired", "a component is always 0", components.worst_fault),
+    Detector("constant-component", "a component never varies", components.worst_fault),
+    Detector("dead-component", "a component is 0 at the end", components.worst_fault),
+    Detector("negligible-component", "a component hardly counts", components.worst_fault),
+    Detector("saturated-component", "a component no longer varies", components.worst_fault, _HELD),
+    Detector("dominant-component", "a component is nearly the whole reward", components.dominance),
+    Detector("against-fitness", "fitter episodes have less of a component or reward", components.against_fitness),
+    Detector("no-better-than-trivial", "no better than a trivial policy", learning_curves.no_better_than_trivial),
+    Detector(
+        "seeds-disagree",
+        "very different fitness over seeds",
+        learning_curves.seeds_disagree,
+        explained_by=("no-better-than-trivial",),
     ),
-    "dominance": Detector(components.dominance),
-    "against-fitness": Detector(components.against_fitness),
-    "no-better-than-trivial": Detector(learning_curves.no_better_than_trivial),
-    "seeds-disagree": Detector(learning_curves.seeds_disagree, {"seeds-disagree": ("no-better-than-trivial",)}),
-    "settled": Detector(attractors.settled, {"settled-without-success": _CONTENT}),
-}.items():
-    DETECTORS.register(_name, _detector)
+    Detector(
+        "settled-without-success",
+        "the reward no longer changes, without success",
+        attractors.settled,
+        explained_by=(*_HELD, "alive-attractor", "oscillation-farming"),
+    ),
+):
+    register(_row)
 
 
 def flags_of(evidence: TrainingEvidence) -> tuple[Flag, ...]:
     """All flags of a trained candidate."""
-    found = [(flag, detector) for detector in DETECTORS for flag in detector.find(evidence)]
-    raised = {(flag.detector, component) for flag, _ in found for component in (flag.component, None)}
+    found = [each for find in dict.fromkeys(detector.find for detector in DETECTORS) for each in find(evidence)]
+    raised = {(each.detector, component) for each in found for component in (each.component, None)}
     return tuple(
-        flag
-        for flag, detector in found
-        if not any((other, flag.component) in raised for other in detector.explained_by.get(flag.detector, ()))
+        each
+        for each in found
+        if not any((other, each.component) in raised for other in DETECTORS.get(each.detector).explained_by)
     )

@@ -1,8 +1,12 @@
-"""A detector of the analyzer is one function and one call of `register`: this file adds one from outside."""
+"""A detector of the analyzer is one function and one row of the registry: this file adds one from outside."""
+
+import re
+from pathlib import Path
 
 import pytest
 
-from rewardgen.analyzer.flags import DETECTORS, Detector
+from rewardgen.analyzer import detectors
+from rewardgen.analyzer.flags import DETECTORS, Detector, register
 from rewardgen.analyzer.training_evidence import flag
 from rewardgen.core.errors import UsageError
 from tests.analyzer.flagged import flags
@@ -18,7 +22,7 @@ def short_episodes(evidence):
 
 @pytest.fixture
 def registered():
-    DETECTORS.register("short-episodes", Detector(short_episodes, {"short-episodes": ("seeds-disagree",)}))
+    register(Detector("short-episodes", "a few steps", short_episodes, explained_by=("seeds-disagree",)))
     yield
     DETECTORS.remove("short-episodes")
 
@@ -35,4 +39,10 @@ def test_its_flag_is_left_out_beside_one_that_says_more(registered):
 
 def test_two_detectors_cannot_have_one_name(registered):
     with pytest.raises(UsageError, match="there is a detector `short-episodes` already"):
-        DETECTORS.register("short-episodes", Detector(short_episodes))
+        register(Detector("short-episodes", "another", short_episodes))
+
+
+def test_every_flag_of_the_package_has_its_row():
+    package = Path(detectors.__path__[0])
+    raised = {name for path in package.glob("*.py") for name in re.findall(r'flag\(\s*"([a-z-]+)"', path.read_text())}
+    assert raised == set(DETECTORS.names())
