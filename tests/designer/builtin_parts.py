@@ -126,5 +126,11 @@ def component(share: float = 0.3, activation: float = 1.0, correlation: float | 
 
 def parents(card: TaskCard, seed: int, count: int = 1) -> tuple[CandidateRecord, ...]:
     """Trained drafts under ids of their own, without any plain one."""
-    drafts = [designed(request(card, seed=100 * seed + each, candidate_id=f"g00-k{each + 1}")) for each in range(count)]
-    return tuple(studied(each) for each in drafts)
+    return _parents(card.model_dump_json(), seed, count)
+
+
+@cache
+def _parents(card: str, seed: int, count: int) -> tuple[CandidateRecord, ...]:
+    parsed = TaskCard.model_validate_json(card)
+    requests = [request(parsed, seed=100 * seed + each, candidate_id=f"g00-k{each + 1}") for each in range(count)]
+    return tuple(studied(designed(each)) for each in requests)

@@ -6,11 +6,9 @@ import signal
 
 import pytest
 
-from tests.e2e.command import POINT, history, rewardgen, run_folder, start, wait_for_event, workers_of
+from tests.e2e.command import POINT, SHORTER, history, rewardgen, run_folder, start, wait_for_event, workers_of
 
 pytestmark = pytest.mark.slow
-SHORTER = ["--generations", "1", "--finalists", "1", "--final-seeds", "1", "--env-steps", "4096"]
-SHORTER += ["--candidates", "2", "--seeds", "1"]
 
 
 def test_an_isolated_run_without_a_sandbox_says_so_and_stays_so_when_it_is_resumed(tmp_path):

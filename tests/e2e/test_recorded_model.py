@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 
 RECORDED = Path(__file__).parent.parent / "recorded" / "hopper"
 EMPTY = Answer(text=None)
+SIZES = ["--candidates", 6, "--generations", 2, "--seeds", 1, "--finalists", 1, "--final-seeds", 1, "--env-steps", 2048]
 FAULTS = {
     1: Answer(status=429, text="slow down", headers={"Retry-After": "1"}),
     3: Answer(status=500, text="internal error"),
@@ -62,10 +63,9 @@ class Recorded:
 def run(tmp_path_factory):
     place = tmp_path_factory.mktemp("recorded")
     recorded = Recorded()
-    sizes = ["--candidates", 8, "--generations", 2, "--seeds", 1, "--finalists", 1, "--final-seeds", 1]
     with ChatServer(recorded) as server:
-        model = ["--model", "openai/recorded", "--api-base", server.api_base, "--call-timeout-s", 4]
-        done = rewardgen("run", "hopper", *sizes, "--env-steps", 4096, *model, "--json", cwd=place, timeout=400)
+        model = ["--model", "openai/recorded", "--api-base", server.api_base, "--call-timeout-s", 8]
+        done = rewardgen("run", "hopper", *SIZES, *model, "--json", cwd=place, timeout=400)
     assert done.returncode == 0, done.stderr
     return place, recorded
 
@@ -76,7 +76,7 @@ def test_there_are_sound_and_flawed_replies():
 
 def test_no_candidate_is_lost(run):
     found = history(run[0])
-    assert len(found.ids()) == 16
+    assert len(found.ids()) == 12
     for id in found.ids():
         record = found.record(id)
         assert record.fitness is not None or record.outcome, f"{id} has neither fitness nor a reason"
@@ -120,9 +120,8 @@ def test_every_request_and_reply_is_archived(run):
 def test_replay_of_the_run_gives_the_same_table_without_a_server(run):
     place, _ = run
     before = history(place)
-    sizes = ["--candidates", 8, "--generations", 2, "--seeds", 1, "--finalists", 1, "--final-seeds", 1]
     model = ["--model", "replay:latest"]
-    done = rewardgen("run", "hopper", *sizes, "--env-steps", 4096, *model, "--json", cwd=place, timeout=400)
+    done = rewardgen("run", "hopper", *SIZES, *model, "--json", cwd=place, timeout=400)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)
     assert history(place).summary == before.summary

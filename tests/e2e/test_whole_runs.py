@@ -9,7 +9,18 @@ import time
 import pytest
 
 from rewardgen.store.messages import Usage
-from tests.e2e.command import POINT, SHORT, history, rewardgen, run_folder, start, table, wait_for_event, workers_of
+from tests.e2e.command import (
+    POINT,
+    SHORT,
+    SHORTER,
+    history,
+    rewardgen,
+    run_folder,
+    start,
+    table,
+    wait_for_event,
+    workers_of,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -104,25 +115,26 @@ def test_interrupt_saves_the_run_and_prints_the_line_that_resumes_it(tmp_path):
     assert workers_of(run_folder(tmp_path)) == []
 
 
-@pytest.mark.parametrize("changed", ["point.py", "point.xml"])
-def test_changed_task_is_refused_on_resume(tmp_path, changed):
+def test_changed_task_is_refused_on_resume(tmp_path):
     for name in ("point.py", "point.xml"):
         shutil.copy(POINT.with_name(name), tmp_path)
     running = start("run", "point.py", *SHORT, cwd=tmp_path)
     wait_for_event(tmp_path, "run-started")
     os.killpg(running.pid, signal.SIGINT)
     running.communicate(timeout=20)
-    with open(tmp_path / changed, "a") as file:
-        file.write("\n")
-    done = rewardgen("resume", "latest", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "has changed since the run began" in done.stderr and "hint:" in done.stderr
+    for changed in (tmp_path / "point.py", tmp_path / "point.xml"):
+        before = changed.read_text()
+        changed.write_text(f"{before}\n")
+        done = rewardgen("resume", "latest", cwd=tmp_path)
+        assert done.returncode == 2
+        assert "has changed since the run began" in done.stderr and "hint:" in done.stderr
+        changed.write_text(before)
 
 
 def test_full_disk_is_a_clear_error_and_the_run_resumes_once_there_is_room(small_disk, tmp_path):
     filler = small_disk / "filler"
     filler.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 90_000))
-    done = rewardgen("run", POINT, *SHORT, "--runs-dir", small_disk, cwd=tmp_path)
+    done = rewardgen("run", POINT, *SHORTER, "--runs-dir", small_disk, cwd=tmp_path)
     assert done.returncode == 2
     assert "disk is full" in done.stderr and "hint:" in done.stderr
     assert "Traceback" not in done.stderr
