@@ -1,15 +1,7 @@
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from benchmarks.__main__ import main, show
 from benchmarks.figures import Figure, Report
-
-ROOT = Path(__file__).parent.parent.parent
-POINT = str(ROOT / "tests" / "tasks" / "point.py")
 
 
 @pytest.mark.parametrize("command", ["sim", "train", "search", "ablation"])
@@ -42,14 +34,6 @@ def test_what_cannot_be_measured_is_an_error_with_a_hint(arguments, message, hin
     assert main(arguments) == 2
     shown = capsys.readouterr().err
     assert message in shown and hint in shown.partition("hint:")[2]
-
-
-def test_json_is_all_there_is_on_stdout():
-    asked = ("sim", POINT, "--num-envs", "4", "--repetitions", "1", "--quick", "--json")
-    done = subprocess.run([sys.executable, "-m", "benchmarks", *asked], capture_output=True, text=True, cwd=ROOT)
-    found = json.loads(done.stdout)
-    assert found["bench"] == "sim" and found["settings"]["num_envs"] == 4
-    assert [figure["name"] for figure in found["figures"]] == ["ours", "C loop", "ours / C loop"]
 
 
 def test_the_table_shows_the_spread_and_whether_a_target_is_reached(capsys):

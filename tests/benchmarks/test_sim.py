@@ -1,13 +1,15 @@
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from benchmarks.__main__ import main
 from benchmarks.contender import contenders
 from benchmarks.replay import Recorder, Replay
 from benchmarks.sim import SimOptions, bench_sim
-from benchmarks.stepping import random_actions
+from benchmarks.stepping import human_rewards, random_actions
 from rewardgen.core.errors import UsageError, WorkerError
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.loading import load_task
@@ -47,13 +49,15 @@ def test_the_same_segment_has_the_same_actions_and_another_has_others():
     assert (first >= worlds.action_low).all() and (first <= worlds.action_high).all()
 
 
-def test_stepping_is_compared_with_the_c_loop_on_the_same_work():
-    report = bench_sim(SimOptions((POINT,), num_envs=8, repetitions=2, seconds=0.01), lambda message: None)
-    ours, limit, share = report.figures
-    assert (ours.name, limit.name, share.name) == ("ours", "C loop", "ours / C loop")
-    assert share.values == tuple(a / b for a, b in zip(ours.values, limit.values, strict=True))
-    assert len(share.values) == 2 and all(0.0 < value < 1.5 for value in share.values)
-    assert not any("other physics" in note for note in report.notes)
+def test_stepping_is_compared_with_the_c_loop_on_the_same_work_and_json_is_all_there_is_on_stdout(capfd):
+    assert main(["sim", POINT, "--num-envs", "8", "--repetitions", "2", "--quick", "--json"]) == 0
+    report = json.loads(capfd.readouterr().out)
+    assert report["bench"] == "sim" and report["settings"]["num_envs"] == 8
+    ours, limit, share = report["figures"]
+    assert (ours["name"], limit["name"], share["name"]) == ("ours", "C loop", "ours / C loop")
+    assert share["values"] == [a / b for a, b in zip(ours["values"], limit["values"], strict=True)]
+    assert len(share["values"]) == 2 and all(0.0 < value < 1.5 for value in share["values"])
+    assert not any("other physics" in note for note in report["notes"])
 
 
 @pytest.mark.slow
@@ -73,7 +77,7 @@ def test_a_task_without_a_human_reward_cannot_be_stepped_with_one(tmp_path):
     (tmp_path / "bare.py").write_text(source.replace("def human_reward", "def other_reward"))
     (tmp_path / "point.xml").write_text(Path(POINT).with_suffix(".xml").read_text())
     with pytest.raises(UsageError, match="no `human_reward`"):
-        bench_sim(SimOptions((str(tmp_path / "bare.py"),), repetitions=1), lambda message: None)
+        human_rewards(load_task(str(tmp_path / "bare.py")))
 
 
 def test_a_contender_that_dies_is_an_error_that_says_what_it_printed():

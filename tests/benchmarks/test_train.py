@@ -71,7 +71,7 @@ def test_a_generation_is_timed_on_both_sides_to_a_fitness_that_all_reach():
 
 
 def test_a_slice_that_misses_the_target_is_named_and_gives_no_ratio():
-    options = TrainOptions(candidates=1, seeds=1, sb3_settings=("default",), target=2.0, steps=2048, our_steps=8192)
+    options = TrainOptions(candidates=1, seeds=1, sb3_settings=("default",), target=2.0, steps=2048, our_steps=4096)
     report = bench_train(options, silent)
     assert "SB3 / ours" not in {figure.name for figure in report.figures}  # our time would be a mere budget
     missed = [note for note in report.notes if "missed" in note]
@@ -83,14 +83,14 @@ def test_a_slice_that_misses_the_target_is_named_and_gives_no_ratio():
 
 @pytest.mark.slow
 def test_without_a_target_it_is_the_fitness_that_stable_baselines3_reaches():
-    options = TrainOptions("hopper", candidates=1, seeds=1, sb3_settings=("default",), steps=2048, our_steps=20_480)
+    options = TrainOptions("hopper", candidates=1, seeds=1, sb3_settings=("default",), steps=2048, our_steps=2048)
     target = next(each for each in bench_train(options, silent).figures if each.name == "target fitness")
     assert 0.0 < target.median < 1.0
 
 
 @pytest.mark.slow
 def test_final_fitness_is_compared_over_seeds_with_intervals():
-    options = FinalOptions(seeds=2, steps=4096, sb3_settings=("default",))
+    options = FinalOptions(seeds=2, steps=2048, sb3_settings=("default",))
     report = bench_final(options, silent)
     assert [figure.name for figure in report.figures] == ["final fitness, ours", "final fitness, SB3 default"]
     assert all(len(figure.values) == 2 for figure in report.figures)
@@ -99,7 +99,7 @@ def test_final_fitness_is_compared_over_seeds_with_intervals():
 
 @pytest.mark.slow
 def test_stacked_slices_are_compared_with_one_at_a_time():
-    report = bench_stacking(StackingOptions(slices=4, repetitions=1, steps=4096, memory_slices=1), silent)
+    report = bench_stacking(StackingOptions(slices=2, repetitions=1, steps=2048, memory_slices=1), silent)
     found = {figure.name: figure for figure in report.figures}
     assert found["gain of stacking"].median == pytest.approx(found["one at a time"].median / found["stacked"].median)
     assert found["worker of 1 slices"].median < 1024.0
@@ -107,5 +107,5 @@ def test_stacked_slices_are_compared_with_one_at_a_time():
 
 def test_the_memory_of_a_worker_grows_with_its_slices():
     with contenders({"memory": "memory"}) as found:
-        few, many = (found["memory"].ask("train", task="cartpole", slices=slices)["mib"] for slices in (1, 40))
+        few, many = (found["memory"].ask("train", task="cartpole", slices=slices)["mib"] for slices in (1, 16))
     assert 100.0 < few < many
