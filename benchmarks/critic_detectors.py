@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.critic.gates import check_form
-from rewardgen.critic.prober import SandboxedProber
+from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
 from rewardgen.search.session import MEASURING
 from rewardgen.store.records import Candidate, Finding, RewardSpec
@@ -113,20 +113,25 @@ def review(task: str, own: Sequence[Text]) -> dict[str, Told]:
         bank = Path(folder) / "bank.npz"
         get_or_record_transitions(task, bank, MEASURING)
         card = get_or_measure_card(task, MEASURING)
-        prober = SandboxedProber(bank, MEASURING, Path(folder))
+        reviewer = SandboxedReviewer(bank, MEASURING, Path(folder))
         forms = {
             each.name: check_form(Candidate(id=each.name, generation=0, operator="draft", source=each.source), card)
             for each in own
         }
         specs = [RewardSpec(candidate_id=each.name, source=each.source) for each in own]
-        static = prober.read([each for each in specs if not _has(forms[each.candidate_id], "parse")], card)
-        runs = [each for each in specs if not forms[each.candidate_id]]
+        runnable = frozenset(name for name, form in forms.items() if not form)
+        runs = [each for each in specs if each.candidate_id in runnable]
+        parsed = [each for each in specs if not _has(forms[each.candidate_id], "parse")]
+        static = reviewer.review(ReviewRequest(parsed, runnable, card, skip=("probe",))).reviews
         probe = {
-            id: found
+            id: review.findings
             for first in range(0, len(runs), _BATCH)
-            for id, found in prober.probe(runs[first : first + _BATCH]).items()
+            for id, review in reviewer.review(
+                ReviewRequest(runs[first : first + _BATCH], runnable, card, skip=("static",))
+            ).reviews.items()
         }
-    return {each.name: Told(tuple(static.get(each.name, ())), probe.get(each.name)) for each in own}
+    read = {id: review.findings for id, review in static.items()}
+    return {each.name: Told(read.get(each.name, ()), probe.get(each.name)) for each in own}
 
 
 def _has(findings: Sequence[Finding], gate: str) -> bool:

@@ -25,14 +25,17 @@ def check(
     """Check reward files."""
     if not files:
         raise UsageError("no reward file is given", f"`rewardgen check {task} my_reward.py`")
-    verdicts = session.check_rewards(task, files)
+    verdicts, not_available = session.check_rewards(task, files)
     passed = all(each.accepted for each in verdicts.values())
     if json:
         data = [each.model_dump(mode="json") | {"accepted": each.accepted} for each in verdicts.values()]
-        print_json({"passed": passed, "files": dict(zip(verdicts, data, strict=True))})
+        files_data = dict(zip(verdicts, data, strict=True))
+        print_json({"passed": passed, "files": files_data, "not_available": not_available})
         return 0 if passed else 1
     for file, verdict in verdicts.items():
         results().print(_verdict_text(file, verdict))
+    if not_available:
+        results().print(Text(f"not available for {task}: {', '.join(not_available)}", "dim"))
     next_steps((f"tasks show {task}", "the variables that a reward may read"))
     return 0 if passed else 1
 

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.cli.runs import status_of
 from rewardgen.core.errors import UsageError, did_you_mean
-from rewardgen.critic.ruler import Comparison
+from rewardgen.critic.review import Comparison
 from rewardgen.search.session import compare_rewards
 from rewardgen.store.history import History
 from rewardgen.store.records import RewardSpec
@@ -101,7 +101,7 @@ def compare(
         first, second = map(_run_facts, sides)
         console.print(runs_page(first, second, told))
     if measured:
-        console.print(rewards_page(measured.gap.recorded, measured.shares, measured.same_name))
+        console.print(rewards_page(measured.distance, measured.shares, measured.same_name))
     _suggest(*sides, measured is None, runs_dir)
     return 0
 
@@ -144,7 +144,7 @@ def _data(one: _Compared, other: _Compared, told: list[str], measured: Compariso
     data["rewards"] = None
     if measured:
         rewards = [each.reward.candidate_id for each in sides]
-        distances = {"distance": measured.gap.recorded, "components": measured.same_name, "shares": measured.shares}
+        distances = {"distance": measured.distance, "components": measured.same_name, "shares": measured.shares}
         data["rewards"] = {"of": rewards, **distances}
     return data
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeVar
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
-from rewardgen.critic.duplicates import RewardDistance
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.llm_review import Reader
 from rewardgen.designer.protocol import Designer
@@ -42,8 +41,6 @@ class Parts(NamedTuple):
     """Called whenever more is known of a candidate, to keep its folder up to date."""
     reader: Reader | None = None
     """A language model that reads candidates which passed the other gates."""
-    ruler: RewardDistance | None = None
-    """Tells how far rewards are from each other; without it only the same program is a duplicate."""
 
 
 class Context(NamedTuple):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardgen.critic.duplicates import NOT_COMPARED, Distances, find_duplicate
 from rewardgen.critic.llm_review import Reader, no_reading
 from rewardgen.search.context import Context
 from rewardgen.search.designing import repair
 from rewardgen.search.strategy import Slot
-from rewardgen.store.records import Candidate, CandidateRecord, RewardSpec, Verdict
+from rewardgen.store.records import Candidate, Verdict
 
 
 def review(run: Context, generation: int, slots: Sequence[Slot], drafts: Sequence[Candidate]) -> list[Candidate]:
@@ -21,16 +20,16 @@ def review(run: Context, generation: int, slots: Sequence[Slot], drafts: Sequenc
         slots: What its candidates were designed from.
         drafts: Their first versions.
     """
-    verdicts = _verdicts(run, generation, drafts, repairs=0)
+    verdicts = _verdicts(run, drafts, repairs=0)
     repaired = repair(run, generation, slots, verdicts)
-    _verdicts(run, generation, repaired, repairs=1)
+    _verdicts(run, repaired, repairs=1)
     records = [record for slot in slots if (record := run.history.record(slot.candidate_id))]
     for record in records:
         run.parts.on_study(record)
     return [record.candidate for record in records if record.verdict.accepted]
 
 
-def _verdicts(run: Context, generation: int, candidates: Sequence[Candidate], repairs: int) -> dict[str, Verdict]:
+def _verdicts(run: Context, candidates: Sequence[Candidate], repairs: int) -> dict[str, Verdict]:
     """Gates in order of cost: a language model is paid to read only what nothing else refuses.
 
     So what the model vetoes counts as seen when later candidates are looked for duplicates, also in a resumed run: one
@@ -40,49 +39,12 @@ def _verdicts(run: Context, generation: int, candidates: Sequence[Candidate], re
     pending = [each for each in candidates if (each.id, repairs) not in reviewed]
     if pending:
         # The ranking of earlier episodes tells a repair what earlier candidates reached.
-        earlier = run.records(before=generation) if run.parts.strategy.learns else []
-        verdicts = run.parts.critic.review(pending, run.card, earlier)
-        _refuse_duplicates(run, pending, verdicts)
+        ranks = run.parts.strategy.learns and "tpe" not in run.config.ablate
+        verdicts = run.parts.critic.review(pending, run.card, run.records(), ranks=ranks).verdicts
         _read(run, pending, verdicts)
         for verdict in verdicts.values():
             run.journal.record("reviewed", verdict=verdict.model_dump(mode="json"), repairs=repairs)
     return {each.id: reviewed[each.id, repairs] for each in candidates}
-
-
-def _refuse_duplicates(run: Context, candidates: Sequence[Candidate], verdicts: dict[str, Verdict]) -> None:
-    """Add a rejection to the verdicts on what is the same as one before it, as a program or in what it pays."""
-    passed = _passed(run)
-    sound = [each for each in candidates if verdicts[each.id].accepted]
-    gaps = _gaps(run, sound, passed)
-    for each in sound:
-        if finding := find_duplicate(each.source, gaps.get(each.id), passed):
-            findings = (*verdicts[each.id].findings, finding)
-            verdicts[each.id] = verdicts[each.id].model_copy(update={"findings": findings})
-        if verdicts[each.id].accepted:
-            passed.append(CandidateRecord(candidate=each, verdict=verdicts[each.id]))
-
-
-def _passed(run: Context) -> list[CandidateRecord]:
-    """Candidates that passed all gates but the reading; those that are not reviewed yet are not among them."""
-    reviewed = run.history.reviewed
-    return [
-        record
-        for record in run.records()
-        if (verdict := reviewed.get((record.candidate.id, record.candidate.repairs))) and verdict.passed
-    ]
-
-
-def _gaps(run: Context, candidates: Sequence[Candidate], passed: Sequence[CandidateRecord]) -> Distances:
-    """How far candidates are from each other, and from others; one that cannot be told is left out."""
-    # One that could not be compared would spoil every later comparison too.
-    others = [each.candidate for each in passed if not any(f.detector == NOT_COMPARED for f in each.verdict.findings)]
-    if run.parts.ruler is None or not candidates or len(candidates) + len(others) < 2:
-        return {each.id: {} for each in candidates}
-    return run.parts.ruler.gaps(_specs(candidates), _specs(others), run.card)
-
-
-def _specs(candidates: Sequence[Candidate]) -> list[RewardSpec]:
-    return [RewardSpec(candidate_id=each.id, source=each.source) for each in candidates]
 
 
 def _read(run: Context, candidates: Sequence[Candidate], verdicts: dict[str, Verdict]) -> None:

@@ -19,11 +19,9 @@ from rewardgen.core.config import BUILTIN, RunConfig, SandboxMode
 from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.provenance import provenance, usable_cores
-from rewardgen.critic.gates import Critic
+from rewardgen.critic.gates import Critic, Review
 from rewardgen.critic.llm_review import Reader
-from rewardgen.critic.pricer import SandboxedReturnEvaluator
-from rewardgen.critic.prober import SandboxedProber
-from rewardgen.critic.ruler import Comparison, SandboxedRewardDistance
+from rewardgen.critic.review import Comparison, SandboxedReviewer
 from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.designer.protocol import Designer
@@ -42,7 +40,7 @@ from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import Candidate, RewardSpec, TaskCard, TrainSettings, Verdict
+from rewardgen.store.records import Candidate, RewardSpec, TaskCard, TrainSettings
 from rewardgen.store.run_folder import RunFolder, create_run
 from rewardgen.tasks.loading import resolve_task, shipped_tasks
 from rewardgen.tasks.measure import BASELINES, CARD, MEASURING, measure
@@ -144,7 +142,7 @@ def make_expert(
     )
 
 
-def check_rewards(task: str, files: Sequence[Path]) -> dict[str, Verdict]:
+def check_rewards(task: str, files: Sequence[Path]) -> Review:
     """Put reward files through the critic's gates, without a run.
 
     Args:
@@ -152,7 +150,7 @@ def check_rewards(task: str, files: Sequence[Path]) -> dict[str, Verdict]:
         files: Python files with a `compute_reward`.
 
     Returns:
-        Verdict by the file's path as given.
+        Verdicts by the files' paths as given.
     """
     candidates = [Candidate(id=str(each), generation=0, operator="draft", source=_read(each)) for each in files]
     lasting = _lasting_reference(task)
@@ -160,7 +158,7 @@ def check_rewards(task: str, files: Sequence[Path]) -> dict[str, Verdict]:
         bank = Path(name) / "bank.npz"
         get_or_record_transitions(lasting, bank, MEASURING)
         card = get_or_measure_card(lasting, MEASURING)
-        return Critic(SandboxedProber(bank, MEASURING, Path(name))).review(candidates, card)
+        return Critic(SandboxedReviewer(bank, MEASURING, Path(name)), compares=False).review(candidates, card)
 
 
 def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> Comparison:
@@ -185,7 +183,7 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
         if not bank.exists():
             bank = Path(name) / bank.name
             get_or_record_transitions(config.task, bank, limits)
-        return SandboxedRewardDistance(bank, limits, Path(name)).compare(one, other, card)
+        return SandboxedReviewer(bank, limits, Path(name)).compare(one, other, card)
 
 
 # The beginning of a run.
@@ -315,24 +313,14 @@ def _parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: Train
         policies=folder.policies,
         on_study=lambda record: report.write_candidate(folder, record),
         reader=roles.reader,
-        ruler=_ruler(folder, config),
     )
 
 
 def _critic(folder: RunFolder, config: RunConfig) -> Critic:
-    limits = _measuring(config.sandbox)
     if "critic" in config.ablate:
         return Critic(None)
-    pricer = SandboxedReturnEvaluator(folder.policies / "search", limits, folder.scratch)
-    return Critic(SandboxedProber(folder.bank, limits, folder.scratch), None if "tpe" in config.ablate else pricer)
-
-
-def _ruler(folder: RunFolder, config: RunConfig) -> SandboxedRewardDistance | None:
-    return (
-        None
-        if "critic" in config.ablate
-        else SandboxedRewardDistance(folder.bank, _measuring(config.sandbox), folder.scratch)
-    )
+    limits, episodes = _measuring(config.sandbox), folder.policies / "search"
+    return Critic(SandboxedReviewer(folder.bank, limits, folder.scratch, episodes))
 
 
 class _Roles(NamedTuple):

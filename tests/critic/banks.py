@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from functools import cache
 from pathlib import Path
 
-from rewardgen.critic.probe.job import probe_reward
+import torch
+
+from rewardgen.critic.probe.detectors import probe
+from rewardgen.reward.program import compile_reward
 from rewardgen.sim.transitions import TransitionSet
-from rewardgen.store.records import Finding, RewardSpec
+from rewardgen.store.records import Finding
 from rewardgen.tasks.baselines import baseline_program
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.record_transitions import record_transitions
@@ -30,8 +34,14 @@ def found(task: str | TransitionSet, parameters: str, body: str) -> dict[str, Fi
 
 
 def probed(bank: TransitionSet, source: str) -> dict[str, Finding]:
-    findings = probe_reward(RewardSpec(candidate_id="a", source=source), bank)
-    return {finding.detector: finding for finding in reversed(findings)}
+    return {finding.detector: finding for finding in reversed(probe_source(source, bank))}
+
+
+def probe_source(source: str, transitions: TransitionSet, **tunables: float) -> tuple[Finding, ...]:
+    """All findings of the probe on a reward that compiles."""
+    program = compile_reward(source)
+    with torch.no_grad():
+        return probe(lambda inputs: program(inputs, tunables), program.inputs, ast.parse(source), transitions)
 
 
 def of_trap(name: str, reward: str) -> dict[str, Finding]:

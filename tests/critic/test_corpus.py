@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from rewardgen.critic.duplicates import find_duplicate
-from rewardgen.critic.probe.job import probe_reward
-from rewardgen.critic.ruler import SandboxedRewardDistance
+from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
 from rewardgen.search.session import MEASURING, check_rewards
 from rewardgen.store.records import Candidate, Finding, RewardSpec
@@ -23,7 +22,7 @@ from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
 from tests.builders import record
-from tests.critic.banks import TRAPS, recorded
+from tests.critic.banks import TRAPS, probe_source, recorded
 from tests.critic.reviews import review_source
 from tests.critic.test_detector_table import documented
 
@@ -114,7 +113,7 @@ def reviewed(tmp_path_factory):
         others = honest_sources(task)
         for name, source in others.items():
             (folder / f"{name}.py").write_text(source)
-        verdicts = check_rewards(task, [*(each.path for each in own), *sorted(folder.glob("*.py"))])
+        verdicts = check_rewards(task, [*(each.path for each in own), *sorted(folder.glob("*.py"))]).verdicts
         corpus |= {each: verdicts[str(each.path)].findings for each in own}
         honest |= {name: verdicts[str(folder / f"{name}.py")].findings for name in others}
     return Reviewed(corpus, honest)
@@ -210,7 +209,7 @@ def test_the_sound_reward_of_a_trap_is_not_rejected(trap):
     assert program is not None
     written = Candidate(id=trap, generation=0, operator="draft", source=program.source)
     found = review_source(written, measure_card(task))
-    probed = probe_reward(RewardSpec(candidate_id=trap, source=program.source), recorded(reference))
+    probed = probe_source(program.source, recorded(reference))
     assert answer([*found, *probed]) != "rejected", [*found, *probed]
 
 
@@ -223,11 +222,10 @@ def test_a_duplicate_is_rejected_beside_its_original_and_alone_it_is_sound(copy,
     own, *others = [RewardSpec(candidate_id=id, source=path.read_text()) for id, path in paths.items()]
     bank = tmp_path / "bank.npz"
     get_or_record_transitions(task, bank, MEASURING)
-    gaps = SandboxedRewardDistance(bank, MEASURING, tmp_path).gaps([own], others, get_or_measure_card(task, MEASURING))[
-        "g00-k0"
-    ]
+    request = ReviewRequest([own], frozenset(["g00-k0"]), get_or_measure_card(task, MEASURING), others=others)
+    distances = SandboxedReviewer(bank, MEASURING, tmp_path).review(request).reviews["g00-k0"].distances
     first, second = (record(each.candidate_id, source=each.source) for each in others)
-    finding = find_duplicate(own.source, gaps, [first, second])
+    finding = find_duplicate(own.source, distances, [first, second])
     assert finding is not None and "g00-k1" in finding.message
-    assert find_duplicate(own.source, gaps, [second]) is None
+    assert find_duplicate(own.source, distances, [second]) is None
     assert answer(reviewed.corpus[copy]) != "rejected"

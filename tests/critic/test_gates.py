@@ -3,45 +3,31 @@
 import pytest
 
 from rewardgen.critic.gates import Critic
-from rewardgen.critic.static.detectors import find_suspicions
-from rewardgen.store.records import Candidate, Finding
+from rewardgen.store.records import Candidate
 from tests.builders import card
+from tests.critic.reviews import FakeReviewer
 
 SOUND = "def compute_reward(position, speed):\n    return {'near': -position.abs(), 'calm': -0.1 * speed.abs()}\n"
-
-
-class Prober:
-    """Notes what it is given; rejects the sources that it is told to."""
-
-    def __init__(self, rejects=()):
-        self.rejects = rejects
-        self.batches = []
-        self.read_ids = []
-
-    def read(self, rewards, card):
-        self.read_ids += [reward.candidate_id for reward in rewards]
-        return {each.candidate_id: find_suspicions(each.source, card) for each in rewards}
-
-    def probe(self, rewards):
-        self.batches.append([reward.candidate_id for reward in rewards])
-        found = Finding(gate="probe", detector="non-finite", severity="reject", message="inf")
-        return {each.candidate_id: (found,) if each.candidate_id in self.rejects else () for each in rewards}
 
 
 def candidate(id, source=SOUND, failure=""):
     return Candidate(id=id, generation=0, operator="draft", source=source, failure=failure)
 
 
+def verdicts_on(drafts, reviewer=None):
+    return Critic(reviewer or FakeReviewer(), compares=False).review(drafts, card()).verdicts
+
+
 def test_survivors_are_probed_together_and_the_others_not_at_all():
-    prober = Prober()
+    reviewer = FakeReviewer()
     drafts = [
         candidate("g00-k0"),
         candidate("g00-k1", "def compute_reward(position):\n    while True: pass\n"),
         candidate("g00-k2", "def compute_reward(positon):\n    return {'p': positon}\n"),
         candidate("g00-k3"),
     ]
-    verdicts = Critic(prober).review(drafts, card())
-    assert prober.batches == [["g00-k0", "g00-k3"]]
+    verdicts = verdicts_on(drafts, reviewer)
+    assert reviewer.probed == [["g00-k0", "g00-k3"]]
     assert [id for id, verdict in verdicts.items() if verdict.accepted] == ["g00-k0", "g00-k3"]
     assert verdicts["g00-k1"].rejections[0].gate == "language"
     assert verdicts["g00-k2"].rejections[0].detector == "unknown-input"
@@ -49,26 +35,27 @@ def test_survivors_are_probed_together_and_the_others_not_at_all():
 
 def test_verdicts_come_in_the_order_of_the_candidates_under_their_ids():
     drafts = [candidate(f"g00-k{number}") for number in (3, 1, 2)]
-    verdicts = Critic(Prober()).review(drafts, card())
+    verdicts = verdicts_on(drafts)
     assert list(verdicts) == ["g00-k3", "g00-k1", "g00-k2"]
     assert all(verdict.candidate_id == id for id, verdict in verdicts.items())
 
 
 def test_a_finding_of_the_probe_rejects_its_candidate_only():
-    verdicts = Critic(Prober(rejects=("b",))).review([candidate("a"), candidate("b")], card())
+    reviewer = FakeReviewer(rejects=lambda reward: reward.candidate_id == "b")
+    verdicts = verdicts_on([candidate("a"), candidate("b")], reviewer)
     assert verdicts["a"].accepted and not verdicts["b"].accepted
 
 
 def test_a_reply_without_code_is_rejected_in_the_designers_words():
-    prober = Prober()
-    verdict = Critic(prober).review([candidate("a", "", "the reply holds no code")], card())["a"]
+    reviewer = FakeReviewer()
+    verdict = verdicts_on([candidate("a", "", "the reply holds no code")], reviewer)["a"]
     assert (verdict.rejections[0].detector, verdict.rejections[0].message) == ("no-code", "the reply holds no code")
-    assert prober.batches == []
+    assert reviewer.probed == []
 
 
 def test_suspicions_are_kept_with_an_accepted_candidate():
     source = "def compute_reward(position, speed):\n    return {'near': -position.abs()}\n"
-    verdict = Critic(Prober()).review([candidate("a", source)], card())["a"]
+    verdict = verdicts_on([candidate("a", source)])["a"]
     assert verdict.accepted
     assert [finding.detector for finding in verdict.findings] == ["unused-input"]
 
@@ -84,7 +71,7 @@ def test_suspicions_are_kept_with_an_accepted_candidate():
     ],
 )
 def test_code_without_the_function_at_its_top_level_is_rejected_and_told_so(source):
-    verdict = Critic(Prober()).review([candidate("a", source), candidate("b")], card())
+    verdict = verdicts_on([candidate("a", source), candidate("b")])
     assert "missing-entry" in [finding.detector for finding in verdict["a"].rejections]
     assert verdict["b"].accepted
 
@@ -92,36 +79,37 @@ def test_code_without_the_function_at_its_top_level_is_rejected_and_told_so(sour
 def test_previous_values_and_the_action_are_inputs():
     returned = "{'p': prev_position, 'a': (action - prev_action).sum(-1)}"
     source = f"def compute_reward(prev_position, action, prev_action):\n    return {returned}\n"
-    assert Critic(Prober()).review([candidate("a", source)], card())["a"].accepted
+    assert verdicts_on([candidate("a", source)])["a"].accepted
 
 
 def test_nothing_to_review_starts_no_probe():
-    prober = Prober()
-    assert Critic(prober).review([], card()) == {}
-    assert prober.batches == []
+    reviewer = FakeReviewer()
+    assert verdicts_on([], reviewer) == {}
+    assert reviewer.requests == []
 
 
 def test_one_look_tells_of_the_language_and_of_the_signature_at_once():
     source = "import os\ndef compute_reward(velocity):\n    return {'x': velocity}\n"
-    verdict = Critic(Prober()).review([candidate("g00-k0", source)], card())["g00-k0"]
+    verdict = verdicts_on([candidate("g00-k0", source)])["g00-k0"]
     assert {finding.gate for finding in verdict.rejections} == {"language", "signature"}
 
 
 def test_without_the_critic_only_the_form_is_checked():
     dead = candidate("a", "def compute_reward(position, speed):\n    return {'alive': position * 0 + 1}\n")
-    verdicts = Critic(None).review([dead, candidate("b", "import os\n" + SOUND), candidate("c", "", "no code")], card())
+    drafts = [dead, candidate("b", "import os\n" + SOUND), candidate("c", "", "no code")]
+    verdicts = Critic(None).review(drafts, card()).verdicts
     assert verdicts["a"].findings == ()
     assert not verdicts["b"].accepted and not verdicts["c"].accepted
 
 
 def test_a_defect_that_two_gates_see_is_told_once():
     source = "def compute_reward(position):\n    return {'x': position if (position + 1).abs() > 1 else -position}\n"
-    verdict = Critic(Prober()).review([candidate("a", source)], card())["a"]
+    verdict = verdicts_on([candidate("a", source)])["a"]
     assert [(finding.gate, finding.detector) for finding in verdict.rejections] == [("language", "tensor-branch")]
 
 
 def test_a_rejection_of_the_static_gate_spares_the_probe():
-    prober = Prober()
+    reviewer = FakeReviewer()
     source = "def compute_reward(position, speed):\n    return {'x': position - speed.mean()}\n"
-    verdict = Critic(prober).review([candidate("a", source)], card())["a"]
-    assert verdict.rejections[0].gate == "static" and prober.batches == []
+    verdict = verdicts_on([candidate("a", source)], reviewer)["a"]
+    assert verdict.rejections[0].gate == "static" and reviewer.probed == [[]]

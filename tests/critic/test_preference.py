@@ -6,7 +6,8 @@ from rewardgen.critic.gates import Critic
 from rewardgen.critic.preference import RecordedEpisode, check_preference, kept_files, ordered_pairs
 from rewardgen.store.records import CandidateResult, KeptEpisode
 from tests.builders import card, record, slice_result
-from tests.critic.test_gates import Prober, candidate
+from tests.critic.reviews import FakeReviewer
+from tests.critic.test_gates import candidate
 
 
 def episodes(*fitness, steps=100, success=lambda fitness: False):
@@ -73,18 +74,6 @@ def trained(id, fitness, file):
     return record(id).model_copy(update={"result": CandidateResult(candidate_id=id, slices=(result,))})
 
 
-class ReturnEvaluator:
-    """Pays what it is told to."""
-
-    def __init__(self, sums):
-        self.sums = sums
-        self.asked = []
-
-    def price(self, rewards, files):
-        self.asked.append([each.candidate_id for each in rewards])
-        return {id: sums for id, sums in self.sums.items() if id in self.asked[-1]}
-
-
 @pytest.fixture
 def earlier():
     return [trained(f"g00-k{number}", number / 7, f"file {number}") for number in range(8)]
@@ -92,21 +81,22 @@ def earlier():
 
 def test_what_passes_the_probe_is_ranked_on_earlier_episodes_and_the_rest_is_not(earlier):
     rising, falling = {"x": [float(n) for n in range(8)]}, {"x": [-float(n) for n in range(8)]}
-    pricer = ReturnEvaluator({"a": rising, "b": falling, "c": falling})
-    verdicts = Critic(Prober(rejects=("c",)), pricer).review([candidate(id) for id in "abc"], card(), earlier)
-    assert pricer.asked == [["a", "b"]]
+    reviewer = FakeReviewer(lambda reward: reward.candidate_id == "c", {"a": rising, "b": falling, "c": falling})
+    verdicts = Critic(reviewer, compares=False).review([candidate(id) for id in "abc"], card(), earlier).verdicts
+    assert reviewer.requests[0].files == [f"file {number}" for number in range(8)]
     assert verdicts["a"].accepted
     assert [each.gate for each in verdicts["b"].rejections] == ["preference"]
     assert [each.gate for each in verdicts["c"].rejections] == ["probe"]
 
 
 def test_what_could_not_be_priced_is_not_rejected_and_says_so(earlier):
-    for sums in ({}, {"a": {"x": [1.0, 2.0]}}):
-        verdict = Critic(Prober(), ReturnEvaluator(sums)).review([candidate("a")], card(), earlier)["a"]
+    for returns in ({}, {"a": {"x": [1.0, 2.0]}}):
+        verdict = Critic(FakeReviewer(returns=returns)).review([candidate("a")], card(), earlier).verdicts["a"]
         assert verdict.accepted and [each.detector for each in verdict.findings] == ["not-ranked"]
 
 
-def test_in_a_first_generation_nothing_is_ranked():
-    pricer = ReturnEvaluator({})
-    assert Critic(Prober(), pricer).review([candidate("a")], card(), [])["a"].accepted
-    assert pricer.asked == []
+def test_in_a_first_generation_and_where_it_is_not_wanted_nothing_is_ranked(earlier):
+    reviewer = FakeReviewer()
+    assert Critic(reviewer).review([candidate("a")], card(), []).verdicts["a"].findings == ()
+    assert Critic(reviewer).review([candidate("a")], card(), earlier, ranks=False).verdicts["a"].findings == ()
+    assert [each.files for each in reviewer.requests] == [[], []]

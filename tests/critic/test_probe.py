@@ -1,14 +1,17 @@
 """Each detector of the probe is raised by a planted defect and stays silent on a sound reward."""
 
+import ast
+
 import pytest
-import torch
 
 from rewardgen.core.errors import UsageError
-from rewardgen.critic.probe import job as probe
-from rewardgen.critic.probe.job import probe_job, probe_reward
-from rewardgen.critic.probe.values import check_statistics
+from rewardgen.critic.probe.component_source import ComponentSource
+from rewardgen.critic.probe.contract import check_contract
+from rewardgen.critic.probe.probed_reward import ProbedReward
+from rewardgen.critic.review_job import review_job
 from rewardgen.sim.transitions import TransitionFacts, load_transitions, save_transitions, unrelated
-from rewardgen.store.records import RewardSpec
+from tests.builders import card
+from tests.critic.banks import found, probe_source
 from tests.reward.corpus import HONEST, inputs
 
 INPUTS = inputs(512)
@@ -16,9 +19,7 @@ BANK = unrelated(INPUTS)
 
 
 def detectors(body, parameters="height, x_velocity, action, position, target, prev_height", bank=BANK):
-    indented = "".join(f"    {line}\n" for line in body.split("\n"))
-    spec = RewardSpec(candidate_id="a", source=f"def compute_reward({parameters}):\n{indented}")
-    return {finding.detector: finding for finding in probe_reward(spec, bank)}
+    return found(bank, parameters, body)
 
 
 def only(body, **changes):
@@ -38,8 +39,8 @@ def test_a_sound_reward_has_no_finding():
 
 @pytest.mark.parametrize("style", HONEST)
 def test_no_honest_reward_is_rejected(style):
-    found = probe_reward(RewardSpec(candidate_id=style, source=HONEST[style]), BANK)
-    assert [finding for finding in found if finding.severity == "reject"] == []
+    findings = probe_source(HONEST[style], BANK)
+    assert [finding for finding in findings if finding.severity == "reject"] == []
 
 
 def test_an_exception_is_told_with_its_line():
@@ -172,16 +173,9 @@ def test_the_constants_given_with_a_reward_are_those_that_are_probed():
     source = (
         "def compute_reward(height, x_velocity, *, w: float = 1.0):\n    return {'h': height, 'x': x_velocity / w}\n"
     )
-    spec = RewardSpec(candidate_id="a", source=source)
-    assert probe_reward(spec, BANK) == ()
-    (finding,) = probe_reward(spec.model_copy(update={"tunables": {"w": 0.0}}), BANK)
+    assert probe_source(source, BANK) == ()
+    (finding,) = probe_source(source, BANK, w=0.0)
     assert finding.detector == "non-finite"
-
-
-def test_a_reward_that_takes_too_long_is_stopped_and_told(monkeypatch):
-    monkeypatch.setattr(probe, "TIME_LIMIT_S", 0.05)
-    detector, finding = only("x = height\nfor i in range(900):\n    x = x + torch.sin(torch.cos(x))\nreturn {'h': x}")
-    assert (detector, finding.severity) == ("probe-timeout", "reject")
 
 
 def test_a_slow_reward_is_a_warning():
@@ -191,8 +185,6 @@ def test_a_slow_reward_is_a_warning():
 
 def test_changed_inputs_and_memory_between_calls_are_told():
     # The language refuses both; the contract is checked all the same, on calls as they are.
-    from rewardgen.critic.probe.calling import check_contract
-
     def changes(given):
         given["height"][0] += 1.0
         return {"h": given["height"]}
@@ -202,13 +194,16 @@ def test_changed_inputs_and_memory_between_calls_are_told():
     def remembers(given):
         return {"h": given["height"] + next(calls)}
 
-    own = {"height": INPUTS["height"]}
-    assert "changes-input" in [finding.detector for finding in check_contract(changes, own, BANK)]
-    assert "not-repeatable" in [finding.detector for finding in check_contract(remembers, own, BANK)]
+    def told(call):
+        components = call({"height": INPUTS["height"].clone()})
+        reward = ProbedReward(call, ("height",), BANK, ComponentSource(ast.parse("")), components)
+        return [finding.detector for finding in check_contract(reward)]
+
+    assert "changes-input" in told(changes) and "not-repeatable" in told(remembers)
 
 
-def test_statistics_of_a_single_component_are_silent_if_it_varies():
-    assert check_statistics({"only": torch.randn(512)}, BANK) == ()
+def test_a_single_component_that_varies_has_no_finding():
+    assert detectors("return {'only': x_velocity}", "x_velocity") == {}
 
 
 def test_the_job_answers_for_every_reward_of_its_batch(tmp_path):
@@ -219,10 +214,11 @@ def test_the_job_answers_for_every_reward_of_its_batch(tmp_path):
         {"candidate_id": id, "source": f"def compute_reward(x_velocity):\n    return {body}\n"}
         for id, body in bodies.items()
     ]
-    findings = probe_job({"bank": str(path), "rewards": rewards}, lambda _: None)["findings"]
-    assert findings["good"] == []
-    assert findings["bad"][0]["detector"] == "non-finite"
-    assert findings["not a reward"][0]["severity"] == "reject"
+    asked = {"runnable": list(bodies), "skip": ["static"], "card": card().model_dump(mode="json")}
+    reviews = review_job({"transitions": str(path), "rewards": rewards} | asked, lambda _: None)["reviews"]
+    assert reviews["good"]["findings"] == []
+    assert reviews["bad"]["findings"][0]["detector"] == "non-finite"
+    assert reviews["not a reward"]["findings"][0]["severity"] == "reject"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a bank"])

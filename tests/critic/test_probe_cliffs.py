@@ -1,11 +1,13 @@
 """Cliffs between recorded states: pay that falls at once where it otherwise grows."""
 
+import ast
 import math
 
 import pytest
 import torch
 
 from rewardgen.critic.probe.cliffs import check_cliffs
+from rewardgen.critic.probe.component_source import ComponentSource
 from rewardgen.critic.probe.probed_reward import ProbedReward
 from rewardgen.sim.transitions import TransitionFacts, TransitionSet
 from rewardgen.sim.variables import Wrap
@@ -95,8 +97,9 @@ def test_states_between_recorded_ones_are_possible():
         return {"r": torch.where(inputs["position"] < 0.3, 2.0, 0.0) + inputs["position"] + 0.0 * inputs["contact"]}
 
     reads = ("position", "angle", "contact", "prev_angle")
-    subject = ProbedReward(call, reads, bank, call({name: bank.inputs[name] for name in reads}))
-    assert [each.detector for each in check_cliffs(subject)] == ["cliff"]
+    source, components = ComponentSource(ast.parse("")), call({name: bank.inputs[name] for name in reads})
+    reward = ProbedReward(call, reads, bank, source, components)
+    assert [each.detector for each in check_cliffs(reward)] == ["cliff"]
     assert len(seen) > 10
     for inputs in seen:
         assert set(inputs["contact"].tolist()) <= {0.0, 1.0}

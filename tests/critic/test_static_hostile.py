@@ -7,15 +7,14 @@ import sys
 import pytest
 import torch
 
-from rewardgen.core.errors import WorkerError
 from rewardgen.critic.gates import Critic, check_form
-from rewardgen.critic.prober import SandboxedProber
+from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.critic.static import detectors as suspicions
 from rewardgen.critic.static import job as static_reading
 from rewardgen.critic.static.reading import read_reward
 from rewardgen.sandbox.process import Limits
 from rewardgen.sim.transitions import save_transitions, unrelated
-from rewardgen.store.records import Candidate, RewardSpec
+from rewardgen.store.records import Candidate
 from tests.builders import card
 from tests.critic.reviews import review_source
 from tests.sandbox.confined import in_child, was_refused
@@ -69,13 +68,13 @@ def draft(id, source):
 
 
 @pytest.fixture
-def prober(tmp_path):
+def reviewer(tmp_path):
     values = {name: torch.linspace(-1.0, 1.0, 256) for name in ("position", "speed")}
     values["action"] = torch.linspace(-1.0, 1.0, 256).unsqueeze(-1)
     save_transitions(
         tmp_path / "bank.npz", unrelated(values | {f"prev_{name}": value for name, value in values.items()})
     )
-    return SandboxedProber(tmp_path / "bank.npz", Limits(wall_s=60.0), tmp_path / "scratch")
+    return SandboxedReviewer(tmp_path / "bank.npz", Limits(wall_s=60.0), tmp_path / "scratch")
 
 
 def few():
@@ -98,10 +97,10 @@ def test_small_constants_are_still_computed():
     assert reading and {each.name: each.value.constant for each in reading.assignments} == {"x": 1024, "y": "ab"}
 
 
-def test_texts_that_would_keep_their_reader_busy_or_fail_it_are_read_and_disturb_no_other(prober):
+def test_texts_that_would_keep_their_reader_busy_or_fail_it_are_read_and_disturb_no_other(reviewer):
     drafts = [draft(name, reward(body)) for name, body in BUSY.items()]
     plain = draft("plain", "def compute_reward(position, speed):\n    return {'near': -position.abs()}\n")
-    verdicts = Critic(prober).review([*drafts, plain], card())
+    verdicts = Critic(reviewer, compares=False).review([*drafts, plain], card()).verdicts
     assert list(verdicts) == [*BUSY, "plain"]
     assert [id for id, each in verdicts.items() if "not-read" in [found.detector for found in each.findings]] == []
     assert verdicts["plain"].accepted
@@ -132,16 +131,3 @@ def test_a_text_that_fails_its_reader_or_takes_too_long_gets_one_warning(monkeyp
         monkeypatch.setattr(suspicions, "DETECTORS", (detector,))
         (found,) = static_reading.read_within_limits(reward("x = position"), card())
         assert (found.gate, found.detector, found.severity) == ("static", "not-read", "warn") and words in found.message
-
-
-def test_a_reader_that_dies_is_repeated_text_by_text(prober, monkeypatch):
-    def dies_of_one(job, asked, rewards, each_s):
-        if any(each.candidate_id == "bad" for each in rewards):
-            raise WorkerError("the read worker ended by signal 9")
-        return {each.candidate_id: () for each in rewards}
-
-    monkeypatch.setattr(prober, "_run", dies_of_one)
-    specs = [RewardSpec(candidate_id=id, source=reward("x = position")) for id in ("good", "bad")]
-    found = prober.read(specs, card())
-    assert found["good"] == ()
-    assert [(each.detector, each.severity) for each in found["bad"]] == [("not-read", "warn")]

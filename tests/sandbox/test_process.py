@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rewardgen.core.errors import UsageError, WorkerError
-from rewardgen.critic.prober import PROBE
+from rewardgen.critic.review import REVIEW
 from rewardgen.sandbox.jobs import Job, modules, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force
@@ -159,8 +159,8 @@ def test_an_answer_without_end_is_cut_off(tmp_path):
 
 def test_a_users_error_comes_back_as_itself_with_its_hint(tmp_path):
     with pytest.raises(UsageError, match="cannot read the bank") as caught:
-        payload = {"bank": str(tmp_path / "none.npz"), "rewards": []}
-        run_worker(PROBE, payload, limits=PATIENT, scratch=tmp_path)
+        payload = {"transitions": str(tmp_path / "none.npz"), "rewards": []}
+        run_worker(REVIEW, payload, limits=PATIENT, scratch=tmp_path)
     assert type(caught.value) is UsageError and "recorded again" in caught.value.hint
 
 
@@ -245,7 +245,7 @@ def test_a_worker_has_its_own_session_gains_no_privileges_and_writes_no_core(tmp
 
 def test_the_orchestrators_side_loads_nothing_heavy():
     code = (
-        "import sys, json, rewardgen.sandbox.process, rewardgen.critic.prober, rewardgen.sandbox.selftest, "
+        "import sys, json, rewardgen.sandbox.process, rewardgen.critic.review, rewardgen.sandbox.selftest, "
         "rewardgen.critic.gates, rewardgen.reward.extraction, rewardgen.reward.identity; "
         "print(json.dumps([name for name in ('torch', 'numpy', 'mujoco', 'litellm') if name in sys.modules]))"
     )

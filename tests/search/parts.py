@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
-from rewardgen.critic.duplicates import RewardDistance
+from rewardgen.critic.gates import Critic, Review
 from rewardgen.critic.llm_review import Reader
 from rewardgen.search import best_of_n, evolve  # noqa: F401  (they register themselves)
 from rewardgen.search.context import Parts
@@ -80,10 +80,10 @@ class Crew:
 
     # critic
 
-    def review(self, candidates, card, earlier=()):
-        return {each.id: self._verdict(each) for each in candidates}
+    def review(self, candidates, card, earlier=(), *, ranks=True):
+        return Review({each.id: self.verdict(each) for each in candidates})
 
-    def _verdict(self, candidate):
+    def verdict(self, candidate):
         self.calls.append(("review", f"{candidate.id}/{candidate.repairs}"))
         bad = candidate.id in (*self.rejected, *self.repairable) and "2 *" not in candidate.source
         finding = Finding(gate="probe", detector="dead-component", severity="reject", message="`x` is always 0")
@@ -120,8 +120,8 @@ def a_search(
     path: Path,
     crew: Crew,
     listener: Listener | None = None,
-    ruler: RewardDistance | None = None,
     reader: Reader | None = None,
+    critic: Critic | None = None,
     **config,
 ):
     """A function that runs a search in a folder, taken up again if the folder holds one, and its history."""
@@ -148,7 +148,7 @@ def a_search(
     judge = JUDGES.get(settings.judge)(settings)
     parts = Parts(
         designer=crew,
-        critic=crew,  # type: ignore[arg-type]
+        critic=critic or crew,  # type: ignore[arg-type]
         analyzer=crew,  # type: ignore[arg-type]
         trainer=crew,
         strategy=STRATEGIES.get(settings.strategy)(settings, judge),
@@ -157,6 +157,5 @@ def a_search(
         policies=path / "policies",
         on_study=lambda record: None,
         reader=reader,
-        ruler=ruler,
     )
     return partial(run_search, settings, card(), parts, journal), history

@@ -26,8 +26,8 @@ class Witness(Crew):
         self.told.append(request)
         return await super().repair(request, candidate, findings)
 
-    def review(self, candidates, card, earlier=()):
-        assert not earlier
+    def review(self, candidates, card, earlier=(), *, ranks=True):
+        assert not ranks
         return super().review(candidates, card, earlier)
 
 

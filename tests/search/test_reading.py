@@ -5,11 +5,12 @@ import json
 import pytest
 
 from rewardgen.core.errors import BudgetExhausted
-from rewardgen.critic.duplicates import Distance
+from rewardgen.critic.gates import Critic
 from rewardgen.critic.llm_review import Reader
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.store.events import read_events
 from rewardgen.testing.scripted import ScriptedLLM
+from tests.critic.reviews import FakeReviewer
 from tests.search.parts import Crew, Listener, a_search
 
 
@@ -65,17 +66,14 @@ def test_what_other_gates_reject_is_not_read(tmp_path):
     assert asked(llm) == [f"g00-k{number}/critic/reading-0" for number in (0, 2, 3)]
 
 
-class Alike:
-    """All rewards pay the same."""
-
-    def gaps(self, rewards, others, card):
-        ids = [each.candidate_id for each in (*rewards, *others)]
-        return {each.candidate_id: dict.fromkeys(ids, Distance(0.0, 0.0)) for each in rewards}
+def alike():
+    """A critic to which all rewards of a generation pay the same."""
+    return Critic(FakeReviewer(same=[[f"g00-k{number}" for number in range(4)]]))
 
 
 def test_a_duplicate_is_not_read(tmp_path):
     llm = objecting()
-    search, _ = a_search(tmp_path / "run", Crew(), ruler=Alike(), reader=Reader(llm), generations=1)
+    search, _ = a_search(tmp_path / "run", Crew(), critic=alike(), reader=Reader(llm), generations=1)
     search()
     assert asked(llm) == ["g00-k0/critic/reading-0"]
 
@@ -85,7 +83,7 @@ def test_duplicates_of_what_is_vetoed_are_refused_also_after_any_interruption(tm
 
     def reviewed(path, stop_after=None):
         reader = Reader(objecting(*vetoed))
-        search, history = a_search(path, Crew(), Listener(stop_after), Alike(), reader, generations=1)
+        search, history = a_search(path, Crew(), Listener(stop_after), reader, alike(), generations=1)
         search()
         return history.reviewed
 

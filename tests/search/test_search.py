@@ -3,6 +3,7 @@ from collections import Counter
 import pytest
 
 from rewardgen.core.errors import CredentialsError, ModelError
+from rewardgen.critic.gates import Critic
 from rewardgen.store.events import read_events
 from tests.search.parts import Crew, Listener, a_search
 
@@ -57,7 +58,7 @@ def test_failed_training_has_no_fitness_and_the_others_go_on(tmp_path):
 
 def test_same_program_is_trained_once(tmp_path):
     crew = Crew(same=["g00-k1", "g00-k2"])
-    search, history = a_search(tmp_path / "run", crew, generations=1)
+    search, history = a_search(tmp_path / "run", crew, critic=Critic(None), generations=1)
     search()
     assert "g00-k1" in trained(crew) and "g00-k2" not in trained(crew)
     assert "the same program as g00-k1" in history.record("g00-k2").outcome

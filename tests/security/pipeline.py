@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.critic.gates import Critic
-from rewardgen.critic.prober import SandboxedProber
+from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainSettings, Verdict
 from rewardgen.training.process_trainer import ProcessTrainer
@@ -79,8 +79,8 @@ def _review(sources: dict[str, str], folder: Path) -> dict[str, Verdict]:
         Candidate(id=_id(number), generation=0, operator="draft", source=source)
         for number, source in enumerate(sources.values())
     ]
-    critic = Critic(SandboxedProber(bank, Limits(wall_s=600.0), folder / "probe"))
-    verdicts = critic.review(drafts, get_or_measure_card(_TASK, _LIMITS))
+    critic = Critic(SandboxedReviewer(bank, Limits(wall_s=600.0), folder / "review"), compares=False)
+    verdicts = critic.review(drafts, get_or_measure_card(_TASK, _LIMITS)).verdicts
     return {name: verdicts[_id(number)] for number, name in enumerate(sources)}
 
 

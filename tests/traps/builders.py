@@ -10,8 +10,8 @@ import torch
 
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.core.resources import shipped
-from rewardgen.critic.probe.job import probe_job
 from rewardgen.reward.program import compile_reward
+from rewardgen.sim.transitions import load_transitions
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import (
     Candidate,
@@ -32,6 +32,7 @@ from rewardgen.training.evaluation import evaluate
 from rewardgen.training.expert_policy import bank_job
 from rewardgen.training.policies import load_policy, side_by_side
 from rewardgen.training.ppo.train_job import train_job
+from tests.critic.banks import probe_source
 
 FOLDER = shipped("envs") / "traps"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
@@ -78,9 +79,7 @@ class Trained:
         path = self.folder / "bank.npz"
         if not path.exists():
             bank_job({"task": str(self.task.path), "path": str(path)}, print)
-        spec = RewardSpec(candidate_id=kind, source=self.sources[kind])
-        answer = probe_job({"bank": str(path), "rewards": [spec.model_dump()]}, print)
-        return {finding["detector"] for finding in answer["findings"][kind]}
+        return {finding.detector for finding in probe_source(self.sources[kind], load_transitions(path))}
 
     def _flagged(self, kind: str) -> set[str]:
         candidate = Candidate(id=kind, generation=0, operator="draft", source=self.sources[kind])

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from rewardgen.critic.probe.findings import warning
-from rewardgen.critic.probe.probed_reward import Inputs, NamesError, ProbedReward
+from rewardgen.critic.probe.probed_reward import Inputs, NamesError, ProbedReward, evenly, finding
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
-from rewardgen.sim.variables import Flip, Invariance, Wrap, variables_of
+from rewardgen.sim.variables import Flip, Wrap, variables_of
 from rewardgen.store.records import Finding
 
 _STRIDES = (1, 5)
@@ -27,7 +25,7 @@ _HALVINGS = 12
 _KEPT = 0.7
 """A discontinuity keeps this share of its height when its place is halved again and again; a steep slope does not."""
 _HIGH = 0.25
-"""Of the component's usual range over the bank."""
+"""Of the component's usual range over the transitions."""
 _SLOPE = 1e-4
 """Of that range: what grows less from point to point is flat."""
 _FEWEST, _AGREEING = 5, 0.8
@@ -54,7 +52,7 @@ class Lines:
         return len(next(iter(self.start.values())))
 
     def at(self, shares: Tensor, which: Tensor) -> Inputs:
-        """Inputs on the way.
+        """Inputs on the lines.
 
         Args:
             shares: How far, (m,): 0 at the start, 1 at the end.
@@ -70,96 +68,62 @@ class Lines:
         return value / value.norm(dim=-1, keepdim=True).clamp(min=1e-6) if name in self.flipped else value
 
 
-@dataclass(frozen=True)
-class Profile:
-    """A component on lines.
-
-    Attributes:
-        values: At evenly spaced points, (_POINTS, n).
-        usual: Its usual range over the bank.
-    """
-
-    values: Tensor
-    usual: float
-
-    @cached_property
-    def place(self) -> Tensor:
-        """The interval with the largest change of those that have one on both sides, (n,)."""
-        return self.steps[1:-1].abs().argmax(0) + 1
-
-    @cached_property
-    def steps(self) -> Tensor:
-        """What it changes by from point to point, (_POINTS - 1, n)."""
-        return self.values[1:] - self.values[:-1]
-
-    def step(self, beside: int = 0) -> Tensor:
-        """The change at the place, or at intervals beside it, (n,)."""
-        return self.steps.gather(0, (self.place + beside).unsqueeze(0))[0]
-
-    @property
-    def against(self) -> Tensor:
-        """Whether the change goes against those on both sides of it, (n,) bool."""
-        least, sign = _SLOPE * self.usual, self.step().sign()
-        return (-sign * self.step(-1) > least) & (-sign * self.step(1) > least)
-
-
-def check_cliffs(subject: ProbedReward) -> Iterator[Finding]:
+def check_cliffs(reward: ProbedReward) -> Iterator[Finding]:
     """Find components that fall at once where they otherwise grow, so that a policy that climbs them is turned back.
 
     A bonus and a penalty are flat beside their step, and a gate on one side of it: none of them is meant. A reward
     that fails between recorded states is left alone: nobody knows whether the task ever gets there.
 
-    Args:
-        subject: The reward.
-
     Raises:
         NamesError: It returns other components for so many states.
     """
-    lines = _lines(subject)
+    lines = _lines(reward)
     if not len(lines):
         return
+    shares, which = torch.linspace(0.0, 1.0, _POINTS), torch.arange(len(lines))
     try:
-        yield from _found(subject, lines)
+        found = reward.components_at(lines.at(shares.repeat_interleave(len(lines)), which.repeat(_POINTS)))
+        for name, value in found.items():
+            yield from _check_component(reward, lines, name, value.view(_POINTS, -1))
     except NamesError:
         raise
     except RewardError:
         return
 
 
-def _found(subject: ProbedReward, lines: Lines) -> Iterator[Finding]:
-    shares, which = torch.linspace(0.0, 1.0, _POINTS), torch.arange(len(lines))
-    found = subject.components_at(lines.at(shares.repeat_interleave(len(lines)), which.repeat(_POINTS)))
-    for name, value in found.items():
-        profile = Profile(value.view(_POINTS, -1), _usual(subject.components[name][subject.bank.reachable]))
-        high = profile.step().abs() > max(_HIGH * profile.usual, 1e-6)
-        if int(high.sum()) >= _FEWEST:
-            yield from _judged(subject, lines, name, profile, high.nonzero()[:, 0])
-
-
-def _judged(subject: ProbedReward, lines: Lines, name: str, profile: Profile, rows: Tensor) -> Iterator[Finding]:
-    """The finding on one component, from the lines on which it changes by much from one point to the next."""
-    before, after = _refined(subject, lines, name, profile.place[rows], rows)
-    real = (after - before).abs() > (_KEPT * profile.step()[rows].abs()).clamp(min=_HIGH * profile.usual)
-    count, against = int(real.sum()), profile.against[rows] & real
-    if count < _FEWEST or int(against.sum()) < _AGREEING * count:
+def _check_component(reward: ProbedReward, lines: Lines, name: str, values: Tensor) -> Iterator[Finding]:
+    """The finding on one component, with its values at evenly spaced points of all lines, (_POINTS, n)."""
+    usual = _usual(reward.components[name][reward.transitions.reachable])
+    steps = values[1:] - values[:-1]
+    # The interval with the largest change of those that have one on both sides.
+    place = steps[1:-1].abs().argmax(0) + 1
+    before, change, after = (steps.gather(0, (place + beside).unsqueeze(0))[0] for beside in (-1, 0, 1))
+    rows = (change.abs() > max(_HIGH * usual, 1e-6)).nonzero()[:, 0]
+    if len(rows) < _FEWEST:
         return
-    upper, lower = torch.maximum(before, after)[against], torch.minimum(before, after)[against]
+    low, high = _refined(reward, lines, name, place[rows], rows)
+    real = (high - low).abs() > (_KEPT * change[rows].abs()).clamp(min=_HIGH * usual)
+    sign = change.sign()
+    against = ((-sign * before > _SLOPE * usual) & (-sign * after > _SLOPE * usual))[rows] & real
+    if int(real.sum()) < _FEWEST or int(against.sum()) < _AGREEING * int(real.sum()):
+        return
+    upper, lower = torch.maximum(low, high)[against], torch.minimum(low, high)[against]
     typical = int((upper - lower).argsort()[len(upper) // 2])
-    high, low = float(upper[typical]), float(lower[typical])
+    top, bottom = float(upper[typical]), float(lower[typical])
     message = (
-        f"between recorded states component `{name}` grows, falls at once from {high:.4g} to {low:.4g}, and goes on"
-        f" growing; over all of them it usually varies by {profile.usual:.4g}"
+        f"between recorded states component `{name}` grows, falls at once from {top:.4g} to {bottom:.4g}, and goes on"
+        f" growing; over all of them it usually varies by {usual:.4g}"
     )
     hint = f"let each stage of `{name}` begin where the one before ends, or smooth the step"
-    evidence = {"before": high, "after": low, "usual": profile.usual, "lines": int(against.sum())}
-    yield warning("cliff", message, hint, evidence, name)
+    evidence = {"before": top, "after": bottom, "usual": usual, "lines": int(against.sum())}
+    yield finding("cliff", message, hint, evidence, name)
 
 
-def _refined(subject: ProbedReward, lines: Lines, name: str, place: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+def _refined(reward: ProbedReward, lines: Lines, name: str, place: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     """A component on both sides of its largest change within an interval of each line, (n,) and (n,)."""
 
     def value(shares: Tensor) -> Tensor:
-        return subject.components_at(lines.at(shares, rows))[name]
+        return reward.components_at(lines.at(shares, rows))[name]
 
     low, high = place / (_POINTS - 1), (place + 1) / (_POINTS - 1)
     at_low, at_high = value(low), value(high)
@@ -172,44 +136,38 @@ def _refined(subject: ProbedReward, lines: Lines, name: str, place: Tensor, rows
     return at_low, at_high
 
 
-def _lines(subject: ProbedReward) -> Lines:
-    bank, reads = subject.bank, {name: subject.bank.inputs[name] for name in subject.reads}
-    starts, ends = _ends(bank)
-    whole = [name for name, value in reads.items() if bool((value == value.round()).all())]
-    for name in whole:
-        same = (reads[name][starts] == reads[name][ends]).flatten(1 if reads[name].dim() > 1 else 0)
-        kept = same.all(-1) if same.dim() > 1 else same
-        starts, ends = starts[kept], ends[kept]
-    wrapped = _named(reads, bank.facts.invariances, Wrap)
-    change = {name: value[ends] - value[starts] for name, value in reads.items()}
-    change = {name: _turned(value) if name in wrapped else value for name, value in change.items()}
-    return Lines(_rows(reads, starts), change, wrapped, _named(reads, bank.facts.invariances, Flip))
+def _lines(reward: ProbedReward) -> Lines:
+    starts, ends = _ends(reward.transitions)
+    for value in reward.inputs.values():
+        if bool((value == value.round()).all()):
+            same = (value[starts] == value[ends]).flatten(1) if value.dim() > 1 else value[starts] == value[ends]
+            kept = same.all(-1) if same.dim() > 1 else same
+            starts, ends = starts[kept], ends[kept]
+    wrapped, flipped = _declared(reward, Wrap), _declared(reward, Flip)
+    start = {name: value[starts] for name, value in reward.inputs.items()}
+    change = {name: value[ends] - start[name] for name, value in reward.inputs.items()}
+    return Lines(start, change | {name: _turned(change[name]) for name in wrapped}, wrapped, flipped)
 
 
-def _ends(bank: TransitionSet) -> tuple[Tensor, Tensor]:
+def _ends(transitions: TransitionSet) -> tuple[Tensor, Tensor]:
     """Rows some steps apart in one episode, evenly chosen from all that can be reached."""
-    pairs: list[Tensor] = []
+    episode, step, reachable = transitions.episode, transitions.step, transitions.reachable
+    starts, ends = [], []
     for stride in _STRIDES:
-        later = torch.arange(stride, len(bank))
+        later = torch.arange(stride, len(transitions))
         earlier = later - stride
-        together = (bank.episode[later] == bank.episode[earlier]) & bank.reachable[later] & bank.reachable[earlier]
-        together &= bank.step[later] - bank.step[earlier] == stride
-        found = earlier[together]
-        chosen = torch.linspace(0, max(len(found) - 1, 0), min(_LINES, len(found))).long()
-        pairs.append(torch.stack((found[chosen], found[chosen] + stride)))
-    starts, ends = torch.cat(pairs, dim=1)
-    return starts, ends
+        together = (episode[later] == episode[earlier]) & (step[later] - step[earlier] == stride)
+        chosen = evenly(earlier[together & reachable[later] & reachable[earlier]], _LINES)
+        starts.append(chosen)
+        ends.append(chosen + stride)
+    return torch.cat(starts), torch.cat(ends)
 
 
-def _named(
-    reads: Mapping[str, Tensor], declared: tuple[Invariance, ...], kind: type[Wrap] | type[Flip]
-) -> frozenset[str]:
-    names = {name for each in declared if isinstance(each, kind) for name in variables_of(each)}
-    return frozenset(name for name in reads if name.removeprefix("prev_") in names)
-
-
-def _rows(inputs: Mapping[str, Tensor], rows: Tensor) -> Inputs:
-    return {name: value[rows] for name, value in inputs.items()}
+def _declared(reward: ProbedReward, kind: type[Wrap] | type[Flip]) -> frozenset[str]:
+    """The inputs that are angles at a seam, or quaternions."""
+    invariances = reward.transitions.facts.invariances
+    names = {name for each in invariances if isinstance(each, kind) for name in variables_of(each)}
+    return frozenset(name for name in reward.reads if name.removeprefix("prev_") in names)
 
 
 def _turned(angle: Tensor) -> Tensor:

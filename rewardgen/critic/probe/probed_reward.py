@@ -1,7 +1,8 @@
-"""The reward that is being probed, with its values on the bank: what every detector of the probe is given."""
+"""The reward that is being probed, with its values on recorded transitions: what detectors of the probe are given."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,42 +10,52 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from rewardgen.critic.probe.component_source import ComponentSource
 from rewardgen.reward.contract import NAMES_HINT, unshared
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
+from rewardgen.store.records import Finding, Severity
 
 Inputs = dict[str, Tensor]
-Call = Callable[[Inputs], dict[str, Tensor]]
+Call = Callable[[Inputs], Mapping[str, Tensor]]
 """A reward with its constants: inputs, each (N, ...), to components, each (N,)."""
 
-_SPREAD = (0.05, 0.95)
+ZERO = 1e-8
+"""What is no larger pays nothing."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ProbedReward:
-    """A reward that runs on all of a bank.
+    """A reward that runs on all of a set of transitions.
 
     Attributes:
         call: The reward.
         reads: Names of its inputs.
-        bank: Transitions, M rows.
-        components: Its components on them, each (M,).
+        transitions: M rows.
+        source: Where in its source its components are made.
+        components: Its components on the transitions, each (M,).
     """
 
     call: Call
     reads: tuple[str, ...]
-    bank: TransitionSet
+    transitions: TransitionSet
+    source: ComponentSource
     components: Mapping[str, Tensor]
 
     @cached_property
+    def inputs(self) -> Inputs:
+        """What it reads of the transitions, each (M, ...)."""
+        return {name: self.transitions.inputs[name] for name in self.reads}
+
+    @cached_property
     def total(self) -> Tensor:
-        """The reward on the bank, (M,)."""
+        """The reward on the transitions, (M,)."""
         return summed(self.components)
 
     @cached_property
     def spread(self) -> float:
-        """Distance of the 5 and 95 % quantiles of the reward over the bank; what is small next to it is noise."""
-        low, high = torch.quantile(self.total[self.bank.reachable], torch.tensor(_SPREAD)).tolist()
+        """Distance of the 5 and 95 % quantiles of the reward on the transitions; what is small next to it is noise."""
+        low, high = torch.quantile(self.total[self.transitions.reachable], torch.tensor((0.05, 0.95))).tolist()
         return max(high - low, 1e-6 * float(self.total.abs().max()), 1e-9)
 
     @cached_property
@@ -52,7 +63,7 @@ class ProbedReward:
         """The components that depend on the step before, and how much of each is only there because something moved."""
         if not any(name.startswith("prev_") for name in self.reads):
             return {}
-        still = self.components_at(self.bank.still)
+        still = self.components_at(self.transitions.still)
         changes = {name: (still[name] - value).abs() for name, value in self.components.items()}
         return {
             name: float(change.mean())
@@ -60,14 +71,14 @@ class ProbedReward:
             if float(change.max()) > 1e-6 * float(self.components[name].abs().max())
         }
 
-    def components_at(self, inputs: Inputs) -> dict[str, Tensor]:
+    def components_at(self, inputs: Inputs) -> Mapping[str, Tensor]:
         """Components at other inputs, each (n,).
 
         Args:
             inputs: Every input that the reward reads, (n, ...).
 
         Raises:
-            NamesError: It returns other components than on the bank.
+            NamesError: It returns other components than on the transitions.
             RewardError: It fails there.
         """
         found = self.call({name: inputs[name].clone() for name in self.reads})
@@ -83,16 +94,14 @@ class ProbedReward:
         return any(name.removeprefix("prev_") in variables for name in self.reads)
 
     def rows(self, which: Tensor, most: int) -> Inputs:
-        """Some rows of the bank, evenly spaced.
+        """What it reads in some rows of the transitions, evenly chosen.
 
         Args:
             which: Rows to choose from, (M,) bool.
             most: How many at the most.
         """
-        chosen = which.nonzero()[:, 0]
-        if len(chosen) > most:
-            chosen = chosen[torch.linspace(0, len(chosen) - 1, most).long()]
-        return {name: self.bank.inputs[name][chosen] for name in self.reads}
+        chosen = evenly(which.nonzero()[:, 0], most)
+        return {name: value[chosen] for name, value in self.inputs.items()}
 
 
 class NamesError(RewardError):
@@ -119,3 +128,55 @@ def require_names(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -
 def summed(components: Mapping[str, Tensor]) -> Tensor:
     """The reward from its components, each (M,)."""
     return torch.stack(tuple(components.values())).sum(0)
+
+
+def evenly(values: Tensor, most: int) -> Tensor:
+    """Some of (n,) values at even distances, the first and the last among them; all if there are not more."""
+    return values[torch.linspace(0, max(len(values) - 1, 0), min(most, len(values))).long()]
+
+
+def finding(
+    detector: str,
+    message: str,
+    hint: str,
+    evidence: Mapping[str, float],
+    component: str | None = None,
+    *,
+    severity: Severity = "warn",
+) -> Finding:
+    """A finding of the gate `probe`.
+
+    Args:
+        detector: Its stable name.
+        message: What was seen.
+        hint: What to do about it.
+        evidence: The measured values by name.
+        component: The component concerned.
+        severity: `reject` if it keeps the reward from being trained.
+    """
+    return Finding(
+        gate="probe",
+        detector=detector,
+        severity=severity,
+        message=message,
+        hint=hint,
+        component=component,
+        evidence={name: float(f"{value:.6g}") for name, value in evidence.items() if math.isfinite(value)},
+    )
+
+
+_FAILURES = {"exception": "probe-exception", "shape": "probe-shape", "non-finite": "non-finite"}
+
+
+def failure(error: RewardError, where: str, evidence: Mapping[str, float] | None = None) -> Finding:
+    """The rejection for a call that failed.
+
+    Args:
+        error: What the reward raised.
+        where: In which situation.
+        evidence: The numbers of that situation by name.
+    """
+    detector = "batch-dependent" if isinstance(error, NamesError) else _FAILURES[error.kind]
+    message = f"{error.message} ({where})"
+    found = finding(detector, message, error.hint, evidence or {}, error.component, severity="reject")
+    return found.model_copy(update={"line": error.line})

@@ -3,47 +3,33 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.signature import ENTRY
-from rewardgen.store.records import Finding
 
 _DECIDING = (ast.Compare, ast.BoolOp, ast.IfExp)
-_DECIDING_NAMES = (
-    "where",
-    "gt",
-    "ge",
-    "lt",
-    "le",
-    "eq",
-    "ne",
-    "greater",
-    "less",
-    "logical_and",
-    "logical_or",
-    "heaviside",
+_DECIDING_NAMES = frozenset(
+    ["where", "gt", "ge", "lt", "le", "eq", "ne", "greater", "less", "logical_and", "logical_or", "heaviside"]
 )
 
 
-class Makers:
+class ComponentSource:
     """The expressions of a reward that make its components.
 
     Args:
-        source: A reward that compiles.
+        tree: A reward that compiles.
     """
 
-    def __init__(self, source: str) -> None:
-        tree = parse_source(source)
-        body = [] if isinstance(tree, Finding) else tree.body
-        entry = next((each for each in body if isinstance(each, ast.FunctionDef) and each.name == ENTRY), None)
-        self._assigned = _assignments(each for part in body for each in ast.walk(part))
-        self._made = dict(_components(ast.walk(entry))) if entry else {}
+    def __init__(self, tree: ast.Module) -> None:
+        entry = next((each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == ENTRY), None)
+        self._assigned = _assignments(tree)
+        self._made = dict(_components(entry)) if entry else {}
 
     def line(self, component: str) -> int | None:
         """The line at which a component is made: that of the variable that holds it, if one does."""
-        value = self._made.get(component)
-        while isinstance(value, ast.Name) and len(self._assigned.get(value.id, ())) == 1:
+        value, seen = self._made.get(component), set[str]()
+        while isinstance(value, ast.Name) and value.id not in seen and len(self._assigned.get(value.id, ())) == 1:
+            seen.add(value.id)
             value = self._assigned[value.id][0]
         return value.lineno if value is not None else None
 
@@ -63,10 +49,10 @@ class Makers:
         return False
 
 
-def _assignments(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
+def _assignments(tree: ast.Module) -> dict[str, list[ast.expr]]:
     """What names stand for: the values that are assigned to variables, and what functions return."""
     found: dict[str, list[ast.expr]] = {}
-    for node in nodes:
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             returned = [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
             found.setdefault(node.name, []).extend(returned)
@@ -78,9 +64,9 @@ def _assignments(nodes: Iterable[ast.AST]) -> dict[str, list[ast.expr]]:
     return found
 
 
-def _components(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+def _components(entry: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
     """Keys of dicts, arguments of `dict(...)`, and entries that are assigned, with what they hold."""
-    for node in nodes:
+    for node in ast.walk(entry):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):

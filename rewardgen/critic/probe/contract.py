@@ -1,0 +1,167 @@
+"""What a reward must do to be trained with: keep its shape, be pure and finite, treat every world by itself, vary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations
+
+import torch
+from torch import Tensor
+
+from rewardgen.critic.probe.probed_reward import ZERO, Inputs, ProbedReward, failure, finding, require_names
+from rewardgen.reward.program import RewardError
+from rewardgen.store.records import Finding
+
+_BEYOND = 10.0
+"""Times the largest value of beginners: a reward must be finite there. No policy is ten times faster than an expert."""
+_FAR = 1e3
+_BATCHES = (64, 2, 1, 1 << 15)
+"""Worlds: some, few, one, and more than were recorded, as in a rollout of several training runs."""
+_TOLERANCE = 1e-4
+"""Kernels for different batch sizes may round differently; relative to the component's largest value."""
+
+
+def check_contract(reward: ProbedReward) -> Iterator[Finding]:
+    """Find what keeps a reward from being trained with, and a warning if it overflows far out."""
+    yield from _impurities(reward)
+    yield from _batch_dependence(reward)
+    if failed := _first_failure(reward, chain(_extreme_inputs(reward), _far_inputs(reward))):
+        error, where, evidence = failed
+        yield failure(error, where, evidence)
+    elif failed := _first_failure(reward, _far_inputs(reward, _FAR)):
+        # Only a warning: so far out no simulation that goes on ever comes.
+        error, where, evidence = failed
+        yield finding("overflow", f"{error.message} ({where})", error.hint, evidence, error.component)
+
+
+def _impurities(reward: ProbedReward) -> Iterator[Finding]:
+    """What it changes of its inputs, and what differs between two equal calls."""
+    given = _copy(reward.inputs)
+    again = reward.call(given)
+    for name, value in reward.inputs.items():
+        if not torch.equal(given[name], value):
+            hint = "make a new tensor, as with `torch.where(...)` or `x.clone()` first"
+            evidence = {"changed": float((given[name] != value).float().mean())}
+            message = f"the reward changes its input `{name}`"
+            yield finding("changes-input", message, hint, evidence, severity="reject")
+    for name, value in reward.components.items():
+        if name not in again or not torch.equal(again[name], value):
+            hint = "compute it from the inputs alone, without memory between calls"
+            evidence = {"difference": float((again[name] - value).abs().max())} if name in again else {}
+            message = f"component `{name}` differs between two equal calls"
+            yield finding("not-repeatable", message, hint, evidence, name, severity="reject")
+
+
+def _batch_dependence(reward: ProbedReward) -> Iterator[Finding]:
+    count = len(reward.transitions)
+    for size in _BATCHES:
+        # The last rows, over and over: a running sum over the first ones would agree with the whole.
+        rows = torch.arange(count - size, count) % count
+        try:
+            part = reward.call({name: value[rows] for name, value in reward.inputs.items()})
+            require_names(part, reward.components)
+        except RewardError as error:
+            yield failure(error, f"in a batch of {size}", {"batch": size})
+            return
+        for name, value in reward.components.items():
+            expected = value[rows]
+            difference = (part[name] - expected).abs()
+            if float(difference.max()) > _TOLERANCE * float(value.abs().max()):
+                row = int(difference.argmax())
+                among, alone = float(expected[row]), float(part[name][row])
+                sizes = f"{among:.4g} in a batch of {count}, {alone:.4g} in a batch of {size}"
+                message = f"component `{name}` of one world is {sizes}"
+                hint = "reduce over the last axis of (N, k) only: `.sum(-1)`; a reward never mixes worlds"
+                evidence = {"among": among, "alone": alone, "batch": size}
+                yield finding("batch-dependent", message, hint, evidence, name, severity="reject")
+                return
+
+
+def no_signal(reward: ProbedReward) -> Iterator[Finding]:
+    """A rejection if no component varies at all, which an expert's episodes are no remedy for."""
+    beginners = reward.transitions.beginners
+    own = varying(reward)
+    if all(is_flat(value[beginners]) for value in own.values()):
+        listed = ", ".join(f"`{name}` = {float(value.mean()):.4g}" for name, value in own.items())
+        hint = "make a component vary between states that a random policy visits: rescale it, or widen its threshold"
+        transitions = int(beginners.sum())
+        message = f"no component varies over {transitions} recorded transitions: {listed}"
+        yield finding("no-signal", message, hint, {"transitions": transitions}, severity="reject")
+
+
+def varying(reward: ProbedReward) -> dict[str, Tensor]:
+    """The components but for a `residual` of zero, each (M,)."""
+    return {
+        name: value
+        for name, value in reward.components.items()
+        if name != "residual" or bool((value.abs() > ZERO).any())
+    }
+
+
+def is_flat(value: Tensor) -> bool:
+    """Whether a component, (n,), is the same everywhere."""
+    return float(value.max() - value.min()) <= ZERO + 1e-6 * float(value.abs().max())
+
+
+Situation = tuple[str, dict[str, float], Inputs]
+"""Words, numbers, and inputs, (n, ...)."""
+
+
+def _first_failure(
+    reward: ProbedReward, situations: Iterable[Situation]
+) -> tuple[RewardError, str, dict[str, float]] | None:
+    for where, evidence, rows in situations:
+        try:
+            reward.call(rows)
+        except RewardError as error:
+            return error, where, evidence
+    return None
+
+
+def _extreme_inputs(reward: ProbedReward) -> Iterator[Situation]:
+    """Situations that no recording may hold: standstill, all that has a sign at zero, equal points."""
+    transitions, inputs = reward.transitions, reward.inputs
+    still = {name: transitions.still[name] for name in inputs}
+    yield "where nothing has changed since the step before", {"transitions": len(transitions)}, _copy(still)
+    rows = _few(inputs)
+    for name, value in inputs.items():
+        if _is_signed(value) and not _is_direction(value):
+            rows[name].fill_(0.0)
+    yield "at rest, with all that can be negative at zero", {"input": 0.0}, rows
+    for first, second in combinations(inputs, 2):
+        if inputs[first].ndim == 2 and inputs[first].shape == inputs[second].shape:
+            rows = _few(inputs)
+            rows[second] = rows[first].clone()
+            yield f"where `{first}` and `{second}` are equal", {"transitions": len(rows[first])}, rows
+
+
+def _far_inputs(reward: ProbedReward, far: float | None = None) -> Iterator[Situation]:
+    """One input at zero or far out: well beyond what was recorded, or at a given distance."""
+    transitions = reward.transitions
+    for name, value in reward.inputs.items():
+        if not _is_direction(value):
+            largest = float(value[transitions.beginners].abs().max())
+            beyond = min(far or _BEYOND * largest, transitions.facts.bounds.get(name, math.inf))
+            # What was never negative, over all ranges of the joints, is a size: a force, a sum of squares.
+            for extreme in (0.0, beyond, -beyond) if _is_signed(value) else (0.0, beyond):
+                rows = _few(reward.inputs)
+                rows[name].fill_(extreme)
+                yield f"at `{name}` = {extreme:.4g}", {"input": extreme}, rows
+
+
+def _is_signed(value: Tensor) -> bool:
+    return bool((value < 0.0).any())
+
+
+def _is_direction(value: Tensor) -> bool:
+    """Whether (M, k) holds unit vectors, such as quaternions, which are never zero nor long."""
+    return value.ndim == 2 and bool(((value.norm(dim=1) - 1.0).abs() < 1e-3).all())
+
+
+def _few(inputs: Inputs) -> Inputs:
+    return {name: value[:2].clone() for name, value in inputs.items()}
+
+
+def _copy(inputs: Inputs) -> Inputs:
+    return {name: value.clone() for name, value in inputs.items()}

@@ -1,0 +1,149 @@
+"""How far rewards are from each other in what they pay, when shaping, scale and shift are taken away.
+
+After EPIC (Gleave et al. 2021, "Quantifying Differences in Reward Functions"), with a norm of its own for the level of
+rewards where episodes can end early; STARC (Skalse et al. 2024, "STARC: A General Framework For Quantifying Differences
+Between Reward Functions") names the family of such distances. A reward is R(s, a, s'): inputs `prev_<name>` are s,
+`action` is a, the others are s'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from rewardgen.reward.contract import RewardError
+
+Inputs = Mapping[str, Tensor]
+Call = Callable[[dict[str, Tensor]], Mapping[str, Tensor]]
+
+_SEED = 40_000_003
+_TRANSITIONS = 8192
+"""At most; more than are most often recorded, so that few states are between two steps and in none of the rows."""
+_DRAWS = 16
+"""Transitions that stand for all actions and next states."""
+_ENDED_SHARE = 0.1
+"""Of all rows, those after the end of an episode: enough for a level to count, few enough to keep the rest in sight."""
+_ROUNDING = 1e-6
+"""What varies by less than this share of its largest value is constant; float32 holds 7 digits."""
+
+
+class CanonicalReward(NamedTuple):
+    """What is left of a reward without shaping.
+
+    Attributes:
+        components: Component to its canonical values, (N,) float64; they add up to those of the reward.
+        silent: Whether a component pays nothing on any transition, so that nothing is known of it.
+    """
+
+    components: dict[str, Tensor]
+    silent: bool
+
+    @property
+    def total(self) -> Tensor:
+        """The canonical values of the reward, (N,)."""
+        return torch.stack(list(self.components.values())).sum(0)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Component to its share of the reward's variation."""
+        spreads = {name: float(values.std()) for name, values in self.components.items()}
+        whole = sum(spreads.values())
+        return {name: spread / whole if whole else 0.0 for name, spread in spreads.items()}
+
+
+class RewardDistance:
+    """Compares rewards of one task on the same transitions.
+
+    Args:
+        inputs: Of recorded transitions, (K, ...) each.
+        discount: The task's.
+        terminates: Whether episodes of the task can end before their time.
+
+    Attributes:
+        rows: Inputs of the N transitions that are compared on, (N, ...) each.
+    """
+
+    def __init__(self, inputs: Inputs, discount: float, terminates: bool) -> None:
+        generator = torch.Generator().manual_seed(_SEED)
+        count = len(next(iter(inputs.values())))
+        picked, drawn = (torch.randperm(count, generator=generator)[:most] for most in (_TRANSITIONS, _DRAWS))
+        self.rows = {name: value[picked] for name, value in inputs.items()}
+        self._draws = {name: value[drawn] for name, value in inputs.items()}
+        self._discount = discount
+        self._terminates = terminates
+
+    def canonical(self, call: Call, reads: Sequence[str]) -> CanonicalReward:
+        """A reward without what potential shaping can add to it.
+
+        C(R)(s, a, s') = R(s, a, s') + E[discount R(s', A, S') - R(s, A, S') - discount R(S, A, S')], with S, A and S'
+        drawn from the transitions. EPIC's form has no level, because a constant per step is the shaping by a constant
+        potential. Where episodes can end early it is not: a bonus per step then pays for staying alive. There
+        E[R(S, A, S')] is added again, and rows are that follow the end of an episode, when nothing is paid any more. A
+        potential then changes nothing if it is zero on average; one that is not leaves an episode's end with a price,
+        and that is a difference.
+
+        Args:
+            call: Computes components, (K,) each, from inputs of K transitions.
+            reads: Names of its inputs.
+
+        Raises:
+            RewardError: It reads what was not recorded, fails on one of the transitions, or does not always return the
+                same components.
+        """
+        missing = [name for name in reads if name not in self.rows]
+        if missing:
+            raise RewardError(f"it reads `{missing[0]}`, which the recorded transitions do not have")
+        paid = call({name: self.rows[name] for name in reads})
+        after, before = (self._expected(call, reads, state) for state in ("", "prev_"))
+        if not set(paid) == set(after) == set(before):
+            raise RewardError("it does not always return the same components")
+        components = {name: self._put_together(paid[name].double(), after[name], before[name]) for name in paid}
+        # `residual` holds what a reward's own total has over its components, and most often nothing.
+        return CanonicalReward(components, any(not bool(paid[name].any()) for name in paid if name != "residual"))
+
+    def _put_together(self, paid: Tensor, after: Tensor, before: Tensor) -> Tensor:
+        level = before.mean()
+        values = paid + self._discount * (after - level) - (before - level)
+        largest = max(float(each.abs().max()) for each in (paid, after, before))
+        if float(values.std()) <= _ROUNDING * largest:
+            values = values.mean().expand_as(values)
+        if not self._terminates:
+            return values - level
+        return torch.cat([values, values.new_zeros(round(len(paid) * _ENDED_SHARE / (1.0 - _ENDED_SHARE)))])
+
+    def _expected(self, call: Call, reads: Sequence[str], state: str) -> dict[str, Tensor]:
+        """E[R(s, A, S')] for the states before (`prev_`) or after the transitions; component to (N,) float64."""
+        rows, draws = (len(next(iter(each.values()))) for each in (self.rows, self._draws))
+        jumps = {}
+        for name in reads:
+            variable = name.removeprefix("prev_")
+            if variable != name and variable in self.rows:
+                jumps[name] = self.rows[state + variable].repeat_interleave(draws, 0)
+            else:
+                value = self._draws[name]
+                jumps[name] = value.repeat((rows,) + (1,) * (value.dim() - 1))
+        return {name: value.double().reshape(rows, draws).mean(1) for name, value in call(jumps).items()}
+
+
+def distance(one: Tensor, other: Tensor) -> float | None:
+    """Pearson distance sqrt((1 - correlation) / 2), 0 to 1; None if one of the two does not vary.
+
+    Args:
+        one: Canonical values of a reward, (N,).
+        other: Those of another, (N,).
+    """
+    directions = _direction(one), _direction(other)
+    if directions[0] is None or directions[1] is None:
+        return None
+    # Half the length of the difference is the same, without the digits that 1 - correlation loses near 0.
+    return min(1.0, 0.5 * float((directions[0] - directions[1]).norm()))
+
+
+def _direction(values: Tensor) -> Tensor | None:
+    """Values at mean zero and length one; None if they do not vary."""
+    centred = values - values.mean()
+    varies = float(centred.square().mean().sqrt()) > _ROUNDING * float(values.abs().max())
+    return centred / centred.norm() if varies else None
