@@ -30,17 +30,26 @@ WRONG_ONCE_UP = {
 }
 
 
+LONGER = TINY.model_copy(update={"env_steps": 16384})
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Two sound candidates beside each other: the results of the first and its policy's weights."""
+    folder = tmp_path_factory.mktemp("sound")
+    return train(job(folder, {"a": UPRIGHT, "b": UPRIGHT}, settings=LONGER))[0]["a", 0], weights(folder, "a-s0.npz")
+
+
 @pytest.mark.parametrize("kind", WRONG_ONCE_UP)
-def test_a_failing_slice_leaves_the_others_exactly_as_they_were(tmp_path, kind):
+def test_a_failing_slice_leaves_the_others_exactly_as_they_were(tmp_path, undisturbed, kind):
     wrong = f"def compute_reward(pole_upright):\n    return {{'up': pole_upright, 'x': {WRONG_ONCE_UP[kind]}}}\n"
-    longer = TINY.model_copy(update={"env_steps": 16384})
-    sound, _ = train(job(tmp_path / "sound", {"a": UPRIGHT, "b": UPRIGHT}, settings=longer))
-    mixed, _ = train(job(tmp_path / "mixed", {"a": UPRIGHT, "b": wrong}, settings=longer))
+    mixed, _ = train(job(tmp_path, {"a": UPRIGHT, "b": wrong}, settings=LONGER))
     failure = mixed["b", 0].failure
     assert failure and failure.kind == kind and failure.env_steps > 512  # not in the first rollout
-    assert sound["a", 0].curve == mixed["a", 0].curve
-    assert sound["a", 0].components == mixed["a", 0].components
-    assert torch.equal(weights(tmp_path / "sound", "a-s0.npz"), weights(tmp_path / "mixed", "a-s0.npz"))
+    sound, policy = undisturbed
+    assert sound.curve == mixed["a", 0].curve
+    assert sound.components == mixed["a", 0].components
+    assert torch.equal(policy, weights(tmp_path, "a-s0.npz"))
 
 
 def test_a_failure_is_recorded_with_its_step_and_leaves_no_policy(tmp_path):

@@ -64,7 +64,7 @@ def test_every_slice_is_handed_over_with_a_clean_fitness_or_a_failure(tmp_path):
 
 @pytest.mark.slow
 def test_a_reward_that_hangs_fails_alone(tmp_path):
-    heard = train(tmp_path, {"good": UPRIGHT, "hangs": HANG}, wall_s=15.0)
+    heard = train(tmp_path, {"good": UPRIGHT, "hangs": HANG}, wall_s=8.0)
     good, hangs = heard.results["good", 0], heard.results["hangs", 0]
     assert good.failure is None and good.final_fitness is not None
     assert hangs.failure and hangs.failure.kind == "timeout" and hangs.final_fitness is None
