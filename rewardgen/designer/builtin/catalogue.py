@@ -9,7 +9,7 @@ from typing import Literal
 
 from rewardgen.designer.builtin.genome import TermInput
 from rewardgen.designer.builtin.ideas import Idea, Proposer, Role, finer
-from rewardgen.designer.builtin.quantities import Kind, Quantity, extent, quantities, unit_of, vectors
+from rewardgen.designer.builtin.quantities import Kind, Quantity, extent, quantities, unit_of
 from rewardgen.designer.builtin.words import has
 from rewardgen.store.records import TaskCard
 
@@ -57,7 +57,7 @@ def _survival_counts(card: TaskCard) -> bool:
 def _vector_ideas(proposer: Proposer) -> Iterator[Idea]:
     """Calm joints, quiet contacts: whole vectors at once. Positions of joints only if the task wants stillness."""
     still = proposer.words.strength("still")
-    for variable in vectors(proposer.card):
+    for variable in (each for each in proposer.card.variables if each.shape and each.shape[0] > 1):
         read, unit, topic = TermInput(variable.name), unit_of(variable), f"calm:{variable.name}"
         if unit in ("rad/s", "m/s"):
             yield proposer.idea("steady", topic, "calm", read, 0.15 + 0.3 * still, scale=extent(variable))

@@ -26,11 +26,7 @@ class BuiltinDesigner:
     """
 
     async def design(self, request: DesignRequest) -> Candidate:
-        """One candidate for a request.
-
-        Args:
-            request: The task card, the operator, the parents and what failed before.
-        """
+        """One candidate for a request."""
         change = _change(request, 0)
         for attempt in range(1, _ATTEMPTS):
             if not any(change.diagnosis[:IDEA] in idea for idea in request.failed_ideas):
@@ -54,15 +50,8 @@ class BuiltinDesigner:
     ) -> Candidate | None:
         """The candidate without the components that the findings name, if others are left.
 
-        One that only ranks recorded episodes wrongly lacks something of the fitness: it gets one more.
-
-        Args:
-            request: What the candidate was designed from.
-            candidate: The rejected version.
-            findings: Why it was rejected.
-
-        Returns:
-            None if the findings name no component, or all of them.
+        One that only ranks recorded episodes wrongly lacks something of the fitness: it gets one more. None if the
+        findings name no component, or all of them.
         """
         genome = parse(candidate.source)
         rejections = [finding for finding in findings if finding.severity == "reject"]
@@ -98,8 +87,8 @@ def _change(request: DesignRequest, attempt: int) -> Change:
         case "crossover" if len(parents) > 1:
             return operators.crossover(genome, genomes[1])
         case "rewrite":
-            return operators.rewrite(request.lens, genomes)
+            return operators.draft_apart(request.lens, genomes, keep=True)
         case "explore":
-            return operators.explore(request.lens, genomes)
+            return operators.draft_apart(request.lens, genomes, keep=False)
         case _:
             return operators.edit(genome, evidence)

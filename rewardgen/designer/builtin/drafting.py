@@ -7,7 +7,7 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from rewardgen.designer.builtin.genome import Factor, Genome, Term, distance
+from rewardgen.designer.builtin.genome import Factor, Genome, Term
 from rewardgen.designer.builtin.ideas import Idea, Role
 from rewardgen.designer.builtin.shapes import SHAPES
 from rewardgen.designer.builtin.words import has
@@ -50,27 +50,6 @@ def style_of(lens: str, rng: random.Random) -> Style:
         wide=has(words, r"wide basin|smooth|gradient"),
         wary=has(words, r"cheat\w*|lazy"),
     )
-
-
-def drafts_apart(ideas: Sequence[Idea], lens: str, rng: random.Random, parents: Sequence[Genome], keep: bool) -> Genome:
-    """A draft far from the parents in structure, yet of likely terms.
-
-    Args:
-        ideas: The catalogue of the card.
-        lens: Hint for the style.
-        rng: Draws.
-        parents: What to keep away from.
-        keep: Whether to reward the same thing as the first parent, by other means.
-    """
-    wanted = set(topics(parents[0], ideas)[:1]) if parents and keep else set()
-
-    def merit(genome: Genome) -> float:
-        away = min((distance(genome, parent) for parent in parents), default=1.0)
-        found = [idea_of(term.factor, ideas) for term in genome.terms]
-        likely = sum(min(idea.prior, 1.0) for idea in found if idea) / len(found)
-        return away + likely + (2.0 if wanted & set(topics(genome, ideas)) else 0.0)
-
-    return max([draft(ideas, style_of(lens, rng), rng) for _ in range(8)], key=merit)
 
 
 def idea_of(factor: Factor, ideas: Sequence[Idea]) -> Idea | None:

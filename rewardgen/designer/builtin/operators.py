@@ -12,7 +12,6 @@ from rewardgen.designer.builtin.drafting import (
     MAX_TERMS,
     Style,
     draft,
-    drafts_apart,
     fitting,
     gate,
     idea_of,
@@ -22,7 +21,7 @@ from rewardgen.designer.builtin.drafting import (
     style_of,
     topics,
 )
-from rewardgen.designer.builtin.genome import Change, Factor, Genome, Term
+from rewardgen.designer.builtin.genome import Change, Factor, Genome, Term, distance
 from rewardgen.designer.builtin.ideas import Idea, Role, rounded
 from rewardgen.designer.builtin.rendering import listed, phrase
 from rewardgen.store.records import TaskCard
@@ -59,15 +58,25 @@ class Operators:
         style = Style(plain=True) if plain else style_of(lens, self.rng)
         return self._told_draft(draft(self.ideas, style, self.rng), "From the card alone")
 
-    def rewrite(self, lens: str, parents: Sequence[Genome]) -> Change:
-        """The parent's aim by other means."""
-        genome = drafts_apart(self.ideas, lens, self.rng, parents, keep=True)
-        return self._told_draft(genome, "The parent's aim by other means")
+    def draft_apart(self, lens: str, parents: Sequence[Genome], keep: bool) -> Change:
+        """A draft far from the parents in structure, yet of likely terms.
 
-    def explore(self, lens: str, parents: Sequence[Genome]) -> Change:
-        """An approach that no parent takes."""
-        genome = drafts_apart(self.ideas, lens, self.rng, parents, keep=False)
-        return self._told_draft(genome, "Away from the parents' terms")
+        Args:
+            lens: Hint for its style.
+            parents: What to keep away from.
+            keep: Whether to reward the same thing as the first parent, by other means.
+        """
+        wanted = set(topics(parents[0], self.ideas)[:1]) if keep else set()
+
+        def merit(genome: Genome) -> float:
+            away = min(distance(genome, parent) for parent in parents)
+            found = [idea_of(term.factor, self.ideas) for term in genome.terms]
+            likely = sum(min(idea.prior, 1.0) for idea in found if idea) / len(found)
+            return away + likely + (2.0 if wanted & set(topics(genome, self.ideas)) else 0.0)
+
+        drawn = [draft(self.ideas, style_of(lens, self.rng), self.rng) for _ in range(8)]
+        opening = "The parent's aim by other means" if keep else "Away from the parents' terms"
+        return self._told_draft(max(drawn, key=merit), opening)
 
     def edit(self, genome: Genome, evidence: Evidence) -> Change:
         """Change one term: its shape, target, direction or gate."""

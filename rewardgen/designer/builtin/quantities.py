@@ -74,12 +74,10 @@ def quantities(card: TaskCard) -> tuple[Quantity, ...]:
             found.append(Quantity(read, "distance", words, 0.0, reach / 2, reach))
     targets = [each for each in card.variables if has(f"{_spoken(each)} {each.meaning}".lower(), "target|goal")]
     others = [each for each in card.variables if each not in targets]
-    return (*found, *(_gap(each, target) for target in targets for each in others if _comparable(each, target)))
-
-
-def vectors(card: TaskCard) -> tuple[VariableCard, ...]:
-    """The vector variables whose parts are of a kind and many, such as the joints' velocities."""
-    return tuple(variable for variable in card.variables if variable.shape and variable.shape[0] > 1)
+    for target in targets:
+        alike = [each for each in others if each.shape == target.shape and unit_of(each) == unit_of(target)]
+        found += [_gap(each, target) for each in alike]
+    return tuple(found)
 
 
 def extent(variable: VariableCard) -> float:
@@ -136,10 +134,6 @@ def _is_offset(variable: VariableCard) -> bool:
     """Whether a vector points from one place to another, so that its length is a distance."""
     words = r"vector (?:from|to)|offset|displacement|from \w+ (?:\w+ )?to|relative to the (?:target|goal)"
     return variable.shape in ((2,), (3,)) and unit_of(variable) == "m" and has(variable.meaning.lower(), words)
-
-
-def _comparable(variable: VariableCard, target: VariableCard) -> bool:
-    return variable.shape == target.shape and unit_of(variable) == unit_of(target)
 
 
 def _gap(variable: VariableCard, target: VariableCard) -> Quantity:
