@@ -29,7 +29,7 @@ from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.clean_evaluation import evaluate_job
 from rewardgen.training.evaluation import evaluate
-from rewardgen.training.expert_policy import bank_job
+from rewardgen.training.expert_policy import transitions_job
 from rewardgen.training.policies import load_policy, side_by_side
 from rewardgen.training.ppo.train_job import train_job
 from tests.critic.banks import probe_source
@@ -78,7 +78,7 @@ class Trained:
     def _probed(self, kind: str) -> set[str]:
         path = self.folder / "bank.npz"
         if not path.exists():
-            bank_job({"task": str(self.task.path), "path": str(path)}, print)
+            transitions_job({"task": str(self.task.path), "path": str(path)}, print)
         return {finding.detector for finding in probe_source(self.sources[kind], load_transitions(path))}
 
     def _flagged(self, kind: str) -> set[str]:
