@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ValidationError
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.schema import Frozen
@@ -19,30 +19,24 @@ MAX_TOKENS = 4096
 """Of a reading; models that think first need more than the checklist takes."""
 
 MAY_VETO = ("task", "meaning", "leak")
-"""What no training can mend. The rest of the checklist only warns."""
-
-NO_READING = "no-reading"
-"""Detector of what a reading is silent on because the model failed, not because it had nothing to object."""
+"""What no training can fix. The rest of the checklist only warns."""
 
 _READ_THE_REPLY = "read the reply in the candidate's folder; if it happens often, choose another `--critic-model`"
 _MOST_CHARS = 300
 """Of a reason: an error may hold a whole page of the provider's."""
-
-
 _MOST_EVIDENCE = 600
-"""Characters of an evidence or a mend; the rest is cut."""
+"""Characters of an evidence or a fix; the rest is cut."""
 _LONGEST_NAME = 48
 
 _Item = Literal["task", "meaning", "leak", "loophole", "balance", "gradient"]
 
 
-def _cut(text: Any) -> Any:
-    return text[:_MOST_EVIDENCE] if isinstance(text, str) else text
-
-
 def _name_or_none(text: Any) -> Any:
     """A name that no component has, as of several at once, is dropped: the objection counts without it."""
     return None if isinstance(text, str) and len(text) > _LONGEST_NAME else text
+
+
+_Text = Annotated[str, AfterValidator(lambda text: text[:_MOST_EVIDENCE])]
 
 
 class _Check(Frozen):
@@ -52,8 +46,8 @@ class _Check(Frozen):
     verdict: Literal["pass", "warn", "veto"]
     line: int | None = None
     component: Annotated[str | None, BeforeValidator(_name_or_none)] = None
-    evidence: Annotated[str, BeforeValidator(_cut)] = ""
-    mend: Annotated[str, BeforeValidator(_cut)] = ""
+    evidence: _Text = ""
+    mend: _Text = ""
 
 
 class Reader:
@@ -102,15 +96,27 @@ def parse_reading(text: str) -> tuple[Finding, ...]:
         text: The model's reply.
     """
     try:
-        entries = _entries(text)
-    except ValueError as error:
-        return (no_reading(str(error), _READ_THE_REPLY),)
+        reply = json.loads(text[text.find("{") : text.rfind("}") + 1])
+    except (ValueError, RecursionError):
+        return (no_reading("the reply holds no JSON object", _READ_THE_REPLY),)
+    entries = reply.get("checks")
+    if not isinstance(entries, list) or not entries:
+        return (no_reading("the JSON of the reply has no list `checks` with entries", _READ_THE_REPLY),)
     checks = [check for entry in entries if (check := _check(entry))]
     objections = [each for each in checks if each.verdict != "pass"]
+    answered = {each.item for each in checks}
+    missing = [f"`{item}`" for item in get_args(_Item) if item not in answered]
+    lacks = [f"it has no answer on {', '.join(missing)}"] if missing else []
+    if wrong := len(entries) - len(checks):
+        lacks.append(f"{wrong} of the {len(entries)} entries in the reply are out of form and do not count")
+    unfounded = [
+        f"its {each.verdict} on `{each.item}` comes without evidence and does not count"
+        for each in objections
+        if not each.evidence
+    ]
     return (
         *(_finding(each) for each in objections if each.evidence),
-        *_incomplete(len(entries), checks),
-        *(_without_evidence(each) for each in objections if not each.evidence),
+        *(no_reading(why, _READ_THE_REPLY) for why in (*filter(None, ["; ".join(lacks)]), *unfounded)),
     )
 
 
@@ -119,41 +125,10 @@ def no_reading(why: str, hint: str) -> Finding:
 
     Args:
         why: What the model or its reply lacks.
-        hint: What mends it.
+        hint: How to fix it.
     """
     message = f"the model's reading is missing or incomplete: {' '.join(why.split())[:_MOST_CHARS]}"
-    return Finding(gate="model", detector=NO_READING, severity="warn", message=message, hint=hint)
-
-
-def _entries(text: str) -> list[object]:
-    """The answers to the checklist.
-
-    Raises:
-        ValueError: There are none; says why.
-    """
-    try:
-        reply = json.loads(text[text.find("{") : text.rfind("}") + 1])
-    except (ValueError, RecursionError):
-        raise ValueError("the reply holds no JSON object") from None
-    entries = reply.get("checks")
-    if not isinstance(entries, list) or not entries:
-        raise ValueError("the JSON of the reply has no list `checks` with entries")
-    return entries
-
-
-def _incomplete(entries: int, checks: Sequence[_Check]) -> tuple[Finding, ...]:
-    """A warning if entries cannot be read or items of the checklist are left out."""
-    answered = {each.item for each in checks}
-    missing = [f"`{item}`" for item in get_args(_Item) if item not in answered]
-    why = [f"it has no answer on {', '.join(missing)}"] if missing else []
-    if wrong := entries - len(checks):
-        why.append(f"{wrong} of the {entries} entries in the reply are out of form and do not count")
-    return (no_reading("; ".join(why), _READ_THE_REPLY),) if why else ()
-
-
-def _without_evidence(check: _Check) -> Finding:
-    why = f"its {check.verdict} on `{check.item}` comes without evidence and does not count"
-    return no_reading(why, _READ_THE_REPLY)
+    return Finding(gate="model", detector="no-reading", severity="warn", message=message, hint=hint)
 
 
 def _check(entry: object) -> _Check | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from rewardgen.store.records import CandidateRecord, Finding, SliceResult
+from rewardgen.store.records import CandidateRecord, Finding
 
 RIGHT_SHARE = 0.8
 """Share of the pairs that must rank right."""
@@ -60,13 +60,17 @@ def kept_files(records: Sequence[CandidateRecord]) -> list[EpisodeFile]:
     ordered = sorted(slices, key=lambda each: each.final_fitness or 0.0)
     last = len(ordered) - 1
     count = min(len(ordered), _MOST_FILES)
-    return [_file(ordered[round(number * last / max(count - 1, 1))]) for number in range(count)]
-
-
-def _file(result: SliceResult) -> EpisodeFile:
-    title = f"{result.candidate_id} seed {result.seed}"
-    episodes = tuple(RecordedEpisode(title, each.fitness, each.success, each.steps) for each in result.kept)
-    return EpisodeFile(result.episodes_file or "", episodes)
+    chosen = [ordered[round(number * last / max(count - 1, 1))] for number in range(count)]
+    return [
+        EpisodeFile(
+            each.episodes_file or "",
+            tuple(
+                RecordedEpisode(f"{each.candidate_id} seed {each.seed}", kept.fitness, kept.success, kept.steps)
+                for kept in each.kept
+            ),
+        )
+        for each in chosen
+    ]
 
 
 def ordered_pairs(episodes: Sequence[RecordedEpisode]) -> list[tuple[int, int]]:
@@ -124,7 +128,7 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
         severity="reject",
         message=message,
         hint="find the component that pays the worse episode more, and bound, gate or reweight it",
-        component=_culprit(sums, better, worse),
+        component=max(sums, key=lambda name: sums[name][worse] - sums[name][better]),
         evidence={**shares, "pairs": len(pairs), "better_return": totals[better], "worse_return": totals[worse]},
     )
     return (finding,)
@@ -142,18 +146,11 @@ def not_ranked() -> Finding:
 
 
 def _right_share(values: Sequence[float], pairs: Sequence[tuple[int, int]]) -> float:
-    return sum(_rightness(values[better], values[worse]) for better, worse in pairs) / max(len(pairs), 1)
+    def rightness(better: float, worse: float) -> float:
+        tie = abs(better - worse) <= _SAME * max(abs(better), abs(worse))
+        return 0.5 if tie else float(better > worse)
 
-
-def _rightness(better: float, worse: float) -> float:
-    if abs(better - worse) <= _SAME * max(abs(better), abs(worse)):
-        return 0.5
-    return float(better > worse)
-
-
-def _culprit(sums: Mapping[str, Sequence[float]], better: int, worse: int) -> str:
-    """The component that favours the worse episode most."""
-    return max(sums, key=lambda name: sums[name][worse] - sums[name][better])
+    return sum(rightness(values[better], values[worse]) for better, worse in pairs) / max(len(pairs), 1)
 
 
 def _described(index: int, episodes: Sequence[RecordedEpisode], sums: Mapping[str, Sequence[float]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import warnings
 
@@ -20,8 +21,9 @@ _HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+@functools.lru_cache(maxsize=256)
 def parse_source(source: str) -> ast.Module | Finding:
-    """Parse the source of a reward.
+    """Parse the source of a reward. The language, the compiler and every gate ask for it: nobody changes the tree.
 
     Args:
         source: Any text.
