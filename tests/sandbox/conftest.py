@@ -1,11 +1,23 @@
-"""A world to be attacked."""
+"""A world to be attacked, and a fork server that starts at once."""
 
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from rewardgen.sandbox import launcher
 from tests.sandbox.confined import World
+
+
+@pytest.fixture(scope="module")
+def light_server():
+    """For tests that start many: a fork server that imports two jobs, and not torch with all that is registered."""
+    light = ["numpy", "rewardgen.sandbox.selftest", "tests.sandbox.misdeeds"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rewardgen.sandbox.jobs.modules", lambda: light)
+        launcher._stop()
+        yield
+        launcher._stop()
 
 
 @pytest.fixture

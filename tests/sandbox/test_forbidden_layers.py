@@ -14,7 +14,10 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.sandbox.selftest import escapes, layers_in_force
 from tests.sandbox.confined import LAYER_CALLS, forbid, in_child, landlock_abi, no_seccomp
 
-pytestmark = pytest.mark.skipif(bool(no_seccomp()), reason=f"needs a filter that refuses: {no_seccomp()}")
+pytestmark = [
+    pytest.mark.skipif(bool(no_seccomp()), reason=f"needs a filter that refuses: {no_seccomp()}"),
+    pytest.mark.usefixtures("light_server"),
+]
 ABI, _ = landlock_abi()
 POINT = Path(__file__).parent.parent / "tasks" / "point.py"
 CASES = [("landlock", errno.ENOSYS), ("landlock", errno.EPERM), ("seccomp", errno.ENOSYS), ("seccomp", errno.EPERM)]
@@ -27,7 +30,7 @@ def refused(layer, code):
 
 
 @pytest.fixture(scope="module", params=CASES, ids=[f"{layer}-{errno.errorcode[code]}" for layer, code in CASES])
-def told(request, tmp_path_factory):
+def told(request, light_server, tmp_path_factory):
     """A layer, the error that it is refused with, and what workers say and do in a process without it."""
     layer, code = request.param
     scratch = tmp_path_factory.mktemp("scratch")

@@ -14,11 +14,13 @@ import pytest
 from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox import launcher
 from rewardgen.sandbox.process import WorkerCancelled, peak_bytes
-from rewardgen.sandbox.selftest import start_seconds
 from tests.sandbox.confined import landlock_abi
 from tests.sandbox.processes import FREE, PATIENT, dies, is_alive, misbehave, orchestrator, state
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
+    pytest.mark.usefixtures("light_server"),
+]
 
 TELL_SERVER = "print(run('process')['server'], flush=True)"
 
@@ -65,11 +67,6 @@ def test_jobs_share_a_server_but_neither_process_nor_session(tmp_path):
     assert one["server"] == two["server"] and one["pid"] != two["pid"]
     assert one["session"] == one["pid"] and two["session"] == two["pid"]
     assert os.getsid(one["server"]) == one["server"] != os.getsid(0)
-
-
-def test_a_warm_worker_has_imported_everything_and_starts_at_once(tmp_path):
-    assert look(tmp_path)["imported"] == ["mujoco", "numpy", "torch"]
-    assert start_seconds(tmp_path)[1] < 0.3
 
 
 def test_the_server_stays_single_threaded_and_holds_only_its_own(tmp_path):

@@ -15,7 +15,7 @@ from rewardgen.core.errors import UsageError, WorkerError
 from rewardgen.critic.review import REVIEW
 from rewardgen.sandbox.jobs import Job, modules, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
-from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force
+from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
 from rewardgen.sandbox.watch import resident_bytes
 from rewardgen.training.transition_cache import RECORD_TRANSITIONS
 from tests.sandbox.processes import FREE, dies, is_alive, misbehave, orchestrator
@@ -31,6 +31,11 @@ def failure(how, scratch, **options):
     with pytest.raises(WorkerError) as caught:
         misbehave(how, scratch, **options)
     return caught.value
+
+
+def test_a_warm_worker_has_imported_everything_and_starts_at_once(tmp_path):
+    assert misbehave("process", tmp_path)["imported"] == ["mujoco", "numpy", "torch"]
+    assert start_seconds(tmp_path)[1] < 0.3
 
 
 def test_the_environment_is_built_from_an_allow_list(tmp_path, monkeypatch):

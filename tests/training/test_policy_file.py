@@ -118,7 +118,10 @@ def test_a_pickle_inside_is_refused_and_not_run(tmp_path):
 def test_a_bomb_is_refused_without_unpacking_it(tmp_path):
     path = tmp_path / "policy.npz"
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, archive.open("sizes.npy", "w") as member:
+    with (
+        zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("sizes.npy", "w") as member,
+    ):
         for _ in range(300):
             member.write(bytes(1 << 20))
     path.write_bytes(content.getvalue())
