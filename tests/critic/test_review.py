@@ -95,14 +95,15 @@ def test_only_what_is_asked_for_is_done(transitions):
 
 
 def test_a_reward_that_takes_too_long_is_rejected_and_the_others_are_reviewed(transitions, monkeypatch):
-    monkeypatch.setattr("rewardgen.critic.review_job.TIME_LIMIT_S", 0.3)
-    body = "x = position\n    for i in range(900):\n        x = x + torch.sin(torch.cos(x + speed))\n"
+    monkeypatch.setattr("rewardgen.critic.review_job.TIME_LIMIT_S", 1.0)
+    loops = "for i in range(90):\n        for j in range(90):\n            x = x + torch.sin(torch.cos(x + speed))\n"
+    body = f"x = position\n    {loops}"
     slow = f"def compute_reward(position, speed):\n    {body}    return {{'x': x}}\n"
     rewards = [{"candidate_id": "slow", "source": slow}, SOUND.model_dump()]
     payload = {"transitions": str(transitions), "card": card().model_dump(mode="json"), "rewards": rewards}
     reviews = review_job(payload | {"runnable": ["slow", "good"], "skip": [], "others": []}, print)["reviews"]
     (finding,) = (each for each in reviews["slow"]["findings"] if each["severity"] == "reject")
-    assert finding["detector"] == "probe-timeout" and "0.3 s" in finding["message"]
+    assert finding["detector"] == "probe-timeout" and "1 s" in finding["message"]
     assert not any(each["severity"] == "reject" for each in reviews["good"]["findings"])
 
 
