@@ -18,7 +18,7 @@ from rewardgen.core.errors import RewardgenError
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval
-from rewardgen.search import session
+from rewardgen.search import lifecycle
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
 from rewardgen.tasks.loading import resolve_task
@@ -114,7 +114,7 @@ def _name(part: Ablation | None) -> str:
 def _run(options: AblationOptions, seed: int, part: Ablation | None) -> _Run:
     config = run_config(options._asdict(), seed, finalists=1, ablate=(part,) if part else ())
     with TemporaryDirectory(prefix="rewardgen-bench-") as runs:
-        history = session.start(config, Path(runs).resolve(), SilentListener()).history
+        history = lifecycle.start(config, Path(runs).resolve(), SilentListener()).history
     slices = [each for (phase, _, _), each in history.trained.items() if phase == "search"]
     return _Run(
         trained=len({each.candidate_id for each in slices}),

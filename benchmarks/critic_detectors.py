@@ -25,9 +25,9 @@ from typing import NamedTuple
 from rewardgen.critic.gates import check_form
 from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
-from rewardgen.search.session import MEASURING
 from rewardgen.store.records import Candidate, Finding, RewardSpec
-from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
+from rewardgen.tasks.measure import MEASURING
+from rewardgen.training.transition_cache import get_or_record_transitions
 
 _TESTS = Path(__file__).parents[1] / "tests"
 _JUDGEMENTS = Path(__file__).with_name("critic_judgements.toml")
@@ -111,8 +111,7 @@ def review(task: str, own: Sequence[Text]) -> dict[str, Told]:
     """
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as folder:
         bank = Path(folder) / "bank.npz"
-        get_or_record_transitions(task, bank, MEASURING)
-        card = get_or_measure_card(task, MEASURING)
+        card = get_or_record_transitions(task, bank).card
         reviewer = SandboxedReviewer(bank, MEASURING, Path(folder))
         forms = {
             each.name: check_form(Candidate(id=each.name, generation=0, operator="draft", source=each.source), card)

@@ -16,8 +16,9 @@ from benchmarks.setups import Sb3Settings
 from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
-from rewardgen.tasks.measure import BASELINES, measure
+from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.transition_cache import get_or_measure
 
 
 class Trained(NamedTuple):
@@ -45,7 +46,7 @@ def task_settings(task: str) -> TrainSettings:
     Raises:
         TaskError: There is no such task.
     """
-    return TrainSettings.model_validate(measure(BASELINES, {"task": task})["training"])
+    return get_or_measure(lasting_reference(task)).training
 
 
 def train_ours(

@@ -17,14 +17,14 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.provenance import usable_cores
 from rewardgen.sandbox.jobs import Job
 from rewardgen.sandbox.process import run_worker
-from rewardgen.search import session
+from rewardgen.search import lifecycle
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
 from rewardgen.tasks.loading import resolve_task
 
 _TARGET_PERCENT = 5.0
-_MEASURING, _TRAINING = ("card", "baselines", "transitions"), ("train", "evaluate")
+_MEASURING, _TRAINING = ("measure", "transitions"), ("train", "evaluate")
 
 _NOTES = (
     "Outside: no worker trains or evaluates. The built-in designer makes no model calls, and counts as outside.",
@@ -201,7 +201,7 @@ def _watch_run(options: SearchOptions, seed: int) -> _Run:
     clock = _Clock()
     with TemporaryDirectory(prefix="rewardgen-bench-") as runs, _noting(clock):
         began = time.perf_counter()
-        session.start(run_config(options._asdict(), seed), Path(runs).resolve(), clock)
+        lifecycle.start(run_config(options._asdict(), seed), Path(runs).resolve(), clock)
         return _Run(time.perf_counter() - began, clock.phases)
 
 

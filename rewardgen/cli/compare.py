@@ -11,7 +11,7 @@ from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json,
 from rewardgen.cli.runs import status_of
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.critic.review import Comparison
-from rewardgen.search.session import compare_rewards
+from rewardgen.search.inspect_rewards import compare_rewards
 from rewardgen.store.history import History
 from rewardgen.store.records import RewardSpec
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder, find_run

@@ -13,8 +13,8 @@ from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RewardgenError, UsageError
-from rewardgen.search import session
-from rewardgen.search.session import Outcome
+from rewardgen.search import lifecycle
+from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.history import History
 from rewardgen.store.journal import Listener
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
@@ -29,10 +29,9 @@ Yes = Annotated[bool, Parameter(negative="", help="Do not ask before a run with 
 
 
 class Options(RunConfig):
-    """The fields of a run's configuration as options; the task is an argument, and there is one judge to choose."""
+    """The fields of a run's configuration as options; the task is an argument."""
 
     task: Annotated[str, Parameter(parse=False)] = ""
-    judge: Annotated[str, Parameter(parse=False)] = "fitness"
 
 
 def run(
@@ -48,7 +47,7 @@ def run(
     config = RunConfig.model_validate(options.model_dump() | {"task": task})
     if config.sandbox == "off" and not yes:
         _confirm()
-    return _watch(lambda listener: session.start(config, runs_dir, listener), runs_dir, json)
+    return _watch(lambda listener: lifecycle.start(config, runs_dir, listener), runs_dir, json)
 
 
 def resume(
@@ -60,7 +59,7 @@ def resume(
 ) -> int:
     """Go on with an interrupted run."""
     folder = find_run(ref, runs_dir)
-    return _watch(lambda listener: session.resume(folder, listener), home_of(folder, runs_dir), json)
+    return _watch(lambda listener: lifecycle.resume(folder, listener), home_of(folder, runs_dir), json)
 
 
 def _confirm() -> None:

@@ -12,8 +12,10 @@ from rich.text import Text
 
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
 from rewardgen.core.formatting import percent
-from rewardgen.search import session
-from rewardgen.tasks.loading import shipped_tasks
+from rewardgen.core.provenance import usable_cores
+from rewardgen.tasks.loading import lasting_reference, shipped_tasks
+from rewardgen.training.experts import make_expert
+from rewardgen.training.transition_cache import check_task, get_or_measure
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import first_line, number, tokens
 from rewardgen.ui.show import card_page
@@ -46,7 +48,7 @@ def _about(path: Path) -> str:
 
 def show(name: Annotated[str, Parameter(help=TASK_HELP)], /, *, json: Json = False) -> int:
     """Show a task's card."""
-    card = session.describe_task(name)
+    card = get_or_measure(lasting_reference(name)).card
     if json:
         print_json(card.model_dump(mode="json"))
         return 0
@@ -63,7 +65,7 @@ def check(
     json: Json = False,
 ) -> int:
     """Check a task file."""
-    found = session.check_task(file)
+    found = check_task(lasting_reference(file))
     if json:
         print_json(found)
     else:
@@ -89,7 +91,8 @@ def expert(
 
     One that is there already is replaced.
     """
-    made = session.make_expert(name, seeds, env_steps=env_steps, workers=workers, on_progress=_say_progress)
+    task, cores = lasting_reference(name), workers or usable_cores()
+    made = make_expert(task, seeds, env_steps=env_steps, workers=cores, on_progress=_say_progress)
     if json:
         print_json({**made._asdict(), "path": str(made.path)})
         return 0

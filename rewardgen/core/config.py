@@ -53,7 +53,7 @@ class RunConfig(Frozen):
     """What candidates are designed from: `evolve` builds on the best so far, `best-of-n` drafts as many candidates
     independently, as a control; nothing of earlier results reaches it, nor does `--patience` end it."""
     judge: str = "fitness"
-    """What ranks candidates."""
+    """What ranks candidates, for parents, stops, finalists and reports: `fitness` with its noise over seeds."""
     patience: int = Field(default=3, ge=1)
     """Generations without a gain beyond noise before the search stops; after two it tries fresh drafts."""
     target_fitness: float | None = None

@@ -38,7 +38,7 @@ EventKind = Literal[
 class Event(Frozen):
     """One line of `events.jsonl`.
 
-    What `data` holds, by kind: `run-started` {format, run_id, config, card, training, baselines, task_hash,
+    What `data` holds, by kind: `run-started` {format, run_id, config, card, training, baselines, task_files,
     search_seeds, final_seeds}; `generation-started` {generation, ids}; `designed` {candidate}; `reviewed` {verdict,
     repairs}; `trained` {phase, slice}; `ranked` {ranking} (when another candidate leads it); `studied` {analysis};
     `generation-finished` {generation, ranking}; `finals-started` {ids, reason}; `usage` {usage} (so far);

@@ -79,8 +79,8 @@ class History:
         self.training: TrainSettings | None = None
         self.baselines: dict[str, str] = {}
         """Source of the task's own rewards: `human` and `sparse`, where it has them."""
-        self.task_hash = ""
-        """Of the task file and its models when the run began."""
+        self.task_files: dict[str, str] = {}
+        """Path to hash of what the task was made of when the run began: `rewardgen.tasks.fingerprint`."""
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
         self.started_at = ""
@@ -168,7 +168,7 @@ class History:
         self.card = TaskCard.model_validate(data["card"])
         self.training = TrainSettings.model_validate(data["training"])
         self.baselines = dict(data["baselines"])
-        self.task_hash = data["task_hash"]
+        self.task_files = dict(data["task_files"])
         self.search_seeds = tuple(data["search_seeds"])
         self.final_seeds = tuple(data["final_seeds"])
 

@@ -49,3 +49,13 @@ def baseline_program(task: Task, name: Baseline) -> BaselineProgram | None:
         raise TaskError(f"`{name}` is not a plain function", f"write it as `def {name}(...):`")
     source = text[start.start() :].replace(f"def {name}", f"def {ENTRY}", 1)
     return BaselineProgram(source, line + text[: start.start()].count("\n"))
+
+
+def baseline_sources(task: Task) -> dict[str, str]:
+    """Source of the task's own rewards, `human` and `sparse`, as far as it has them.
+
+    Raises:
+        TaskError: As for `baseline_program`.
+    """
+    programs = {name.removesuffix("_reward"): baseline_program(task, name) for name in BASELINES}
+    return {name: program.source for name, program in programs.items() if program}

@@ -13,9 +13,11 @@ from rewardgen.sim.model import action_parts
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import DIVERGED
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
-from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.baselines import baseline_sources
+from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.wording import description, first_paragraph
 
@@ -24,21 +26,27 @@ PROBE_WORLDS = 8
 _PROBE_SEED = 20_000_003
 
 
-def card_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `card`: {"task": reference} to {"card": TaskCard}."""
-    card = measure_card(load_task(payload["task"]), payload["task"])
-    return {"card": card.model_dump(mode="json")}
+def measure_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The worker job `measure`: {"task": reference} to a `MeasuredTask`."""
+    return measure_task(load_task(payload["task"]), payload["task"]).model_dump(mode="json")
 
 
-def baselines_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `baselines`: {"task": reference} to {"human": source or None, "sparse": ..., "training": ...}."""
-    task = load_task(payload["task"])
-    human, sparse = baseline_program(task, "human_reward"), baseline_program(task, "sparse_reward")
-    return {
-        "human": human.source if human else None,
-        "sparse": sparse.source if sparse else None,
-        "training": task.training.model_dump(mode="json"),
-    }
+def measure_task(task: Task, reference: str) -> MeasuredTask:
+    """All that a run has to know of a task.
+
+    Args:
+        task: The task.
+        reference: How it was named.
+
+    Raises:
+        TaskError: It breaks its contract.
+    """
+    return MeasuredTask(
+        card=measure_card(task, reference),
+        baselines=baseline_sources(task),
+        training=task.training,
+        files=digests(made_of(task)),
+    )
 
 
 def measure_card(task: Task, reference: str | None = None) -> TaskCard:
@@ -57,7 +65,7 @@ def measure_card(task: Task, reference: str | None = None) -> TaskCard:
     return TaskCard(
         reference=reference or str(task.path),
         name=task.path.stem,
-        fingerprint=task.fingerprint(),
+        fingerprint=fingerprint(digests(made_of(task))),
         description=description(task),
         variables=describe_variables(task.declared(), list(recordings.values())),
         action_size=worlds.action_size,

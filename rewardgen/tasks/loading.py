@@ -49,6 +49,15 @@ def resolve_task(reference: str) -> Path:
     raise TaskError(f"unknown task `{reference}`", did_you_mean(reference, tasks))
 
 
+def lasting_reference(reference: str) -> str:
+    """A shipped task by name, any other by absolute path, so that it is found from elsewhere too.
+
+    Raises:
+        TaskError: There is no such task or file.
+    """
+    return reference if reference in shipped_tasks() else str(resolve_task(reference))
+
+
 def load_task(reference: str) -> Task:
     """Load a task file by path and make its task.
 

@@ -6,17 +6,30 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.store.records import TaskCard, TrainSettings
 
 TASK_FILES = "rewardgen.tasks.files:task_files"
 """The `inputs` of any job whose payload names a `task`."""
 
-CARD = register("card", "rewardgen.tasks.card:card_job", inputs=TASK_FILES)
-BASELINES = register("baselines", "rewardgen.tasks.card:baselines_job", inputs=TASK_FILES)
+MEASURE_TASK = register("measure", "rewardgen.tasks.card:measure_job", inputs=TASK_FILES)
 
 MEASURING = Limits(wall_s=300.0)
 """Limits of the workers that measure a task or review rewards."""
+
+
+class MeasuredTask(Frozen):
+    """All that a run has to know of a task, so that it need not be loaded."""
+
+    card: TaskCard
+    baselines: dict[str, str] = {}
+    """Source of the task's own rewards: `human` and `sparse`, where it has them."""
+    training: TrainSettings
+    """The settings that the task file gives."""
+    files: dict[str, str]
+    """What it is made of: `rewardgen.tasks.fingerprint.digests`."""
 
 
 def measure(job: Job, payload: dict[str, Any], limits: Limits = MEASURING) -> dict[str, Any]:

@@ -5,7 +5,6 @@ A task file holds one class. Everything in it is batched over N worlds: tensors 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +16,6 @@ from rewardgen.sim.episodes import Episode
 from rewardgen.sim.model import find_model, included_files
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.sim.view import Draws, SimView
-from rewardgen.tasks.loading import expert_file
 from rewardgen.tasks.protocol import Task
 
 
@@ -91,11 +89,3 @@ class MujocoTask(Task):
             return included_files(self.model_file())
         except TaskError:
             return ()
-
-    def fingerprint(self) -> str:
-        """Hash of the task file and, if they are files beside it, the model and the expert policy: 16 hex digits."""
-        digest = hashlib.sha256(self.path.read_bytes())
-        for beside in (self.path.parent / self.model, expert_file(self.path)):
-            if beside.is_file():
-                digest.update(beside.read_bytes())
-        return digest.hexdigest()[:16]

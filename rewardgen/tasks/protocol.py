@@ -64,10 +64,6 @@ class Task(Protocol):
         """Files outside the task's own folder, or in it, that its simulation is built from."""
         return ()
 
-    def fingerprint(self) -> str:
-        """Hash of the task file and of what decides about its episodes beside it: 16 hex digits."""
-        ...
-
     @classmethod
     def declared(cls) -> dict[str, Var]:
         """The declared variables by name, in the order of declaration, base classes first."""

@@ -10,6 +10,7 @@ from rewardgen.core.errors import RunFolderError, TaskError
 from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Policy
 from rewardgen.sim.transitions import save_transitions
+from rewardgen.tasks.card import measure_task
 from rewardgen.tasks.check import check_task, noted
 from rewardgen.tasks.loading import expert_file, load_task
 from rewardgen.tasks.protocol import Task
@@ -18,16 +19,14 @@ from rewardgen.training.policies import load_policy, misfit
 
 
 def transitions_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `transitions`: {"task": reference, "path": .npz file} to {"transitions": number, "files": read}.
+    """The worker job `transitions`: {"task": reference, "path": .npz file} to a `MeasuredTask`; writes the file.
 
     Raises:
         TaskError: The task breaks its contract, or there is an expert policy beside it that is not one for it.
     """
     task = load_task(payload["task"])
-    bank = record_transitions(task, load_expert(task))
-    save_transitions(Path(payload["path"]), bank)
-    files = (*task.model_files(), *(task.path.parent / each for each in task.reads))
-    return {"transitions": len(bank), "files": [str(path.absolute()) for path in files]}
+    save_transitions(Path(payload["path"]), record_transitions(task, load_expert(task)))
+    return measure_task(task, payload["task"]).model_dump(mode="json")
 
 
 def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

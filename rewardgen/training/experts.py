@@ -12,11 +12,11 @@ from typing import NamedTuple
 from rewardgen.core.errors import RewardgenError, TaskError, UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.sandbox.process import Limits
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.tasks.loading import expert_file, resolve_task
-from rewardgen.tasks.measure import BASELINES, MEASURING, measure
+from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.process_trainer import OnProgress, ProcessTrainer
-from rewardgen.training.transition_cache import get_or_measure_card
+from rewardgen.training.transition_cache import get_or_measure
 
 _TRAINING = Limits(wall_s=3600.0)
 _ID = "human"
@@ -62,7 +62,8 @@ def make_expert(
     path = expert_file(resolve_task(task))
     _require_room(path)
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
-        reward, settings = _human_reward(task)
+        known = get_or_measure(task)
+        reward, settings = _human_reward(known), known.training
         if env_steps is not None:
             settings = settings.model_copy(update={"env_steps": env_steps})
         trainer = ProcessTrainer(task, settings, workers, Path(scratch), _TRAINING)
@@ -71,7 +72,7 @@ def make_expert(
         slices = [SliceSpec(candidate_id=_ID, seed=seed) for seed in range(seeds)]
         trainer.train([reward], slices, folder=policies, on_progress=on_progress, on_slice=found.append)
         best, fitness = _best(found)
-        trivial = {probe.policy: probe.fitness for probe in get_or_measure_card(task, MEASURING).probes}
+        trivial = {probe.policy: probe.fitness for probe in known.card.probes}
         _require_skill(fitness[best.seed], trivial)
         write_atomic(path, (policies / str(best.policy)).read_bytes())
     others = {seed: value for seed, value in sorted(fitness.items()) if seed != best.seed}
@@ -90,12 +91,11 @@ def _require_room(path: Path) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}", hint) from error
 
 
-def _human_reward(task: str) -> tuple[RewardSpec, TrainSettings]:
-    found = measure(BASELINES, {"task": task})
-    if not found["human"]:
+def _human_reward(task: MeasuredTask) -> RewardSpec:
+    if "human" not in task.baselines:
         hint = "write the reward that is known to work as a static method `human_reward` of the task class"
-        raise TaskError(f"{Path(task).stem} has no `human_reward` to train an expert policy with", hint)
-    return RewardSpec(candidate_id=_ID, source=found["human"]), TrainSettings.model_validate(found["training"])
+        raise TaskError(f"{task.card.name} has no `human_reward` to train an expert policy with", hint)
+    return RewardSpec(candidate_id=_ID, source=task.baselines["human"])
 
 
 def _best(found: list[SliceResult]) -> tuple[SliceResult, dict[int, float]]:

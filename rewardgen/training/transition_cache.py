@@ -1,4 +1,4 @@
-"""Banks of transitions and task cards, kept between runs in the user's cache folder.
+"""What was measured of tasks, and their recorded transitions, kept between runs in the user's cache folder.
 
 What is kept is named by everything that it depends on, checked before it is used, and recorded again if anything is
 wrong with it. Only workers that never see generated code write there; the ones that do get a copy.
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -22,9 +23,9 @@ from rewardgen.core.resources import PACKAGE
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits
-from rewardgen.store.records import TaskCard
-from rewardgen.tasks.loading import EXPERT_SUFFIX, expert_file, resolve_task
-from rewardgen.tasks.measure import CARD, TASK_FILES, measure
+from rewardgen.tasks.fingerprint import changed, digests
+from rewardgen.tasks.loading import EXPERT_SUFFIX, resolve_task
+from rewardgen.tasks.measure import MEASURE_TASK, MEASURING, TASK_FILES, MeasuredTask, measure
 
 RECORD_TRANSITIONS = register(
     "transitions", "rewardgen.training.expert_policy:transitions_job", writes=("path",), inputs=TASK_FILES
@@ -32,12 +33,11 @@ RECORD_TRANSITIONS = register(
 CHECK_TASK = register("check", "rewardgen.training.expert_policy:check_job", inputs=TASK_FILES)
 
 _KEPT = 40
-"""Tasks whose banks are kept; those used longest ago go first."""
+"""Tasks of which something is kept; those used longest ago go first."""
 _PACKAGES = ("mujoco", "torch", "numpy", "gymnasium")
 _LARGEST = 64 << 20
 _DATA = (".csv", ".json", ".npy", ".npz", ".pt", ".py", ".toml", ".txt", ".yaml", ".yml")
 """Suffixes of files beside a task that it may read without saying so."""
-_SUFFIXES = (".npz", ".files.json", ".card.json")
 _SOURCES = (
     "sim/*.py",
     "tasks/*.py",
@@ -48,127 +48,132 @@ _SOURCES = (
 """Our own modules that decide about the numbers, in the package's folder."""
 
 
-class _Files(Frozen):
-    """The files and folders besides the task's own that a bank depends on: path to SHA-256."""
+class _Entry(Frozen):
+    """What is kept of a task beside its transitions."""
 
-    digests: dict[str, str]
+    measured: MeasuredTask
+    beside: dict[str, str]
+    """Digests of further files that it may read."""
 
 
-def get_or_record_transitions(task: str, path: Path, limits: Limits) -> None:
-    """Put a task's bank of transitions at a path: a copy of the one that is kept, or a fresh one.
+def check_task(task: str) -> dict[str, Any]:
+    """Check a task file in a worker: `problems` is a list of {what, hint}, `measured` what was seen on the way.
 
     Args:
-        task: Task reference.
-        path: Where to put it.
-        limits: Of the worker that records it.
+        task: Task reference; a path is absolute.
+    """
+    return measure(CHECK_TASK, {"task": task})
+
+
+def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: bool = False) -> MeasuredTask:
+    """A task as it was measured before, or measured now.
+
+    Args:
+        task: Task reference; a path is absolute.
+        limits: Of the worker that measures it.
+        with_transitions: Whether to record its transitions on the way, for a `get_or_record_transitions` to come.
+
+    Raises:
+        TaskError: The task cannot be simulated.
+    """
+    place = _place(task)
+    if place is not None:
+        with suppress(OSError, RunFolderError):  # a full disk, or a folder that others clear
+            kept, transitions = _kept(place), place.with_suffix(".npz")
+            if kept is None or (with_transitions and not _is_whole(transitions)):
+                _forget(place)
+                kept = _recorded(task, transitions, limits) if with_transitions else _measured(task, limits)
+                _keep(place, kept)
+            return kept
+    return _measured(task, limits)
+
+
+def get_or_record_transitions(task: str, path: Path, limits: Limits = MEASURING) -> MeasuredTask:
+    """Put a task's transitions at a path: a copy of those that are kept, or fresh ones.
+
+    Args:
+        task: Task reference; a path is absolute.
+        path: Where to put them.
+        limits: Of the worker that records them.
+
+    Returns:
+        The task as it was measured.
 
     Raises:
         TaskError: The task cannot be simulated.
         RunFolderError: The path cannot be written.
     """
-    kept = _kept(task, limits)
-    if kept is None:
-        measure(RECORD_TRANSITIONS, {"task": task, "path": str(path.resolve())}, limits)
-    else:
-        write_atomic(path, kept)
+    place = _place(task)
+    if place is not None:
+        known = get_or_measure(task, limits, with_transitions=True)
+        with suppress(OSError):
+            write_atomic(path, place.with_suffix(".npz").read_bytes())
+            return known
+    return _recorded(task, path.resolve(), limits)
 
 
-def get_or_measure_card(task: str, limits: Limits) -> TaskCard:
-    """A task's card as it was measured for its bank, or measured now.
-
-    Args:
-        task: Task reference.
-        limits: Of the worker that measures it.
-
-    Raises:
-        TaskError: The task cannot be simulated.
-    """
-    stem = _stem(task)
-    path = stem.with_name(f"{stem.name}.card.json") if stem else None
-    if stem and path and _is_current(stem):
-        with suppress(OSError, ValidationError, RewardgenError):
-            return TaskCard.model_validate_json(path.read_bytes())
-    card = TaskCard.model_validate(measure(CARD, {"task": task}, limits)["card"])
-    if path:
-        with suppress(RewardgenError):  # a full disk is no reason not to answer
-            write_atomic(path, card.model_dump_json())
-    return card
+def _measured(task: str, limits: Limits) -> MeasuredTask:
+    return MeasuredTask.model_validate(measure(MEASURE_TASK, {"task": task}, limits))
 
 
-def _kept(task: str, limits: Limits) -> bytes | None:
-    """The bank that is kept, after recording it if there is no sound one; None if nothing can be kept here."""
-    stem = _stem(task)
-    if stem is None:
+def _recorded(task: str, path: Path, limits: Limits) -> MeasuredTask:
+    return MeasuredTask.model_validate(measure(RECORD_TRANSITIONS, {"task": task, "path": str(path)}, limits))
+
+
+def _place(task: str) -> Path | None:
+    """The file in which a task's measurements are kept, beside the transitions; None if there is no folder for it."""
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        folder = (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / "banks"
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
         return None
-    bank = stem.with_name(f"{stem.name}.npz")
-    with suppress(OSError, RunFolderError):  # a full disk, or a folder that others clear
-        if not (_is_current(stem) and _is_whole(bank)):
-            _forget(stem)
-            files = measure(RECORD_TRANSITIONS, {"task": task, "path": str(bank)}, limits)["files"]
-            files += [str(path) for path in resolve_task(task).parent.iterdir() if _is_data(path)]
-            note = _Files(digests={each: _digest(Path(each)) for each in files})
-            write_atomic(stem.with_name(f"{stem.name}.files.json"), note.model_dump_json())
-            _prune(stem.parent)
-        os.utime(bank)
-        return bank.read_bytes()
-    return None
+    path = resolve_task(task)
+    name = hashlib.sha256("\0".join((task, *digests([path]).values(), *_code())).encode()).hexdigest()[:20]
+    return folder.resolve() / f"{path.stem}-{name}.json" if os.access(folder, os.W_OK) else None
+
+
+def _code() -> Iterator[str]:
+    """What else decides about the numbers: the versions of the packages, and the source of our own modules."""
+    for package in ("rewardgen", *_PACKAGES):
+        try:
+            yield version(package)
+        except PackageNotFoundError:
+            yield ""
+    yield from digests(path for each in _SOURCES for path in sorted(PACKAGE.glob(each))).values()
+
+
+def _kept(place: Path) -> MeasuredTask | None:
+    """What is kept, if every file that it was measured from is as it was."""
+    try:
+        entry = _Entry.model_validate_json(place.read_bytes())
+    except (OSError, ValidationError, RewardgenError):
+        return None
+    if changed(entry.measured.files | entry.beside):
+        return None
+    with suppress(OSError):
+        os.utime(place)
+    return entry.measured
+
+
+def _keep(place: Path, measured: MeasuredTask) -> None:
+    beside = digests(path for path in resolve_task(measured.card.reference).parent.iterdir() if _is_data(path))
+    write_atomic(place, _Entry(measured=measured, beside=beside).model_dump_json())
+    entries = sorted(place.parent.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for each in entries[_KEPT:]:
+        _forget(each)
 
 
 def _is_data(path: Path) -> bool:
     """Whether a file beside a task may be read by it. What cannot be read, or only at length, is nobody's data.
 
-    Expert policies are read for their own task only, whose name here they are part of.
+    Expert policies are read for their own task only.
     """
     try:
         if path.name.endswith(EXPERT_SUFFIX):
             return False
         return path.suffix in _DATA and path.is_file() and path.stat().st_size <= _LARGEST and os.access(path, os.R_OK)
     except OSError:
-        return False
-
-
-def _stem(task: str) -> Path | None:
-    """Where everything of a task is kept, without the suffix; None if there is no folder for it."""
-    try:
-        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        folder = (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / "banks"
-        folder.mkdir(parents=True, exist_ok=True)
-        path = resolve_task(task)
-        digest = hashlib.sha256(path.read_bytes())
-        if expert_file(path).is_file():
-            digest.update(expert_file(path).read_bytes())
-    except (OSError, RuntimeError):
-        return None
-    for part in (task, *_code()):
-        digest.update(f"{part}\0".encode())
-    return folder.resolve() / f"{path.stem}-{digest.hexdigest()[:20]}" if os.access(folder, os.W_OK) else None
-
-
-def _code() -> Iterator[str]:
-    """What else decides about the numbers: the versions of the packages, and the source of our own modules."""
-    for package in _PACKAGES:
-        try:
-            yield version(package)
-        except PackageNotFoundError:
-            yield ""
-    for path in (path for each in _SOURCES for path in sorted(PACKAGE.glob(each))):
-        yield _digest(path)
-
-
-def _digest(path: Path) -> str:
-    """Hash of a file, or of all files in a folder with their names."""
-    if not path.is_dir():
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    inside = sorted(each for each in path.rglob("*") if each.is_file())
-    return hashlib.sha256("".join(f"{each}\0{_digest(each)}\0" for each in inside).encode()).hexdigest()
-
-
-def _is_current(stem: Path) -> bool:
-    """Whether the model files are as they were."""
-    try:
-        note = _Files.model_validate_json(stem.with_name(f"{stem.name}.files.json").read_bytes())
-        return all(_digest(Path(path)) == digest for path, digest in note.digests.items())
-    except (OSError, ValidationError, RewardgenError):
         return False
 
 
@@ -181,12 +186,6 @@ def _is_whole(bank: Path) -> bool:
         return False
 
 
-def _forget(stem: Path) -> None:
-    for suffix in _SUFFIXES:
-        stem.with_name(f"{stem.name}{suffix}").unlink(missing_ok=True)
-
-
-def _prune(folder: Path) -> None:
-    banks = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in banks[_KEPT:]:
-        _forget(path.with_suffix(""))
+def _forget(place: Path) -> None:
+    for each in (place, place.with_suffix(".npz")):
+        each.unlink(missing_ok=True)

@@ -15,12 +15,13 @@ import pytest
 from rewardgen.critic.duplicates import find_duplicate
 from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
-from rewardgen.search.session import MEASURING, check_rewards
+from rewardgen.search.inspect_rewards import check_rewards
 from rewardgen.store.records import Candidate, Finding, RewardSpec
 from rewardgen.tasks.baselines import BASELINES, baseline_program
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
+from rewardgen.tasks.measure import MEASURING
+from rewardgen.training.transition_cache import get_or_record_transitions
 from tests.builders import record
 from tests.critic.banks import TRAPS, probe_source, recorded
 from tests.critic.reviews import review_source
@@ -221,8 +222,8 @@ def test_a_duplicate_is_rejected_beside_its_original_and_alone_it_is_sound(copy,
     paths = {"g00-k0": copy.path, "g00-k1": original, "g00-k2": other}
     own, *others = [RewardSpec(candidate_id=id, source=path.read_text()) for id, path in paths.items()]
     bank = tmp_path / "bank.npz"
-    get_or_record_transitions(task, bank, MEASURING)
-    request = ReviewRequest([own], frozenset(["g00-k0"]), get_or_measure_card(task, MEASURING), others=others)
+    card = get_or_record_transitions(task, bank).card
+    request = ReviewRequest([own], frozenset(["g00-k0"]), card, others=others)
     distances = SandboxedReviewer(bank, MEASURING, tmp_path).review(request).reviews["g00-k0"].distances
     first, second = (record(each.candidate_id, source=each.source) for each in others)
     finding = find_duplicate(own.source, distances, [first, second])

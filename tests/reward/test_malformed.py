@@ -10,7 +10,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.reward.language import check_language
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.reward.signature import check_signature
-from rewardgen.search.session import check_rewards
+from rewardgen.search.inspect_rewards import check_rewards
 
 SOUND = "def compute_reward(height):\n    return {'h': height}\n"
 

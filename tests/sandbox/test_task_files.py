@@ -10,7 +10,7 @@ from rewardgen.core.errors import SandboxError, TaskError
 from rewardgen.sandbox import grants
 from rewardgen.sandbox.process import run_worker
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.measure import BASELINES
+from rewardgen.tasks.measure import MEASURE_TASK
 from rewardgen.training.transition_cache import CHECK_TASK, RECORD_TRANSITIONS
 from tests.sandbox.confined import landlock_abi
 from tests.sandbox.processes import PATIENT
@@ -31,7 +31,7 @@ def write(folder, first="", reset="", reads=()):
     return file
 
 
-def load(file, job=BASELINES, **payload):
+def load(file, job=MEASURE_TASK, **payload):
     """Have a worker load a task, with its own folder below the task's, as a run's folder may be."""
     scratch = file.parent / "runs" / "own"
     return run_worker(job, {"task": str(file), **payload}, limits=PATIENT, scratch=scratch)
@@ -60,7 +60,7 @@ def reading(path):
 def test_a_task_may_read_folders_beside_it(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "scale.txt").write_text("2.0")
-    assert simulate(write(tmp_path, reset=reading(tmp_path / "data" / "scale.txt")))["transitions"] > 0
+    assert simulate(write(tmp_path, reset=reading(tmp_path / "data" / "scale.txt")))["card"]
 
 
 @needs_landlock
@@ -82,7 +82,7 @@ def test_the_check_of_a_task_tells_what_the_sandbox_refuses(tmp_path, data):
 @pytest.mark.parametrize("named", ["../data", "../data/scale.txt", "DATA"])
 def test_what_a_task_names_it_may_read(tmp_path, data, named):
     file = write(tmp_path / "tasks", reset=reading(data), reads=[named.replace("DATA", str(data))])
-    assert simulate(file)["transitions"] > 0
+    assert simulate(file)["card"]
 
 
 @needs_landlock

@@ -141,7 +141,7 @@ def a_search(
             card=card().model_dump(mode="json"),
             training={},
             baselines={"human": "human source", "sparse": "sparse source"},
-            task_hash="",
+            task_files={},
             search_seeds=list(range(settings.seeds)),
             final_seeds=[5000 + number for number in range(settings.final_seeds)],
         )

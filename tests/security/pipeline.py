@@ -10,7 +10,7 @@ from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainSettings, Verdict
 from rewardgen.training.process_trainer import ProcessTrainer
-from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
+from rewardgen.training.transition_cache import get_or_record_transitions
 from tests.sandbox.confined import World
 from tests.security.corpus import ATTACKS
 from tests.security.harness import Seen, in_worker, placed
@@ -74,13 +74,13 @@ def run_all(world: World, folder: Path, names: Sequence[str]) -> Pipeline:
 
 def _review(sources: dict[str, str], folder: Path) -> dict[str, Verdict]:
     bank = folder / "bank.npz"
-    get_or_record_transitions(_TASK, bank, _LIMITS)
+    card = get_or_record_transitions(_TASK, bank, _LIMITS).card
     drafts = [
         Candidate(id=_id(number), generation=0, operator="draft", source=source)
         for number, source in enumerate(sources.values())
     ]
     critic = Critic(SandboxedReviewer(bank, Limits(wall_s=600.0), folder / "review"), compares=False)
-    verdicts = critic.review(drafts, get_or_measure_card(_TASK, _LIMITS)).verdicts
+    verdicts = critic.review(drafts, card).verdicts
     return {name: verdicts[_id(number)] for number, name in enumerate(sources)}
 
 

@@ -5,17 +5,19 @@ import pytest
 
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import compile_reward
-from rewardgen.store.records import TaskCard, TrainSettings
-from rewardgen.tasks.card import baselines_job, card_job
-from rewardgen.tasks.loading import shipped_tasks
+from rewardgen.store.records import TaskCard
+from rewardgen.tasks.baselines import baseline_sources
+from rewardgen.tasks.card import measure_job
+from rewardgen.tasks.loading import load_task, shipped_tasks
+from rewardgen.tasks.measure import MeasuredTask
 from tests.tasks.files import POINT, point
 
 FAST = ("cartpole", "hopper", "walker2d", "half_cheetah", "humanoid")
 
 
 def card_of(reference: str) -> TaskCard:
-    answer = card_job({"task": reference}, print)
-    return TaskCard.model_validate(json.loads(json.dumps(answer))["card"])
+    answer = measure_job({"task": reference}, print)
+    return MeasuredTask.model_validate(json.loads(json.dumps(answer))).card
 
 
 def test_the_card_tells_words_settings_and_measured_ranges():
@@ -71,15 +73,15 @@ def test_a_task_without_words_has_no_card(tmp_path):
 
 @pytest.mark.parametrize("name", [*shipped_tasks(), str(POINT)])
 def test_baselines_are_programs_in_the_reward_language(name):
-    answer = json.loads(json.dumps(baselines_job({"task": name}, print)))
-    assert TrainSettings.model_validate(answer["training"])
-    for source in (answer["human"], answer["sparse"]):
+    sources = baseline_sources(load_task(name))
+    assert list(sources) == ["human", "sparse"]
+    for source in sources.values():
         assert source.startswith("def compute_reward(")
         assert compile_reward(source).inputs
 
 
 def test_a_baselines_constants_and_comments_survive():
-    human = baselines_job({"task": str(POINT)}, print)["human"]
+    human = baseline_sources(load_task(str(POINT)))["human"]
     assert compile_reward(human).tunables == {"effort_weight": 0.01}
     assert '"""Distance, speed and effort."""' in human
 
@@ -87,11 +89,10 @@ def test_a_baselines_constants_and_comments_survive():
 def test_a_task_without_rewards_has_no_baselines(tmp_path):
     text = POINT.read_text()
     reference = point(tmp_path, (text[text.index("    @staticmethod") :], ""))
-    answer = baselines_job({"task": reference}, print)
-    assert answer["human"] is None and answer["sparse"] is None
+    assert baseline_sources(load_task(reference)) == {}
 
 
 def test_a_baseline_that_is_a_method_is_refused(tmp_path):
     reference = point(tmp_path, ("@staticmethod\n    def sparse_reward(", "def sparse_reward(self, "))
     with pytest.raises(TaskError, match="`sparse_reward` is not a static method"):
-        baselines_job({"task": reference}, print)
+        baseline_sources(load_task(reference))

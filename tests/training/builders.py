@@ -33,21 +33,26 @@ class Leaver(MujocoTask):
     x = Var("m", "position")
 
     def reset(self, sim, draw):
+        """In the middle, at some speed."""
         return torch.zeros(draw.num_envs, 1), draw.uniform(0.0, 1.0, 1)
 
     def variables(self, sim):
         return {"x": sim.qpos[:, 0]}
 
     def observe(self, sim, variables):
+        """Position and speed."""
         return torch.cat((sim.qpos, sim.qvel), 1)
 
     def terminated(self, sim, variables):
+        """It has left the middle."""
         return {"left": variables["x"].abs() > 0.2}
 
     def fitness(self, episode):
+        """As the test has it."""
         return BODY
 
     def success(self, episode):
+        """It has left."""
         return episode.terminated
 '''
 POINT = """

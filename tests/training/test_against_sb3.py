@@ -9,7 +9,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob
-from rewardgen.tasks.card import baselines_job
+from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch, input_names
 from rewardgen.training.ppo.rewards import Rewards
@@ -84,7 +84,7 @@ def sb3_fitness(task, source, seed, settings):
 
 def test_our_ppo_learns_the_swing_up_as_well_as_stable_baselines3(tmp_path):
     task = load_task("cartpole")
-    source = baselines_job({"task": "cartpole"}, lambda message: None)["human"]
+    source = baseline_sources(task)["human"]
     settings = task.training.model_copy(update={"env_steps": STEPS, "evaluation_phases": 1, "evaluation_envs": 16})
     job = TrainJob(
         task="cartpole",

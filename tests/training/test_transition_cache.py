@@ -4,7 +4,8 @@ import pytest
 
 from rewardgen.sandbox.limits import Limits
 from rewardgen.sim.transitions import load_transitions
-from rewardgen.training.transition_cache import get_or_measure_card, get_or_record_transitions
+from rewardgen.training import transition_cache
+from rewardgen.training.transition_cache import get_or_measure, get_or_record_transitions
 from tests.tasks.files import point, replaced
 
 LIMITS = Limits(wall_s=300.0)
@@ -72,11 +73,28 @@ def test_a_folder_that_cannot_be_made_is_no_obstacle(place):
     assert len(load_transitions(bring(point(place / "task"), place))) >= 512
 
 
-def test_the_card_is_kept_with_the_bank(place):
+def test_what_was_measured_is_kept_with_the_bank(place, monkeypatch):
     task = point(place / "task")
     bring(task, place)
-    card = get_or_measure_card(task, LIMITS)
-    (path,) = (place / "cache" / "rewardgen" / "banks").glob("*.card.json")
-    assert get_or_measure_card(task, LIMITS) == card and card.name == "point"
+    known = get_or_measure(task, LIMITS)
+    monkeypatch.setattr(transition_cache, "measure", None)
+    assert get_or_measure(task, LIMITS) == known and known.card.name == "point"
+    assert bring(task, place).exists()
+
+
+def test_what_was_measured_is_measured_again_when_the_file_is_damaged_or_the_task_changed(place):
+    task = point(place / "task")
+    known = get_or_measure(task, LIMITS)
+    (path,) = (place / "cache" / "rewardgen" / "banks").glob("*.json")
     path.write_text("{}")
-    assert get_or_measure_card(task, LIMITS) == card
+    assert get_or_measure(task, LIMITS) == known
+    point(place / "task", ("episode_steps = 60", "episode_steps = 50"))
+    assert get_or_measure(task, LIMITS).card.episode_steps == 50
+
+
+def test_a_card_that_was_measured_alone_is_measured_again_with_the_bank(place):
+    task = point(place / "task")
+    known = get_or_measure(task, LIMITS)
+    target = place / "bank.npz"
+    assert get_or_record_transitions(task, target, LIMITS) == known
+    assert len(load_transitions(target)) >= 512

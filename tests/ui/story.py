@@ -137,7 +137,7 @@ def _told() -> tuple[Event, ...]:
         card=card(name="hopper", reference="hopper").model_dump(mode="json"),
         training=TrainSettings(env_steps=300_000).model_dump(mode="json"),
         baselines={"human": DRAFT, "sparse": EDIT},
-        task_hash="",
+        task_files={},
         search_seeds=[0, 1],
         final_seeds=[5000, 5001, 5002],
     )

@@ -1,0 +1,106 @@
+"""Putting the parts of a run together by its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.provenance import usable_cores
+from rewardgen.critic.gates import Critic
+from rewardgen.critic.llm_review import Reader
+from rewardgen.critic.review import SandboxedReviewer
+from rewardgen.designer.builtin.designer import BuiltinDesigner
+from rewardgen.designer.llm_designer import LLMDesigner
+from rewardgen.designer.protocol import Designer
+from rewardgen.llm.factory import make_llm
+from rewardgen.sandbox.process import Limits
+from rewardgen.search import best_of_n, evolve  # noqa: F401  (they register themselves)
+from rewardgen.search.context import Parts
+from rewardgen.search.judge import JUDGES
+from rewardgen.search.strategy import STRATEGIES
+from rewardgen.store.messages import Usage
+from rewardgen.store.records import TaskCard, TrainSettings
+from rewardgen.store.run_files import write_candidate
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.tasks.measure import MEASURING
+from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.result_validation import TaskNames
+from rewardgen.training.transition_cache import get_or_record_transitions
+
+
+def measuring(config: RunConfig) -> Limits:
+    """Limits of a run's workers that measure its task or review rewards."""
+    return MEASURING.model_copy(update={"sandbox": config.sandbox})
+
+
+def check_names(folder: RunFolder, config: RunConfig) -> None:
+    """Fail at once if the configuration names what there is not, or a model without its key.
+
+    Raises:
+        UsageError: An unknown strategy, judge or kind of model.
+        ModelError: A language model that no provider is known for.
+        CredentialsError: A missing key.
+    """
+    JUDGES.get(config.judge)
+    STRATEGIES.get(config.strategy)
+    _make_roles(folder, config)
+
+
+def make_parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: TrainSettings) -> Parts:
+    """The parts of a run; records the task's transitions if its folder has none.
+
+    Args:
+        folder: The run's folder.
+        config: Its configuration.
+        card: Its task.
+        settings: Of the training.
+    """
+    limits = measuring(config)
+    if not folder.bank.exists():
+        get_or_record_transitions(config.task, folder.bank, limits)
+    roles = _make_roles(folder, config)
+    judge = JUDGES.get(config.judge)(config)
+    reviewer = SandboxedReviewer(folder.bank, limits, folder.scratch, folder.policies / "search")
+    return Parts(
+        designer=roles.designer,
+        critic=Critic(None if "critic" in config.ablate else reviewer),
+        analyzer=roles.analyzer,
+        trainer=ProcessTrainer(
+            config.task,
+            settings,
+            config.workers or usable_cores(),
+            folder.scratch.resolve(),
+            Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox),
+            isolate=config.isolate,
+            names=TaskNames([*(each.name for each in card.variables), "action"], card.termination_causes),
+        ),
+        strategy=STRATEGIES.get(config.strategy)(config, judge),
+        judge=judge,
+        usage=roles.usage,
+        policies=folder.policies,
+        on_study=lambda record: write_candidate(folder, record),
+        reader=roles.reader,
+    )
+
+
+class _Roles(NamedTuple):
+    """The roles that may ask a language model."""
+
+    designer: Designer
+    analyzer: Analyzer
+    reader: Reader | None
+    usage: Callable[[], Usage]
+    """What their calls took so far."""
+
+
+def _make_roles(folder: RunFolder, config: RunConfig) -> _Roles:
+    if config.model == BUILTIN and not config.critic_model:
+        return _Roles(BuiltinDesigner(), Analyzer(None), None, Usage)
+    llm = make_llm(config, folder)
+    reader = Reader(llm) if config.critic_model else None
+    if config.model == BUILTIN:
+        return _Roles(BuiltinDesigner(), Analyzer(None), reader, llm.usage)
+    analyzer = Analyzer(None if "analyzer" in config.ablate else llm)
+    return _Roles(LLMDesigner(llm, config), analyzer, reader, llm.usage)

@@ -1,0 +1,75 @@
+"""Looking at rewards outside a run's search: through the critic's gates, or one beside another."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.critic.gates import Critic, Review
+from rewardgen.critic.review import Comparison, SandboxedReviewer
+from rewardgen.search.assembly import measuring
+from rewardgen.store.history import History
+from rewardgen.store.records import Candidate, RewardSpec
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.tasks.loading import lasting_reference
+from rewardgen.tasks.measure import MEASURING
+from rewardgen.training.transition_cache import get_or_record_transitions
+
+
+def check_rewards(task: str, files: Sequence[Path]) -> Review:
+    """Put reward files through the critic's gates.
+
+    Args:
+        task: Task reference.
+        files: Python files with a `compute_reward`.
+
+    Returns:
+        Verdicts by the files' paths as given.
+
+    Raises:
+        UsageError: A file cannot be read.
+        TaskError: The task cannot be simulated.
+    """
+    candidates = [Candidate(id=str(each), generation=0, operator="draft", source=_read(each)) for each in files]
+    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
+        bank = Path(name) / "bank.npz"
+        card = get_or_record_transitions(lasting_reference(task), bank).card
+        return Critic(SandboxedReviewer(bank, MEASURING, Path(name)), compares=False).review(candidates, card)
+
+
+def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> Comparison:
+    """Compare two rewards on a run's bank of transitions; on one recorded anew if the run has none.
+
+    Args:
+        folder: The run.
+        history: What is known of it.
+        one: A reward for its task.
+        other: Another, with another id.
+
+    Raises:
+        UsageError: One of the rewards cannot be computed on the bank, or the bank cannot be read.
+        RunFolderError: The run has not begun.
+    """
+    config, card = history.config, history.card
+    if config is None or card is None:
+        raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
+    limits = measuring(config)
+    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
+        bank = folder.bank
+        if not bank.exists():
+            bank = Path(name) / bank.name
+            get_or_record_transitions(config.task, bank, limits)
+        return SandboxedReviewer(bank, limits, Path(name)).compare(one, other, card)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
+    except OSError as error:
+        raise UsageError(
+            f"cannot read {path}: {error.strerror}", "give the path of a Python file with a reward"
+        ) from error
