@@ -1,1 +1,1 @@
-"""What training showed of a candidate, as a table, flags and a written diagnosis."""
+"""What training showed: numbers, known failures, a diagnosis."""

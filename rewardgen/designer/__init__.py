@@ -1,1 +1,1 @@
-"""Designers: what proposes and repairs reward programs."""
+"""What proposes and repairs rewards: a language model, or rules."""

@@ -1,1 +1,1 @@
-"""The reward contract: extraction, language, signature, identity, and the compiled program."""
+"""The reward language: from a text in a reply to a checked, guarded, compiled program."""

@@ -1,1 +1,1 @@
-"""Worker processes: how they are started, limited and ended."""
+"""Worker processes, confined by the operating system, and the jobs they are given. Knows no job itself."""

@@ -1,1 +1,1 @@
-"""The search: the loop over generations, and the finals on fresh seeds."""
+"""The loop over generations, strategies and judges, the finals on fresh seeds, the life of a run."""

@@ -1,1 +1,1 @@
-"""Tasks: the contract that a task file meets, the card that describes it, and the checks on both."""
+"""The task contract, loading of task files, the card that describes a task, and the checks on both."""

@@ -1,1 +1,1 @@
-"""Batched training: many candidates and seeds as slices of one PPO over one batched simulator."""
+"""Trainers: batched PPO in worker processes, clean evaluation, saved policies, validation of results."""
