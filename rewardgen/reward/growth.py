@@ -12,7 +12,7 @@ from typing import Any
 Tensor = Any
 """Not imported: checks of a reward's text need the names below, and no torch."""
 
-_ENOUGH = 100_000
+_MOST_ENTRIES = 100_000
 _TOO_MANY = 10**18
 
 
@@ -41,17 +41,26 @@ def _steps(_: Any, __: Any, steps: Any = 100, *___: Any, **options: Any) -> int:
     return int(options.get("num", steps))
 
 
-def _of_list(values: Any, *_: Any, **__: Any) -> int:
-    """Leaves of nested lists; counted no further than is ever allowed."""
-    waiting, count = [values], 0
-    while waiting and count <= _ENOUGH:
+def leaves(values: Any, *_: Any, **__: Any) -> int:
+    """Elements of nested lists, those of tensors in them too.
+
+    Args:
+        values: A number, a tensor, or a list of such or of lists.
+
+    Raises:
+        ValueError: The lists hold more than anyone should go through, counting those that are held several times.
+    """
+    waiting, entries, count = [values], 0, 0
+    while waiting:
         each = waiting.pop()
         if isinstance(each, list | tuple):
+            entries += len(each)
+            if entries > _MOST_ENTRIES:
+                raise ValueError(f"lists of more than {_MOST_ENTRIES} elements are too long")
             waiting.extend(each)
-            count += len(each)
-        elif hasattr(each, "numel"):
-            count += each.numel()
-    return count if count <= _ENOUGH else _TOO_MANY
+        else:
+            count += each.numel() if hasattr(each, "numel") else 1
+    return count
 
 
 def _joined(tensors: Any, *_: Any, **__: Any) -> int:
@@ -131,12 +140,12 @@ ELEMENTS: dict[str, Callable[..., int]] = {
     **dict.fromkeys(["torch.eye", "numpy.eye"], _square),
     **dict.fromkeys(["torch.arange", "numpy.arange"], _range),
     **dict.fromkeys(["torch.linspace", "numpy.linspace"], _steps),
-    **dict.fromkeys(["torch.tensor", "torch.as_tensor", "numpy.array", "numpy.asarray"], _of_list),
+    **dict.fromkeys(["torch.tensor", "torch.as_tensor", "numpy.array", "numpy.asarray"], leaves),
     **{f"torch.{name}": _joined for name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack")},
     **dict.fromkeys(["torch.column_stack", "numpy.stack", "numpy.concatenate", "numpy.column_stack"], _joined),
     **dict.fromkeys([".new_zeros", ".new_ones"], lambda _, *size, **options: _shape(*size, **options)),
     ".new_full": lambda _, *size, **options: _shape(*size[:1], **options),
-    ".new_tensor": lambda _, values, **__: _of_list(values),
+    ".new_tensor": lambda _, values, **__: leaves(values),
     **dict.fromkeys([".expand", "torch.broadcast_to"], _expanded),
     ".repeat": _repeated,
     ".repeat_interleave": _each_repeated,

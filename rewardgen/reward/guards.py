@@ -321,12 +321,12 @@ def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _BUILTINS: dict[str, Any] = {
-    **{each.__name__: each for each in (abs, all, any, bool, float, int, len, list, max, min, round)},
+    **{each.__name__: each for each in (abs, all, any, bool, float, int, len, list, round)},
     # Tuples: an iterator kept in a module constant would remember between calls.
     "enumerate": lambda iterable, start=0: tuple(enumerate(iterable, start)),
     "zip": lambda *arguments, strict=False: _counted(tuple(zip(*arguments, strict=strict))),
     "reversed": lambda items: tuple(reversed(items)),
-    **{each.__name__: _flat(each) for each in (dict, set, sorted, str, tuple)},
+    **{each.__name__: _flat(each) for each in (dict, max, min, set, sorted, str, tuple)},
     "print": lambda *_, **__: None,
     "range": _range,
     "slice": _slice,

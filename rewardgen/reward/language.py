@@ -4,6 +4,9 @@ Not Python minus what is dangerous, but a small tensor language with Python's sy
 is called is a listed function of torch or math, a listed method, or a function of the reward itself, by name.
 """
 
+# The names of visitor methods are given by `ast`.
+# ruff: noqa: N815
+
 from __future__ import annotations
 
 import ast
@@ -11,34 +14,11 @@ import re
 from collections.abc import Iterable
 
 from rewardgen.core.errors import nearest
+from rewardgen.reward import vocabulary
 from rewardgen.reward.ownership import is_fresh, owned_names
-from rewardgen.reward.parsing import parse_source
+from rewardgen.reward.parsing import parse_source, refusal
 from rewardgen.reward.scope import Function, Scope, split_module
 from rewardgen.reward.signature import ENTRY
-from rewardgen.reward.vocabulary import (
-    ANNOTATION_ONLY,
-    AT_TOP_LEVEL,
-    ATTRIBUTES,
-    BUILTINS,
-    CHANGING_METHODS,
-    IGNORED_DECORATORS,
-    IMPORTABLE,
-    INSTEAD,
-    MAX_POSITIONAL,
-    METHODS,
-    MODULE_NAMES,
-    NO_REACH,
-    NUMPY_DTYPES,
-    PLAIN,
-    PREDEFINED_FUNCTIONS,
-    RAISED,
-    REFUSED,
-    REFUSED_KEYWORDS,
-    SHAPE_METHODS,
-    TOLERANCE_PARAMETERS,
-    VALUES,
-    WHOLE_BATCH,
-)
 from rewardgen.store.records import Finding
 
 _MAX_FINDINGS = 20
@@ -46,7 +26,7 @@ _MAX_INT = 10**9
 _MAX_TEXT = 200
 _MAX_RANGE = 1000
 _FORMAT = re.compile(r"[+ ]?0?\d{0,2}(\.\d{1,2})?[defg%]?")
-_FUNCTIONS = BUILTINS | PREDEFINED_FUNCTIONS
+_FUNCTIONS = vocabulary.BUILTINS | vocabulary.PREDEFINED_FUNCTIONS
 _BY_NAME = "call functions by their name"
 
 
@@ -98,11 +78,11 @@ class _Checker(ast.NodeVisitor):
     def check(self) -> None:
         """Check the whole reward."""
         for statement in self._tree.body:
-            if isinstance(statement, AT_TOP_LEVEL):
+            if isinstance(statement, vocabulary.AT_TOP_LEVEL):
                 self.visit(statement)
             elif not _is_docstring(statement):
                 otherwise = ("a statement", "keep imports, constants and functions there")
-                what, instead = REFUSED.get(type(statement).__name__, otherwise)
+                what, instead = vocabulary.REFUSED.get(type(statement).__name__, otherwise)
                 self._refuse(statement, "top-level-statement", f"uses {what} outside its functions", instead)
         for name in sorted(self._scope.rebound):
             bindings = [node for node in ast.walk(self._tree) if _binds(node, name)]
@@ -110,21 +90,12 @@ class _Checker(ast.NodeVisitor):
             self._refuse(last, "rebinding", f"gives `{name}` two meanings", "use another name")
         for name, function in self._scope.functions.items():
             if name in _reachable(name, self._calls):
-                self._refuse(function, "recursion", f"has `{name}` call itself", WHOLE_BATCH)
+                self._refuse(function, "recursion", f"has `{name}` call itself", vocabulary.WHOLE_BATCH)
 
     # Refusals.
 
     def _refuse(self, node: ast.AST, detector: str, message: str, hint: str) -> None:
-        self.findings.append(
-            Finding(
-                gate="language",
-                detector=detector,
-                severity="reject",
-                message=f"the reward {message}",
-                hint=hint,
-                line=getattr(node, "lineno", None),
-            )
-        )
+        self.findings.append(refusal("language", detector, message, hint, getattr(node, "lineno", None)))
 
     def _refuse_name(self, node: ast.AST, detector: str, name: str, valid: Iterable[str], form: str = "`{}`") -> None:
         """Refuse a name that the language does not have, with what is usually meant, or the nearest one that it has.
@@ -137,7 +108,7 @@ class _Checker(ast.NodeVisitor):
             form: How names of this kind are shown.
         """
         first, last = name.split(".")[0], name.split(".")[-1]
-        instead = NO_REACH if "__" in last else INSTEAD.get(last) or INSTEAD.get(first)
+        instead = vocabulary.NO_REACH if "__" in last else vocabulary.INSTEAD.get(last) or vocabulary.INSTEAD.get(first)
         if instead is None and last.endswith("_"):
             instead = "use the function without the `_` at its end, and give the result a name"
         close = nearest(name, valid) if instead is None else None
@@ -148,12 +119,14 @@ class _Checker(ast.NodeVisitor):
     def _refuse_construct(self, node: ast.AST, construct: ast.AST) -> None:
         """Refuse a construct at the line of a node: operators have none themselves."""
         kind = type(construct).__name__
-        what, instead = REFUSED.get(kind, (f"`{kind}`", "write plain expressions, assignments, `if` and `for`"))
+        what, instead = vocabulary.REFUSED.get(
+            kind, (f"`{kind}`", "write plain expressions, assignments, `if` and `for`")
+        )
         self._refuse(node, "forbidden-construct", f"uses {what}", instead)
 
     def _refuse_import(self, node: ast.AST, name: str) -> None:
         in_scope = "remove it: `torch`, `math`, `F`, `np` and `tolerance` are in scope"
-        instead = INSTEAD.get(name.split(".")[0], in_scope)
+        instead = vocabulary.INSTEAD.get(name.split(".")[0], in_scope)
         self._refuse(node, "forbidden-import", f"imports `{name}`", instead)
 
     def _refuse_change(self, node: ast.AST, how: str) -> None:
@@ -165,7 +138,7 @@ class _Checker(ast.NodeVisitor):
 
     def generic_visit(self, node: ast.AST) -> None:
         """Let plain constructs pass, look at their parts, and refuse all others."""
-        if isinstance(node, PLAIN):
+        if isinstance(node, vocabulary.PLAIN):
             super().generic_visit(node)
             return
         self._refuse_construct(node, node)
@@ -173,25 +146,28 @@ class _Checker(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         """Modules that are in scope anyway, under any name."""
         for alias in node.names:
-            if alias.name not in IMPORTABLE:
+            if alias.name not in vocabulary.IMPORTABLE:
                 self._refuse_import(node, alias.name)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Listed names of those modules; `typing` serves annotations only."""
         module = node.module or ""
-        if node.level or module not in IMPORTABLE:
+        if node.level or module not in vocabulary.IMPORTABLE:
             self._refuse_import(node, "." * node.level + module)
         elif module not in ("typing", "__future__"):
             for alias in node.names:
                 dotted = f"{module}.{alias.name}"
-                if dotted not in IMPORTABLE | ANNOTATION_ONLY and alias.name not in MODULE_NAMES.get(module, ()):
+                if (
+                    dotted not in vocabulary.IMPORTABLE | vocabulary.ANNOTATION_ONLY
+                    and alias.name not in vocabulary.MODULE_NAMES.get(module, ())
+                ):
                     self._refuse_import(node, dotted)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Plain functions; decorators that change nothing here are ignored."""
         for decorator in node.decorator_list:
             named = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if self._scope.resolve(named) not in IGNORED_DECORATORS:
+            if self._scope.resolve(named) not in vocabulary.IGNORED_DECORATORS:
                 self._refuse(decorator, "decorator", "has a decorator", "remove it")
         if getattr(node, "type_params", None):
             self._refuse(node, "forbidden-construct", "has type parameters", "remove them")
@@ -267,24 +243,23 @@ class _Checker(ast.NodeVisitor):
     def _check_loop(self, node: ast.For | ast.comprehension) -> None:
         self._check_target(node.target)
         if isinstance(node.iter, ast.Name) and node.iter.id in self._inputs:
-            self._refuse(node.iter, "loop-bound", f"loops over the worlds of `{node.iter.id}`", WHOLE_BATCH)
+            self._refuse(node.iter, "loop-bound", f"loops over the worlds of `{node.iter.id}`", vocabulary.WHOLE_BATCH)
         self.visit(node.iter)
 
-    def visit_If(self, node: ast.If) -> None:
+    def visit_If(self, node: ast.If | ast.IfExp) -> None:
         """On constants and shapes; what tensors hold differs between worlds."""
         self._check_condition(node.test)
         self.generic_visit(node)
 
-    def visit_IfExp(self, node: ast.IfExp) -> None:
-        """As an `if`."""
-        self._check_condition(node.test)
-        self.generic_visit(node)
+    visit_IfExp = visit_If
 
     def _check_condition(self, test: ast.expr) -> None:
         """Refuse a condition that reduces a tensor to one yes or no for all worlds."""
         for call in (node for node in ast.walk(test) if isinstance(node, ast.Call)):
             dotted = self._scope.resolve(call.func) or ""
-            method = isinstance(call.func, ast.Attribute) and not dotted and call.func.attr not in SHAPE_METHODS
+            method = (
+                isinstance(call.func, ast.Attribute) and not dotted and call.func.attr not in vocabulary.SHAPE_METHODS
+            )
             if method or dotted.startswith(("torch.", "numpy.")):
                 what = f"branches on `{ast.unparse(call)[:60]}`, one answer for all worlds"
                 self._refuse(call, "tensor-branch", what, "use `torch.where`, which decides for each world")
@@ -297,7 +272,7 @@ class _Checker(ast.NodeVisitor):
         """One of the plain exceptions with a text, as in `raise ValueError("unknown kind")`."""
         call = node.exc
         named = call.func if isinstance(call, ast.Call) else None
-        plain = isinstance(named, ast.Name) and named.id in RAISED and named.id not in self._scope.variables
+        plain = isinstance(named, ast.Name) and named.id in vocabulary.RAISED and named.id not in self._scope.variables
         if not plain or node.cause or not isinstance(call, ast.Call) or len(call.args) > 1 or call.keywords:
             self._refuse_construct(node, node)
             return
@@ -335,10 +310,10 @@ class _Checker(ast.NodeVisitor):
             self._check_value(node, dotted)
             return
         self.visit(node.value)
-        if node.attr in METHODS - ATTRIBUTES:
+        if node.attr in vocabulary.METHODS - vocabulary.ATTRIBUTES:
             self._refuse(node, "function-as-value", f"uses the method `.{node.attr}` without calling it", "add `()`")
-        elif node.attr not in ATTRIBUTES:
-            self._refuse_name(node, "unknown-attribute", node.attr, METHODS | ATTRIBUTES, "`.{}`")
+        elif node.attr not in vocabulary.ATTRIBUTES:
+            self._refuse_name(node, "unknown-attribute", node.attr, vocabulary.METHODS | vocabulary.ATTRIBUTES, "`.{}`")
 
     def _check_name(self, node: ast.AST, name: str) -> bool:
         """Refuse names with a double underscore; whether the name is in order."""
@@ -349,11 +324,11 @@ class _Checker(ast.NodeVisitor):
 
     def _check_value(self, node: ast.expr, dotted: str) -> None:
         module, name = split_module(dotted)
-        if dotted in VALUES:
+        if dotted in vocabulary.VALUES:
             return
-        if name in MODULE_NAMES.get(module, ()):
+        if name in vocabulary.MODULE_NAMES.get(module, ()):
             self._refuse(node, "function-as-value", f"uses the function `{dotted}` as a value", "call it")
-        elif not name and module in MODULE_NAMES:
+        elif not name and module in vocabulary.MODULE_NAMES:
             self._refuse(node, "function-as-value", f"uses the module `{dotted}` as a value", "call a function of it")
         else:
             self._refuse_name(node, "unknown-name", dotted, _names_of(module))
@@ -379,13 +354,8 @@ class _Checker(ast.NodeVisitor):
         self.visit(node.right)
 
     def _check_operator(self, node: ast.AST, operator: ast.operator) -> None:
-        if not isinstance(operator, PLAIN):
+        if not isinstance(operator, vocabulary.PLAIN):
             self._refuse_construct(node, operator)
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """f-strings, for the names of components."""
-        for part in node.values:
-            self.visit(part)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
         """A value with a short literal format at most."""
@@ -427,8 +397,12 @@ class _Checker(ast.NodeVisitor):
         value = keyword.value
         if keyword.arg is None:
             self._refuse(value, "star-argument", "passes `**` arguments", "write each argument")
-        elif keyword.arg in REFUSED_KEYWORDS and not (isinstance(value, ast.Constant) and value.value is False):
-            self._refuse(value, "forbidden-keyword", f"passes `{keyword.arg}=`", REFUSED_KEYWORDS[keyword.arg])
+        elif keyword.arg in vocabulary.REFUSED_KEYWORDS and not (
+            isinstance(value, ast.Constant) and value.value is False
+        ):
+            self._refuse(
+                value, "forbidden-keyword", f"passes `{keyword.arg}=`", vocabulary.REFUSED_KEYWORDS[keyword.arg]
+            )
         elif keyword.arg == "device" and isinstance(value, ast.Constant) and value.value is not None:
             self._refuse(value, "fixed-device", "names a device", "write `device=` with the `.device` of an input")
         elif not (keyword.arg == "dtype" and _is_dtype(value)):
@@ -436,12 +410,12 @@ class _Checker(ast.NodeVisitor):
 
     def _check_module_call(self, node: ast.Call, dotted: str) -> None:
         module, name = split_module(dotted)
-        limit = MAX_POSITIONAL.get(dotted)
-        if dotted in NUMPY_DTYPES:
+        limit = vocabulary.MAX_POSITIONAL.get(dotted)
+        if dotted in vocabulary.NUMPY_DTYPES:
             return
-        if dotted in VALUES:
+        if dotted in vocabulary.VALUES:
             self._refuse(node, "computed-call", f"calls `{dotted}`, which is a value", "drop the parentheses")
-        elif name not in MODULE_NAMES.get(module, ()):
+        elif name not in vocabulary.MODULE_NAMES.get(module, ()):
             self._refuse_name(node, "unknown-function", dotted, _names_of(module))
         elif limit is not None and len(node.args) > limit:
             what = f"gives `{dotted}` more than {limit} positional arguments"
@@ -458,16 +432,18 @@ class _Checker(ast.NodeVisitor):
             self._check_tolerance(node)
         elif name == "range":
             self._check_range(node)
-        elif name not in BUILTINS:
+        elif name not in vocabulary.BUILTINS:
             self._refuse_name(node, "unknown-function", name, {*self._scope.functions, *_FUNCTIONS})
 
     def _check_method_call(self, node: ast.Call, method: ast.Attribute) -> None:
         self.visit(method.value)
-        if method.attr in CHANGING_METHODS:
+        if method.attr in vocabulary.CHANGING_METHODS:
             if not (self._is_owned(method.value) or is_fresh(method.value, self._scope)):
                 self._refuse_change(node, f"`.{method.attr}()`")
-        elif method.attr not in METHODS:
-            self._refuse_name(node, "unknown-method", method.attr, METHODS | CHANGING_METHODS, "`.{}()`")
+        elif method.attr not in vocabulary.METHODS:
+            self._refuse_name(
+                node, "unknown-method", method.attr, vocabulary.METHODS | vocabulary.CHANGING_METHODS, "`.{}()`"
+            )
 
     def _is_owned(self, value: ast.expr) -> bool:
         return isinstance(value, ast.Name) and value.id in self._owned
@@ -477,21 +453,21 @@ class _Checker(ast.NodeVisitor):
         named = {each.arg: each.value for each in node.keywords}
         second = node.args[1] if len(node.args) > 1 else named.get("lower")
         bounds = second if isinstance(second, ast.Tuple | ast.List) else named.get("bounds")
-        wrong = [name for name in named if name and name not in TOLERANCE_PARAMETERS]
+        wrong = [name for name in named if name and name not in vocabulary.TOLERANCE_PARAMETERS]
         if bounds is not None:
             instead = f"write `{ast.unparse(_with_bounds_apart(node, bounds))[:160]}`"
             self._refuse(node, "tolerance-argument", "gives `tolerance` its bounds as one", instead)
         elif wrong:
-            instead = f"its parameters are {', '.join(TOLERANCE_PARAMETERS)}"
+            instead = f"its parameters are {', '.join(vocabulary.TOLERANCE_PARAMETERS)}"
             self._refuse(node, "tolerance-argument", f"passes `{wrong[0]}=` to `tolerance`", instead)
 
     def _check_range(self, node: ast.Call) -> None:
         for argument in node.args:
             value = argument.value if isinstance(argument, ast.Constant) else None
             if isinstance(value, int) and value > _MAX_RANGE:
-                self._refuse(node, "loop-bound", f"loops more than {_MAX_RANGE} times", WHOLE_BATCH)
+                self._refuse(node, "loop-bound", f"loops more than {_MAX_RANGE} times", vocabulary.WHOLE_BATCH)
             elif _is_batch_size(argument):
-                self._refuse(node, "loop-bound", "loops over the worlds", WHOLE_BATCH)
+                self._refuse(node, "loop-bound", "loops over the worlds", vocabulary.WHOLE_BATCH)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -519,7 +495,7 @@ def _is_dtype(node: ast.expr) -> bool:
 
 
 def _names_of(module: str) -> list[str]:
-    return [f"{module}.{name}" for name in MODULE_NAMES.get(module, ())]
+    return [f"{module}.{name}" for name in vocabulary.MODULE_NAMES.get(module, ())]
 
 
 def _is_batch_size(node: ast.expr) -> bool:

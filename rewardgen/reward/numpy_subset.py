@@ -15,17 +15,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rewardgen.reward.growth import leaves
 from rewardgen.reward.vocabulary import NUMPY_ELEMENTWISE, NUMPY_RENAMED
 
 _Function = Callable[..., Any]
 _DTYPES: dict[Any, torch.dtype | None] = {None: None, float: torch.float32, int: torch.int64, bool: torch.bool}
 
 
-class NoAxisError(ValueError):
-    """A reduction that would mix worlds."""
+def _unmixed(name: str, value: Any, mixes: bool) -> Any:
+    if mixes:
+        raise ValueError(f"numpy's `{name}` without an axis would mix the worlds: pass `axis=-1`")
+    return value
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"numpy's `{name}` without an axis would mix the worlds: pass `axis=-1`")
+
+def _along(name: str, function: _Function, value: Any, axis: int | None) -> Tensor:
+    return function(_unmixed(name, value, axis is None), axis)
 
 
 def _dtype(named: Any) -> torch.dtype | None:
@@ -43,6 +47,7 @@ def _is_constant(value: Any) -> bool:
 
 def _array(value: Any, dtype: Any = None, device: torch.device | None = None) -> Tensor:
     """A new array of numbers, or of tensors, which then lie along its first axis."""
+    leaves(value)  # raises where there are too many
     if isinstance(value, Tensor):
         made = value.clone()
     elif _is_constant(value):
@@ -84,20 +89,19 @@ def _elementwise(function: _Function) -> _Function:
     return call
 
 
-def _isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
-    return _elementwise(lambda x, y: (x == y) | ((x - y).abs() <= atol + rtol * y.abs()))(a, b)
-
-
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    return _clamp(a, a_min if min is None else min, a_max if max is None else max)
+    return _elementwise(torch.clamp)(a, a_min if min is None else min, a_max if max is None else max)
 
 
-def _round(a: Any, decimals: int = 0) -> Any:
-    return _elementwise(lambda x: torch.round(x, decimals=decimals) if x.is_floating_point() else x.clone())(a)
+def _isclose(x: Tensor, y: Tensor, rtol: float, atol: float) -> Tensor:
+    return (x == y) | ((x - y).abs() <= atol + rtol * y.abs())
 
 
-def _nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    return _elementwise(lambda value: torch.nan_to_num(value, nan, posinf, neginf))(x)
+def _round(x: Tensor, decimals: int) -> Tensor:
+    return torch.round(x, decimals=decimals) if x.is_floating_point() else x.clone()
+
+
+_where = _elementwise(lambda condition, x, y: torch.where(condition != 0, x, y))
 
 
 def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0.0) -> Any:
@@ -115,10 +119,6 @@ def _interp(x: Any, xp: Sequence[float], fp: Sequence[float]) -> Tensor:
     return y0 + ((value - x0) / (x1 - x0)).clamp(0.0, 1.0) * (y1 - y0)
 
 
-_clamp = _elementwise(torch.clamp)
-_where = _elementwise(lambda condition, x, y: torch.where(condition != 0, x, y))
-
-
 # Over the parts of each world, never over the worlds.
 
 
@@ -128,10 +128,9 @@ def _reduction(name: str, function: Callable[[Tensor, int, bool], Tensor]) -> _F
     def call(a: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
         x = _as_tensor(a)
         if axis is None or axis == ():
-            if x.ndim and not _is_constant(a):
-                raise NoAxisError(name)
-            reduced = function(x.reshape(-1), 0, False)
-            return reduced.item() if _is_constant(a) else reduced
+            constant = _is_constant(a)
+            reduced = function(_unmixed(name, x, x.ndim > 0 and not constant).reshape(-1), 0, False)
+            return reduced.item() if constant else reduced
         if isinstance(axis, int):
             return function(x, axis, keepdims)
         places = sorted(each % x.ndim for each in axis)
@@ -155,21 +154,6 @@ def _norm(x: Any, ord: Any = None, axis: int | tuple[int, ...] | None = None, ke
     return _reduction("norm", _of_floats(norm))(x, axis, keepdims)
 
 
-def _cumulative(name: str) -> _Function:
-    def call(a: Any, axis: int | None = None) -> Tensor:
-        if axis is None:
-            raise NoAxisError(name)
-        return getattr(torch, name)(_as_tensor(a), axis)
-
-    return call
-
-
-def _vectors(name: str, a: Tensor) -> Tensor:
-    if a.ndim < 2:
-        raise NoAxisError(name)
-    return a
-
-
 def _dot(a: Any, b: Any) -> Tensor:
     """The vectors along the last axis of `a` times the constant vector or matrix `b`."""
     left, right = _alike([a, b])
@@ -187,16 +171,6 @@ def _stack(arrays: Any, axis: int = 0) -> Tensor:
     return torch.stack([each if each.ndim else each.expand(shape) for each in parts], axis)
 
 
-def _concatenate(arrays: Any, axis: int | None = None) -> Tensor:
-    if axis is None:
-        raise NoAxisError("concatenate")
-    return torch.cat(_alike(arrays), axis)
-
-
-def _column_stack(tup: Any) -> Tensor:
-    return torch.cat([each if each.ndim > 1 else each.unsqueeze(-1) for each in _alike(tup)], -1)
-
-
 def _copy(a: Any) -> Any:
     """Of a dict or list, too."""
     return a.clone() if isinstance(a, Tensor) else a if isinstance(a, int | float) else a.copy()
@@ -211,8 +185,12 @@ FUNCTIONS: dict[str, _Function] = {
     **{name: _elementwise(getattr(torch, other)) for name, other in NUMPY_RENAMED.items()},
     "heaviside": _elementwise(lambda x, at_zero: torch.where(x == 0, at_zero, (x > 0).to(x.dtype))),
     "cbrt": _elementwise(lambda x: torch.sign(x) * torch.abs(x) ** (1.0 / 3.0)),
-    **{"where": _where, "isclose": _isclose, "clip": _clip, "round": _round, "nan_to_num": _nan_to_num},
-    **{"select": _select, "interp": _interp},
+    **{"where": _where, "clip": _clip, "select": _select, "interp": _interp},
+    "isclose": lambda a, b, rtol=1e-5, atol=1e-8: _elementwise(lambda x, y: _isclose(x, y, rtol, atol))(a, b),
+    "round": lambda a, decimals=0: _elementwise(lambda x: _round(x, decimals))(a),
+    "nan_to_num": lambda x, copy=True, nan=0.0, posinf=None, neginf=None: _elementwise(
+        lambda value: torch.nan_to_num(value, nan, posinf, neginf)
+    )(x),
     **{
         name: _reduction(name, function)
         for name, function in {
@@ -227,12 +205,15 @@ FUNCTIONS: dict[str, _Function] = {
         }.items()
     },
     "linalg.norm": _norm,
-    **{name: _cumulative(name) for name in ("cumsum", "cumprod")},
-    "diff": lambda a, n=1, axis=-1: torch.diff(_vectors("diff", a), n, axis),
-    "sort": lambda a, axis=-1: torch.sort(_vectors("sort", a), axis).values,
+    "cumsum": lambda a, axis=None: _along("cumsum", torch.cumsum, _as_tensor(a), axis),
+    "cumprod": lambda a, axis=None: _along("cumprod", torch.cumprod, _as_tensor(a), axis),
+    "diff": lambda a, n=1, axis=-1: torch.diff(_unmixed("diff", a, a.ndim < 2), n, axis),
+    "sort": lambda a, axis=-1: torch.sort(_unmixed("sort", a, a.ndim < 2), axis).values,
+    "concatenate": lambda arrays, axis=None: _along("concatenate", torch.cat, _alike(arrays), axis),
     "dot": _dot,
     "cross": lambda a, b, axis=-1: torch.linalg.cross(*torch.broadcast_tensors(*_alike([a, b])), dim=axis),
-    **{"stack": _stack, "concatenate": _concatenate, "column_stack": _column_stack, "copy": _copy, "astype": _array},
+    **{"stack": _stack, "copy": _copy, "astype": _array},
+    "column_stack": lambda tup: torch.cat([x if x.ndim > 1 else x.unsqueeze(-1) for x in _alike(tup)], -1),
     "zeros_like": lambda a, dtype=None: torch.zeros_like(_as_tensor(a), dtype=_dtype(dtype)),
     "ones_like": lambda a, dtype=None: torch.ones_like(_as_tensor(a), dtype=_dtype(dtype)),
     "full_like": lambda a, fill_value, dtype=None: torch.full_like(_as_tensor(a), fill_value, dtype=_dtype(dtype)),
@@ -262,14 +243,13 @@ def numpy_names(device: Callable[[], torch.device]) -> dict[str, Any]:
     def full(shape: int | Sequence[int], fill_value: float, dtype: Any = None) -> Tensor:
         return torch.full(_sizes(shape), fill_value, dtype=_dtype(dtype), device=device())
 
-    def arange(*limits: float, dtype: Any = None) -> Tensor:
-        return torch.arange(*limits, dtype=_dtype(dtype), device=device())
-
-    made = {
-        **{"array": array, "asarray": array, "full": full, "arange": arange},
+    return {
+        **FUNCTIONS,
+        **VALUES,
+        **{"array": array, "asarray": array, "full": full},
         "zeros": lambda shape, dtype=float: full(shape, 0.0, dtype),
         "ones": lambda shape, dtype=float: full(shape, 1.0, dtype),
+        "arange": lambda *limits, dtype=None: torch.arange(*limits, dtype=_dtype(dtype), device=device()),
         "eye": lambda N: torch.eye(N, device=device()),  # noqa: N803
         "linspace": lambda start, stop, num=50: torch.linspace(start, stop, num, device=device()),
     }
-    return {**FUNCTIONS, **VALUES, **made}

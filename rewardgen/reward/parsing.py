@@ -7,7 +7,7 @@ import functools
 import re
 import warnings
 
-from rewardgen.store.records import Finding
+from rewardgen.store.records import Finding, Gate
 
 _MAX_CHARACTERS = 24_000
 _MAX_NODES = 6_000
@@ -19,6 +19,20 @@ _MAX_BITS = 64
 # Control characters, and those that change the reading direction, which can hide code from a reader.
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def refusal(gate: Gate, detector: str, message: str, hint: str, line: int | None = None) -> Finding:
+    """The rejection of a reward for its text.
+
+    Args:
+        gate: The gate that refuses it.
+        detector: Stable name of the rule.
+        message: What the reward does, to follow "the reward".
+        hint: What to write instead.
+        line: Where.
+    """
+    message = f"the reward {message}"
+    return Finding(gate=gate, detector=detector, severity="reject", message=message, hint=hint, line=line)
 
 
 @functools.lru_cache(maxsize=256)
@@ -42,25 +56,25 @@ def parse_source(source: str) -> ast.Module | Finding:
             # Rules that only the compiler knows: `return` outside a function, a parameter named twice.
             compile(tree, "<reward>", "exec", dont_inherit=True)
     except SyntaxError as error:
-        return _finding("syntax", f"does not parse: {error.msg}", "write plain Python 3.11", error.lineno)
+        return refusal("parse", "syntax", f"does not parse: {error.msg}", "write plain Python 3.11", error.lineno)
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        return _finding("syntax", f"does not parse: {type(error).__name__}", "write plain, shallow Python")
+        return refusal("parse", "syntax", f"does not parse: {type(error).__name__}", "write plain, shallow Python")
     return _check_size(tree) or _check_integers(tree) or tree
 
 
 def _check_text(source: str) -> Finding | None:
     if len(source) > _MAX_CHARACTERS:
         message = f"is {len(source)} characters long, the limit is {_MAX_CHARACTERS}"
-        return _finding("too-long", message, "keep the terms that matter")
+        return refusal("parse", "too-long", message, "keep the terms that matter")
     if not source.strip():
-        return _finding("empty", "is empty", "define `compute_reward`")
+        return refusal("parse", "empty", "is empty", "define `compute_reward`")
     hidden = _HIDDEN.search(source) or _SURROGATE.search(source)
     if hidden is not None:
         line = source.count("\n", 0, hidden.start()) + 1
         code = f"U+{ord(hidden.group()):04X}"
-        return _finding("hidden-character", f"holds the control character {code}", "write plain text", line)
+        return refusal("parse", "hidden-character", f"holds the control character {code}", "write plain text", line)
     if _bracket_depth(source) > _MAX_BRACKETS:
-        return _finding("too-deep", f"nests more than {_MAX_BRACKETS} brackets", "give the parts names")
+        return refusal("parse", "too-deep", f"nests more than {_MAX_BRACKETS} brackets", "give the parts names")
     return None
 
 
@@ -82,9 +96,13 @@ def _check_size(tree: ast.Module) -> Finding | None:
         nodes += len(level)
         depth += 1
         if nodes > _MAX_NODES:
-            return _finding("too-long", f"has more than {_MAX_NODES} syntax nodes", "keep the terms that matter")
+            return refusal(
+                "parse", "too-long", f"has more than {_MAX_NODES} syntax nodes", "keep the terms that matter"
+            )
         if depth > _MAX_DEPTH:
-            return _finding("too-deep", f"nests expressions more than {_MAX_DEPTH} deep", "give the parts names")
+            return refusal(
+                "parse", "too-deep", f"nests expressions more than {_MAX_DEPTH} deep", "give the parts names"
+            )
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     return None
 
@@ -93,11 +111,5 @@ def _check_integers(tree: ast.Module) -> Finding | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value.bit_length() > _MAX_BITS:
             message = f"holds an integer of {node.value.bit_length()} bits"
-            return _finding("forbidden-literal", message, "use a float, such as `1e12`", node.lineno)
+            return refusal("parse", "forbidden-literal", message, "use a float, such as `1e12`", node.lineno)
     return None
-
-
-def _finding(detector: str, message: str, hint: str, line: int | None = None) -> Finding:
-    return Finding(
-        gate="parse", detector=detector, severity="reject", message=f"the reward {message}", hint=hint, line=line
-    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rewardgen.core.errors import UsageError, nearest
-from rewardgen.reward.parsing import parse_source
+from rewardgen.reward.parsing import parse_source, refusal
 from rewardgen.reward.vocabulary import INSTEAD
 from rewardgen.store.records import Finding
 
@@ -61,62 +61,53 @@ def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, 
         Rejections of the gate `signature`, or of `parse` if it does not parse.
     """
     tree = parse_source(source)
-    if isinstance(tree, Finding):
-        return (tree,)
-    entries = _entries(tree)
-    if len(entries) != 1:
-        return (_wrong_entry(tree, len(entries)),)
-    entry = entries[0]
-    return (*_check_inputs(entry, valid), *_check_tunables(entry))
+    return (tree,) if isinstance(tree, Finding) else tuple(_findings(tree, valid))
 
 
 def _entries(tree: ast.Module) -> list[ast.FunctionDef]:
     return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
 
 
-def _wrong_entry(tree: ast.Module, count: int) -> Finding:
-    if count:
-        return _finding("duplicate-entry", f"defines `{ENTRY}` {count} times", "keep one", None)
-    names = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    there = f"it defines {', '.join(f'`{name}`' for name in names[:5])}" if names else "it defines no function"
-    hint = f"write `def {ENTRY}(...)` at the top level, outside any class"
-    return _finding("missing-entry", f"defines no function `{ENTRY}`; {there}", hint, None)
+def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding]:
+    entries = _entries(tree)
+    if len(entries) > 1:
+        yield refusal("signature", "duplicate-entry", f"defines `{ENTRY}` {len(entries)} times", "keep one")
+    elif not entries:
+        names = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        there = f"it defines {', '.join(f'`{name}`' for name in names[:5])}" if names else "it defines no function"
+        hint = f"write `def {ENTRY}(...)` at the top level, outside any class"
+        yield refusal("signature", "missing-entry", f"defines no function `{ENTRY}`; {there}", hint)
+    else:
+        yield from _about_inputs(entries[0], valid)
+        yield from _about_tunables(entries[0].args)
 
 
-def _check_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> list[Finding]:
+def _about_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> Iterator[Finding]:
     arguments = entry.args.args
-    findings = []
     if not arguments:
-        findings.append(
-            _finding("no-inputs", "takes no input", "name the variables that it reads as parameters", entry)
-        )
-    defaulted = {argument.arg for argument in arguments[len(arguments) - len(entry.args.defaults) :]}
-    for argument in arguments:
-        if argument.arg in defaulted:
+        hint = "name the variables that it reads as parameters"
+        yield refusal("signature", "no-inputs", "takes no input", hint, entry.lineno)
+    first_default = len(arguments) - len(entry.args.defaults)
+    for index, argument in enumerate(arguments):
+        if index >= first_default:
             what = f"gives the positional parameter `{argument.arg}` a default"
             hint = "put `*,` before the constants: `def compute_reward(height, *, weight: float = 1.0)`"
-            findings.append(_finding("default-on-input", what, hint, argument))
+            yield refusal("signature", "default-on-input", what, hint, argument.lineno)
         elif valid is not None and argument.arg not in valid:
-            findings.append(_unknown_input(argument, valid))
-    return findings
+            close = nearest(argument.arg, valid)
+            current = [name for name in valid if not name.startswith("prev_")]
+            listed = f"inputs are {', '.join(current)}, and `prev_` of each"
+            hint = INSTEAD.get(argument.arg) or (f"did you mean `{close}`? {listed}" if close else listed)
+            what = f"takes `{argument.arg}`, which the task does not have"
+            yield refusal("signature", "unknown-input", what, hint, argument.lineno)
 
 
-def _unknown_input(argument: ast.arg, valid: Sequence[str]) -> Finding:
-    current = [name for name in valid if not name.startswith("prev_")]
-    close = nearest(argument.arg, valid)
-    listed = f"inputs are {', '.join(current)}, and `prev_` of each"
-    hint = INSTEAD.get(argument.arg) or (f"did you mean `{close}`? {listed}" if close else listed)
-    return _finding("unknown-input", f"takes `{argument.arg}`, which the task does not have", hint, argument)
-
-
-def _check_tunables(entry: ast.FunctionDef) -> list[Finding]:
-    findings = []
-    for argument, default in zip(entry.args.kwonlyargs, entry.args.kw_defaults, strict=True):
+def _about_tunables(arguments: ast.arguments) -> Iterator[Finding]:
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if _number(default) is None:
             what = f"gives the keyword-only parameter `{argument.arg}` no number as its default"
             hint = f"write `{argument.arg}: float = 1.0`, or compute it inside the function"
-            findings.append(_finding("tunable-default", what, hint, argument))
-    return findings
+            yield refusal("signature", "tunable-default", what, hint, argument.lineno)
 
 
 def _number(node: ast.expr | None) -> float | None:
@@ -128,15 +119,3 @@ def _number(node: ast.expr | None) -> float | None:
         value = sign * float(node.value)
         return value if math.isfinite(value) else None
     return None
-
-
-def _finding(detector: str, message: str, hint: str, node: ast.FunctionDef | ast.arg | None) -> Finding:
-    line = node.lineno if node is not None else None
-    return Finding(
-        gate="signature",
-        detector=detector,
-        severity="reject",
-        message=f"the reward {message}",
-        hint=hint,
-        line=line,
-    )

@@ -69,50 +69,19 @@ def _check(
         raise ValueError(f"tolerance: value_at_margin ({value_at_margin}) is out of range for `{sigmoid}`")
 
 
-# Each takes the distance in margins and the value at 1.
-
-
-def _gaussian(d: Tensor, value: float) -> Tensor:
-    return torch.exp(math.log(value) * d.square())
-
-
-def _hyperbolic(d: Tensor, value: float) -> Tensor:
-    return 1.0 / torch.cosh(d * math.acosh(1.0 / value))
-
-
-def _long_tail(d: Tensor, value: float) -> Tensor:
-    return 1.0 / (d.square() * (1.0 / value - 1.0) + 1.0)
-
-
-def _reciprocal(d: Tensor, value: float) -> Tensor:
-    return 1.0 / (d.abs() * (1.0 / value - 1.0) + 1.0)
-
-
-def _cosine(d: Tensor, value: float) -> Tensor:
-    scaled = d * (math.acos(2.0 * value - 1.0) / math.pi)
-    return torch.where(scaled.abs() < 1.0, (1.0 + torch.cos(math.pi * scaled)) / 2.0, 0.0)
-
-
-def _linear(d: Tensor, value: float) -> Tensor:
-    return torch.clamp(1.0 - d * (1.0 - value), min=0.0)
-
-
-def _quadratic(d: Tensor, value: float) -> Tensor:
-    return torch.clamp(1.0 - d.square() * (1.0 - value), min=0.0)
-
-
-def _tanh_squared(d: Tensor, value: float) -> Tensor:
-    return 1.0 - torch.tanh(d * math.atanh(math.sqrt(1.0 - value))).square()
-
-
 _SIGMOIDS: dict[str, Callable[[Tensor, float], Tensor]] = {
-    "gaussian": _gaussian,
-    "linear": _linear,
-    "hyperbolic": _hyperbolic,
-    "long_tail": _long_tail,
-    "reciprocal": _reciprocal,
-    "cosine": _cosine,
-    "quadratic": _quadratic,
-    "tanh_squared": _tanh_squared,
+    "gaussian": lambda d, value: torch.exp(math.log(value) * d.square()),
+    "linear": lambda d, value: torch.clamp(1.0 - d * (1.0 - value), min=0.0),
+    "hyperbolic": lambda d, value: 1.0 / torch.cosh(d * math.acosh(1.0 / value)),
+    "long_tail": lambda d, value: 1.0 / (d.square() * (1.0 / value - 1.0) + 1.0),
+    "reciprocal": lambda d, value: 1.0 / (d.abs() * (1.0 / value - 1.0) + 1.0),
+    "cosine": lambda d, value: _cosine(d * (math.acos(2.0 * value - 1.0) / math.pi)),
+    "quadratic": lambda d, value: torch.clamp(1.0 - d.square() * (1.0 - value), min=0.0),
+    "tanh_squared": lambda d, value: 1.0 - torch.tanh(d * math.atanh(math.sqrt(1.0 - value))).square(),
 }
+"""By name: the distance in margins, and the value at 1, to the value."""
 _REACHES_ZERO = ("cosine", "linear", "quadratic")
+
+
+def _cosine(scaled: Tensor) -> Tensor:
+    return torch.where(scaled.abs() < 1.0, (1.0 + torch.cos(math.pi * scaled)) / 2.0, 0.0)

@@ -5,6 +5,9 @@ Annotations, decorators, asserts and docstrings are dropped; generators become l
 without bound, operators, calls and loops, goes through a guard.
 """
 
+# The names of visitor methods are given by `ast`.
+# ruff: noqa: N815
+
 from __future__ import annotations
 
 import ast
@@ -56,14 +59,10 @@ class _Lowering(ast.NodeTransformer):
         self._scope = scope
         self._numpy = any(module.split(".")[0] == "numpy" for module in scope.imports.values())
 
-    def visit_Import(self, node: ast.Import) -> None:
-        """Dropped: what it names is bound when it is used."""
+    def visit_Import(self, node: ast.AST) -> None:
+        """Dropped: what it names is bound when it is used. Assertions are never evaluated."""
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Dropped: what it names is bound when it is used."""
-
-    def visit_Assert(self, node: ast.Assert) -> None:
-        """Dropped."""
+    visit_ImportFrom = visit_Assert = visit_Import
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """The one error of a reward, with the text."""
@@ -83,15 +82,13 @@ class _Lowering(ast.NodeTransformer):
             argument.annotation = None
         return self._with_body(node)
 
-    def visit_If(self, node: ast.If) -> ast.AST:
-        """As it is."""
-        return self._with_body(node)
-
     def _with_body(self, node: ast.FunctionDef | ast.If | ast.For) -> ast.AST:
         """Keeps a body where all of it was dropped."""
         self.generic_visit(node)
-        node.body = node.body or [ast.copy_location(ast.Pass(), node)]
+        node.body = node.body or [ast.Pass()]
         return node
+
+    visit_If = _with_body
 
     def visit_With(self, node: ast.With) -> list[ast.stmt]:
         """Its body alone."""
@@ -108,8 +105,8 @@ class _Lowering(ast.NodeTransformer):
         # `x += y` writes into what x names, which may be an input; `x = x + y` does not.
         current = copy.deepcopy(node.target)
         current.ctx = ast.Load()
-        value = ast.copy_location(ast.BinOp(left=current, op=node.op, right=node.value), node)
-        return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=value), node))
+        value = ast.BinOp(current, node.op, node.value)
+        return self.visit(ast.copy_location(ast.Assign([node.target], value), node))
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Counts its turns."""
@@ -131,9 +128,7 @@ class _Lowering(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         """By a function, but with a float, of which only a float or a tensor can come, or the formatting of a text."""
         self.generic_visit(node)
-        floats = any(
-            isinstance(each, ast.Constant) and isinstance(each.value, float) for each in (node.left, node.right)
-        )
+        floats = any(isinstance(getattr(each, "value", None), float) for each in (node.left, node.right))
         if floats and not isinstance(node.op, ast.Mod):
             return node
         return _guarded(type(node.op).__name__, [node.left, node.right], node)
@@ -154,23 +149,14 @@ class _Lowering(ast.NodeTransformer):
         self.generic_visit(node)
         return _guarded("index", [node.value, _as_value(node.slice)], node) if picks else node
 
-    def visit_List(self, node: ast.List) -> ast.AST:
+    def visit_Tuple(self, node: ast.Tuple | ast.List | ast.Set) -> ast.AST:
         """With `*` of other lists, counted."""
-        return self._counted(node)
-
-    def visit_Set(self, node: ast.Set) -> ast.AST:
-        """With `*` of other lists, counted."""
-        return self._counted(node)
-
-    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
-        """With `*` of other lists, counted."""
-        return self._counted(node)
-
-    def _counted(self, node: ast.List | ast.Set | ast.Tuple) -> ast.AST:
         self.generic_visit(node)
         stored = isinstance(getattr(node, "ctx", None), ast.Store)
         starred = any(isinstance(each, ast.Starred) for each in node.elts)
         return _guarded("counted", [node], node) if starred and not stored else node
+
+    visit_List = visit_Set = visit_Tuple
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         """Numbers and short texts."""
@@ -230,8 +216,7 @@ class _Lowering(ast.NodeTransformer):
 
 
 def _guarded(guard: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
-    name = ast.copy_location(ast.Name(id=GUARD + guard, ctx=ast.Load()), place)
-    return ast.copy_location(ast.Call(func=name, args=arguments, keywords=[]), place)
+    return ast.copy_location(ast.Call(ast.Name(GUARD + guard, ast.Load()), arguments, []), place)
 
 
 def _is_literal(node: ast.expr) -> bool:
