@@ -77,7 +77,7 @@ class Ours:
         inputs = {name: torch.stack([step.inputs[name] for step in taken]) for name in self._rewards.input_names}
         faults = self._rewards.price(inputs, [True]).faults
         if faults:
-            raise UsageError(f"the task's human reward failed: {faults[0].message}", "mend it, or leave this task out")
+            raise UsageError(f"the task's human reward failed: {faults[0].message}", "fix it, or leave this task out")
 
 
 class CLoop:

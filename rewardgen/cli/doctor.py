@@ -32,7 +32,7 @@ def doctor(
         return 1 if failed else 0
     results().print(_report(found))
     if failed:
-        messages().print("\nmend what failed, then run `rewardgen doctor` again")
+        messages().print("\nfix what failed, then run `rewardgen doctor` again")
     else:
         next_steps(("run cartpole", "searches for a reward, without a language model"))
     return 1 if failed else 0

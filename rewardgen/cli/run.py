@@ -109,7 +109,7 @@ def _watch(work: Callable[[Listener], Outcome], runs_dir: Path, json: bool) -> i
     except RewardgenError:
         if watching.run_id:
             resume_line = with_runs_dir(f"resume {watching.run_id}", runs_dir)
-            console.print(f"stopped; `rewardgen {resume_line}` goes on once this is mended\n", soft_wrap=True)
+            console.print(f"stopped; `rewardgen {resume_line}` goes on once this is fixed\n", soft_wrap=True)
         raise
     return _conclude(outcome, runs_dir, json)
 

@@ -1,4 +1,4 @@
-"""Errors that are shown to the user: what happened, and a hint that mends it. No traceback is printed for them.
+"""Errors that are shown to the user: what happened, and a hint that fixes it. No traceback is printed for them.
 
 RewardgenError
 ├── UsageError            exit 2   unknown task, option, file; a value out of range
@@ -20,11 +20,11 @@ from typing import Literal
 
 
 class RewardgenError(Exception):
-    """An error with a remedy.
+    """An error with a fix.
 
     Args:
         message: What is wrong, in one sentence without a full stop.
-        hint: The command or edit that mends it.
+        hint: The command or edit that fixes it.
     """
 
     exit_code = 1
@@ -78,7 +78,7 @@ class WorkerError(RewardgenError):
 
     Args:
         message: What is wrong.
-        hint: What mends it.
+        hint: What fixes it.
         kind: `timeout`, `memory`, or `crash`.
     """
 

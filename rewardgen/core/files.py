@@ -47,7 +47,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def explain_os_error(path: Path, error: OSError) -> RunFolderError:
-    """Turn an operating-system error on a path into one that says how to mend it."""
+    """Turn an operating-system error on a path into one that says how to fix it."""
     if error.errno == errno.ENOSPC:
         return RunFolderError(
             f"the disk is full: cannot write {path}", "free some space, then run `rewardgen resume latest`"

@@ -47,7 +47,7 @@ class _Check(Frozen):
     line: int | None = None
     component: Annotated[str | None, BeforeValidator(_name_or_none)] = None
     evidence: _Text = ""
-    mend: _Text = ""
+    fix: _Text = ""
 
 
 class Reader:
@@ -145,7 +145,7 @@ def _finding(check: _Check) -> Finding:
         detector=f"read-{check.item}",
         severity="reject" if vetoed else "warn",
         message=" ".join(check.evidence.split()),
-        hint=" ".join(check.mend.split()),
+        hint=" ".join(check.fix.split()),
         line=check.line,
         component=check.component,
     )

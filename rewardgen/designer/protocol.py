@@ -15,7 +15,7 @@ IDEA = 100
 
 
 class Designer(Protocol):
-    """Proposes reward programs, and mends those that the critic rejected."""
+    """Proposes reward programs, and repairs those that the critic rejected."""
 
     async def design(self, request: DesignRequest) -> Candidate:
         """One candidate for a brief.
@@ -35,7 +35,7 @@ class Designer(Protocol):
     async def repair(
         self, request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
     ) -> Candidate | None:
-        """The candidate with the findings mended, or None if this designer cannot repair.
+        """The repaired candidate, or None if this designer cannot repair.
 
         Args:
             request: What the candidate was designed from.

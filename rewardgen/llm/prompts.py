@@ -56,7 +56,7 @@ def render(template: str, **values: Any) -> str:
     try:
         return _environment().get_template(template + ENDING).render(values).strip() + "\n"
     except TemplateError as error:
-        raise UsageError(f"the prompt `{template}` cannot be rendered: {error}", f"mend {_path(template)}") from error
+        raise UsageError(f"the prompt `{template}` cannot be rendered: {error}", f"fix {_path(template)}") from error
 
 
 def template_versions() -> dict[str, int]:

@@ -10,7 +10,7 @@ MESSAGE_CHARS = 3000
 """Longest text that is taken over; what is wrong with a task names paths and lists of valid names."""
 
 _RAISED = {each.__name__: each for each in (UsageError, TaskError, RunFolderError, SandboxError)}
-"""What jobs raise for the user: a task, bank or value that cannot be used, a full disk, a layer that is missing."""
+"""What jobs raise for the user: a task, transitions or a value that cannot be used, a full disk, a missing layer."""
 
 
 def clean(text: object, most: int = MESSAGE_CHARS) -> str:

@@ -32,7 +32,7 @@ def _told(record: CandidateRecord, ranking: Ranking) -> str:
     candidate, became = record.candidate, record.outcome[:160] or _loss(record, ranking)
     if not became:
         return ""
-    idea = " ".join(candidate.diagnosis.split())[:IDEA] or "no idea was told"
+    idea = " ".join(candidate.diagnosis.split())[:IDEA] or "no idea given"
     of = f" of {' and '.join(candidate.parents)}" if candidate.parents else ""
     raised = sorted({flag.detector for flag in record.analysis.flags} - set(_NO_FAULT)) if record.analysis else []
     flags = f" ({', '.join(raised)})" if raised else ""

@@ -38,7 +38,7 @@ def task_faults(path: Path, method: str = "") -> Iterator[None]:
             hint = f"if the task needs it, name it or its folder in the class: `reads = ({refused!r},)`"
             raise TaskError(f"the sandbox keeps {at} from {refused}", hint) from error
         told = f"{where} raised {type(error).__name__}{f' at line {line}' if line else ''}: {error}"
-        raise TaskError(told, f"mend {path}") from error
+        raise TaskError(told, f"fix {path}") from error
 
 
 def _place(error: Exception, path: str) -> tuple[str, int | None]:

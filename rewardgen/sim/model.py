@@ -33,7 +33,7 @@ def load_model(path: Path) -> mujoco.MjModel:
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
-        raise TaskError(f"{path.name} does not compile: {' '.join(str(error).split())}", f"mend {path}") from error
+        raise TaskError(f"{path.name} does not compile: {' '.join(str(error).split())}", f"fix {path}") from error
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
     _check_actuators(model, path)
     return model

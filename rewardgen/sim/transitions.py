@@ -142,7 +142,7 @@ def load_transitions(path: Path) -> TransitionSet:
             return _bank({name: arrays[name] for name in arrays.files})
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, UsageError) as error:
         hint = "delete it; it is recorded again when it is missing"
-        raise UsageError(f"cannot read the bank of transitions {path}: {error}", hint) from error
+        raise UsageError(f"cannot read the recorded transitions {path}: {error}", hint) from error
 
 
 def _bank(arrays: dict[str, NDArray[Any]]) -> TransitionSet:

@@ -143,7 +143,7 @@ def _cell(record: CandidateRecord) -> str:
 
 def _contents(card: TaskCard) -> list[str]:
     return [
-        "## What lies here",
+        "## What is here",
         "",
         "- `best/`: the chosen reward, its policy, and a card",
         "- `candidates/<id>/`: each candidate's reward, verdict, analysis, prompts and replies",

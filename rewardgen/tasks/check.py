@@ -165,7 +165,7 @@ def _reset(task: MujocoTask, simulator: CpuSimulator, view: SimView, problems: l
 
 def _ended_at_start(causes: dict[str, torch.Tensor]) -> list[Problem]:
     return [
-        Problem(f"an episode is over as it begins: {cause}", "mend `reset` or the condition in `terminated`")
+        Problem(f"an episode is over as it begins: {cause}", "fix `reset` or the condition in `terminated`")
         for cause, holds in causes.items()
         if bool(holds.any())
     ]

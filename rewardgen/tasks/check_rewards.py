@@ -78,11 +78,11 @@ def _contradictions(task: Task, name: Baseline, program: BaselineProgram, inputs
         worse, better = total.view(2, -1)
         if bool((worse > better).float().mean() > _NEARLY_ALL):
             what = f"`{name}` pays more for the worse side of the pair `{pair.name}`"
-            problems.append(Problem(what, "one of the two is wrong: mend the pair or the reward"))
+            problems.append(Problem(what, "one of the two is wrong: fix the pair or the reward"))
     return problems
 
 
 def _told(name: Baseline, program: BaselineProgram, line: int | None, message: str, hint: str) -> Problem:
     """The problem with the line of the task file, in place of the line within the program."""
     where = f" at line {program.first_line + line - 1}" if line else ""
-    return Problem(f"`{name}`{where}: {_PLACE.sub('', message)}", hint or "mend it in the task file")
+    return Problem(f"`{name}`{where}: {_PLACE.sub('', message)}", hint or "fix it in the task file")

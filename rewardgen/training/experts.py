@@ -104,7 +104,7 @@ def _best(found: list[SliceResult]) -> tuple[SliceResult, dict[int, float]]:
     if not sound:
         failure = found[0].failure
         message = failure.message if failure else "its policies could not be measured"
-        raise RewardgenError(f"no policy could be trained with the human reward: {message}", "mend `human_reward`")
+        raise RewardgenError(f"no policy could be trained with the human reward: {message}", "fix `human_reward`")
     fitness = {seed: each.final_fitness or 0.0 for seed, each in sound.items()}
     return sound[max(fitness, key=fitness.__getitem__)], fitness
 

@@ -124,7 +124,7 @@ def _place(task: str) -> Path | None:
     """The file in which a task's measurements are kept, beside the transitions; None if there is no folder for it."""
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        folder = (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / "banks"
+        folder = (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / "transitions"
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):
         return None

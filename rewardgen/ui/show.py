@@ -110,13 +110,13 @@ def findings_text(findings: Sequence[Finding]) -> Text:
 
 
 def _review(history: History, record: CandidateRecord) -> list[RenderableType]:
-    """The verdict; for a repaired candidate also what was wrong with its first version, and how it was mended."""
+    """The verdict; for a repaired candidate also what was wrong with its first version, and how it was repaired."""
     id, parts = record.candidate.id, []
     if record.candidate.repairs:
         first, verdict = history.designed[id, 0], history.reviewed.get((id, 0))
         parts += section("First version, rejected", findings_text(verdict.findings if verdict else ()))
-        mended = unified_diff(first.source, record.candidate.source, "first version", "repaired")
-        parts += section("Repair", diff_code(mended))
+        change = unified_diff(first.source, record.candidate.source, "first version", "repaired")
+        parts += section("Repair", diff_code(change))
     findings = record.verdict.findings
     title = "Findings" if record.verdict.accepted else "Why it was rejected"
     return parts + (section(title, findings_text(findings)) if findings else [])

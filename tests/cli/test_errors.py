@@ -57,7 +57,7 @@ def test_a_task_file_that_raises_is_told_with_its_line(rewardgen, tmp_path):
     done = rewardgen("run", "my_task.py")
     assert done.returncode == 2
     assert "my_task.py raised ZeroDivisionError at line 3" in done.stderr
-    assert "hint: mend " in done.stderr
+    assert "hint: fix " in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""A language model may object with evidence, and veto what no training can mend; nothing else that it says counts."""
+"""A language model may object with evidence, and veto what no training can fix; nothing else that it says counts."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ def check(item="meaning", verdict="veto", **more):
 
 
 def test_a_veto_names_line_component_and_mend():
-    (finding,) = parse_reading(reply(check(line=2, component="near", mend="use radians")))
+    (finding,) = parse_reading(reply(check(line=2, component="near", fix="use radians")))
     assert (finding.gate, finding.detector, finding.severity) == ("model", "read-meaning", "reject")
     assert (finding.line, finding.component, finding.hint) == (2, "near", "use radians")
 
@@ -94,7 +94,7 @@ def test_a_line_that_no_source_has_is_dropped_and_the_objection_kept(line):
     assert [each.line for each in parse_reading(reply(check(line=line)))] == [None]
 
 
-@pytest.mark.parametrize("field", ["evidence", "mend"])
+@pytest.mark.parametrize("field", ["evidence", "fix"])
 def test_long_texts_are_cut_and_the_veto_kept(field):
     (finding,) = parse_reading(reply(check(**{field: "x" * 10_000})))
     assert finding.severity == "reject"

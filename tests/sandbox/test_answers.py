@@ -16,9 +16,9 @@ def answered(**value):
 
 @pytest.mark.parametrize("name", sorted(ALL | {"KeyboardInterrupt", "Exception", "WorkerCancelled", "did_you_mean"}))
 def test_only_what_jobs_raise_for_the_user_keeps_its_class(name):
-    error = answered(type=name, message="broken", hint="mend it")
+    error = answered(type=name, message="broken", hint="fix it")
     assert type(error) is (getattr(errors, name) if name in TAKEN else WorkerError)
-    assert "broken" in error.message and error.hint == "mend it"
+    assert "broken" in error.message and error.hint == "fix it"
 
 
 @pytest.mark.parametrize(

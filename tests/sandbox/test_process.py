@@ -163,7 +163,7 @@ def test_an_answer_without_end_is_cut_off(tmp_path):
 
 
 def test_a_users_error_comes_back_as_itself_with_its_hint(tmp_path):
-    with pytest.raises(UsageError, match="cannot read the bank") as caught:
+    with pytest.raises(UsageError, match="cannot read the recorded transitions") as caught:
         payload = {"transitions": str(tmp_path / "none.npz"), "rewards": []}
         run_worker(REVIEW, payload, limits=PATIENT, scratch=tmp_path)
     assert type(caught.value) is UsageError and "recorded again" in caught.value.hint

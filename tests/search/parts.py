@@ -71,9 +71,9 @@ class Crew:
 
     async def repair(self, request, candidate, findings):
         self.calls.append(("repair", candidate.id))
-        mended = candidate.source.replace("speed}", "2 * speed}")
+        repaired = candidate.source.replace("speed}", "2 * speed}")
         return (
-            candidate.model_copy(update={"source": mended})
+            candidate.model_copy(update={"source": repaired})
             if candidate.id in (*self.repairable, *self.mendable)
             else None
         )

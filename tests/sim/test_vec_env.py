@@ -148,7 +148,7 @@ def test_inputs_of_a_step_keep_their_values_when_the_simulation_goes_on():
         (("sim.qvel[:, 0]", 'sim.field("cfrc_ext")[:, 1, 0]'), "`cfrc_ext`", "needs_contact_forces = True"),
         (('"point.xml"', '"pont.xml"'), "there is no model file", "relative to"),
         (('"point.xml"', '"gymnasium:hoper.xml"'), "no model `hoper.xml`", "`hopper.xml`"),
-        (("> 1.9}", "> 1.9 and True}"), "raised RuntimeError at line 32", "mend"),
+        (("> 1.9}", "> 1.9 and True}"), "raised RuntimeError at line 32", "fix"),
         (("draw.uniform(-0.01, 0.01, 1)", "torch.zeros(1)"), "`reset`, velocities, has shape (1,)", ""),
     ],
 )

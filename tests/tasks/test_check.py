@@ -70,7 +70,7 @@ def test_a_method_that_raises_is_told_with_its_line(tmp_path, method):
     assert {
         "what": f"`{method}` of point.py raised ZeroDivisionError at line {line}: division by zero"
     }.items() <= found[0].items()
-    assert "mend" in found[0]["hint"]
+    assert "fix" in found[0]["hint"]
 
 
 def test_a_file_that_does_not_load_is_a_problem(tmp_path):

@@ -99,7 +99,7 @@ def test_a_new_expert_makes_a_new_bank_and_so_does_taking_it_away(trained, place
 def test_the_expert_of_another_task_leaves_a_bank_as_it_is(trained, place):
     task = equipped(trained, place)
     get_or_record_transitions(str(task.path), place / "bank.npz", LIMITS)
-    kept = {path: path.stat().st_ino for path in (place / "cache" / "rewardgen" / "banks").iterdir()}
+    kept = {path: path.stat().st_ino for path in (place / "cache" / "rewardgen" / "transitions").iterdir()}
     (place / "other.expert.npz").write_bytes(b"another one's")
     get_or_record_transitions(str(task.path), place / "bank.npz", LIMITS)
     (place / "other.expert.npz").write_bytes(b"made again")

@@ -19,7 +19,7 @@ def place(tmp_path, monkeypatch):
 
 
 def kept(place):
-    (path,) = (place / "cache" / "rewardgen" / "banks").glob("*.npz")
+    (path,) = (place / "cache" / "rewardgen" / "transitions").glob("*.npz")
     return path
 
 
@@ -85,7 +85,7 @@ def test_what_was_measured_is_kept_with_the_bank(place, monkeypatch):
 def test_what_was_measured_is_measured_again_when_the_file_is_damaged_or_the_task_changed(place):
     task = point(place / "task")
     known = get_or_measure(task, LIMITS)
-    (path,) = (place / "cache" / "rewardgen" / "banks").glob("*.json")
+    (path,) = (place / "cache" / "rewardgen" / "transitions").glob("*.json")
     path.write_text("{}")
     assert get_or_measure(task, LIMITS) == known
     point(place / "task", ("episode_steps = 60", "episode_steps = 50"))

@@ -46,7 +46,7 @@ def hovering(evidence: TrainingEvidence) -> Iterator[Flag]:
     elif evidence.no_better_than_trivial:
         message = (
             f"`{held}` is satisfied from start to end, {percent(point.share)} of the reward, without success: it can "
-            "be had without the task."
+            "be collected without doing the task."
         )
         yield flag("proxy-satisfied", message, held, **numbers)
 

@@ -84,7 +84,7 @@ def _vanishes(value: Value, known: Mapping[int, bool]) -> bool:
 
 
 def _domain(value: Value) -> tuple[str, str] | None:
-    """What an argument may be that it must not be, and the mend."""
+    """What an argument may be that it must not be, and the fix."""
     if not value.operands:
         return None
     argument = value.operands[0]

@@ -26,7 +26,7 @@ def finding(
         detector: Its stable name.
         at: Where it is seen.
         message: What, after "the reward".
-        hint: The likely mend.
+        hint: The likely fix.
         component: The component it concerns, if it is one.
         severity: `reject` only for what surely is wrong.
         evidence: The values that the message rests on.
