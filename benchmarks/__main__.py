@@ -12,13 +12,13 @@ from cyclopts.validators import Number
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from benchmarks.ablation import AblationOptions, bench_ablation
+from benchmarks.ablation import ABLATION, QUICK_ABLATION, bench_ablation
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
 from benchmarks.stacking import StackingOptions, bench_stacking
 from benchmarks.train import TrainOptions, bench_train
-from benchmarks.whole_run import SearchOptions, bench_search
+from benchmarks.whole_run import QUICK_SEARCH, SEARCH, bench_search
 from rewardgen.cli import failures
 from rewardgen.cli.output import TASK_HELP, Json, print_json
 from rewardgen.core.errors import RewardgenError, UsageError
@@ -138,7 +138,7 @@ def search(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json = F
 
     Example: `python -m benchmarks search --quick`
     """
-    return show(bench_search(_given(SearchOptions(), quick, **asdict(whole)), _say), json)
+    return show(bench_search(_with(QUICK_SEARCH if quick else SEARCH, **asdict(whole)), _say), json)
 
 
 @app.command
@@ -147,12 +147,15 @@ def ablation(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json =
 
     Example: `python -m benchmarks ablation --quick`
     """
-    return show(bench_ablation(_given(AblationOptions(), quick, **asdict(whole)), _say), json)
+    return show(bench_ablation(_with(QUICK_ABLATION if quick else ABLATION, **asdict(whole)), _say), json)
 
 
 def _given(options: Any, quick: bool, **chosen: object) -> Any:
     """Options as asked for, which what `--quick` means does not override."""
-    options = options.quick() if quick else options
+    return _with(options.quick() if quick else options, **chosen)
+
+
+def _with(options: Any, **chosen: object) -> Any:
     return options._replace(**{name: value for name, value in chosen.items() if value is not None})
 
 

@@ -12,11 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, get_args
 
 from benchmarks.figures import Figure, Report, Say, told
-from benchmarks.whole_run import run_config
+from benchmarks.whole_run import RunOptions
 from rewardgen.core.config import Ablation
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.formatting import number
-from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval
 from rewardgen.search import lifecycle
 from rewardgen.store.history import History
@@ -30,34 +29,11 @@ _NOTES = (
 )
 
 
-class AblationOptions(NamedTuple):
-    """What to run.
-
-    Attributes:
-        task: Task reference.
-        generations: Generations.
-        candidates: Candidates of each.
-        seeds: Seeds of each candidate.
-        final_seeds: Fresh seeds of the finalist and the task's own rewards.
-        workers: Training processes.
-        env_steps: Control steps of each slice; the task's own if None.
-        repetitions: Runs of each kind, each with a seed of its own.
-        parts: What to leave out, one at a time.
-    """
-
-    task: str = "cartpole"
-    generations: int = 3
-    candidates: int = 6
-    seeds: int = 2
-    final_seeds: int = 3
-    workers: int = usable_cores()
-    env_steps: int | None = None
-    repetitions: int = 3
-    parts: tuple[Ablation, ...] = get_args(Ablation)
-
-    def quick(self) -> AblationOptions:
-        """The same in about a minute: shows that the parts can be left out, and little of what they are worth."""
-        return self._replace(generations=2, candidates=3, seeds=1, final_seeds=1, env_steps=8_192, repetitions=1)
+ABLATION = RunOptions(generations=3, final_seeds=3, repetitions=3)
+QUICK_ABLATION = RunOptions(generations=2, candidates=3, seeds=1, final_seeds=1, env_steps=8_192)
+"""The same in about a minute: shows that the parts can be left out, and little of what they are worth."""
+PARTS: tuple[Ablation, ...] = get_args(Ablation)
+"""What can be left out."""
 
 
 class _Run(NamedTuple):
@@ -79,28 +55,28 @@ class _Run(NamedTuple):
         return f"{self.trained} candidates trained, {self.steps} steps, fitness {number(self.fitness)}"
 
 
-def bench_ablation(options: AblationOptions, say: Say) -> Report:
+def bench_ablation(options: RunOptions, say: Say, parts: Sequence[Ablation] = PARTS) -> Report:
     """Run the search with all parts and with each left out.
 
     Args:
         options: What to run.
         say: Told what goes on.
+        parts: What to leave out, one at a time.
 
     Raises:
         RewardgenError: A run failed.
     """
     resolve_task(options.task)
-    runs: dict[str, list[_Run]] = {_name(part): [] for part in (None, *options.parts)}
+    runs: dict[str, list[_Run]] = {_name(part): [] for part in (None, *parts)}
     for seed in range(options.repetitions):
-        for part in (None, *options.parts):
+        for part in (None, *parts):
             run = _run(options, seed, part)
             runs[_name(part)].append(run)
             say(f"run {seed + 1} of {options.repetitions}, {_name(part)}: {run.told}")
-    settings = {**options._asdict(), "parts": " ".join(options.parts)}
-    gains = {name: each for part in options.parts for name, each in _gains(part, runs)}
+    gains = {name: each for part in parts for name, each in _gains(part, runs)}
     return Report(
         bench="ablation",
-        settings={name: value for name, value in settings.items() if value is not None},
+        settings=options.settings(),
         figures=tuple(figure for name, each in runs.items() for figure in _figures(options, name, each)),
         notes=(*_NOTES, *(told(name, each) for name, each in gains.items())),
         intervals=gains,
@@ -111,8 +87,8 @@ def _name(part: Ablation | None) -> str:
     return f"without {part}" if part else "all parts"
 
 
-def _run(options: AblationOptions, seed: int, part: Ablation | None) -> _Run:
-    config = run_config(options._asdict(), seed, finalists=1, ablate=(part,) if part else ())
+def _run(options: RunOptions, seed: int, part: Ablation | None) -> _Run:
+    config = options.config(seed, finalists=1, ablate=(part,) if part else ())
     with TemporaryDirectory(prefix="rewardgen-bench-") as runs:
         history = lifecycle.start(config, Path(runs).resolve(), SilentListener()).history
     slices = [each for (phase, _, _), each in history.trained.items() if phase == "search"]
@@ -131,14 +107,14 @@ def _chosen_fitness(history: History) -> float:
     raise RewardgenError("no candidate of a run could be trained to the end", "give it more candidates or seeds")
 
 
-def _figures(options: AblationOptions, name: str, runs: Sequence[_Run]) -> Iterator[Figure]:
+def _figures(options: RunOptions, name: str, runs: Sequence[_Run]) -> Iterator[Figure]:
     measured = {
         "candidates trained": [run.trained for run in runs],
         "thousand steps": [run.steps / 1000 for run in runs],
         "fitness": [run.fitness for run in runs],
     }
     for what, values in measured.items():
-        yield Figure(name=f"{name}: {what}", subject=Path(options.task).stem, unit="", values=tuple(values))
+        yield Figure(name=f"{name}: {what}", subject=options.subject, unit="", values=tuple(values))
 
 
 def _gains(part: Ablation, runs: dict[str, list[_Run]]) -> Iterator[tuple[str, Interval]]:

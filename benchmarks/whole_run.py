@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +34,7 @@ _NOTES = (
 )
 
 
-class SearchOptions(NamedTuple):
+class RunOptions(NamedTuple):
     """What to run.
 
     Attributes:
@@ -44,8 +44,8 @@ class SearchOptions(NamedTuple):
         seeds: Seeds of each candidate.
         final_seeds: Fresh seeds of the finalists and the task's own rewards.
         workers: Training processes.
-        env_steps: Control steps of each slice; the task's own if None.
-        repetitions: How many runs, each with a seed of its own.
+        env_steps: Control steps of each training; the task's own if None.
+        repetitions: How many runs of each kind, each with a seed of its own.
     """
 
     task: str = "cartpole"
@@ -57,12 +57,32 @@ class SearchOptions(NamedTuple):
     env_steps: int | None = None
     repetitions: int = 1
 
-    def quick(self) -> SearchOptions:
-        """The same in under a minute: short trainings, next to which everything else looks large."""
-        return self._replace(generations=1, candidates=4, final_seeds=2, env_steps=16_384)
+    @property
+    def subject(self) -> str:
+        """The task's name."""
+        return Path(self.task).stem
+
+    def config(self, seed: int, **further: Any) -> RunConfig:
+        """The configuration of a run that no plateau ends before its last generation.
+
+        Args:
+            seed: Seed of the run.
+            further: More fields.
+        """
+        fields = {name: value for name, value in self._asdict().items() if name in RunConfig.model_fields}
+        return RunConfig.model_validate({**fields, "patience": self.generations, "seed": seed, **further})
+
+    def settings(self) -> dict[str, str | int | float | bool]:
+        """What a report says that was asked."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
-def bench_search(options: SearchOptions, say: Say) -> Report:
+SEARCH = RunOptions()
+QUICK_SEARCH = RunOptions(generations=1, candidates=4, final_seeds=2, env_steps=16_384)
+"""The same in under a minute: short trainings, next to which everything else looks large."""
+
+
+def bench_search(options: RunOptions, say: Say) -> Report:
     """Measure whole runs.
 
     Args:
@@ -75,10 +95,9 @@ def bench_search(options: SearchOptions, say: Say) -> Report:
     resolve_task(options.task)
     runs = []
     for number in range(options.repetitions):
-        say(f"run {number + 1} of {options.repetitions}: {Path(options.task).stem}")
+        say(f"run {number + 1} of {options.repetitions}: {options.subject}")
         runs.append(_watch_run(options, number))
-    settings = {name: value for name, value in options._asdict().items() if value is not None}
-    return Report(bench="search", settings=settings, figures=tuple(_figures(options, runs)), notes=_NOTES)
+    return Report(bench="search", settings=options.settings(), figures=tuple(_figures(options, runs)), notes=_NOTES)
 
 
 class Span(NamedTuple):
@@ -185,27 +204,15 @@ def _noting(clock: _Clock) -> Iterator[None]:
         yield
 
 
-def run_config(options: Mapping[str, Any], seed: int, **further: Any) -> RunConfig:
-    """The configuration of a run that no plateau ends before its last generation.
-
-    Args:
-        options: What the benchmark was asked for; what is no field of a configuration is left out.
-        seed: Seed of the run.
-        further: More fields.
-    """
-    fields = {name: value for name, value in options.items() if name in RunConfig.model_fields}
-    return RunConfig.model_validate({**fields, "patience": fields["generations"], "seed": seed, **further})
-
-
-def _watch_run(options: SearchOptions, seed: int) -> _Run:
+def _watch_run(options: RunOptions, seed: int) -> _Run:
     clock = _Clock()
     with TemporaryDirectory(prefix="rewardgen-bench-") as runs, _noting(clock):
         began = time.perf_counter()
-        lifecycle.start(run_config(options._asdict(), seed), Path(runs).resolve(), clock)
+        lifecycle.start(options.config(seed), Path(runs).resolve(), clock)
         return _Run(time.perf_counter() - began, clock.phases)
 
 
-def _figures(options: SearchOptions, runs: Sequence[_Run]) -> list[Figure]:
+def _figures(options: RunOptions, runs: Sequence[_Run]) -> list[Figure]:
     busy = [each.busy() for each in runs]
     outside = [
         100.0 * (1.0 - covered(span for phase in phases for span in phase) / run.seconds)
@@ -217,13 +224,13 @@ def _figures(options: SearchOptions, runs: Sequence[_Run]) -> list[Figure]:
         "reviewing rewards": [each.share(lambda name: name not in _MEASURING + _TRAINING) for each in runs],
         "idle cores": [100.0 * idle_share(phases, options.workers) for phases in busy],
     }
-    figures = [Figure(name="whole run", subject=_subject(options), unit="s", values=tuple(run.seconds for run in runs))]
+    figures = [Figure(name="whole run", subject=options.subject, unit="s", values=tuple(run.seconds for run in runs))]
     for name, values in rows.items():
         target = _TARGET_PERCENT if name == "outside training" else None
         figures.append(
             Figure(
                 name=name,
-                subject=_subject(options),
+                subject=options.subject,
                 unit="%",
                 values=tuple(values),
                 target=target,
@@ -231,7 +238,3 @@ def _figures(options: SearchOptions, runs: Sequence[_Run]) -> list[Figure]:
             )
         )
     return figures
-
-
-def _subject(options: SearchOptions) -> str:
-    return Path(options.task).stem

@@ -11,8 +11,8 @@ from rewardgen.store.messages import LLMRequest, Reply, Usage
 class LLM(Protocol):
     """Answers chat requests.
 
-    To add a way to reach a model, write a class with `complete` that makes one attempt per call, and give it a scheme in
-    `rewardgen.llm.factory`; retries, budget and the archive of all calls are put around it there.
+    To add a way to reach a model, write a class with `complete` that makes one attempt per call, and give it a scheme
+    in `rewardgen.llm.factory`; retries and the archive of all calls are put around it there.
     """
 
     async def complete(self, request: LLMRequest) -> Reply:

@@ -4,7 +4,8 @@ from typing import get_args
 import pytest
 
 from benchmarks import ablation
-from benchmarks.ablation import AblationOptions, bench_ablation
+from benchmarks.ablation import PARTS, bench_ablation
+from benchmarks.whole_run import RunOptions
 from rewardgen.core.config import Ablation
 
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
@@ -13,12 +14,14 @@ POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 @pytest.mark.slow
 def test_a_part_is_left_out_once_beside_a_run_with_all_of_them(monkeypatch):
     configs = []
-    start = ablation.session.start
-    monkeypatch.setattr(ablation.session, "start", lambda config, *rest: configs.append(config) or start(config, *rest))
-    options = AblationOptions(
+    start = ablation.lifecycle.start
+    monkeypatch.setattr(
+        ablation.lifecycle, "start", lambda config, *rest: configs.append(config) or start(config, *rest)
+    )
+    options = RunOptions(
         POINT, generations=1, candidates=2, seeds=1, final_seeds=1, workers=2, env_steps=2048, repetitions=1
-    )._replace(parts=("critic",))
-    report = bench_ablation(options, lambda message: None)
+    )
+    report = bench_ablation(options, lambda message: None, ("critic",))
     assert [config.ablate for config in configs] == [(), ("critic",)]
     assert len({config.seed for config in configs}) == 1
     found = {figure.name: figure.median for figure in report.figures}
@@ -31,4 +34,4 @@ def test_a_part_is_left_out_once_beside_a_run_with_all_of_them(monkeypatch):
 
 
 def test_every_part_that_can_be_left_out_is_by_default():
-    assert set(AblationOptions().parts) == set(get_args(Ablation))
+    assert set(PARTS) == set(get_args(Ablation))

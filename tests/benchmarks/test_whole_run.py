@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.whole_run import SearchOptions, Span, bench_search, covered, idle_share
+from benchmarks.whole_run import RunOptions, Span, bench_search, covered, idle_share
 
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 
@@ -23,9 +23,9 @@ def test_nothing_trained_is_nothing_idle():
 
 @pytest.mark.slow
 def test_the_shares_of_a_run_add_up():
-    options = SearchOptions(POINT, generations=2, candidates=3, seeds=1, final_seeds=2, workers=2, env_steps=4096)
+    options = RunOptions(POINT, generations=2, candidates=3, seeds=1, final_seeds=2, workers=2, env_steps=4096)
     found = {figure.name: figure for figure in bench_search(options, lambda message: None).figures}
-    assert all(0.0 < figure.median < 100.0 for figure in found.values())
+    assert all(0.0 <= figure.median < 100.0 for figure in found.values()), found
     outside = found["outside training"]
     assert outside.median > found["measuring the task"].median + found["reviewing rewards"].median
     assert outside.target == 5.0 and outside.at_most
