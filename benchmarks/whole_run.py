@@ -24,7 +24,7 @@ from rewardgen.store.journal import SilentListener
 from rewardgen.tasks.loading import resolve_task
 
 _TARGET_PERCENT = 5.0
-_MEASURING, _TRAINING = ("measure", "transitions"), ("train", "evaluate")
+_MEASURING, _REVIEWING, _TRAINING = ("measure", "transitions"), ("review",), ("train", "evaluate")
 
 _NOTES = (
     "Outside: no worker trains or evaluates. The built-in designer makes no model calls, and counts as outside.",
@@ -154,9 +154,9 @@ class _Run(NamedTuple):
     seconds: float
     phases: list[list[_Job]]
 
-    def share(self, counts: Callable[[str], bool]) -> float:
-        """Percentage of the wall clock in which a job whose name counts was under way."""
-        spans = [job.span for jobs in self.phases for job in jobs if counts(job.name)]
+    def share(self, *kinds: str) -> float:
+        """Percentage of the wall clock in which a job of these kinds was under way."""
+        spans = [job.span for jobs in self.phases for job in jobs if job.name in kinds]
         return 100.0 * covered(spans) / self.seconds
 
     def busy(self) -> list[list[Span]]:
@@ -220,8 +220,8 @@ def _figures(options: RunOptions, runs: Sequence[_Run]) -> list[Figure]:
     ]
     rows = {
         "outside training": outside,
-        "measuring the task": [each.share(_MEASURING.__contains__) for each in runs],
-        "reviewing rewards": [each.share(lambda name: name not in _MEASURING + _TRAINING) for each in runs],
+        "measuring the task": [each.share(*_MEASURING) for each in runs],
+        "reviewing rewards": [each.share(*_REVIEWING) for each in runs],
         "idle cores": [100.0 * idle_share(phases, options.workers) for phases in busy],
     }
     figures = [Figure(name="whole run", subject=options.subject, unit="s", values=tuple(run.seconds for run in runs))]
