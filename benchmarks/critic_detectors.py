@@ -1,14 +1,14 @@
-"""What each detector of the critic is worth: how often it fires, how often rightly, and what the probe says anyway.
+"""What each detector of the critic is worth: how often it fires, how often rightly, how often it alone says anything.
 
 ```
 python -m benchmarks.critic_detectors            # the table, in about two minutes
-python -m benchmarks.critic_detectors --list     # every finding of a judged detector, with its judgement
+python -m benchmarks.critic_detectors --list     # every finding, with its judgement
 ```
 
 It reads the labelled corpus (`tests/critic/corpus`), the recorded replies and the drafts by language models
-(`tests/recorded`). Whether a finding is right was judged by reading it against the source and the label; the
-judgements are in `critic_judgements.toml`, by text and detector, and a finding without one is counted under `?`.
-`probed` are the findings on rewards that get as far as the probe, `too` those of them of which the probe says the same.
+(`tests/recorded`), and counts what is in the registry of detectors. Whether a finding is right was judged by reading it
+against the source and the label; the judgements are in `critic_judgements.toml`, by text and detector, and a finding
+without one is counted under `?`. `alone` are the findings on rewards of which no other detector says anything.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.critic.gates import check_form
+from rewardgen.critic.probe import detectors  # noqa: F401
+from rewardgen.critic.registry import DETECTORS
 from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
 from rewardgen.store.records import Candidate, Finding, RewardSpec
@@ -34,37 +36,6 @@ _JUDGEMENTS = Path(__file__).with_name("critic_judgements.toml")
 _SETS = ("sound", "defective", "recorded", "drafts")
 _BATCH = 10
 """Rewards that are probed in one worker."""
-
-SAME = {
-    "angle-in-degrees": ("constant-component", "dead-component"),
-    "chained-comparison": ("probe-exception",),
-    "component-shape": ("probe-shape", "probe-exception"),
-    "constant-alive-bonus": ("constant-component", "no-signal"),
-    "contradictory-terms": ("contradictory-components",),
-    "data-independent-component": ("constant-component", "no-signal"),
-    "dead-clamp": ("constant-component", "dead-component"),
-    "double-counted": ("redundant-components",),
-    "early-clamp": ("saturated",),
-    "empty-slice": ("dead-component", "probe-exception"),
-    "float-equality": ("bonus-never-fires", "dead-component"),
-    "index-out-of-range": ("probe-exception",),
-    "mixes-worlds": ("batch-dependent", "probe-exception", "probe-shape"),
-    "pacing-pays": ("loop-farming",),
-    "penalises-goal": ("pair-reversed",),
-    "positive-exponent": ("non-finite", "overflow", "exploding-component"),
-    "quaternion-sign": ("not-invariant",),
-    "rewards-cost": ("pair-reversed",),
-    "shape-mismatch": ("probe-exception", "probe-shape"),
-    "temperature-too-small": ("dead-component", "no-signal"),
-    "tensor-branch": ("probe-exception",),
-    "threshold-out-of-range": ("bonus-never-fires", "constant-component", "dead-component"),
-    "unbounded-exponent": ("non-finite", "overflow", "exploding-component"),
-    "unguarded-division": ("non-finite",),
-    "unguarded-domain": ("non-finite",),
-    "unlisted-term": ("residual",),
-    "unwrapped-angle": ("not-invariant",),
-}
-"""For findings on the text, what the probe calls the same."""
 
 
 class Text(NamedTuple):
@@ -78,13 +49,6 @@ class Text(NamedTuple):
     def kind(self) -> str:
         """Its set."""
         return self.name.split("/")[0]
-
-
-class Told(NamedTuple):
-    """What the gates said of a text; `probe` is None where the language or the signature rejects it."""
-
-    static: tuple[Finding, ...]
-    probe: tuple[Finding, ...] | None
 
 
 def texts() -> list[Text]:
@@ -102,8 +66,8 @@ def texts() -> list[Text]:
     return found
 
 
-def review(task: str, own: Sequence[Text]) -> dict[str, Told]:
-    """What the gates say of rewards for one task.
+def review(task: str, own: Sequence[Text]) -> dict[str, list[Finding]]:
+    """What the gates say of rewards for one task, whether or not an earlier one rejects them.
 
     Args:
         task: Its reference.
@@ -113,73 +77,42 @@ def review(task: str, own: Sequence[Text]) -> dict[str, Told]:
         bank = Path(folder) / "bank.npz"
         card = get_or_record_transitions(task, bank).card
         reviewer = SandboxedReviewer(bank, MEASURING, Path(folder))
-        forms = {
-            each.name: check_form(Candidate(id=each.name, generation=0, operator="draft", source=each.source), card)
-            for each in own
-        }
+        drafts = [Candidate(id=each.name, generation=0, operator="draft", source=each.source) for each in own]
+        found = {each.id: list(check_form(each, card)) for each in drafts}
         specs = [RewardSpec(candidate_id=each.name, source=each.source) for each in own]
-        runnable = frozenset(name for name, form in forms.items() if not form)
-        runs = [each for each in specs if each.candidate_id in runnable]
-        parsed = [each for each in specs if not _has(forms[each.candidate_id], "parse")]
-        static = reviewer.review(ReviewRequest(parsed, runnable, card, skip=("probe",))).reviews
-        probe = {
-            id: review.findings
-            for first in range(0, len(runs), _BATCH)
-            for id, review in reviewer.review(
-                ReviewRequest(runs[first : first + _BATCH], runnable, card, skip=("static",))
-            ).reviews.items()
-        }
-    read = {id: review.findings for id, review in static.items()}
-    return {each.name: Told(read.get(each.name, ()), probe.get(each.name)) for each in own}
-
-
-def _has(findings: Sequence[Finding], gate: str) -> bool:
-    return any(each.gate == gate for each in findings)
-
-
-def _also_said(finding: Finding, probe: Sequence[Finding]) -> bool:
-    same = [each for each in probe if each.detector in SAME.get(finding.detector, ())]
-    return any(each.severity == "reject" or finding.component in (None, each.component) for each in same)
-
-
-def judgements() -> dict[str, dict[str, str]]:
-    """Text to detector to `right`, `wrong` or `doubtful`, most with the reason behind a colon."""
-    return tomllib.loads(_JUDGEMENTS.read_text())
+        parsed = [each for each in specs if all(told.gate != "parse" for told in found[each.candidate_id])]
+        runs = [each for each in specs if not found[each.candidate_id]]
+        runnable = frozenset(each.candidate_id for each in runs)
+        batches = [runs[first : first + _BATCH] for first in range(0, len(runs), _BATCH)]
+        asked = [ReviewRequest(batch, runnable, card, skip=("static",)) for batch in batches]
+        for request in (ReviewRequest(parsed, runnable, card, skip=("probe",)), *asked):
+            for name, told in reviewer.review(request).reviews.items():
+                found[name] += told.findings
+    return found
 
 
 def main() -> None:
     """Print the table, or the list."""
-    judged, told = judgements(), dict[str, Told]()
+    judged: dict[str, dict[str, str]] = tomllib.loads(_JUDGEMENTS.read_text())
     own: dict[str, list[Text]] = defaultdict(list)
     for each in texts():
         own[each.task].append(each)
-    for task, rewards in sorted(own.items()):
-        told |= review(task, rewards)
-    names = {name for each in judged.values() for name in each} | {f.detector for t in told.values() for f in t.static}
-    fired: dict[str, Counter[str]] = {name: Counter() for name in names}
-    for text in (each for rewards in own.values() for each in rewards):
-        static, probe = told[text.name]
-        said = (*static, *(probe or ()))
-        first = {each.detector: each for each in reversed(said) if each.detector in names}
-        for name, finding in sorted(first.items()):
-            verdict = judged.get(text.name, {}).get(name, "not judged")
-            fired[name][text.kind] += 1
-            fired[name][verdict.split(":")[0]] += 1
-            fired[name]["probed"] += probe is not None
-            fired[name]["probe"] += finding.gate == "static" and _also_said(finding, probe or ())
-            if "--list" in sys.argv:
-                print(f"{text.name}: {name}, line {finding.line}: {verdict}\n    {finding.message}")
     size = Counter(each.kind for rewards in own.values() for each in rewards)
-    print(
-        f"{'detector':28}",
-        *(f"{f'{kind} ({size[kind]})':>16}" for kind in _SETS),
-        " right wrong doubtful ? probed  too",
-    )
-    for name, count in sorted(fired.items()):
-        verdicts = (count["right"], count["wrong"], count["doubtful"], count["not judged"])
-        right, wrong, doubtful, unknown = verdicts
-        print(f"{name:28}", *(f"{count[kind]:16}" for kind in _SETS), end="")
-        print(f" {right:6} {wrong:5} {doubtful:8} {unknown:1} {count['probed']:6} {count['probe']:4}")
+    counts: dict[str, Counter[str]] = {name: Counter() for name in DETECTORS.names()}
+    for task, rewards in sorted(own.items()):
+        for text, found in review(task, rewards).items():
+            said = {each.detector: each for each in reversed(found)}
+            for name in (name for name in counts if name in said):
+                verdict = judged.get(text, {}).get(name, "?")
+                counts[name].update([text.split("/")[0], verdict.split(":")[0], *["alone"] * (len(said) == 1)])
+                if "--list" in sys.argv:
+                    print(f"{text}: {name}, line {said[name].line}: {verdict}\n    {said[name].message}")
+    columns = [*_SETS, "right", "wrong", "doubtful", "?", "alone"]
+    widths = [len(f"{each} (000)" if each in _SETS else each) + 2 for each in columns]
+    heads = [f"{each} ({size[each]})" if each in _SETS else each for each in columns]
+    print(f"{'detector':24}", *(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True)))
+    for name, count in counts.items():
+        print(f"{name:24}", *(f"{count[each]:{width}}" for each, width in zip(columns, widths, strict=True)))
 
 
 if __name__ == "__main__":

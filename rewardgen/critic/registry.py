@@ -7,6 +7,7 @@ register(Detector("too-calm", "probe", "warn", "a component that hardly moves", 
 ```
 
 A function that can tell several faults apart may stand in several rows; it is asked once, at the place of the first.
+Detectors run in worker processes, where the modules of those from outside this package are imported by their names.
 """
 
 from __future__ import annotations
@@ -92,3 +93,10 @@ def not_available(transitions: TransitionSet) -> tuple[str, ...]:
     """The detectors that cannot be asked on these transitions, with the reason: `pair-reversed (no pairs declared)`."""
     rows = [each for each in DETECTORS if each.need and not each.need.met(transitions)]
     return tuple(f"{each.name} ({each.need.missing})" for each in rows if each.need)
+
+
+def outside_modules() -> list[str]:
+    """The modules of detectors that are not this package's own, for a worker to import."""
+    own = __name__.partition(".")[0]
+    names = dict.fromkeys(each.find.__module__ for each in DETECTORS)
+    return [name for name in names if name.partition(".")[0] != own]

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, Valida
 
 from rewardgen.core.errors import RewardgenError, UsageError, WorkerError
 from rewardgen.core.schema import Frozen
+from rewardgen.critic.registry import outside_modules
 from rewardgen.critic.static.detectors import not_read
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import discard
@@ -227,6 +228,7 @@ class SandboxedReviewer:
             "transitions": str(self._transitions),
             "card": request.card.model_dump(mode="json"),
             "rewards": [reward.model_dump(mode="json") for reward in request.rewards],
+            "detectors": outside_modules(),
         }
         cpu_s = _START_S + _EACH_S * (len(request.rewards) + len(request.others or ()))
         limits = {

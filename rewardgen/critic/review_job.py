@@ -7,6 +7,7 @@ takes too long says so and ends nothing else.
 from __future__ import annotations
 
 import ast
+import importlib
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from rewardgen.core.errors import RunFolderError
 from rewardgen.critic.probe.detectors import probe
 from rewardgen.critic.probe.probed_reward import failure, finding
 from rewardgen.critic.registry import not_available
-from rewardgen.critic.static.job import read_within_limits
+from rewardgen.critic.static.detectors import read_within_limits
 from rewardgen.reward.distance import CanonicalReward, RewardDistance, distance
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.program import Program, RewardError, compile_reward
@@ -40,8 +41,8 @@ def review_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
     Args:
         payload: `transitions`, a file; `card`; `rewards`, and `runnable`, the ids of those that may be run; `skip`,
-            stages that are left out; and where the stage is asked for, `folder` and `files` of episodes, and `others`,
-            rewards that were accepted before.
+            stages that are left out; `detectors`, modules that register more of them; and where the stage is asked for,
+            `folder` and `files` of episodes, and `others`, rewards that were accepted before.
         report: Called with `{"stage"}` when one begins.
 
     Returns:
@@ -53,6 +54,8 @@ def review_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         UsageError: The transitions cannot be read.
     """
     torch.set_num_threads(1)
+    for name in payload.get("detectors", ()):
+        importlib.import_module(name)
     review = _Review(payload, report)
     rewards = [RewardSpec.model_validate(each) for each in payload["rewards"]]
     reviews = {each.candidate_id: review.of(each, each.candidate_id in payload["runnable"]) for each in rewards}

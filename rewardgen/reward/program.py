@@ -21,7 +21,7 @@ from rewardgen.reward.tolerance import BOTH_BOUNDS
 from rewardgen.reward.transform import lower
 from rewardgen.store.records import Finding
 
-_FILENAME = "<reward>"
+FILENAME = "<reward>"
 
 
 class Program:
@@ -105,7 +105,7 @@ def compile_reward(source: str) -> Program:
     lowered = lower(tree)
     scope = guards.reachable(lowered.references)
     try:
-        exec(compile(lowered.tree, _FILENAME, "exec", dont_inherit=True), scope)
+        exec(compile(lowered.tree, FILENAME, "exec", dont_inherit=True), scope)
     except Exception as error:
         raise RewardError(f"{type(error).__name__}: {str(error)[:300]}", _line_of(error)) from error
     return Program(source, signature, scope[ENTRY], guards)
@@ -129,7 +129,7 @@ def _line_of(error: BaseException) -> int | None:
     line = None
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == _FILENAME:
+        if trace.tb_frame.f_code.co_filename == FILENAME:
             line = trace.tb_lineno
         trace = trace.tb_next
     return line

@@ -43,7 +43,11 @@ class TransitionFacts(Frozen):
     """Whether there is any termination condition."""
     bounds: dict[str, float] = {}
     """Inputs that can never be larger than this in size, such as a cosine or the action."""
+    radians: tuple[str, ...] = ()
+    """Variables that are angles."""
     pairs: tuple[Pair, ...] = ()
+    guessed_pairs: tuple[Pair, ...] = ()
+    """Pairs that the wording of the variables implies, of a task that declares none."""
     invariances: tuple[Annotated[Shift | Flip | Wrap, Field(discriminator="kind")], ...] = ()
 
 

@@ -22,6 +22,7 @@ from rewardgen.sim.transitions import SOURCES, Source, TransitionFacts, Transiti
 from rewardgen.sim.variables import Wrap, variables_of
 from rewardgen.sim.vec_env import DIVERGED, Step, VecEnv
 from rewardgen.sim.view import Draws, stream_keys
+from rewardgen.tasks.implied import implied_invariances, implied_pairs
 from rewardgen.tasks.protocol import Task
 
 _SEED = 30_000_001
@@ -69,7 +70,8 @@ def record_transitions(task: Task, expert: Policy | None = None) -> TransitionSe
         observation = many.place(*perturbed_state(many, number))
         pieces.append(_roll(many, observation, noise, "perturbed", _PERTURBED_STEPS))
     bank = _joined(pieces, _facts(task, many))
-    return replace(bank, facts=bank.facts.model_copy(update={"bounds": _bounds(task, many, bank.inputs)}))
+    learnt = _implied(task, bank) | {"bounds": _bounds(task, many, bank.inputs)}
+    return replace(bank, facts=bank.facts.model_copy(update=learnt))
 
 
 def scripted_policy(worlds: VecEnv) -> Policy:
@@ -111,6 +113,19 @@ def _facts(task: Task, worlds: VecEnv) -> TransitionFacts:
         pairs=task.pairs,
         invariances=task.invariances,
     )
+
+
+def _implied(task: Task, bank: TransitionSet) -> dict[str, Any]:
+    """What the wording of the variables adds to what the task declares."""
+    declared = task.declared()
+    reached = {name: value[bank.reachable & bank.beginners] for name, value in bank.inputs.items()}
+    named = {name for each in task.invariances for name in variables_of(each)}
+    others = {name: variable for name, variable in declared.items() if name not in named}
+    return {
+        "invariances": (*task.invariances, *implied_invariances(others, reached)),
+        "guessed_pairs": () if task.pairs else tuple(implied_pairs(declared, reached)),
+        "radians": tuple(name for name, variable in declared.items() if variable.unit == "rad"),
+    }
 
 
 def _bounds(task: Task, worlds: VecEnv, inputs: Mapping[str, Tensor]) -> dict[str, float]:

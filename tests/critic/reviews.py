@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from rewardgen.critic.gates import Critic
+from rewardgen.critic.registry import DETECTORS, Detector, register
 from rewardgen.critic.review import BatchReview, ReviewRequest, RewardReview
 from rewardgen.critic.static.detectors import find_suspicions
+from rewardgen.critic.static.finding import finding
+from rewardgen.critic.static.reading import ParsedReward
 from rewardgen.store.records import Candidate, Finding, RewardSpec, TaskCard
 
 REJECTION = Finding(gate="probe", detector="non-finite", severity="reject", message="inf")
+
+
+@contextmanager
+def static_detector(find: Callable[[ParsedReward], Iterable[Finding]]) -> Iterator[None]:
+    """A detector of the stage `static` that is registered for a while."""
+    register(Detector("of-a-test", "static", "both", "a defect", "none", find))
+    try:
+        yield
+    finally:
+        DETECTORS.remove("of-a-test")
+
+
+def mixes(reward: ParsedReward) -> Iterable[Finding]:
+    """A rejection of rewards that take a mean, as a static detector may give one."""
+    if ".mean()" in reward.source:
+        yield finding("of-a-test", reward.entry, "takes a mean", "reduce the last axis", severity="reject")
 
 
 class FakeReviewer:

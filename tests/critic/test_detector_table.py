@@ -7,14 +7,20 @@ import re
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from rewardgen.critic.llm_review import _Check
+from rewardgen.critic.probe import detectors as probe_detectors  # noqa: F401
+from rewardgen.critic.registry import DETECTORS
+from rewardgen.critic.static import detectors as static_detectors  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "critic.md").read_text()
+TABLE = PAGE.split("## All detectors")[1].split("\n## ")[0]
 _ROW = re.compile(r"^\| `([a-z-]+)` \| ([a-z, ]+) \| (reject|warn|both) \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
 _NAME = re.compile(r"[a-z]+(-[a-z]+)+")
-_MODULES = ("critic/**/*.py", "reward/*.py", "training/probe*.py")
-_SAYING = frozenset(["finding", "_finding", "rejection", "warning", "refuse", "refuse_name"])
+_MODULES = ("critic/**/*.py", "reward/*.py")
+_SAYING = frozenset(["finding", "_finding", "_refuse"])
 _SEVERITIES = frozenset(["reject", "warn"])
 _ENDED = frozenset(f"probe-{kind}" for kind in ("timeout", "memory", "crash"))
 """How a process of rewards may end."""
@@ -22,8 +28,8 @@ _ENDED = frozenset(f"probe-{kind}" for kind in ("timeout", "memory", "crash"))
 
 def documented() -> dict[str, tuple[frozenset[str], frozenset[str]]]:
     """Detector to its gates and the severities that it may have."""
-    rows = _ROW.findall(PAGE)
-    assert len(rows) == len({name for name, _, _ in rows}) == PAGE.count("\n| `")
+    rows = _ROW.findall(TABLE)
+    assert len(rows) == len({name for name, _, _ in rows}) == TABLE.count("\n| `")
     return {
         name: (frozenset(gates.split(", ")), _SEVERITIES if finding == "both" else frozenset([finding]))
         for name, gates, finding in rows
@@ -45,6 +51,15 @@ def in_code() -> set[str]:
 
 def test_every_detector_is_in_the_table_and_nothing_else():
     assert set(documented()) == in_code() | _ENDED
+
+
+@pytest.mark.parametrize("row", DETECTORS.all(), ids=lambda each: each.name)
+def test_the_row_of_a_registered_detector_is_its_line_in_the_table(row):
+    gate = "static" if row.stage == "static" else "probe"
+    line = next(line for line in TABLE.splitlines() if line.startswith(f"| `{row.name}` |"))
+    _, _, gates, severity, sees, fix, _ = (cell.strip() for cell in line.split("|"))
+    assert gate in gates.split(", ")
+    assert (severity, sees, fix) == (row.severity, row.sees, row.fix)
 
 
 def test_every_item_of_the_readers_checklist_is_told():

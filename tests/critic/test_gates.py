@@ -5,7 +5,7 @@ import pytest
 from rewardgen.critic.gates import Critic
 from rewardgen.store.records import Candidate
 from tests.builders import card
-from tests.critic.reviews import FakeReviewer
+from tests.critic.reviews import FakeReviewer, mixes, static_detector
 
 SOUND = "def compute_reward(position, speed):\n    return {'near': -position.abs(), 'calm': -0.1 * speed.abs()}\n"
 
@@ -111,5 +111,6 @@ def test_a_defect_that_two_gates_see_is_told_once():
 def test_a_rejection_of_the_static_gate_spares_the_probe():
     reviewer = FakeReviewer()
     source = "def compute_reward(position, speed):\n    return {'x': position - speed.mean()}\n"
-    verdict = verdicts_on([candidate("a", source)], reviewer)["a"]
-    assert verdict.rejections[0].gate == "static" and reviewer.probed == [[]]
+    with static_detector(mixes):
+        verdict = verdicts_on([candidate("a", source)], reviewer)["a"]
+        assert verdict.rejections[0].gate == "static" and reviewer.probed == [[]]

@@ -12,6 +12,7 @@ from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.sim.transitions import save_transitions, unrelated
 from rewardgen.store.records import Candidate, RewardSpec
 from tests.builders import card
+from tests.critic.reviews import mixes, static_detector
 
 FINDING = {"gate": "probe", "detector": "dead-component", "severity": "warn", "message": "it is 0"}
 
@@ -81,7 +82,9 @@ def test_a_reward_that_one_stage_rejects_does_not_go_on_to_the_next(transitions)
     everything = {"folder": str(transitions.parent), "files": ["none.npz"], "others": []}
     assert stages(transitions, SOUND.source, **everything) == ["static", "probe", "returns", "distances"]
     mixing = spec("a", "position - speed.mean()").source
-    assert stages(transitions, mixing, **everything) == ["static"]
+    with static_detector(mixes):
+        assert stages(transitions, mixing, **everything) == ["static"]
+    assert stages(transitions, mixing, **everything) == ["static", "probe"]
     assert stages(transitions, spec("a", "position.exp() * speed.log()").source, **everything)[-1] == "probe"
 
 

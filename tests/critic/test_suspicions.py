@@ -6,14 +6,7 @@ from rewardgen.critic.static.detectors import find_suspicions
 from tests.critic.walker import findings, walker_card
 from tests.reward.corpus import HONEST
 
-WARNED = {
-    "text2reward stages": ["rederives-success"],
-    "eureka shadow hand": ["rederives-success"],
-    "previous values": ["pacing-pays"],
-    "prev difference with clamp": ["pacing-pays"],
-    "augmented assignment": ["augmented-input"],
-    "python scalar component": ["constant-alive-bonus"],
-}
+WARNED = {"augmented assignment": ["augmented-input"]}
 """Honest styles with a habit that the gate does warn of."""
 
 
@@ -25,9 +18,9 @@ def test_nothing_is_found_in_honest_rewards_but_habits_that_are_warned_of(style)
 
 
 def test_findings_come_in_the_order_of_their_lines():
-    source = "def compute_reward(height, pitch):\n    a = height / height.sum()\n    return {'c': max(a, 1.0)}\n"
+    source = "def compute_reward(height, pitch):\n    a = height.abs()\n    height *= 2.0\n    return {'c': height}\n"
     lines = [each.line or 0 for each in findings(source)]
-    assert lines == sorted(lines) and len(set(lines)) == 3
+    assert lines == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -51,10 +44,3 @@ def test_findings_come_in_the_order_of_their_lines():
 )
 def test_any_text_is_read_without_an_error(source):
     assert isinstance(find_suspicions(source, walker_card()), tuple)
-
-
-def test_a_reward_that_unfolds_without_end_is_left_unread():
-    helpers = "def f0(x):\n    return x + x\n"
-    helpers += "".join(f"def f{n}(x):\n    return f{n - 1}(x) + f{n - 1}(x) + f{n - 1}(x)\n" for n in range(1, 12))
-    source = f"{helpers}def compute_reward(height):\n    return {{'c': f11(height)}}\n"
-    assert findings(source) == ()

@@ -1,14 +1,21 @@
-"""A task card for planted defects: a walker that also knows a target, an orientation and a heading."""
+"""A walker that also knows a target, an orientation and a heading, for planted defects: its card and made-up states."""
 
 from __future__ import annotations
 
+import torch
+
 from rewardgen.critic.static.detectors import find_suspicions
+from rewardgen.sim.transitions import TransitionFacts, TransitionSet, unrelated
+from rewardgen.sim.variables import Var
 from rewardgen.store.records import Finding, TaskCard, VariableCard
+from rewardgen.tasks.implied import implied_invariances, implied_pairs
 from tests.builders import card
+from tests.critic.banks import probed
 
 PARAMETERS = "x_velocity, height, pitch, action"
 LEG = ("thigh", "leg", "foot")
 SPACE = ("x", "y", "z")
+WORLDS = 512
 
 
 def variable(name: str, unit: str, meaning: str, least, typical, most, parts: tuple[str, ...] = ()) -> VariableCard:
@@ -43,6 +50,7 @@ VARIABLES = (
     variable("target", "m", "position of the goal", -1.0, 0.0, 1.0, SPACE),
     variable("orientation", "1", "orientation of the hand as a quaternion", -1.0, 0.1, 1.0, ("w", "x", "y", "z")),
 )
+DECLARED = {each.name: Var(each.unit, each.meaning, each.parts) for each in VARIABLES}
 
 
 def walker_card(**changes) -> TaskCard:
@@ -59,6 +67,29 @@ def walker_card(**changes) -> TaskCard:
     return card(**(values | changes))
 
 
+def walker_states() -> TransitionSet:
+    """Made-up states in the measured ranges; nothing is declared of the task, so all is left to the wording."""
+    generator = torch.Generator().manual_seed(5)
+    inputs = {"action": 2.0 * torch.rand(WORLDS, 3, generator=generator) - 1.0}
+    for each in VARIABLES:
+        value = torch.rand(WORLDS, *each.shape, generator=generator)
+        inputs[each.name] = each.minimum[0] + (each.maximum[0] - each.minimum[0]) * value
+    inputs |= {name: inputs[name].round() for name in ("healthy", "contact")}
+    inputs["orientation"] /= inputs["orientation"].norm(dim=1, keepdim=True)
+    bounds = {"action": 1.0, "upright": 1.0, "healthy": 1.0, "contact": 1.0}
+    facts = TransitionFacts(
+        bounds=bounds | {f"prev_{name}": bound for name, bound in bounds.items()},
+        radians=tuple(each.name for each in VARIABLES if each.unit == "rad"),
+        guessed_pairs=tuple(implied_pairs(DECLARED, inputs)),
+        invariances=tuple(implied_invariances(DECLARED, inputs)),
+    )
+    moved = {f"prev_{name}": value.roll(1, 0) for name, value in inputs.items()}
+    return unrelated(inputs | moved, facts)
+
+
+STATES = walker_states()
+
+
 def reward(body: str, parameters: str = PARAMETERS, before: str = "") -> str:
     """The source of a reward with a body."""
     indented = "".join(f"    {line}\n" for line in body.split("\n"))
@@ -66,15 +97,15 @@ def reward(body: str, parameters: str = PARAMETERS, before: str = "") -> str:
 
 
 def findings(source: str, **changes) -> tuple[Finding, ...]:
-    """What the gate finds in a source."""
+    """What the gate `static` finds in a source."""
     return find_suspicions(source, walker_card(**changes))
 
 
 def of(detector: str, body: str, parameters: str = PARAMETERS, before: str = "") -> list[Finding]:
-    """What one detector finds in a reward with a body."""
+    """What one static detector finds in a reward with a body."""
     return [each for each in findings(reward(body, parameters, before)) if each.detector == detector]
 
 
-def severities(detector: str, body: str, parameters: str = PARAMETERS) -> list[str]:
-    """The severities of what one detector finds."""
-    return [each.severity for each in of(detector, body, parameters)]
+def run(body: str, parameters: str = PARAMETERS, before: str = "") -> dict[str, Finding]:
+    """The first finding of each detector of the probe on a reward with a body."""
+    return probed(STATES, reward(body, parameters, before))

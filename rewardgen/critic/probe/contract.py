@@ -16,6 +16,8 @@ from rewardgen.store.records import Finding
 _BEYOND = 10.0
 """Times the largest value of beginners: a reward must be finite there. No policy is ten times faster than an expert."""
 _FAR = 1e3
+_ROUNDED = 1.0 + 1e-6
+"""A bound by a few roundings of float32 further out."""
 _BATCHES = (64, 2, 1, 1 << 15)
 """Worlds: some, few, one, and more than were recorded, as in a rollout of several training runs."""
 _TOLERANCE = 1e-4
@@ -33,6 +35,13 @@ def check_contract(reward: ProbedReward) -> Iterator[Finding]:
         # Only a warning: so far out no simulation that goes on ever comes.
         error, where, evidence = failed
         yield finding("overflow", f"{error.message} ({where})", error.hint, evidence, error.component)
+
+
+def rounded_out(reward: ProbedReward) -> Iterator[Finding]:
+    """A warning if a reward is not finite where rounding takes a cosine beyond its bound, as few simulators do."""
+    if failed := _first_failure(reward, _rounded_inputs(reward)):
+        error, where, evidence = failed
+        yield finding("unguarded-domain", f"{error.message} ({where})", error.hint, evidence, error.component)
 
 
 def _impurities(reward: ProbedReward) -> Iterator[Finding]:
@@ -148,6 +157,16 @@ def _far_inputs(reward: ProbedReward, far: float | None = None) -> Iterator[Situ
                 rows = _few(reward.inputs)
                 rows[name].fill_(extreme)
                 yield f"at `{name}` = {extreme:.4g}", {"input": extreme}, rows
+
+
+def _rounded_inputs(reward: ProbedReward) -> Iterator[Situation]:
+    """One input a little beyond its bound."""
+    bounds = reward.transitions.facts.bounds
+    for name in (name for name in reward.inputs if name in bounds):
+        for bound in (bounds[name], -bounds[name]):
+            rows = _few(reward.inputs)
+            rows[name].fill_(bound * _ROUNDED)
+            yield f"where rounding takes `{name}` beyond {bound:.4g}", {"input": bound}, rows
 
 
 def _is_signed(value: Tensor) -> bool:

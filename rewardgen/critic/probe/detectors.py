@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from rewardgen.critic.probe.cliffs import check_cliffs
 from rewardgen.critic.probe.component_source import ComponentSource
-from rewardgen.critic.probe.contract import check_contract, no_signal
+from rewardgen.critic.probe.contract import check_contract, no_signal, rounded_out
 from rewardgen.critic.probe.episodes import early_ending, hover, idle_reward, underpaid_expert
+from rewardgen.critic.probe.exponentials import nested_exponentials, small_temperatures, squashed_degrees
 from rewardgen.critic.probe.invariances import check_invariances
 from rewardgen.critic.probe.loops import check_loops
 from rewardgen.critic.probe.pairs import check_pairs
@@ -18,6 +19,7 @@ from rewardgen.critic.probe.values import (
     dominant_component,
     exploding_components,
     flat_components,
+    listed_totals,
     related_components,
     residual,
     scale,
@@ -90,7 +92,9 @@ def _slowness(reward: ProbedReward) -> Iterator[Finding]:
         yield finding("slow-reward", message, hint, {"seconds": min(times), "worlds": _TIMED_WORLDS})
 
 
-_PAIRS = Need("the task declares no pairs", lambda transitions: bool(transitions.facts.pairs))
+_PAIRS = Need(
+    "the task declares no pairs", lambda transitions: bool(transitions.facts.pairs or transitions.facts.guessed_pairs)
+)
 _INVARIANCES = Need("the task declares no invariances", lambda transitions: bool(transitions.facts.invariances))
 _EXPERT = Need("the task has no expert policy", lambda transitions: bool((~transitions.beginners).any()))
 _IDLE = Need("nothing was recorded without actions", lambda transitions: bool(transitions.of("zero").any()))
@@ -121,6 +125,14 @@ register(
         "reduce over the last axis",
         check_contract,
     ),
+    Detector(
+        "unguarded-domain",
+        "probe",
+        "warn",
+        "NaN where rounding takes a cosine beyond its range",
+        "clamp first",
+        rounded_out,
+    ),
     Detector("no-signal", "contract", "reject", "no component varies at all", "rescale or widen", no_signal),
     Detector("residual", "probe", "warn", "a total that is not the sum of the parts", "return every term", residual),
     Detector(
@@ -142,6 +154,26 @@ register(
     Detector(
         "contradictory-components", "probe", "warn", "components against each other", "decide", related_components
     ),
+    Detector(
+        "total-among-components", "probe", "warn", "the total as a component", "return the parts only", listed_totals
+    ),
+    Detector("nested-exponential", "probe", "warn", "`exp` of an `exp`", "take one", nested_exponentials),
+    Detector(
+        "temperature-too-small",
+        "probe",
+        "warn",
+        "`exp` that is zero nearly wherever it is not one",
+        "a temperature as large as the error",
+        small_temperatures,
+    ),
+    Detector(
+        "angle-in-degrees",
+        "probe",
+        "warn",
+        "radians divided by degrees before they are squashed",
+        "write it in radians",
+        squashed_degrees,
+    ),
     Detector("reward-scale", "probe", "warn", "rewards of thousands, or thousandths", "rescale", scale),
     Detector(
         "bonus-never-fires",
@@ -155,7 +187,7 @@ register(
         "pair-reversed",
         "probe",
         "both",
-        "the worse of a declared pair paid more",
+        "the worse of a declared pair paid more, or of one that the wording implies",
         "check the sign",
         _on_the_way,
         _PAIRS,
@@ -175,7 +207,7 @@ register(
         "not-invariant",
         "probe",
         "warn",
-        "pay that changes with what means nothing: moved worlds, an angle's seam",
+        "pay that changes with what means nothing: moved worlds, an angle's seam, full turns",
         "use differences, sine and cosine",
         check_invariances,
         _INVARIANCES,

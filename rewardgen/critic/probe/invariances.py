@@ -20,6 +20,7 @@ _SEAM = math.pi - _STEP
 
 _WORDS = {
     "shift": ("moves by a fixed amount", "use differences, such as `{name} - prev_{name}`, not where the world begins"),
+    "turn": ("turns all the way round", "use `torch.cos({name})` and `torch.sin({name})`, or wrap it to (-pi, pi]"),
     "flip": ("changes its sign", "use `.abs()` or squares of the quaternion's parts"),
     "zero": ("passes through zero", "wrap it to (-pi, pi], or use `torch.cos({name})`, so that both sides are alike"),
     "wrap": ("goes on from pi to -pi", "use `torch.cos({name})` and `torch.sin({name})`, or its absolute value"),
@@ -46,9 +47,11 @@ def _variants(invariance: Shift | Flip | Wrap, names: tuple[str, ...], rows: Inp
     declared = {name: value for name, value in rows.items() if name.removeprefix("prev_") in names}
     if isinstance(invariance, Shift):
         amount = torch.as_tensor(invariance.amount, dtype=torch.float32)
-        return {"shift": [rows, rows | {name: value + amount for name, value in declared.items()}]}
+        kind = "turn" if invariance.amount == 2.0 * math.pi else "shift"
+        return {kind: [rows, rows | {name: value + amount for name, value in declared.items()}]}
     if isinstance(invariance, Flip):
-        return {"flip": [rows, rows | {name: -value for name, value in declared.items()}]}
+        now = {name: -value for name, value in declared.items() if name in names}
+        return {"flip": [rows, rows | {name: -value for name, value in declared.items()}, rows | now]}
 
     def placed(now: float, before: float) -> Inputs:
         angles = {name: before if name.startswith("prev_") else now for name in declared}

@@ -61,7 +61,8 @@ def paths(reward: ProbedReward) -> list[Path]:
     Raises:
         RewardError: The reward fails there.
     """
-    return [_path(reward, pair) for pair in reward.transitions.facts.pairs if reward.concerns(differing(pair))]
+    facts = reward.transitions.facts
+    return [_path(reward, pair) for pair in facts.pairs or facts.guessed_pairs if reward.concerns(differing(pair))]
 
 
 def _path(reward: ProbedReward, pair: Pair) -> Path:
@@ -120,7 +121,8 @@ def _order(reward: ProbedReward, path: Path) -> Finding | None:
     )
     hint = f"check the sign and the range of `{name}`: more is due at {better} than at {worse}"
     evidence = {"wrong": wrong, "right": right, "difference": typical, "spread": reward.spread}
-    certain = wrong >= _NEARLY_ALL_WRONG and typical < -_CLEAR * reward.spread
+    declared = pair in reward.transitions.facts.pairs
+    certain = declared and wrong >= _NEARLY_ALL_WRONG and typical < -_CLEAR * reward.spread
     return finding("pair-reversed", message, hint, evidence, name, severity="reject" if certain else "warn")
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.critic.probe.component_source import ComponentSource
+from rewardgen.critic.probe.trace import Step, trace
 from rewardgen.reward.contract import NAMES_HINT, unshared
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
@@ -20,6 +21,7 @@ Inputs = dict[str, Tensor]
 Call = Callable[[Inputs], Mapping[str, Tensor]]
 """A reward with its constants: inputs, each (N, ...), to components, each (N,)."""
 
+_TRACED_ROWS = 512
 ZERO = 1e-8
 """What is no larger pays nothing."""
 
@@ -70,6 +72,15 @@ class ProbedReward:
             for name, change in changes.items()
             if float(change.max()) > 1e-6 * float(self.components[name].abs().max())
         }
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """What it computes on some of the reachable rows.
+
+        Raises:
+            RewardError: It fails on fewer rows than there are transitions.
+        """
+        return trace(self.call, self.rows(self.transitions.reachable, _TRACED_ROWS))
 
     def components_at(self, inputs: Inputs) -> Mapping[str, Tensor]:
         """Components at other inputs, each (n,).

@@ -27,6 +27,7 @@ _LARGEST = 0.999
 """The quantile that stands for the largest value: a few freaks of the physics do not count."""
 _SCALE = (1e-3, 1e2)
 _SAME, _OPPOSITE = 0.995, -0.98
+_ROUNDING = 1e-5
 
 Components = Mapping[str, Tensor]
 
@@ -112,6 +113,19 @@ def related_components(reward: ProbedReward) -> Iterator[Finding]:
                 value = min(found, key=abs)
                 message = f"components `{first}` and `{second}` {relation}: their correlation is {value:.3f}"
                 yield finding(detector, message, hint, {"correlation": value}, second)
+
+
+def listed_totals(reward: ProbedReward) -> Iterator[Finding]:
+    """Components that are the sum of at least two others that vary."""
+    own = varying(reward)
+    moving = {name for name, value in own.items() if not is_flat(value)}
+    largest = max(float(value.abs().max()) for value in own.values())
+    for name in (name for name in own if len(moving - {name}) > 1):
+        rest = summed({each: value for each, value in own.items() if each != name})
+        if float((rest - own[name]).abs().max()) <= _ROUNDING * largest:
+            message = f"component `{name}` is the sum of the others: everything counts twice"
+            evidence = {"largest difference": float((rest - own[name]).abs().max())}
+            yield finding("total-among-components", message, "return the parts only: they are summed", evidence, name)
 
 
 def scale(reward: ProbedReward) -> Iterator[Finding]:

@@ -1,66 +1,63 @@
 """The gate `static`: what the text of a reward and its task card tell without running it.
 
-A text may be made to keep its reader busy or to fail it: outside of tests this belongs into a worker. Detectors are
-functions of one reading of the reward. They reject only what surely is wrong, and warn of the rest.
+Its detectors look at syntax only, so their work is bounded by the size of the text, which parsing bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-from rewardgen.critic.static import (
-    batches,
-    domains,
-    exponentials,
-    geometry,
-    indices,
-    leakage,
-    signs,
-    structure,
-    thresholds,
-)
+from rewardgen.critic.registry import Detector, findings, register
+from rewardgen.critic.static import names, parts, signs
 from rewardgen.critic.static.finding import finding
-from rewardgen.critic.static.reading import ParsedReward, read_reward
-from rewardgen.reward.parsing import parse_source
+from rewardgen.critic.static.reading import parse_reward
+from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
 from rewardgen.store.records import Finding, TaskCard
 
-Detector = Callable[[ParsedReward], Iterator[Finding]]
+TIME_LIMIT_S = 3.0
+"""For one reward; our own detectors take a few milliseconds."""
 
-DETECTORS: tuple[Detector, ...] = (
-    batches.tensor_branches,
-    indices.missing_places,
-    indices.empty_slices,
-    structure.augmented_inputs,
-    structure.unused_names,
-    structure.forgotten_terms,
-    structure.constant_components,
-    structure.unlisted_terms,
-    structure.repeated_components,
-    structure.listed_totals,
-    batches.misfitting_shapes,
-    batches.mixed_worlds,
-    exponentials.positive_exponents,
-    exponentials.nested_exponentials,
-    exponentials.small_temperatures,
-    domains.unguarded_divisions,
-    domains.unguarded_domains,
-    thresholds.distant_thresholds,
-    thresholds.squashed_degrees,
-    thresholds.float_equalities,
-    thresholds.early_clamps,
-    thresholds.dead_clamps,
-    indices.misnamed_parts,
-    indices.misordered_parts,
-    indices.magic_indices,
-    geometry.quaternion_signs,
-    geometry.unwrapped_angles,
-    signs.rewarded_costs,
-    signs.double_negatives,
-    signs.penalised_goals,
-    signs.paid_pacing,
-    leakage.rederived_success,
+register(
+    Detector(
+        "unused-input", "static", "warn", "an input that is never read", "the term was forgotten?", names.unused_inputs
+    ),
+    Detector(
+        "unused-tunable", "static", "warn", "a constant that is never read", "use or remove it", names.unused_tunables
+    ),
+    Detector(
+        "unused-helper", "static", "warn", "a function that is never called", "call or remove it", names.unused_helpers
+    ),
+    Detector(
+        "forgotten-term",
+        "static",
+        "warn",
+        "a term that is never read, or overwritten first",
+        "return it",
+        names.forgotten_terms,
+    ),
+    Detector(
+        "augmented-input",
+        "static",
+        "warn",
+        "`action *= ...`, which elsewhere changes the caller's tensor",
+        "use a name of its own",
+        names.augmented_inputs,
+    ),
+    Detector(
+        "double-negative",
+        "static",
+        "warn",
+        "a negative weight that is subtracted",
+        "keep one minus sign",
+        signs.double_negatives,
+    ),
+    Detector(
+        "misordered-parts",
+        "static",
+        "warn",
+        "two vectors with the same parts in different orders, entry by entry",
+        "bring them into one order",
+        parts.misordered_parts,
+    ),
 )
-"""All detectors, the cheapest first."""
 
 
 def find_suspicions(source: str, card: TaskCard) -> tuple[Finding, ...]:
@@ -71,16 +68,29 @@ def find_suspicions(source: str, card: TaskCard) -> tuple[Finding, ...]:
         card: The task.
 
     Returns:
-        Rejections and warnings of the gate `static`, in the order of their lines.
+        Findings of the gate `static`, in the order of their lines.
     """
-    tree = parse_source(source)
-    if isinstance(tree, Finding):
+    reward = parse_reward(source, card)
+    if reward is None:
         return ()
-    reading = read_reward(tree, source, card)
-    if reading is None:
-        return ()
-    found = [each for detector in DETECTORS for each in detector(reading)]
-    return tuple(sorted(found, key=lambda each: each.line or 0))
+    return tuple(sorted(findings("static", reward), key=lambda each: each.line or 0))
+
+
+def read_within_limits(source: str, card: TaskCard) -> tuple[Finding, ...]:
+    """What looks wrong in a reward's text, or that it cannot be told: a detector from outside may fail, or never end.
+
+    Args:
+        source: Any text.
+        card: The task.
+    """
+    try:
+        with time_limit(TIME_LIMIT_S):
+            return find_suspicions(source, card)
+    except OutOfTimeError:
+        return (not_read(f"it takes more than {TIME_LIMIT_S:g} s"),)
+    except Exception as error:
+        # Whatever a text can bring about here costs the author of the text a warning, and nobody else anything.
+        return (not_read(f"it ends in {type(error).__name__}"),)
 
 
 def not_read(why: str) -> Finding:

@@ -1,0 +1,55 @@
+"""A detector from outside the package is one function and one row in one file, and runs in the workers."""
+
+import importlib
+import sys
+
+import pytest
+import torch
+
+from rewardgen.core.errors import UsageError
+from rewardgen.critic.registry import DETECTORS, Detector, outside_modules, register
+from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
+from rewardgen.sandbox.process import Limits
+from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.store.records import RewardSpec
+from tests.critic.walker import findings, walker_card
+
+OUTSIDE = "tests.critic.outside"
+SOURCE = (
+    "def compute_reward(joint_velocity, height):\n    return {'h': 100.0 * height - joint_velocity.abs().sum(-1)}\n"
+)
+
+
+@pytest.fixture
+def outside():
+    importlib.import_module(OUTSIDE)
+    yield
+    for name in ("long-name", "high-pay"):
+        DETECTORS.remove(name)
+    del sys.modules[OUTSIDE]
+
+
+@pytest.mark.usefixtures("outside")
+def test_a_detector_from_outside_speaks_with_ours():
+    assert "long-name" in [each.detector for each in findings(SOURCE)]
+    assert outside_modules() == [OUTSIDE]
+
+
+def test_it_is_gone_with_its_row():
+    assert "long-name" not in [each.detector for each in findings(SOURCE)]
+    assert outside_modules() == []
+
+
+def test_a_name_is_given_once():
+    with pytest.raises(UsageError, match="there is a detector `unused-input` already"):
+        register(Detector("unused-input", "static", "warn", "", "", lambda reward: iter(())))
+
+
+@pytest.mark.usefixtures("outside")
+def test_workers_run_it(tmp_path):
+    values = {"joint_velocity": torch.randn(256, 3), "height": torch.randn(256)}
+    save_transitions(tmp_path / "bank.npz", unrelated(values))
+    reviewer = SandboxedReviewer(tmp_path / "bank.npz", Limits(wall_s=60.0), tmp_path / "scratch")
+    request = ReviewRequest([RewardSpec(candidate_id="a", source=SOURCE)], frozenset(["a"]), walker_card())
+    told = reviewer.review(request).reviews["a"].findings
+    assert {"long-name", "high-pay"} <= {each.detector for each in told}
