@@ -13,6 +13,7 @@ from rewardgen.critic.llm_review import _Check
 from rewardgen.critic.probe import detectors as probe_detectors  # noqa: F401
 from rewardgen.critic.registry import DETECTORS
 from rewardgen.critic.static import detectors as static_detectors  # noqa: F401
+from rewardgen.store.records import Gate
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "critic.md").read_text()
@@ -20,7 +21,7 @@ TABLE = PAGE.split("## All detectors")[1].split("\n## ")[0]
 _ROW = re.compile(r"^\| `([a-z-]+)` \| ([a-z, ]+) \| (reject|warn|both) \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
 _NAME = re.compile(r"[a-z]+(-[a-z]+)+")
 _MODULES = ("critic/**/*.py", "reward/*.py")
-_SAYING = frozenset(["finding", "_finding", "_refuse"])
+_SAYING = frozenset(["finding", "_finding", "_refuse", "refusal"])
 _SEVERITIES = frozenset(["reject", "warn"])
 _ENDED = frozenset(f"probe-{kind}" for kind in ("timeout", "memory", "crash"))
 """How a process of rewards may end."""
@@ -46,7 +47,7 @@ def in_code() -> set[str]:
             if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in _SAYING:
                 given = [each.value for each in node.args[:2] if isinstance(each, ast.Constant)]
                 found |= {each for each in given if isinstance(each, str) and re.fullmatch("[a-z]+", each)}
-    return found - _SEVERITIES
+    return found - _SEVERITIES - set(get_args(Gate))
 
 
 def test_every_detector_is_in_the_table_and_nothing_else():
