@@ -52,9 +52,10 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory):
-    """Nothing is taken from the user's cache folder, and nothing left there."""
+    """Nothing is taken from the user's cache folder, and nothing left there; processes of pytest-xdist share one."""
     before = os.environ.get("XDG_CACHE_HOME")
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    base = tmp_path_factory.getbasetemp()
+    os.environ["XDG_CACHE_HOME"] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache")
     yield
     os.environ.pop("XDG_CACHE_HOME")
     if before is not None:

@@ -5,25 +5,28 @@ from __future__ import annotations
 import ast
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
 from rewardgen.critic.probe.detectors import probe
 from rewardgen.reward.program import compile_reward
-from rewardgen.sim.transitions import TransitionSet
+from rewardgen.sim.transitions import TransitionSet, load_transitions
 from rewardgen.store.records import Finding
 from rewardgen.tasks.baselines import baseline_program
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.record_transitions import record_transitions
-from rewardgen.training.expert_policy import load_expert
+from rewardgen.training.transition_cache import get_or_record_transitions
 
 TRAPS = Path(__file__).parents[2] / "envs" / "traps"
 
 
 @cache
 def recorded(task: str) -> TransitionSet:
-    loaded = load_task(task)
-    return record_transitions(loaded, load_expert(loaded))
+    """As a run has them: recorded once for all tests, in whatever process."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder).resolve() / "transitions.npz"
+        get_or_record_transitions(task, path)
+        return load_transitions(path)
 
 
 def found(task: str | TransitionSet, parameters: str, body: str) -> dict[str, Finding]:

@@ -18,6 +18,7 @@ from rewardgen.store.records import (
     VariableCard,
     Verdict,
 )
+from rewardgen.training.transition_cache import get_or_measure
 from tests.builders import card as point_card
 
 SHIPPED = ("cartpole", "hopper", "half_cheetah", "walker2d", "ant", "humanoid")
@@ -26,10 +27,7 @@ SHIPPED = ("cartpole", "hopper", "half_cheetah", "walker2d", "ant", "humanoid")
 @cache
 def measured(name: str) -> TaskCard:
     """The real card of a shipped task."""
-    from rewardgen.tasks.card import measure_card
-    from rewardgen.tasks.loading import load_task
-
-    return measure_card(load_task(name), name)
+    return get_or_measure(name).card
 
 
 def reacher_card(**changes) -> TaskCard:
