@@ -1,26 +1,23 @@
 """The README's promises that can be tried."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from rewardgen.cli.app import COMMANDS, main
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
 
 
-def test_the_example_task_has_no_problems(tmp_path):
+def test_the_example_task_has_no_problems(tmp_path, monkeypatch, capfd):
     (source,) = [block for block in re.findall(r"```python\n(.*?)```", TEXT, re.S) if "class Balance" in block]
     (tmp_path / "balance.py").write_text(source)
-    command = [sys.executable, "-m", "rewardgen", "tasks", "check", "balance.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert "no problems" in done.stdout, done.stdout + done.stderr
-    assert done.returncode == 0
+    monkeypatch.chdir(tmp_path)
+    assert main(["tasks", "check", "balance.py"]) == 0, capfd.readouterr()
+    assert "no problems" in capfd.readouterr().out
 
 
 def test_the_commands_that_are_shown_exist():
-    from rewardgen.cli.app import COMMANDS
-
     known = {command.words for command in COMMANDS}
     shown = re.findall(r"^rewardgen ((?:runs |tasks )?\w+)", TEXT, re.M)
     assert shown

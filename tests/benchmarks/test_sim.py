@@ -81,5 +81,5 @@ def test_a_task_without_a_human_reward_cannot_be_stepped_with_one(tmp_path):
 
 
 def test_a_contender_that_dies_is_an_error_that_says_what_it_printed():
-    with contenders({"a": "ours"}) as found, pytest.raises(WorkerError, match=r"AttributeError.*nothing"):
+    with contenders({"a": "gymnasium"}) as found, pytest.raises(WorkerError, match=r"AttributeError.*nothing"):
         found["a"].ask("nothing")

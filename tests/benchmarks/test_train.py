@@ -90,7 +90,7 @@ def test_without_a_target_it_is_the_fitness_that_stable_baselines3_reaches():
 
 @pytest.mark.slow
 def test_final_fitness_is_compared_over_seeds_with_intervals():
-    options = FinalOptions(seeds=2, steps=2048, sb3_settings=("default",))
+    options = FinalOptions(seeds=2, workers=1, steps=2048, sb3_settings=("default",))
     report = bench_final(options, silent)
     assert [figure.name for figure in report.figures] == ["final fitness, ours", "final fitness, SB3 default"]
     assert all(len(figure.values) == 2 for figure in report.figures)
