@@ -74,9 +74,9 @@ def review(task: str, own: Sequence[Text]) -> dict[str, list[Finding]]:
         own: The rewards.
     """
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as folder:
-        bank = Path(folder) / "bank.npz"
-        card = get_or_record_transitions(task, bank).card
-        reviewer = SandboxedReviewer(bank, MEASURING, Path(folder))
+        transitions = Path(folder) / "transitions.npz"
+        card = get_or_record_transitions(task, transitions).card
+        reviewer = SandboxedReviewer(transitions, MEASURING, Path(folder))
         drafts = [Candidate(id=each.name, generation=0, operator="draft", source=each.source) for each in own]
         found = {each.id: list(check_form(each, card)) for each in drafts}
         specs = [RewardSpec(candidate_id=each.name, source=each.source) for each in own]

@@ -58,11 +58,11 @@ def make_parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: T
         settings: Of the training.
     """
     limits = measuring(config)
-    if not folder.bank.exists():
-        get_or_record_transitions(config.task, folder.bank, limits)
+    if not folder.transitions.exists():
+        get_or_record_transitions(config.task, folder.transitions, limits)
     roles = _make_roles(folder, config)
     judge = JUDGES.get(config.judge)(config)
-    reviewer = SandboxedReviewer(folder.bank, limits, folder.scratch, folder.policies / "search")
+    reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
     return Parts(
         designer=roles.designer,
         critic=Critic(None if "critic" in config.ablate else reviewer),

@@ -34,13 +34,13 @@ def check_rewards(task: str, files: Sequence[Path]) -> Review:
     """
     candidates = [Candidate(id=str(each), generation=0, operator="draft", source=_read(each)) for each in files]
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
-        bank = Path(name) / "bank.npz"
-        card = get_or_record_transitions(lasting_reference(task), bank).card
-        return Critic(SandboxedReviewer(bank, MEASURING, Path(name)), compares=False).review(candidates, card)
+        transitions = Path(name) / "transitions.npz"
+        card = get_or_record_transitions(lasting_reference(task), transitions).card
+        return Critic(SandboxedReviewer(transitions, MEASURING, Path(name)), compares=False).review(candidates, card)
 
 
 def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> Comparison:
-    """Compare two rewards on a run's bank of transitions; on one recorded anew if the run has none.
+    """Compare two rewards on a run's recorded transitions; on fresh ones if the run has none.
 
     Args:
         folder: The run.
@@ -49,7 +49,7 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
         other: Another, with another id.
 
     Raises:
-        UsageError: One of the rewards cannot be computed on the bank, or the bank cannot be read.
+        UsageError: One of the rewards cannot be computed on the transitions, or these cannot be read.
         RunFolderError: The run has not begun.
     """
     config, card = history.config, history.card
@@ -57,11 +57,11 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
         raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
     limits = measuring(config)
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
-        bank = folder.bank
-        if not bank.exists():
-            bank = Path(name) / bank.name
-            get_or_record_transitions(config.task, bank, limits)
-        return SandboxedReviewer(bank, limits, Path(name)).compare(one, other, card)
+        transitions = folder.transitions
+        if not transitions.exists():
+            transitions = Path(name) / transitions.name
+            get_or_record_transitions(config.task, transitions, limits)
+        return SandboxedReviewer(transitions, limits, Path(name)).compare(one, other, card)
 
 
 def _read(path: Path) -> str:

@@ -40,7 +40,7 @@ class RunFolder:
         self.policies = path / "policies"
         self.scratch = path / "scratch"
         """Working folders of worker processes; may be deleted when the run is not running."""
-        self.bank = path / "bank.npz"
+        self.transitions = path / "transitions.npz"
         """Recorded transitions for the critic's probe."""
 
     def candidate(self, candidate_id: str) -> Path:

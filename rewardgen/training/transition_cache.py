@@ -177,10 +177,10 @@ def _is_data(path: Path) -> bool:
         return False
 
 
-def _is_whole(bank: Path) -> bool:
+def _is_whole(path: Path) -> bool:
     """Whether every array in the file has the checksum that it was written with."""
     try:
-        with zipfile.ZipFile(bank) as file:
+        with zipfile.ZipFile(path) as file:
             return bool(file.namelist()) and file.testzip() is None
     except Exception:  # a damaged archive raises nearly anything
         return False

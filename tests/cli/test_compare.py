@@ -33,7 +33,7 @@ def two_runs(tmp_path, finished_run):
 
     now = {"forward_velocity": 3.0 * normal(), "height": 1.2 + 0.3 * normal(), "action": normal(3)}
     before = {f"prev_{name}": value + 0.1 for name, value in now.items()}
-    save_transitions(finished_run / "bank.npz", unrelated(now | before))
+    save_transitions(finished_run / "transitions.npz", unrelated(now | before))
     write_run(tmp_path / "runs", retold()[:-10], OTHER_ID)
 
 
@@ -138,7 +138,9 @@ def test_rewards_of_different_tasks_have_no_distance(rewardgen, tmp_path, finish
 
 
 def test_a_reward_that_reads_what_was_not_recorded_is_named(rewardgen, finished_run):
-    save_transitions(finished_run / "bank.npz", unrelated({"speed": torch.randn(50), "prev_speed": torch.randn(50)}))
+    save_transitions(
+        finished_run / "transitions.npz", unrelated({"speed": torch.randn(50), "prev_speed": torch.randn(50)})
+    )
     done = rewardgen("runs", "compare", "latest:g00-k1", "latest:g00-k2", "--rewards")
     assert done.returncode == 2
     assert f"{RUN_ID}:g00-k1 cannot be compared" in done.stderr and "forward_velocity" in done.stderr

@@ -76,7 +76,7 @@ class Trained:
         return self._probed(kind) | self._flagged(kind)
 
     def _probed(self, kind: str) -> set[str]:
-        path = self.folder / "bank.npz"
+        path = self.folder / "transitions.npz"
         if not path.exists():
             transitions_job({"task": str(self.task.path), "path": str(path)}, print)
         return {finding.detector for finding in probe_source(self.sources[kind], load_transitions(path))}
