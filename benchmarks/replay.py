@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rewardgen.core.errors import UsageError
-from rewardgen.sim.vec_env import VecEnv
+from rewardgen.sim.mujoco_env import MujocoVecEnv
 
 _CHUNK = 2048
 """States per call, so that what it writes stays in the cache."""
@@ -56,17 +56,14 @@ class Recorder:
         UsageError: The model has a kind of state that is not recorded.
     """
 
-    def __init__(self, envs: VecEnv) -> None:
+    def __init__(self, envs: MujocoVecEnv) -> None:
         self._envs = envs
         model = envs.view.model
         names = ("time", "qpos", "qvel", *(["act"] if model.na else []))
         self._state = [envs.view.field(name) for name in names]
         self._warmstart = envs.view.field("qacc_warmstart")
         if self._read().shape[1] != mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS):
-            raise UsageError(
-                f"the model of {envs.task.path.name} has delays or plugins, which cannot be replayed",
-                "leave this task out",
-            )
+            raise UsageError("the model has delays or plugins, which cannot be replayed", "leave this task out")
 
     def record(self, actions: Sequence[Tensor]) -> Recording:
         """Step the environments and record it.

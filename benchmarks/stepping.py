@@ -14,10 +14,12 @@ from torch import Tensor
 
 from benchmarks.replay import Recorder, Replay
 from rewardgen.core.errors import UsageError
+from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.baselines import baseline_program
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.ppo.batch import input_names
 from rewardgen.training.ppo.rewards import Rewards
@@ -47,8 +49,7 @@ class Ours:
             `rate`: control steps per second in the warm-up.
         """
         torch.set_num_threads(1)
-        loaded = load_task(task)
-        self._envs = loaded.make_envs([_SEED], num_envs, threads=threads)
+        loaded, self._envs = mujoco_envs(task, num_envs, threads)
         self._rewards = human_rewards(loaded)
         self._envs.reset(staggered=True)
         self._segment = 0
@@ -86,10 +87,9 @@ class CLoop:
     def prepare(self, task: str, num_envs: int, threads: int) -> dict[str, float]:
         """Set up and go through the warm-up; `rate` is that of the loop."""
         torch.set_num_threads(1)
-        loaded = load_task(task)
-        self._envs = loaded.make_envs([_SEED], num_envs, threads=threads)
+        loaded, self._envs = mujoco_envs(task, num_envs, threads)
         self._recorder = Recorder(self._envs)
-        self._replay = Replay(self._envs.view.model, self._envs.task.frame_skip, threads)
+        self._replay = Replay(self._envs.view.model, loaded.frame_skip, threads)
         self._envs.reset(staggered=True)
         self._segment = 0
         return {"rate": float(self.measure(WARM_UP)["rate"])}
@@ -104,6 +104,18 @@ class CLoop:
         self._segment += 1
         seconds, error = self._replay.run(recording)
         return {"rate": len(recording.state) / seconds, "digest": state_digest(self._envs), "error": error}
+
+
+def mujoco_envs(task: str, num_envs: int, threads: int) -> tuple[MujocoTask, MujocoVecEnv]:
+    """A task and environments of it.
+
+    Raises:
+        UsageError: It is not simulated by MuJoCo.
+    """
+    loaded = load_task(task)
+    if not isinstance(loaded, MujocoTask):
+        raise UsageError(f"{task} has no MuJoCo model", "leave this task out")
+    return loaded, loaded.make_envs([_SEED], num_envs, threads=threads)
 
 
 def human_rewards(task: Task) -> Rewards:
@@ -126,7 +138,7 @@ def random_actions(envs: VecEnv, segment: int, steps: int) -> list[Tensor]:
     return list(envs.action_low + (envs.action_high - envs.action_low) * draws)
 
 
-def state_digest(envs: VecEnv) -> str:
+def state_digest(envs: MujocoVecEnv) -> str:
     """Hash of all positions and velocities."""
     view = envs.view
     return hashlib.sha256(view.qpos.numpy().tobytes() + view.qvel.numpy().tobytes()).hexdigest()[:16]

@@ -10,13 +10,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rewardgen.sim.vec_env import Step, VecEnv
+from rewardgen.sim.vec_env import Policy, Step, VecEnv
 
 TIME_LIMIT = "time limit"
 """How an episode ended that no termination condition ended."""
-
-Policy = Callable[[Tensor], Tensor]
-"""Observation (N, O) to action (N, A)."""
 
 TrivialPolicy = Literal["zero", "random"]
 _NOISE_SEED = 20_000_003
@@ -116,68 +113,79 @@ def _of_worlds(values: Mapping[str, Tensor], part: slice, lengths: Tensor) -> di
     return {name: each[:longest, part].contiguous() for name, each in values.items()}
 
 
-def trivial_policies(worlds: VecEnv) -> dict[TrivialPolicy, Policy]:
+def trivial_policies(envs: VecEnv) -> dict[TrivialPolicy, Policy]:
     """The policies that know nothing: no action at all, and uniform noise over the action range."""
-    still = torch.zeros(worlds.num_envs, worlds.action_size)
-    span = worlds.action_high - worlds.action_low
-    generator = torch.Generator().manual_seed(_NOISE_SEED)
+    still = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
+    span = envs.action_high - envs.action_low
+    generator = torch.Generator(envs.device).manual_seed(_NOISE_SEED)
+    return {
+        "zero": lambda observation: still,
+        "random": lambda observation: (
+            envs.action_low + span * torch.rand(still.shape, generator=generator, device=envs.device)
+        ),
+    }
 
-    def noise(observation: Tensor) -> Tensor:
-        return worlds.action_low + span * torch.rand(still.shape, generator=generator)
 
-    return {"zero": lambda observation: still, "random": noise}
+def with_previous(current: Mapping[str, Tensor], earlier: Mapping[str, Tensor], first: Tensor) -> dict[str, Tensor]:
+    """Inputs of rewards: values, and `prev_` of each, which on an episode's first step is the value itself.
+
+    Args:
+        current: Name to values, (M, ...).
+        earlier: The same one control step earlier; of no matter on first steps.
+        first: Which rows are an episode's first step, (M,) bool.
+    """
+    rows = {name: first.view(-1, *[1] * (value.dim() - 1)) for name, value in current.items()}
+    previous = {f"prev_{name}": torch.where(rows[name], value, earlier[name]) for name, value in current.items()}
+    return {**current, **previous}
 
 
 def record_episodes(
-    worlds: VecEnv,
+    envs: VecEnv,
     policy: Policy,
     *,
     names: Iterable[str] = (),
     watch: Callable[[Step, Tensor], None] | None = None,
 ) -> Recording:
-    """Run one whole episode in every world, from a reset. A world whose episode is over is simulated no further.
+    """Run one whole episode in every environment, from a reset. One whose episode is over is simulated no further.
 
     Args:
-        worlds: N worlds; they are reset first.
-        policy: Acts at every step, also in worlds whose episode is over.
+        envs: N environments; they are reset first.
+        policy: Acts at every step, also where the episode is over.
         names: Inputs of rewards to record, besides the variables and the action.
-        watch: Is given each step, and which worlds are still in their episode, (N,) bool.
+        watch: Is given each step, and which environments are still in their episode, (N,) bool.
 
     Raises:
         TaskError: Task code raised or broke the contract.
     """
-    observation = worlds.reset()
-    alive = torch.ones(worlds.num_envs, dtype=torch.bool)
-    lengths = torch.zeros(worlds.num_envs, dtype=torch.int64)
+    observation = envs.reset()
+    alive = torch.ones(envs.num_envs, dtype=torch.bool, device=envs.device)
+    lengths = torch.zeros_like(alive, dtype=torch.int64)
     terminated = torch.zeros_like(alive)
-    endings = [TIME_LIMIT] * worlds.num_envs
-    variables = (*worlds.task.declared(), "action")
+    endings = [TIME_LIMIT] * envs.num_envs
+    variables = (*envs.variables, "action")
     recorded = dict.fromkeys((*variables, *names))
     history: list[dict[str, Tensor]] = []
     while bool(alive.any()):
-        step = worlds.step(policy(observation))
+        step = envs.step(policy(observation))
         history.append({name: step.inputs[name] for name in recorded})
         lengths += alive
         if watch is not None:
             watch(step, alive)
-        _note_endings(step, alive, endings)
+        for index in (alive & step.terminated).nonzero()[:, 0].tolist():
+            endings[index] = next(cause for cause, holds in step.causes.items() if holds[index])
         terminated |= alive & step.terminated
         ended = step.terminated | step.truncated
         if bool(ended.any()):
             alive &= ~ended
-            worlds.rest(ended)
+            envs.rest(ended)
         observation = step.observation
-    # Each world's last step stands for those after it: what is computed there may fail only where its own steps do.
-    held = torch.arange(len(history)).unsqueeze(1).minimum(lengths - 1), torch.arange(worlds.num_envs)
-    inputs = {name: torch.stack([each[name] for each in history])[held] for name in recorded}
+    # The last step stands for those after it: what is computed there may fail only where an own step does.
+    steps = torch.arange(len(history), device=envs.device).unsqueeze(1).minimum(lengths - 1)
+    inputs = {name: torch.stack([each[name] for each in history]) for name in recorded}
+    inputs = {name: value[steps, torch.arange(envs.num_envs, device=envs.device)] for name, value in inputs.items()}
     values = {name: inputs[name] for name in variables}
-    episode = Episode(values, lengths, terminated, worlds.view.control_step_s, worlds.task.episode_steps)
+    episode = Episode(values, lengths, terminated, envs.control_step_s, envs.episode_steps)
     return Recording(episode, tuple(endings), inputs)
-
-
-def _note_endings(step: Step, alive: Tensor, endings: list[str]) -> None:
-    for world in (alive & step.terminated).nonzero()[:, 0].tolist():
-        endings[world] = next(cause for cause, holds in step.causes.items() if holds[world])
 
 
 def ending_shares(endings: Sequence[str]) -> dict[str, float]:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError
-from rewardgen.sim.episodes import Episode
+from rewardgen.sim.episodes import Episode, with_previous
 
 _LENGTHS = "lengths"
 
@@ -56,7 +56,7 @@ def pack_episodes(episode: Episode, chosen: Sequence[int]) -> bytes:
     lengths = [int(episode.lengths[world]) for world in chosen]
     arrays = {
         name: np.concatenate(
-            [value[:length, world].float().numpy() for world, length in zip(chosen, lengths, strict=True)]
+            [value[:length, world].float().numpy(force=True) for world, length in zip(chosen, lengths, strict=True)]
         )
         for name, value in episode.items()
     }
@@ -82,11 +82,6 @@ def load_episodes(path: Path) -> KeptInputs:
         raise RunFolderError(f"cannot read the episodes {path}: {error}", "start a new run") from error
     if any(len(value) != sum(lengths) for value in values.values()):
         raise RunFolderError(f"the episodes {path} are damaged: their arrays differ in length", "start a new run")
-    previous = {f"prev_{name}": _previous(value, lengths) for name, value in values.items()}
-    return KeptInputs(values | previous, lengths)
-
-
-def _previous(values: Tensor, lengths: Sequence[int]) -> Tensor:
-    """Each row's value one step earlier; its own on an episode's first step."""
-    parts = values.split(list(lengths))
-    return torch.cat([torch.cat((part[:1], part[:-1])) for part in parts])
+    first = torch.cat([torch.arange(length) == 0 for length in lengths])
+    earlier = {name: value.roll(1, 0) for name, value in values.items()}
+    return KeptInputs(with_previous(values, earlier, first), lengths)

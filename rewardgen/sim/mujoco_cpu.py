@@ -1,4 +1,4 @@
-"""MuJoCo on CPU threads: N worlds of one model, stepped together. Knows of no task, episode or reward."""
+"""MuJoCo on CPU threads. Nothing above it knows that these worlds are numpy arrays."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -23,20 +23,13 @@ _LARGEST_STATE = 1e10
 
 
 class CpuSimulator:
-    """N worlds over `mujoco.batch`.
-
-    Args:
-        model: The compiled model, with MuJoCo's automatic reset switched off.
-        num_envs: N.
-        frame_skip: Physics steps per control step.
-        threads: Physics threads.
-        contact_forces: Whether to compute `cfrc_ext` after each control step, one pass per world.
-    """
+    """N worlds over `mujoco.batch`; a `Simulator`. The arguments are those of `SimulatorFactory`."""
 
     def __init__(
         self, model: mujoco.MjModel, num_envs: int, frame_skip: int, *, threads: int = 1, contact_forces: bool = False
     ) -> None:
         self.model = model
+        self.device = torch.device("cpu")
         self.num_envs = num_envs
         self.control_step_s = float(model.opt.timestep) * frame_skip
         self._frame_skip = frame_skip
@@ -50,80 +43,56 @@ class CpuSimulator:
             self._hold(_CONTACT_FORCES, np.zeros((num_envs, model.nbody, 6)))
         for name in ("qpos", "qvel", "ctrl"):
             self.field(name)
-        self.reset(np.arange(num_envs))
+        self.reset(torch.arange(num_envs, device=self.device))
         self.before("qpos")
         self.before("qvel")
 
     def field(self, name: str) -> Tensor:
-        """A mjData field of every world, (N, ...) float64, live.
-
-        Raises:
-            TaskError: There is no such field, it is `cfrc_ext` without `contact_forces`, or it was not asked for
-                before the first control step.
-        """
+        """See `Simulator.field`; `cfrc_ext` is there only with `contact_forces`."""
         if name not in self._fields:
             self._bind(name)
         return self._fields[name]
 
     def before(self, name: str) -> Tensor:
-        """A field before the last control step, (N, ...) float64; the current one in worlds just reset.
-
-        Raises:
-            TaskError: There is no such field, or it was not asked for when the episodes began.
-        """
+        """See `Simulator.before`."""
         if name not in self._before:
             self._need_fresh(f"before({name!r})")
             self._before[name] = self.field(name).clone()
         return self._before[name]
 
-    def step(self, control: Tensor, ids: NDArray[np.int64] | None = None) -> None:
-        """Advance worlds by one control step.
-
-        Args:
-            control: Actuator controls, (N, nu), within their ranges.
-            ids: Which worlds, (n,); all of them if not given. The others stay as they are.
-        """
+    def step(self, control: Tensor, ids: Tensor | None = None) -> None:
+        """See `Simulator.step`."""
         for name, kept in self._before.items():
             kept.copy_(self._fields[name])
         self._fields["ctrl"].copy_(control)
-        self._batch.step(ids, nstep=self._frame_skip)
+        self._batch.step(None if ids is None else ids.numpy(), nstep=self._frame_skip)
         self._fresh = False
         if self._scratch is not None:
             self._update_contact_forces(self._scratch, range(self.num_envs) if ids is None else ids.tolist())
 
     def restore_diverged(self) -> Tensor:
-        """Put worlds whose state is not finite back to where they were before the control step, at rest.
-
-        Returns:
-            Which worlds diverged, (N,) bool.
-        """
+        """See `Simulator.restore_diverged`."""
         qpos, qvel = self._arrays["qpos"], self._arrays["qvel"]
         if _sound(qpos) and _sound(qvel):
-            return torch.zeros(self.num_envs, dtype=torch.bool)
-        good = [_sound(qpos[world]) and _sound(qvel[world]) for world in range(self.num_envs)]
-        diverged = ~torch.tensor(good)
-        self.reset(diverged.nonzero()[:, 0].numpy(), self._before["qpos"][diverged])
+            return torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
+        sound = [_sound(qpos[world]) and _sound(qvel[world]) for world in range(self.num_envs)]
+        diverged = ~torch.tensor(sound, device=self.device)
+        self.reset(diverged.nonzero()[:, 0], self._before["qpos"][diverged])
         return diverged
 
-    def reset(self, ids: NDArray[np.int64], qpos: Tensor | None = None, qvel: Tensor | None = None) -> None:
-        """Reset worlds and compute their derived fields.
-
-        Args:
-            ids: Which worlds, (n,).
-            qpos: Positions, (n, nq); the model's reference pose if not given.
-            qvel: Velocities, (n, nv); zero if not given.
-        """
-        self._batch.reset(ids, stage=mujoco.mjtStage.mjSTAGE_NONE)
+    def reset(self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None) -> None:
+        """See `Simulator.reset`."""
+        rows = ids.numpy()
+        self._batch.reset(rows, stage=mujoco.mjtStage.mjSTAGE_NONE)
         if qpos is not None:
-            self._arrays["qpos"][ids] = qpos.numpy()
+            self._arrays["qpos"][rows] = qpos.numpy()
         if qvel is not None:
-            self._arrays["qvel"][ids] = qvel.numpy()
-        self._batch.forward(ids)
+            self._arrays["qvel"][rows] = qvel.numpy()
+        self._batch.forward(rows)
         if self._scratch is not None:
-            self._arrays[_CONTACT_FORCES][ids] = 0.0
-        rows = torch.from_numpy(ids)
+            self._arrays[_CONTACT_FORCES][rows] = 0.0
         for name, kept in self._before.items():
-            kept[rows] = self._fields[name][rows]
+            kept[ids] = self._fields[name][ids]
         self._fresh = self._fresh or len(ids) == self.num_envs
 
     def _update_contact_forces(self, scratch: mujoco.MjData, ids: Iterable[int]) -> None:

@@ -124,8 +124,8 @@ def save_transitions(path: Path, bank: TransitionSet) -> None:
     Raises:
         RunFolderError: The disk is full, or the folder cannot be written.
     """
-    rows = {f"row.{name}": getattr(bank, name).numpy().astype(kind) for name, kind in _ROWS.items()}
-    inputs = {f"input.{name}": value.numpy() for name, value in bank.inputs.items()}
+    rows = {f"row.{name}": getattr(bank, name).numpy(force=True).astype(kind) for name, kind in _ROWS.items()}
+    inputs = {f"input.{name}": value.numpy(force=True) for name, value in bank.inputs.items()}
     buffer = io.BytesIO()
     arrays: dict[str, Any] = {**inputs, **rows, _FACTS: np.array(bank.facts.model_dump_json())}
     np.savez(buffer, allow_pickle=False, **arrays)

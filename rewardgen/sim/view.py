@@ -6,33 +6,17 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
-from typing import Protocol
 
 import mujoco
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.sim.protocol import Simulator
 
 Bound = float | Sequence[float] | Tensor
-
-
-class Simulator(Protocol):
-    """What a view needs of a simulator; the physics may run anywhere."""
-
-    model: mujoco.MjModel
-    control_step_s: float
-
-    def field(self, name: str) -> Tensor:
-        """A mjData field of every world, (N, ...) float64."""
-        ...
-
-    def before(self, name: str) -> Tensor:
-        """The same field before the last control step, (N, ...) float64."""
-        ...
 
 
 class SimView:
@@ -47,9 +31,10 @@ class SimView:
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
+        self._ids: Tensor | None = None
         self.model = simulator.model
         self.control_step_s = simulator.control_step_s
-        self.qpos0 = torch.from_numpy(simulator.model.qpos0.copy())
+        self.qpos0 = torch.tensor(simulator.model.qpos0, device=simulator.device)
         self._found: dict[tuple[str, str], int] = {}
 
     def of_worlds(self, ids: Tensor) -> SimView:
@@ -59,23 +44,23 @@ class SimView:
             ids: Which worlds, (n,) int64.
         """
         part = copy.copy(self)
-        part._simulator = _Part(self._simulator, ids)
+        part._ids = ids
         return part
 
     @property
     def qpos(self) -> Tensor:
         """Positions of the joints, (N, nq) [m, rad, or quaternion entries]."""
-        return self._simulator.field("qpos")
+        return self.field("qpos")
 
     @property
     def qvel(self) -> Tensor:
         """Velocities of the joints, (N, nv) [m/s, rad/s]."""
-        return self._simulator.field("qvel")
+        return self.field("qvel")
 
     @property
     def ctrl(self) -> Tensor:
         """Controls of the actuators, (N, nu), as the last control step applied them."""
-        return self._simulator.field("ctrl")
+        return self.field("ctrl")
 
     def field(self, name: str) -> Tensor:
         """Any field of mjData, (N, ...), for example `xpos` (N, nbody, 3).
@@ -83,7 +68,7 @@ class SimView:
         Raises:
             TaskError: There is no such field, or it is `cfrc_ext` and the task does not ask for contact forces.
         """
-        return self._simulator.field(name)
+        return self._own(self._simulator.field(name))
 
     def before(self, name: str) -> Tensor:
         """A field before the control step, (N, ...); equal to the current one right after a reset.
@@ -91,7 +76,7 @@ class SimView:
         Raises:
             TaskError: There is no such field, or it was first asked for in the middle of an episode.
         """
-        return self._simulator.before(name)
+        return self._own(self._simulator.before(name))
 
     def sensor(self, name: str) -> Tensor:
         """Reading of a named sensor of the model, (N, dimension).
@@ -135,6 +120,9 @@ class SimView:
         centre = self.field("geom_xpos")[:, index, 2] - radius
         return centre - half_length * self.field("geom_xmat")[:, index, 8].abs() if capsule else centre
 
+    def _own(self, values: Tensor) -> Tensor:
+        return values if self._ids is None else values[self._ids]
+
     def _find(self, kind: str, name: str, count: int) -> int:
         if (kind, name) not in self._found:
             access = getattr(self.model, kind)
@@ -145,28 +133,7 @@ class SimView:
         return self._found[kind, name]
 
 
-class _Part:
-    """Some worlds of a simulator.
-
-    Args:
-        simulator: The simulator of all worlds.
-        ids: Which of them, (n,) int64.
-    """
-
-    def __init__(self, simulator: Simulator, ids: Tensor) -> None:
-        self._simulator = simulator
-        self._ids = ids
-        self.model = simulator.model
-        self.control_step_s = simulator.control_step_s
-
-    def field(self, name: str) -> Tensor:
-        return self._simulator.field(name)[self._ids]
-
-    def before(self, name: str) -> Tensor:
-        return self._simulator.before(name)[self._ids]
-
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_GOLDEN = 0x9E3779B97F4A7C15
 
 
 class Draws:
@@ -176,47 +143,59 @@ class Draws:
     numbers whichever worlds are drawn with it.
 
     Args:
-        streams: One key per world, (n,) uint64.
+        streams: One key per world, (n,) int64, from `stream_keys`.
     """
 
-    def __init__(self, streams: NDArray[np.uint64]) -> None:
+    def __init__(self, streams: Tensor) -> None:
         self._streams = streams
         self._position = 1
         self.num_envs = len(streams)
+        self.device = streams.device
 
     def uniform(self, low: Bound, high: Bound, size: int) -> Tensor:
         """Uniform numbers in [low, high), (n, size) float64; a bound may be a number or (size,) of them."""
-        lower = torch.as_tensor(low, dtype=torch.float64)
-        upper = torch.as_tensor(high, dtype=torch.float64)
-        return lower + (upper - lower) * torch.from_numpy(self._unit(size))
+        lower, upper = (torch.as_tensor(each, dtype=torch.float64, device=self.device) for each in (low, high))
+        return lower + (upper - lower) * self._unit(size)
 
     def normal(self, std: Bound, size: int) -> Tensor:
         """Normal numbers with mean zero, (n, size) float64 (Box and Muller, 1958)."""
-        radius = torch.from_numpy(np.sqrt(-2.0 * np.log1p(-self._unit(size))))
-        angle = torch.from_numpy(2.0 * np.pi * self._unit(size))
-        return torch.as_tensor(std, dtype=torch.float64) * radius * angle.cos()
+        squared = torch.special.xlog1py(-2.0, -self._unit(size))
+        # MKL's real square root, which torch takes on a CPU, is now and then off by the last bit.
+        radius = torch.complex(squared, torch.zeros_like(squared)).sqrt().real
+        angle = 2.0 * math.pi * self._unit(size)
+        return torch.as_tensor(std, dtype=torch.float64, device=self.device) * radius * angle.cos()
 
-    def _unit(self, size: int) -> NDArray[np.float64]:
-        positions = np.arange(self._position, self._position + size, dtype=np.uint64)
+    def _unit(self, size: int) -> Tensor:
+        positions = torch.arange(self._position, self._position + size, device=self.device)
         self._position += size
-        bits = _mix(self._streams[:, None] + positions * _GOLDEN)
-        return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        bits = _mix(self._streams.unsqueeze(1) + positions * _signed(_GOLDEN))
+        return _shifted(bits, 11).double() * 2.0**-53
 
 
-def stream_keys(seeds: NDArray[np.uint64], *labels: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Keys of independent streams, one per row of (seed, label, ...).
+def stream_keys(seeds: Tensor, *labels: Tensor) -> Tensor:
+    """Keys of independent streams, one per row of (seed, label, ...), (n,) int64.
 
     Args:
-        seeds: Seeds, (n,) uint64.
-        labels: What tells streams of one seed apart, (n,) uint64 each.
+        seeds: Seeds, (n,) int64.
+        labels: What tells streams of one seed apart, (n,) int64 each.
     """
-    keys = _mix(seeds + _GOLDEN)
+    keys = _mix(seeds + _signed(_GOLDEN))
     for label in labels:
-        keys = _mix(keys + (label + np.uint64(1)) * _GOLDEN)
+        keys = _mix(keys + (label + 1) * _signed(_GOLDEN))
     return keys
 
 
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+def _mix(values: Tensor) -> Tensor:
+    values = (values ^ _shifted(values, 30)) * _signed(0xBF58476D1CE4E5B9)
+    values = (values ^ _shifted(values, 27)) * _signed(0x94D049BB133111EB)
+    return values ^ _shifted(values, 31)
+
+
+def _shifted(values: Tensor, bits: int) -> Tensor:
+    """Values (n, ...) int64 shifted to the right as if they were unsigned."""
+    return (values >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(value: int) -> int:
+    """The int64 with the bits of an unsigned number: torch multiplies no uint64, and overflow wraps the same."""
+    return value - (1 << 64) if value >> 63 else value

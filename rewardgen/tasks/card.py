@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.sim.episodes import Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
-from rewardgen.sim.model import action_parts
 from rewardgen.sim.variables import Var
-from rewardgen.sim.vec_env import DIVERGED
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
 from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
@@ -69,18 +67,18 @@ def measure_card(task: Task, reference: str | None = None) -> TaskCard:
         description=description(task),
         variables=describe_variables(task.declared(), list(recordings.values())),
         action_size=worlds.action_size,
-        action_parts=action_parts(worlds.view.model),
+        action_parts=worlds.action_parts,
         action_low=_rounded(worlds.action_low),
         action_high=_rounded(worlds.action_high),
         observation_size=worlds.observation_size,
         observation=first_paragraph(task, "observe"),
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
-        termination_causes=tuple(cause for cause in worlds.causes if cause != DIVERGED),
+        termination_causes=worlds.causes,
         success_terminates=task.success_terminates,
         success=first_paragraph(task, "success"),
         fitness=first_paragraph(task, "fitness"),
-        control_step_s=worlds.view.control_step_s,
+        control_step_s=worlds.control_step_s,
         episode_steps=task.episode_steps,
         discount=task.training.discount,
         probes=tuple(probe(task, name, recording) for name, recording in recordings.items()),

@@ -20,8 +20,6 @@ from rewardgen.sim.contract import (
 )
 from rewardgen.sim.episodes import Recording, record_episodes, trivial_policies
 from rewardgen.sim.faults import task_faults
-from rewardgen.sim.model import load_model
-from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.sim.vec_env import Step
 from rewardgen.sim.view import Draws, SimView, stream_keys
 from rewardgen.store.records import TrainSettings
@@ -117,12 +115,15 @@ def call_problems(task: Task) -> list[Problem]:
 
 
 def _call_each(task: MujocoTask, problems: list[Problem]) -> None:
-    simulator = CpuSimulator(
-        load_model(task.model_file()), _WORLDS, max(1, task.frame_skip), contact_forces=task.needs_contact_forces
-    )
+    simulator = task.make_simulator(_WORLDS)
     view, variables = SimView(simulator), {}
     with noted(problems), task_faults(task.path, "reset"):
-        _reset(task, simulator, view, problems)
+        ids = torch.arange(_WORLDS, device=simulator.device)
+        state = task.reset(view, Draws(stream_keys(ids)))
+        wrong = state_problems(state, _WORLDS, view.model.nq, view.model.nv)
+        problems += wrong
+        if not wrong:
+            simulator.reset(ids, *state)
     with noted(problems), task_faults(task.path, "variables"), _unchanged(view, "variables", problems):
         variables = task.variables(view)
         problems += variable_problems(task.declared(), variables, _WORLDS)
@@ -153,16 +154,6 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True)
 
 
-def _reset(task: MujocoTask, simulator: CpuSimulator, view: SimView, problems: list[Problem]) -> None:
-    indices = torch.arange(_WORLDS).numpy()
-    keys = stream_keys(indices.astype("uint64"))
-    state = task.reset(view, Draws(keys))
-    wrong = state_problems(state, _WORLDS, view.model.nq, view.model.nv)
-    problems += wrong
-    if not wrong:
-        simulator.reset(indices, *state)
-
-
 def _ended_at_start(causes: dict[str, torch.Tensor]) -> list[Problem]:
     return [
         Problem(f"an episode is over as it begins: {cause}", "fix `reset` or the condition in `terminated`")
@@ -179,10 +170,11 @@ def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any
     measured["observation_size"] = worlds.observation_size
     recordings: list[Recording] = []
     probes = []
+    previous = [f"prev_{name}" for name in (*worlds.variables, "action")]
     started, steps = time.perf_counter(), 0
     for name, policy in trivial_policies(worlds).items():
         wild: list[int] = []
-        recording = record_episodes(worlds, policy, watch=partial(_note_wild, wild))
+        recording = record_episodes(worlds, policy, names=previous, watch=partial(_note_wild, wild))
         steps += int(recording.episode.lengths.sum())
         recordings.append(recording)
         problems += finiteness_problems(recording, name)

@@ -27,7 +27,7 @@ def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Probl
 
     Args:
         task: The task.
-        recordings: Recorded episodes to run them on.
+        recordings: Recorded episodes to run them on, with every input of rewards.
     """
     problems = []
     inputs = _inputs(recordings)
@@ -44,14 +44,10 @@ def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Probl
 
 
 def _inputs(recordings: Sequence[Recording]) -> dict[str, Tensor]:
-    """Inputs of rewards at all steps lived, (M, ...): the previous value stands in the next step's `prev_`."""
-    episodes = [recording.episode for recording in recordings]
-    current = {name: torch.cat([each[name][each.mask] for each in episodes]) for name in episodes[0]}
-    earlier = {
-        f"prev_{name}": torch.cat([torch.cat((each[name][:1], each[name][:-1]))[each.mask] for each in episodes])
-        for name in current
+    """Inputs of rewards at all steps lived, (M, ...)."""
+    return {
+        name: torch.cat([each.inputs[name][each.episode.mask] for each in recordings]) for name in recordings[0].inputs
     }
-    return {**current, **earlier}
 
 
 def _program_problems(name: Baseline, program: BaselineProgram, inputs: dict[str, Tensor]) -> list[Problem]:

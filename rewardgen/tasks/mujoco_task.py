@@ -13,8 +13,9 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.model import find_model, included_files
-from rewardgen.sim.vec_env import VecEnv
+from rewardgen.sim.model import find_model, included_files, load_model
+from rewardgen.sim.mujoco_env import MujocoVecEnv
+from rewardgen.sim.protocol import MUJOCO_CPU, SIMULATORS, Simulator
 from rewardgen.sim.view import Draws, SimView
 from rewardgen.tasks.protocol import Task
 
@@ -30,6 +31,8 @@ class MujocoTask(Task):
 
     model: ClassVar[str]
     """MJCF file, relative to the task file, or `gymnasium:hopper.xml` for one of Gymnasium's assets."""
+    simulator: ClassVar[str] = MUJOCO_CPU
+    """What steps the model, by its name in `rewardgen.sim.protocol.SIMULATORS`."""
     frame_skip: ClassVar[int] = 1
     """Physics steps per control step."""
     needs_contact_forces: ClassVar[bool] = False
@@ -71,9 +74,23 @@ class MujocoTask(Task):
     # `scripted(self, sim, variables)`, the actions (N, A) of a simple controller that gets somewhere: the critic then
     # tries rewards on its transitions too. It has no memory, so that it acts alike whenever it is asked.
 
-    def make_envs(self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1) -> VecEnv:
+    def make_envs(self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1) -> MujocoVecEnv:
         """A vectorised environment of the task; see `Task.make_envs`."""
-        return VecEnv(self, seeds, envs_per_seed, threads=threads)
+        return MujocoVecEnv(self, self.make_simulator(len(seeds) * envs_per_seed, threads), seeds)
+
+    def make_simulator(self, num_envs: int, threads: int = 1) -> Simulator:
+        """Fresh worlds of the task's model.
+
+        Args:
+            num_envs: N.
+            threads: Physics threads.
+
+        Raises:
+            TaskError: The model is missing, does not compile, or has an actuator without a control range.
+            UsageError: There is no such simulator.
+        """
+        make, model = SIMULATORS.get(self.simulator), load_model(self.model_file())
+        return make(model, num_envs, self.frame_skip, threads=threads, contact_forces=self.needs_contact_forces)
 
     def model_file(self) -> Path:
         """Where `model` is.

@@ -11,7 +11,6 @@ from benchmarks.replay import Recorder, Replay
 from benchmarks.sim import SimOptions, bench_sim
 from benchmarks.stepping import human_rewards, random_actions
 from rewardgen.core.errors import UsageError, WorkerError
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.loading import load_task
 
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
@@ -19,7 +18,7 @@ POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 
 def recorded(name, worlds=8, steps=130):
     task = load_task(name)
-    found = VecEnv(task, [0], worlds)
+    found = task.make_envs([0], worlds)
     recorder = Recorder(found)
     found.reset(staggered=True)
     return task, found, recorder.record(random_actions(found, 0, steps))
@@ -43,7 +42,7 @@ def test_a_replay_of_other_physics_is_noticed():
 
 
 def test_the_same_segment_has_the_same_actions_and_another_has_others():
-    worlds = VecEnv(load_task(POINT), [0], 4)
+    worlds = load_task(POINT).make_envs([0], 4)
     first, again, other = (torch.stack(random_actions(worlds, segment, 3)) for segment in (0, 0, 1))
     assert torch.equal(first, again) and not torch.equal(first, other)
     assert (first >= worlds.action_low).all() and (first <= worlds.action_high).all()

@@ -9,7 +9,6 @@ from benchmarks.stacking import StackingOptions, bench_stacking
 from benchmarks.train import TrainOptions, bench_train
 from benchmarks.user_envs import MAKERS
 from rewardgen.reward.program import compile_reward
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.loading import load_task
 
 
@@ -27,7 +26,7 @@ def state(env):
 def test_the_environment_of_a_user_has_our_physics_observations_and_reward(name):
     reward = setup_of(name).rewards(3)[2]
     program = compile_reward(reward.source)
-    env, worlds = MAKERS[name](**reward.tunables), VecEnv(load_task(name), [0], 1)
+    env, worlds = MAKERS[name](**reward.tunables), load_task(name).make_envs([0], 1)
     rng = np.random.default_rng(0)
     for number in range(20):
         observation, _ = env.reset(seed=number)

@@ -3,19 +3,18 @@ import math
 import torch
 
 from rewardgen.sim.episodes import Episode, record_episodes
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 
 
 def placed(position, angle, velocity=(0.0, 0.0), worlds=1):
-    made = VecEnv(load_task("cartpole"), [0], worlds)
+    made = load_task("cartpole").make_envs([0], worlds)
     made.place(torch.tensor([[position, angle]] * worlds).double(), torch.tensor([velocity] * worlds).double())
     return made
 
 
 def test_episodes_begin_hanging_near_the_middle():
-    worlds = VecEnv(load_task("cartpole"), [0], 200)
+    worlds = load_task("cartpole").make_envs([0], 200)
     worlds.reset()
     step = worlds.step(torch.zeros(200, 1))
     assert (step.inputs["pole_upright"] < -0.98).all()
@@ -59,7 +58,7 @@ def swing_up(observation):
 
 def test_it_can_be_solved_and_fitness_and_success_see_that():
     task = load_task("cartpole")
-    fitness, success = measure_episodes(task, record_episodes(VecEnv(task, [3], 32), swing_up).episode)
+    fitness, success = measure_episodes(task, record_episodes(task.make_envs([3], 32), swing_up).episode)
     assert success.double().mean() > 0.6
     assert fitness[success].mean() > 0.4
 

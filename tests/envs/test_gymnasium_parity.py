@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.loading import load_task
 
 IDS = {
@@ -50,7 +49,7 @@ def random_actions(env, scale, seed):
 )
 def test_whole_episodes_equal_gymnasiums(name, scale):
     task = load_task(name)
-    worlds = VecEnv(task, [7], SEEDS)
+    worlds = task.make_envs([7], SEEDS)
     first_observation = worlds.reset()
     envs = [gymnasium_at(name, worlds.view.qpos[i], worlds.view.qvel[i]) for i in range(SEEDS)]
     for world, env in enumerate(envs):

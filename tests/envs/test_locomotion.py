@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 
@@ -40,7 +39,7 @@ def test_a_cheetah_on_its_back_is_no_success():
 
 @pytest.mark.parametrize("name", [*LEGGED, "half_cheetah"])
 def test_speed_adds_up_to_the_distance(name):
-    worlds = VecEnv(load_task(name), [0], 4)
+    worlds = load_task(name).make_envs([0], 4)
     worlds.reset()
     start = worlds.view.qpos[:, 0].clone()
     generator = torch.Generator().manual_seed(0)
@@ -55,7 +54,7 @@ def test_speed_adds_up_to_the_distance(name):
 
 def test_leaning_forward_is_a_positive_pitch():
     for name, nose in (("hopper", "torso_geom"), ("walker2d", "torso_geom")):
-        worlds = VecEnv(load_task(name), [0], 1)
+        worlds = load_task(name).make_envs([0], 1)
         worlds.reset()
         qpos = worlds.view.qpos0[None].clone()
         qpos[:, 2] = 0.15
@@ -65,7 +64,7 @@ def test_leaning_forward_is_a_positive_pitch():
 
 
 def test_feet_touch_the_ground_while_standing_and_carry_the_weight():
-    worlds = VecEnv(load_task("humanoid"), [0], 1)
+    worlds = load_task("humanoid").make_envs([0], 1)
     worlds.reset()
     for _ in range(12):
         step = worlds.step(torch.zeros(1, 17))

@@ -4,14 +4,13 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.loading import load_task
 from tests.envs.test_gymnasium_parity import IDS
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_initial_states_are_distributed_as_gymnasiums(name):
-    worlds = VecEnv(load_task(name), [0], 1500)
+    worlds = load_task(name).make_envs([0], 1500)
     worlds.reset()
     ours = np.concatenate((worlds.view.qpos, worlds.view.qvel), 1)
     env = gymnasium.make(IDS[name]).unwrapped

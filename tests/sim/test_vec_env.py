@@ -2,12 +2,12 @@ import pytest
 import torch
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.vec_env import DIVERGED, VecEnv
+from rewardgen.sim.vec_env import DIVERGED
 from rewardgen.tasks.loading import load_task
 from tests.tasks.files import POINT, point
 
 
-def trace(worlds: VecEnv, first: int, count: int, steps: int = 150) -> list[torch.Tensor]:
+def trace(worlds, first, count, steps=150):
     """Observations of some worlds under actions that depend on their place among those."""
     generator = torch.Generator().manual_seed(0)
     seen = [worlds.reset()[first : first + count]]
@@ -20,19 +20,19 @@ def trace(worlds: VecEnv, first: int, count: int, steps: int = 150) -> list[torc
 
 @pytest.mark.parametrize("task", ["hopper", str(POINT)])
 def test_a_slice_is_the_same_alone_and_among_others(task):
-    alone = trace(VecEnv(load_task(task), [8], 3), 0, 3)
-    among = trace(VecEnv(load_task(task), [5, 8, 2], 3, threads=2), 3, 3)
+    alone = trace(load_task(task).make_envs([8], 3), 0, 3)
+    among = trace(load_task(task).make_envs([5, 8, 2], 3, threads=2), 3, 3)
     assert all(torch.equal(one, other) for one, other in zip(alone, among, strict=True))
 
 
 def test_episodes_of_one_world_differ_and_worlds_differ():
-    worlds = VecEnv(load_task(str(POINT)), [0, 1], 2)
+    worlds = load_task(str(POINT)).make_envs([0, 1], 2)
     starts = torch.cat([worlds.reset()[:, 0] for _ in range(3)])
     assert len(set(starts.tolist())) == 12
 
 
 def test_previous_inputs_are_the_last_steps_and_equal_the_current_on_an_episodes_first_step():
-    worlds = VecEnv(load_task(str(POINT)), [0], 4)
+    worlds = load_task(str(POINT)).make_envs([0], 4)
     worlds.reset()
     before = None
     generator = torch.Generator().manual_seed(0)
@@ -48,7 +48,7 @@ def test_previous_inputs_are_the_last_steps_and_equal_the_current_on_an_episodes
 
 
 def test_the_time_limit_truncates_and_the_next_episode_begins(tmp_path):
-    worlds = VecEnv(load_task(str(POINT)), [0], 3)
+    worlds = load_task(str(POINT)).make_envs([0], 3)
     worlds.reset()
     for _ in range(59):
         step = worlds.step(torch.zeros(3, 1))
@@ -63,7 +63,7 @@ def test_the_time_limit_truncates_and_the_next_episode_begins(tmp_path):
 
 
 def test_a_termination_condition_ends_only_its_own_world():
-    worlds = VecEnv(load_task(str(POINT)), [0], 3)
+    worlds = load_task(str(POINT)).make_envs([0], 3)
     worlds.reset()
     position = torch.tensor([[0.0], [1.9], [0.0]], dtype=torch.float64)
     worlds.place(position, torch.zeros(3, 1, dtype=torch.float64))
@@ -78,7 +78,7 @@ def test_a_termination_condition_ends_only_its_own_world():
 def test_a_termination_at_the_time_limit_is_no_truncation():
     task = load_task(str(POINT))
     task.episode_steps = 1
-    worlds = VecEnv(task, [0], 2)
+    worlds = task.make_envs([0], 2)
     worlds.place(torch.tensor([[1.95], [0.0]]).double(), torch.zeros(2, 1).double())
     step = worlds.step(torch.zeros(2, 1))
     assert step.terminated.tolist() == [True, False]
@@ -86,7 +86,7 @@ def test_a_termination_at_the_time_limit_is_no_truncation():
 
 
 def test_an_episode_after_an_automatic_reset_is_the_one_after_a_reset():
-    worlds, other = (VecEnv(load_task("ant"), [0], 3) for _ in range(2))
+    worlds, other = (load_task("ant").make_envs([0], 3) for _ in range(2))
     worlds.reset(), other.reset()
     qpos, qvel = worlds.view.qpos.clone(), worlds.view.qvel.clone()
     qpos[1, :3] = torch.tensor([5.0, 5.0, 0.3])
@@ -104,9 +104,9 @@ def test_an_episode_after_an_automatic_reset_is_the_one_after_a_reset():
 
 
 def test_a_diverged_world_ends_with_finite_inputs_and_leaves_the_others_alone():
-    worlds = VecEnv(load_task("hopper"), [0], 3)
+    worlds = load_task("hopper").make_envs([0], 3)
     worlds.reset()
-    other = VecEnv(load_task("hopper"), [0], 3)
+    other = load_task("hopper").make_envs([0], 3)
     other.reset()
     velocity = worlds.view.qvel.clone()
     velocity[1] = 1e11
@@ -121,7 +121,7 @@ def test_a_diverged_world_ends_with_finite_inputs_and_leaves_the_others_alone():
 
 
 def test_actions_beyond_their_range_are_clipped():
-    worlds = VecEnv(load_task(str(POINT)), [0], 2)
+    worlds = load_task(str(POINT)).make_envs([0], 2)
     worlds.reset()
     step = worlds.step(torch.tensor([[5.0], [-0.5]]))
     assert step.inputs["action"].tolist() == [[1.0], [-0.5]]
@@ -129,7 +129,7 @@ def test_actions_beyond_their_range_are_clipped():
 
 
 def test_inputs_of_a_step_keep_their_values_when_the_simulation_goes_on():
-    worlds = VecEnv(load_task(str(POINT)), [0], 2)
+    worlds = load_task(str(POINT)).make_envs([0], 2)
     worlds.reset()
     step = worlds.step(torch.ones(2, 1))
     kept = {name: value.clone() for name, value in step.inputs.items()}
@@ -154,7 +154,7 @@ def test_inputs_of_a_step_keep_their_values_when_the_simulation_goes_on():
 )
 def test_a_broken_contract_is_a_task_error_that_says_what_to_do(tmp_path, change, message, hint):
     with pytest.raises(TaskError) as caught:
-        VecEnv(load_task(point(tmp_path, change)), [0], 2)
+        load_task(point(tmp_path, change)).make_envs([0], 2)
     assert message in caught.value.message
     assert hint in caught.value.hint
 
@@ -165,7 +165,7 @@ def test_a_field_first_read_in_the_middle_of_an_episode_is_refused(tmp_path):
         "        sim.qpos.any() and self.__dict__.setdefault('n', []).append(1)\n"
         "        if len(self.__dict__.get('n', [])) > 3:\n            sim.before('ctrl')\n        return {\"position\"",
     )
-    worlds = VecEnv(load_task(point(tmp_path, late)), [0], 2)
+    worlds = load_task(point(tmp_path, late)).make_envs([0], 2)
     worlds.reset()
     with pytest.raises(TaskError, match="middle of an episode"):
         for _ in range(5):
@@ -175,19 +175,19 @@ def test_a_field_first_read_in_the_middle_of_an_episode_is_refused(tmp_path):
 def test_a_model_without_control_ranges_is_refused(tmp_path):
     reference = point(tmp_path, model=(' ctrlrange="-1 1"', ""))
     with pytest.raises(TaskError, match="without a control range: force"):
-        VecEnv(load_task(reference), [0], 2)
+        load_task(reference).make_envs([0], 2)
 
 
 def test_a_model_that_does_not_compile_is_named(tmp_path):
     reference = point(tmp_path, model=('type="slide"', 'type="slyde"'))
     with pytest.raises(TaskError, match=r"point\.xml does not compile: .*slyde") as caught:
-        VecEnv(load_task(reference), [0], 2)
+        load_task(reference).make_envs([0], 2)
     assert "point.xml" in caught.value.hint
 
 
 def test_nothing_is_logged_to_the_working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    worlds = VecEnv(load_task("hopper"), [0], 2)
+    worlds = load_task("hopper").make_envs([0], 2)
     worlds.reset()
     worlds.place(worlds.view.qpos.clone(), torch.full((2, 6), 1e11, dtype=torch.float64))
     worlds.step(torch.zeros(2, 3))
@@ -196,7 +196,7 @@ def test_nothing_is_logged_to_the_working_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("task", ["hopper", "ant"])
 def test_worlds_at_rest_stay_as_they_are_and_the_others_notice_nothing(task):
-    resting, plain = VecEnv(load_task(task), [8], 4), VecEnv(load_task(task), [8], 4)
+    resting, plain = load_task(task).make_envs([8], 4), load_task(task).make_envs([8], 4)
     asleep = torch.tensor([True, False, False, True])
     generator = torch.Generator().manual_seed(0)
     for worlds in (resting, plain):
@@ -217,11 +217,12 @@ def test_worlds_at_rest_stay_as_they_are_and_the_others_notice_nothing(task):
 
 @pytest.mark.parametrize("task", ["hopper", "humanoid"])
 def test_a_view_of_some_worlds_shows_what_the_whole_view_shows_of_them(task):
-    worlds = VecEnv(load_task(task), [0], 6)
+    worlds = load_task(task).make_envs([0], 6)
     worlds.reset()
     for _ in range(5):
         worlds.step(torch.full((6, worlds.action_size), 0.3))
     ids = torch.tensor([4, 1])
-    part = worlds.task.variables(worlds.view.of_worlds(ids))
-    whole = worlds.task.variables(worlds.view)
+    loaded = load_task(task)
+    part = loaded.variables(worlds.view.of_worlds(ids))
+    whole = loaded.variables(worlds.view)
     assert all(torch.equal(part[name], value[ids]) for name, value in whole.items())

@@ -5,7 +5,6 @@ import pytest
 
 import rewardgen
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.loading import load_task
 from tests.tasks.files import point
 
@@ -48,4 +47,4 @@ def test_a_file_without_a_task_class_or_with_two_is_refused(tmp_path):
 
 def test_a_base_class_in_the_same_file_is_no_second_task(tmp_path):
     base = ("class Point(MujocoTask)", "class Base(MujocoTask):\n    frame_skip = 2\n\n\nclass Point(Base)")
-    assert VecEnv(load_task(point(tmp_path, base)), [0], 1).action_size == 1
+    assert load_task(point(tmp_path, base)).make_envs([0], 1).action_size == 1

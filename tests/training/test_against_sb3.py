@@ -7,7 +7,6 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv as Sb3VecEnv
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob
 from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import load_task
@@ -26,7 +25,7 @@ class VectorEnv(Sb3VecEnv):
     def __init__(self, task, source, seed, num_envs):
         from gymnasium.spaces import Box
 
-        self.worlds = VecEnv(task, [seed], num_envs)
+        self.worlds = task.make_envs([seed], num_envs)
         spec = SliceSpec(candidate_id="human", seed=seed)
         self.rewards = Rewards([RewardSpec(candidate_id="human", source=source)], [spec], input_names(task))
         size = (self.worlds.observation_size,)
@@ -71,7 +70,7 @@ def sb3_fitness(task, source, seed, settings):
     policy = {"net_arch": list(settings.hidden)}
     model = PPO("MlpPolicy", env, learning_rate=1e-3, seed=seed, policy_kwargs=policy, device="cpu", **sizes)
     model.learn(STEPS)
-    worlds = VecEnv(task, [seed + 1000], 16)
+    worlds = task.make_envs([seed + 1000], 16)
     observation, upright = worlds.reset(), []
     for _ in range(task.episode_steps):
         action, _ = model.predict(env.normalize_obs(observation.numpy()), deterministic=True)

@@ -1,13 +1,12 @@
 import torch
 
 from rewardgen.sim.episodes import record_episodes
-from rewardgen.sim.vec_env import VecEnv
 from tests.training.builders import leaver
 
 
 def starts(task, seeds):
     """What the first seed's worlds begin three evaluations with."""
-    worlds = VecEnv(task, seeds, 2)
+    worlds = task.make_envs(seeds, 2)
     began = []
 
     def still(observation):

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
 from rewardgen.training.clean_evaluation import evaluate_job
 from rewardgen.training.evaluation import evaluate
@@ -92,7 +91,7 @@ def test_an_unknown_task_is_an_error_for_the_user(tmp_path):
 
 
 def test_training_episodes_begin_out_of_step():
-    worlds = VecEnv(load_task("cartpole"), [0, 1], 10)
+    worlds = load_task("cartpole").make_envs([0, 1], 10)
     worlds.reset(staggered=True)
     ends = []
     for number in range(60):
@@ -109,7 +108,7 @@ def trained_policy(folder, task):
 
 def test_evaluation_measures_one_whole_episode_per_world(tmp_path):
     task = leaver(tmp_path, "episode.lengths.float()")
-    found = evaluate(task, VecEnv(task, [0], 8), side_by_side([trained_policy(tmp_path, task)]))
+    found = evaluate(task, task.make_envs([0], 8), side_by_side([trained_policy(tmp_path, task)]))
     episode = found.recording.episode
     left = [ending == "left" for ending in found.recording.endings]
     assert any(left) and not all(left)
@@ -122,11 +121,11 @@ def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_
     task = leaver(tmp_path, "episode.lengths.float()")
     policy = trained_policy(tmp_path, task)
     seeds = [0, 1]
-    whole = evaluate(task, VecEnv(task, seeds, 8), side_by_side([policy, policy]))
+    whole = evaluate(task, task.make_envs(seeds, 8), side_by_side([policy, policy]))
     first_place = float(whole.recording.episode["x"][0, 3])
     picky = f"torch.where(episode['x'][0] == {first_place!r}, torch.nan, 1.0) * episode.lengths.float()"
     choosy = leaver(tmp_path, picky)
-    found = evaluate(choosy, VecEnv(choosy, seeds, 8), side_by_side([policy, policy]))
+    found = evaluate(choosy, choosy.make_envs(seeds, 8), side_by_side([policy, policy]))
     assert found.problems == {0: "`fitness` is not finite"}
     assert found.fitness[:8].isnan().all() and torch.equal(found.fitness[8:], whole.fitness[8:])
 
@@ -135,5 +134,5 @@ def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_
 def test_a_broken_fitness_is_the_problem_of_every_slice(tmp_path, body):
     policy = trained_policy(tmp_path, leaver(tmp_path, "episode.lengths.float()"))
     task = leaver(tmp_path, body)
-    found = evaluate(task, VecEnv(task, [0, 1], 8), side_by_side([policy, policy]))
+    found = evaluate(task, task.make_envs([0, 1], 8), side_by_side([policy, policy]))
     assert found.problems.keys() == {0, 1} and all("fitness" in each for each in found.problems.values())

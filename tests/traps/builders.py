@@ -12,7 +12,6 @@ from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.core.resources import shipped
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.transitions import load_transitions
-from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import (
     Candidate,
     CandidateRecord,
@@ -64,7 +63,7 @@ class Trained:
         """What the policies trained with one reward collect per episode under the naive one."""
         policies = [load_policy(self.folder / str(each.policy)) for each in self.results[kind].slices]
         program = compile_reward(self.sources["naive"])
-        worlds = VecEnv(self.task, SEEDS, 16)
+        worlds = self.task.make_envs(SEEDS, 16)
         recording = evaluate(self.task, worlds, side_by_side(policies), program.inputs).recording
         steps, count = recording.inputs["action"].shape[:2]
         parts = program({name: recording.inputs[name].flatten(0, 1) for name in program.inputs})

@@ -1,0 +1,108 @@
+"""The seam between the environments and the physics: what a simulator is, and how one is made.
+
+To add a simulator, write a class with the members of `Simulator`, and register what makes it under a name:
+
+```python
+SIMULATORS.register("point-mass", PointMass)     # called as make_simulator calls it
+```
+
+A task chooses it by that name: `simulator = "point-mass"`. It may register its own in its task file.
+"""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import mujoco
+import torch
+from torch import Tensor
+
+from rewardgen.core.registry import Registry
+from rewardgen.sim.mujoco_cpu import CpuSimulator
+
+
+class Simulator(Protocol):
+    """N worlds of one MuJoCo model, stepped together. Knows of no task, episode or reward.
+
+    Everything that it takes and gives lies on its device, world axis first; states and fields are float64. A world's
+    numbers must not depend on the worlds beside it.
+    """
+
+    model: mujoco.MjModel
+    """The compiled model."""
+    device: torch.device
+    """Where its tensors are."""
+    num_envs: int
+    """N."""
+    control_step_s: float
+    """Duration of a control step [s]."""
+
+    def field(self, name: str) -> Tensor:
+        """A mjData field of every world, (N, ...), live.
+
+        Raises:
+            TaskError: There is no such field, or it was not asked for before the first control step.
+        """
+        ...
+
+    def before(self, name: str) -> Tensor:
+        """A field before the last control step, (N, ...); the current one in worlds just reset.
+
+        Raises:
+            TaskError: There is no such field, or it was not asked for when the episodes began.
+        """
+        ...
+
+    def step(self, control: Tensor, ids: Tensor | None = None) -> None:
+        """Advance worlds by one control step.
+
+        Args:
+            control: Actuator controls, (N, nu), within their ranges.
+            ids: Which worlds, (n,) int64; all of them if not given. The others stay as they are.
+        """
+        ...
+
+    def reset(self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None) -> None:
+        """Put worlds into a state, with all that follows from it, as if nothing had been before.
+
+        Args:
+            ids: Which worlds, (n,) int64.
+            qpos: Positions, (n, nq); the model's reference pose if not given.
+            qvel: Velocities, (n, nv); zero if not given.
+        """
+        ...
+
+    def restore_diverged(self) -> Tensor:
+        """Put worlds whose state is not finite back to where they were before the control step, at rest.
+
+        Returns:
+            Which worlds diverged, (N,) bool.
+        """
+        ...
+
+
+class SimulatorFactory(Protocol):
+    """What makes a simulator; the class itself, if its constructor takes these."""
+
+    def __call__(
+        self, model: mujoco.MjModel, num_envs: int, frame_skip: int, *, threads: int, contact_forces: bool
+    ) -> Simulator:
+        """A simulator of a model.
+
+        Args:
+            model: The compiled model, with MuJoCo's automatic reset switched off.
+            num_envs: N.
+            frame_skip: Physics steps per control step.
+            threads: Physics threads, where it runs on CPU.
+            contact_forces: Whether to compute `cfrc_ext` after each control step, one pass per world.
+        """
+        ...
+
+
+MUJOCO_CPU = "mujoco-cpu"
+
+SIMULATORS: Registry[SimulatorFactory] = Registry("simulator")
+SIMULATORS.register(MUJOCO_CPU, CpuSimulator)
