@@ -139,5 +139,5 @@ class Humanoid(MujocoTask):
 
 def _mass_centre(sim, body_positions):
     """Centre of mass of the robot from the centres of its bodies (N, nbody, 3): (N, 3) [m]."""
-    mass = torch.from_numpy(sim.model.body_mass)
+    mass = torch.tensor(sim.model.body_mass, device=sim.device)
     return torch.einsum("b,nbj->nj", mass / mass.sum(), body_positions)

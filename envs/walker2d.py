@@ -61,7 +61,7 @@ class Walker2d(MujocoTask):
         """The declared variables from the planar joints and the feet."""
         qpos, qvel = sim.qpos, sim.qvel
         height, pitch = qpos[:, 1], qpos[:, 2]
-        feet = torch.tensor([sim.geom("foot_geom"), sim.geom("foot_left_geom")])
+        feet = [sim.geom("foot_geom"), sim.geom("foot_left_geom")]
         return {
             "x_position": qpos[:, 0],
             "x_velocity": (qpos[:, 0] - sim.before("qpos")[:, 0]) / sim.control_step_s,

@@ -23,7 +23,7 @@ class Reaching(MujocoTask):
     def reset(self, sim, draw):
         """The hand within 0.1 m of x = -0.8, the block at x = 0, at rest."""
         hand = -0.8 + draw.uniform(-0.1, 0.1, 1)
-        return torch.cat((hand, torch.zeros_like(hand)), 1), torch.zeros(draw.num_envs, 2)
+        return torch.cat((hand, torch.zeros_like(hand)), 1), torch.zeros_like(hand.expand(-1, 2))
 
     def variables(self, sim):
         """The declared variables from the two slide joints."""

@@ -103,7 +103,7 @@ def _driven(model: mujoco.MjModel, index: int) -> str:
     return f"actuator_{index}"
 
 
-def action_range(model: mujoco.MjModel) -> tuple[Tensor, Tensor]:
+def action_range(model: mujoco.MjModel, device: torch.device) -> tuple[Tensor, Tensor]:
     """Lowest and highest control of each actuator, (A,) float32 each."""
-    limits = torch.tensor(model.actuator_ctrlrange, dtype=torch.float32)
+    limits = torch.tensor(model.actuator_ctrlrange, dtype=torch.float32, device=device)
     return limits[:, 0].contiguous(), limits[:, 1].contiguous()

@@ -77,7 +77,7 @@ class MujocoVecEnv:
     def __init__(self, dynamics: Dynamics, simulator: Simulator, seeds: Sequence[int]) -> None:
         self.view = SimView(simulator)
         self.device, self.num_envs, self.control_step_s = simulator.device, simulator.num_envs, simulator.control_step_s
-        self.action_low, self.action_high = (limit.to(self.device) for limit in action_range(simulator.model))
+        self.action_low, self.action_high = action_range(simulator.model, simulator.device)
         self.action_size, self.action_parts = len(self.action_low), action_parts(simulator.model)
         self.episode_steps, self.variables = dynamics.episode_steps, tuple(dynamics.declared())
         self._dynamics, self._simulator = dynamics, simulator

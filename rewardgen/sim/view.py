@@ -33,6 +33,7 @@ class SimView:
         self._simulator = simulator
         self._ids: Tensor | None = None
         self.model = simulator.model
+        self.device = simulator.device
         self.control_step_s = simulator.control_step_s
         self.qpos0 = torch.tensor(simulator.model.qpos0, device=simulator.device)
         self._found: dict[tuple[str, str], int] = {}

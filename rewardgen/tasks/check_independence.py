@@ -40,12 +40,12 @@ def independence_problems(task: Task) -> list[Problem]:
 
 def _trace(worlds: VecEnv) -> Tensor:
     """Observations and variables of a few steps, (T, N, k), with the same actions for each group of worlds."""
-    generator = torch.Generator().manual_seed(_SEED)
+    generator = torch.Generator(worlds.device).manual_seed(_SEED)
     span = worlds.action_high - worlds.action_low
     rows = [worlds.reset()]
     size = 0
     for _ in range(_STEPS):
-        noise = torch.rand(_WORLDS, worlds.action_size, generator=generator)
+        noise = torch.rand(_WORLDS, worlds.action_size, generator=generator, device=worlds.device)
         step = worlds.step(worlds.action_low + span * noise.repeat(worlds.num_envs // _WORLDS, 1))
         rows.append(torch.cat((step.observation, *(each.reshape(len(each), -1) for each in step.inputs.values())), 1))
         size = rows[-1].shape[1]

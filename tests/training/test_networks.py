@@ -4,11 +4,13 @@ from torch import nn
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters, kl_divergence, log_probability
 from rewardgen.training.ppo.seeding import slice_generators
 
+CPU = torch.device("cpu")
+
 SIZES = Sizes(observation=5, action=2, hidden=(8, 6))
 
 
 def stacked(seeds):
-    return ActorCritic(SIZES, initial_parameters(SIZES, slice_generators(seeds, "networks"), initial_std=0.5))
+    return ActorCritic(SIZES, initial_parameters(SIZES, slice_generators(seeds, "networks", CPU), initial_std=0.5))
 
 
 def single_network(parameters, network, index):

@@ -2,10 +2,12 @@ import torch
 
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
 
+CPU = torch.device("cpu")
+
 
 def test_moments_of_batches_are_the_moments_of_all_rows():
     rows = torch.randn(2, 100, 3, dtype=torch.float64) * 5 + 7
-    moments = RunningMoments.zeros(2, 3)
+    moments = RunningMoments.zeros(2, 3, CPU)
     for part in rows.split((10, 60, 30), dim=1):
         moments.update(part)
     torch.testing.assert_close(moments.mean, rows.mean(1))
@@ -14,9 +16,9 @@ def test_moments_of_batches_are_the_moments_of_all_rows():
 
 def test_normalisers_of_slices_are_independent():
     seen = torch.stack([torch.randn(200, 2), 50 + 10 * torch.randn(200, 2)])
-    both = ObservationNormaliser(RunningMoments.zeros(2, 2))
+    both = ObservationNormaliser(RunningMoments.zeros(2, 2, CPU))
     both.update(seen)
-    alone = ObservationNormaliser(RunningMoments.zeros(1, 2))
+    alone = ObservationNormaliser(RunningMoments.zeros(1, 2, CPU))
     alone.update(seen[1:])
     torch.testing.assert_close(both(seen)[1:], alone(seen[1:]))
     assert both(seen)[0].std() < 1.2 and both(seen)[1].mean().abs() < 0.1
@@ -25,7 +27,7 @@ def test_normalisers_of_slices_are_independent():
 def test_rewards_of_very_different_size_are_scaled_alike_and_keep_their_sign():
     reward = torch.randn(50, 1, 8)
     done = torch.zeros(50, 2, 8, dtype=torch.bool)
-    scaled = RewardScaler(2, 8, 0.99)(torch.cat([reward, -1000 * reward], dim=1), done)
+    scaled = RewardScaler(2, 8, 0.99, CPU)(torch.cat([reward, -1000 * reward], dim=1), done)
     torch.testing.assert_close(scaled[:, 0], -scaled[:, 1], rtol=1e-3, atol=1e-3)
     assert torch.equal(scaled[:, 0].sign(), reward[:, 0].sign())
 
@@ -34,11 +36,11 @@ def test_scaled_return_has_unit_spread_within_an_episode_only():
     reward = torch.ones(40, 1, 4)
     ends = torch.ones(40, 1, 4, dtype=torch.bool)
     # Every step is an episode, so every return is 1 and does not vary: only the clip bounds the result.
-    assert torch.equal(RewardScaler(1, 4, 0.99)(reward, ends), torch.full((40, 1, 4), 10.0))
+    assert torch.equal(RewardScaler(1, 4, 0.99, CPU)(reward, ends), torch.full((40, 1, 4), 10.0))
     # In one long episode the returns grow to 33, so the scaled reward is far below 1.
-    assert RewardScaler(1, 4, 0.99)(reward, ~ends).max() < 0.2
+    assert RewardScaler(1, 4, 0.99, CPU)(reward, ~ends).max() < 0.2
 
 
 def test_constant_zero_reward_stays_zero():
-    scaler = RewardScaler(1, 4, 0.99)
+    scaler = RewardScaler(1, 4, 0.99, CPU)
     assert not scaler(torch.zeros(40, 1, 4), torch.zeros(40, 1, 4, dtype=torch.bool)).any()

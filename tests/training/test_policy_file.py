@@ -14,12 +14,14 @@ from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.seeding import slice_generators
 from rewardgen.training.protocol import POLICY_KINDS
 
+CPU = torch.device("cpu")
+
 SIZES = Sizes(observation=3, action=2, hidden=(4,))
 
 
 def two_policies():
-    networks = ActorCritic(SIZES, initial_parameters(SIZES, slice_generators([0, 1], "networks"), 1.0) * 1000)
-    normaliser = ObservationNormaliser(RunningMoments.zeros(2, 3))
+    networks = ActorCritic(SIZES, initial_parameters(SIZES, slice_generators([0, 1], "networks", CPU), 1.0) * 1000)
+    normaliser = ObservationNormaliser(RunningMoments.zeros(2, 3, CPU))
     normaliser.update(torch.randn(2, 50, 3) + 3)
     return StackedPolicy(networks, normaliser, torch.tensor([[-1.0, 0.0]] * 2), torch.tensor([[1.0, 4.0]] * 2))
 

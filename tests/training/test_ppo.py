@@ -7,6 +7,8 @@ from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_paramete
 from rewardgen.training.ppo.optimiser import StackedAdam
 from rewardgen.training.ppo.seeding import slice_generators
 
+CPU = torch.device("cpu")
+
 
 def test_objective_gains_nothing_beyond_the_clip_range_but_pays_for_every_loss():
     ratio = torch.tensor([[1.5, 0.5, 1.5, 0.5]])
@@ -51,9 +53,9 @@ def test_every_slice_has_a_learning_rate_of_its_own():
 def bandit(targets, seeds):
     """One-step episodes whose reward is the closeness of the action to a target; the trained mean actions."""
     sizes, settings = Sizes(2, 1, (16,)), TrainSettings()
-    networks = ActorCritic(sizes, initial_parameters(sizes, slice_generators(seeds, "networks"), 1.0))
+    networks = ActorCritic(sizes, initial_parameters(sizes, slice_generators(seeds, "networks", CPU), 1.0))
     optimiser = StackedAdam(networks.flat, 1e-3, 1.0)
-    orders, noise = slice_generators(seeds, "minibatches"), slice_generators(seeds, "exploration")
+    orders, noise = slice_generators(seeds, "minibatches", CPU), slice_generators(seeds, "exploration", CPU)
     observation = torch.ones(len(seeds), 256, 2)
     for _ in range(30):
         with torch.no_grad():

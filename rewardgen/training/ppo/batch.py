@@ -119,10 +119,10 @@ class SliceBatch:
         for log, reading in zip(self._logs, idle, strict=True):
             log.idle = reading
         sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
-        self._learner = Learner(sizes, seeds, job.settings)
+        self._learner = Learner(sizes, seeds, job.settings, worlds.device)
         low, high = (limit.expand(len(seeds), -1) for limit in (worlds.action_low, worlds.action_high))
         self._policy = StackedPolicy(self._learner.networks, self._learner.normaliser, low, high)
-        noise = slice_generators(seeds, "exploration")
+        noise = slice_generators(seeds, "exploration", worlds.device)
         self._collector = Collector(worlds, len(seeds), self._rewards.input_names, noise)
 
     def run(self) -> list[SliceResult]:

@@ -50,7 +50,7 @@ class SliceEvaluation:
     def mask(self) -> Tensor:
         """(T, E) bool: the steps that belong to the episodes."""
         steps = len(next(iter(self.variables.values())))
-        return torch.arange(steps).unsqueeze(1) < self.lengths
+        return torch.arange(steps, device=self.lengths.device).unsqueeze(1) < self.lengths
 
 
 def of_slice(evaluation: Evaluation, components: Mapping[str, Tensor], index: int, episodes: int) -> SliceEvaluation:
@@ -78,7 +78,9 @@ def of_slice(evaluation: Evaluation, components: Mapping[str, Tensor], index: in
 def evaluation_point(found: SliceEvaluation, env_steps: int) -> EvaluationPoint:
     """The point on the slice's learning curve."""
     mask = found.mask
-    returns = sum((value.double() * mask for value in found.components.values()), torch.zeros(mask.shape)).sum(0)
+    returns = sum((value.double() * mask for value in found.components.values()), torch.zeros_like(mask.double())).sum(
+        0
+    )
     return EvaluationPoint(
         env_steps=env_steps,
         fitness=float(found.fitness.mean()),
@@ -146,7 +148,7 @@ def episode_digests(found: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
 
 def _digest(found: SliceEvaluation, rank: Literal["best", "median", "worst"], episode: int) -> EpisodeDigest:
     last = int(found.lengths[episode]) - 1
-    steps = torch.linspace(0, last, _MOMENTS).round().long().unique()
+    steps = torch.linspace(0, last, _MOMENTS, device=found.lengths.device).round().long().unique()
     return EpisodeDigest(
         rank=rank,
         fitness=float(found.fitness[episode]),

@@ -27,18 +27,19 @@ def idle_readings(task: Task, rewards: Rewards, slices: int) -> list[IdleReading
         slices: S.
     """
     worlds = task.make_envs([derive_seed(0, "idle")], _EPISODES)
-    still = torch.zeros(_EPISODES, worlds.action_size)
+    still = worlds.action_low.new_zeros(_EPISODES, worlds.action_size)
     try:
         recording = record_episodes(worlds, lambda _: still, names=rewards.input_names)
         fitness = float(measure_episodes(task, recording.episode)[0].mean())
     except TaskError:
         return [None] * slices
     lengths = recording.episode.lengths
-    inside = torch.arange(len(recording.inputs["action"])).unsqueeze(1) < lengths
     repeated = {name: torch.cat([value] * slices, dim=1) for name, value in recording.inputs.items()}
     priced = rewards.price(repeated, [True] * slices)
     failed = {fault.slice for fault in priced.faults}
-    returns = [float((priced.total[:, index].double() * inside).sum(0).mean()) for index in range(slices)]
+    returns = [
+        float((priced.total[:, index].double() * recording.episode.mask).sum(0).mean()) for index in range(slices)
+    ]
     return [
         None
         if index in failed

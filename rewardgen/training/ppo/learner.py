@@ -27,17 +27,18 @@ class Learner:
         sizes: Sizes of the networks.
         seeds: One per slice.
         settings: Settings of the training.
+        device: Where it learns.
     """
 
-    def __init__(self, sizes: Sizes, seeds: Sequence[int], settings: TrainSettings) -> None:
+    def __init__(self, sizes: Sizes, seeds: Sequence[int], settings: TrainSettings, device: torch.device) -> None:
         self._settings = settings
-        initial = initial_parameters(sizes, slice_generators(seeds, "networks"), settings.initial_std)
+        initial = initial_parameters(sizes, slice_generators(seeds, "networks", device), settings.initial_std)
         self.networks = ActorCritic(sizes, initial)
-        self.normaliser = ObservationNormaliser(RunningMoments.zeros(len(seeds), sizes.observation))
+        self.normaliser = ObservationNormaliser(RunningMoments.zeros(len(seeds), sizes.observation, device))
         rates = self.networks.rates(settings.value_rate, settings.std_rate)
         self._optimiser = StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm, rates)
-        self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount)
-        self._orders = slice_generators(seeds, "minibatches")
+        self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount, device)
+        self._orders = slice_generators(seeds, "minibatches", device)
 
     def learn(self, rollout: Rollout, reward: Tensor) -> None:
         """Improve the policies by one rollout.

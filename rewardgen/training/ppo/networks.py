@@ -73,7 +73,7 @@ class ActorCritic:
             value: Of the value network.
             log_std: Of the policy's log standard deviation.
         """
-        rates = torch.ones(1, self.flat.shape[1])
+        rates = torch.ones_like(self.flat[:1])
         for name, part in _views(self.sizes, rates).items():
             part.mul_(log_std if name == "log_std" else value if name.startswith("value") else 1.0)
         return rates[0]
@@ -144,7 +144,7 @@ def _initial_slice(sizes: Sizes, generator: torch.Generator, initial_std: float)
     last = len(sizes.hidden)
     parts = []
     for name, shape in sizes.shapes().items():
-        part = torch.zeros(shape)
+        part = torch.zeros(shape, device=generator.device)
         if name.endswith("weight"):
             head = 0.01 if name.startswith("policy") else 1.0
             gain = head if name.split(".")[1] == str(last) else sqrt(2)

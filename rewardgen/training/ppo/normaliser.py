@@ -26,10 +26,10 @@ class RunningMoments:
     count: Tensor
 
     @classmethod
-    def zeros(cls, slices: int, size: int) -> RunningMoments:
+    def zeros(cls, slices: int, size: int, device: torch.device) -> RunningMoments:
         """Moments that have seen nothing: mean 0, variance 1."""
-        mean = torch.zeros(slices, size, dtype=torch.float64)
-        return cls(mean, torch.ones_like(mean), torch.zeros(slices, 1, dtype=torch.float64))
+        mean = torch.zeros(slices, size, dtype=torch.float64, device=device)
+        return cls(mean, torch.ones_like(mean), mean.new_zeros(slices, 1))
 
     def update(self, rows: Tensor) -> None:
         """Take in a batch of vectors (S, B, D)."""
@@ -79,11 +79,12 @@ class RewardScaler:
         slices: Slices S.
         worlds: Worlds N per slice.
         discount: Discount per control step.
+        device: Where the rewards are.
     """
 
-    def __init__(self, slices: int, worlds: int, discount: float) -> None:
-        self._moments = RunningMoments.zeros(slices, 1)
-        self._returns = torch.zeros(slices, worlds, dtype=torch.float64)
+    def __init__(self, slices: int, worlds: int, discount: float, device: torch.device) -> None:
+        self._moments = RunningMoments.zeros(slices, 1, device)
+        self._returns = self._moments.mean.new_zeros(slices, worlds)
         self._discount = discount
 
     def __call__(self, reward: Tensor, done: Tensor) -> Tensor:

@@ -22,12 +22,12 @@ class StackedAdam:
 
     def __init__(self, flat: Tensor, learning_rate: float, max_grad_norm: float, rates: Tensor | None = None) -> None:
         self._flat = flat
-        self._rates = torch.ones(flat.shape[1]) if rates is None else rates
+        self._rates = torch.ones_like(flat[0]) if rates is None else rates
         self._first = torch.zeros_like(flat)
         self._second = torch.zeros_like(flat)
         self._steps = 0
         self._max_grad_norm = max_grad_norm
-        self.learning_rate = torch.full((len(flat), 1), learning_rate)
+        self.learning_rate = torch.full_like(flat[:, :1], learning_rate)
 
     @torch.no_grad()
     def step(self, gradient: Tensor) -> None:

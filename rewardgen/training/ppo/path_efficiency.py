@@ -30,7 +30,7 @@ def path_efficiencies(
         One reading for each component that follows some variable with a correlation of a half or more.
     """
     scalars = {name: value.double() for name, value in variables.items() if value.dim() == 2}
-    inside = torch.arange(1, int(lengths.max())).unsqueeze(1) < lengths
+    inside = torch.arange(1, int(lengths.max()), device=lengths.device).unsqueeze(1) < lengths
     if not scalars or not components or not bool(inside.any()):
         return ()
     steps = len(inside)

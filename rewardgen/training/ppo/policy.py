@@ -68,13 +68,13 @@ class StackedPolicy:
         moments, sizes = self._normaliser.moments, self._networks.sizes
         parameters = {f"parameter/{name}": value[index] for name, value in self._networks.parameters.items()}
         others = {
-            "sizes": torch.tensor([sizes.observation, sizes.action, *sizes.hidden]),
+            "sizes": torch.tensor([sizes.observation, sizes.action, *sizes.hidden], device="cpu"),
             "normaliser/mean": moments.mean[index],
             "normaliser/variance": moments.variance[index],
             "action/low": self._low[index, 0],
             "action/high": self._high[index, 0],
         }
-        save_policy(path, "ppo", {name: value.detach() for name, value in (others | parameters).items()})
+        save_policy(path, "ppo", {name: value.detach().cpu() for name, value in (others | parameters).items()})
 
 
 def from_policy_units(action: Tensor, low: Tensor, high: Tensor) -> Tensor:
@@ -146,7 +146,7 @@ def _stacked(policies: Sequence[PpoPolicy]) -> StackedPolicy:
     moments = RunningMoments(
         torch.stack([each.mean for each in policies]),
         torch.stack([each.variance for each in policies]),
-        torch.ones(len(policies), 1, dtype=torch.float64),
+        policies[0].mean.new_ones(len(policies), 1),
     )
     low, high = (torch.stack([getattr(each, f"action_{end}") for each in policies]) for end in ("low", "high"))
     return StackedPolicy(networks, ObservationNormaliser(moments), low, high)

@@ -90,7 +90,7 @@ class Collector:
 
     def rest(self, index: int) -> None:
         """Simulate the worlds of one slice no longer; it goes on with the numbers that it has."""
-        worlds = torch.zeros(self._shape, dtype=torch.bool)
+        worlds = torch.zeros(self._shape, dtype=torch.bool, device=self._worlds.device)
         worlds[index] = True
         self._worlds.rest(worlds.flatten())
 
@@ -99,7 +99,8 @@ class Collector:
 
     def _noise(self, steps: int, actions: int) -> Tensor:
         shape = (steps, self._shape[1], actions)
-        return torch.stack([torch.randn(shape, generator=generator) for generator in self._generators], dim=1)
+        drawn = [torch.randn(shape, generator=each, device=each.device) for each in self._generators]
+        return torch.stack(drawn, dim=1)
 
     def _by_slice(self, values: Tensor) -> Tensor:
         world_axis = values.dim() - (1 if values.dtype == torch.bool else 2)

@@ -22,11 +22,12 @@ def derive_seed(seed: int, purpose: str) -> int:
     return int.from_bytes(digest[:4], "big") >> 1
 
 
-def slice_generators(seeds: Iterable[int], purpose: str) -> list[torch.Generator]:
+def slice_generators(seeds: Iterable[int], purpose: str, device: torch.device) -> list[torch.Generator]:
     """One generator per slice, so that a slice draws the same numbers alone and among others.
 
     Args:
         seeds: The slices' seeds, in the order of the slices.
         purpose: What is drawn from them.
+        device: Where they draw.
     """
-    return [torch.Generator().manual_seed(derive_seed(seed, purpose)) for seed in seeds]
+    return [torch.Generator(device).manual_seed(derive_seed(seed, purpose)) for seed in seeds]

@@ -63,10 +63,11 @@ def update(
     packed = transitions.packed()
     slices, rows, columns = packed.shape
     packed = packed.view(slices * rows, columns)
-    offset = torch.arange(slices).unsqueeze(1) * rows
+    offset = torch.arange(slices, device=packed.device).unsqueeze(1) * rows
     size = rows // settings.minibatches
     for _ in range(settings.epochs):
-        order = torch.stack([torch.randperm(rows, generator=generator) for generator in generators]) + offset
+        drawn = [torch.randperm(rows, generator=each, device=each.device) for each in generators]
+        order = torch.stack(drawn) + offset
         for start in range(0, size * settings.minibatches, size):
             chosen = order[:, start : start + size]
             batch = packed.index_select(0, chosen.reshape(-1)).view(slices, size, columns)
