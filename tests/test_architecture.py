@@ -168,7 +168,7 @@ def test_core_and_store_load_nothing_heavy():
 
 
 def test_the_orchestrator_loads_nothing_heavy():
-    modules = ["rewardgen.search.lifecycle", "rewardgen.cli.machine", "rewardgen.sandbox.process"]
+    modules = ["rewardgen.search.lifecycle", "rewardgen.sandbox.process"]
     modules += [f"rewardgen.cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")]
     assert _loaded_by("\n".join(f"import {module}" for module in modules)).isdisjoint(HEAVY)
 

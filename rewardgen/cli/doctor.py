@@ -1,21 +1,53 @@
-"""`rewardgen doctor`."""
+"""`rewardgen doctor`: what `rewardgen` needs, what it can use here, and what its sandbox can and cannot do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, cast
 
 from cyclopts import Parameter
 from rich.table import Table
 from rich.text import Text
 
-from rewardgen.cli import machine as checks
-from rewardgen.cli.machine import Check
 from rewardgen.cli.output import Json, RunsDir, next_steps, print_json
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
+from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.errors import RewardgenError
+from rewardgen.core.files import explain_os_error
+from rewardgen.core.provenance import provenance, usable_cores
+from rewardgen.llm.factory import make_llm
+from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages, results
 
+_GIB = 1 << 30
+_ROOM = 2 * _GIB
+"""Memory and disk below which a run is likely to get into trouble [bytes]."""
+
+_UNTRUSTED = "the reward language still keeps generated code in; run rewards of unknown origin on a recent Linux"
+
+_ASK_TORCH = """
+import torch
+if torch.cuda.is_available():
+    print("; ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())))
+"""
+
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+class Check(NamedTuple):
+    """One thing that was looked at."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    detail: str
+    hint: str = ""
 
 
 def doctor(
@@ -25,12 +57,19 @@ def doctor(
     json: Json = False,
 ) -> int:
     """Look at this machine."""
-    found = checks.examine(runs_dir, model)
+    found = [*_machine(), *_disk(runs_dir), _gpu(), *_sandbox(), _keys()]
+    if model is not None:
+        found.append(_model(model, runs_dir))
     failed = any(each.state == "fail" for each in found)
     if json:
         print_json({"healthy": not failed, "checks": [each._asdict() for each in found]})
         return 1 if failed else 0
-    results().print(_report(found))
+    table = Table.grid(padding=(0, 2))
+    for each in found:
+        text = Text(each.detail)
+        text.append(f"\nhint: {each.hint}" if each.hint else "", "dim")
+        table.add_row(Text(each.state, _STYLES[each.state]), Text(each.name, no_wrap=True), text)
+    results().print(table)
     if failed:
         messages().print("\nfix what failed, then run `rewardgen doctor` again")
     else:
@@ -38,10 +77,98 @@ def doctor(
     return 1 if failed else 0
 
 
-def _report(found: Sequence[Check]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    for each in found:
-        text = Text(each.detail)
-        text.append(f"\nhint: {each.hint}" if each.hint else "", "dim")
-        table.add_row(Text(each.state, _STYLES[each.state]), Text(each.name, no_wrap=True), text)
-    return table
+def _machine() -> Iterator[Check]:
+    """Python and its packages, processor and memory."""
+    version = platform.python_version()
+    if (3, 11) <= sys.version_info[:2] < (3, 14):
+        yield Check("python", "ok", f"{version}, {platform.platform()}")
+    else:
+        yield Check("python", "fail", version, "use Python 3.11, 3.12 or 3.13")
+    for name, installed in cast("dict[str, str | None]", provenance()["packages"]).items():
+        if installed:
+            yield Check(name, "ok", installed)
+        else:
+            yield Check(name, "fail", "not installed", "`pip install -c constraints.txt -e .`")
+    if (cores := usable_cores()) > 1:
+        yield Check("cpu", "ok", f"{cores} cores: as many trainings at once")
+    else:
+        yield Check("cpu", "warn", "1 core", "give the process more cores, or expect long trainings")
+    try:
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        yield Check("memory", "ok", "cannot be told on this platform")
+    else:
+        yield _room("memory", free, f"{free / _GIB:.1f} GiB free", "close other programs")
+
+
+def _disk(runs_dir: Path) -> Iterator[Check]:
+    """Whether a file can be written where runs are kept or would be, and how much room there is."""
+    place = next(each for each in (runs_dir.absolute(), *runs_dir.absolute().parents) if each.exists())
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            yield Check("runs folder", "ok", f"{runs_dir} can be written")
+    except OSError as found:
+        error = explain_os_error(runs_dir, found)
+        yield Check("runs folder", "fail", error.message, error.hint)
+    free, hint = shutil.disk_usage(place).free, "free some space, or choose another folder with `--runs-dir`"
+    yield _room("disk", free, f"{free / _GIB:.1f} GiB free for {runs_dir}", hint)
+
+
+def _room(name: str, free: int, text: str, hint: str) -> Check:
+    return Check(name, "ok", text) if free >= _ROOM else Check(name, "warn", text, hint)
+
+
+def _gpu() -> Check:
+    done = subprocess.run([sys.executable, "-c", _ASK_TORCH], capture_output=True, text=True)
+    if done.returncode:
+        return Check("torch", "fail", done.stderr.strip().rpartition("\n")[2], "install torch again")
+    name = done.stdout.strip()
+    return Check("gpu", "ok", f"{name}; not used yet, training runs on the CPU" if name else "none; none is needed")
+
+
+def _sandbox() -> Iterator[Check]:
+    """How soon workers start, the limits tried on live ones, what keeps one in, and what one can do that tries."""
+    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
+        scratch = Path(name)
+        try:
+            first, again = start_seconds(scratch)
+        except RewardgenError as error:
+            yield Check("workers", "fail", error.message, error.hint)
+            return
+        yield Check(
+            "workers", "ok", f"the first one of a run starts in {first:.1f} s, the next ones in {again:.2f} s each"
+        )
+        for each in check_limits(scratch):
+            if each.held:
+                yield Check(f"sandbox: {each.name}", "ok", f"held when it was tried: {each.detail}")
+            else:
+                hint = "do not run rewards that you have not read"
+                yield Check(f"sandbox: {each.name}", "fail", each.detail, hint)
+        report = layers_in_force(scratch)
+        for each in report.layers:
+            if each.active:
+                yield Check(f"sandbox: {each.name}", "ok", each.detail)
+            else:
+                yield Check(f"sandbox: {each.name}", "warn", f"not in force: {each.detail}", _UNTRUSTED)
+        if found := escapes(scratch):
+            state = "warn" if report.missing else "fail"
+            yield Check("sandbox: escapes", state, f"a worker can {', '.join(found)} outside", _UNTRUSTED)
+        else:
+            text = "a worker that tried to read, write, connect and start a process outside could not"
+            yield Check("sandbox: escapes", "ok", text)
+
+
+def _keys() -> Check:
+    names = sorted(name for name, value in os.environ.items() if name.endswith("_API_KEY") and value)
+    return Check("api keys", "ok", ", ".join(names) or "none; the built-in designer and local servers need none")
+
+
+def _model(model: str, runs_dir: Path) -> Check:
+    """Whether a run with this model could begin; no call is made."""
+    if model == BUILTIN:
+        return Check("model", "ok", "the built-in designer needs no language model")
+    try:
+        make_llm(RunConfig(task="cartpole", model=model), RunFolder(runs_dir / "doctor"))
+    except RewardgenError as error:
+        return Check("model", "fail", error.message, error.hint)
+    return Check("model", "ok", f"{model}: known, and its key is set; no call was made")

@@ -105,7 +105,13 @@ def _watch(work: Callable[[Listener], Outcome], runs_dir: Path, json: bool) -> i
         else:
             outcome = work(watching)
     except KeyboardInterrupt:
-        return _interrupted(watching.run_id, runs_dir)
+        if not watching.run_id:
+            console.print("interrupted before the run began; nothing was kept")
+            return INTERRUPTED
+        saved = runs_dir / watching.run_id
+        console.print(f"interrupted; everything that was finished is saved in {saved}", soft_wrap=True)
+        next_steps((with_runs_dir(f"resume {watching.run_id}", runs_dir), "goes on from here"))
+        return INTERRUPTED
     except RewardgenError:
         if watching.run_id:
             resume_line = with_runs_dir(f"resume {watching.run_id}", runs_dir)
@@ -114,44 +120,29 @@ def _watch(work: Callable[[Listener], Outcome], runs_dir: Path, json: bool) -> i
     return _conclude(outcome, runs_dir, json)
 
 
-def _interrupted(run_id: str, runs_dir: Path) -> int:
-    console = messages()
-    if not run_id:
-        console.print("interrupted before the run began; nothing was kept")
-        return INTERRUPTED
-    console.print(f"interrupted; everything that was finished is saved in {runs_dir / run_id}", soft_wrap=True)
-    next_steps((with_runs_dir(f"resume {run_id}", runs_dir), "goes on from here"))
-    return INTERRUPTED
-
-
 def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
     folder, summary = outcome.folder, outcome.history.summary
+    reward = folder.best / "reward.py" if summary and summary.chosen else None
     if json:
-        chosen = str(folder.best / "reward.py") if summary and summary.chosen else None
         print_json(
             {
                 "run_id": folder.id,
                 "path": str(folder.path),
                 "exit_code": outcome.exit_code,
-                "reward": chosen,
+                "reward": str(reward) if reward else None,
                 "summary": summary.model_dump(mode="json") if summary else None,
                 "usage": outcome.history.usage.model_dump(mode="json"),
                 "elapsed_s": outcome.history.elapsed_s,
             }
         )
         return outcome.exit_code
-    console = results()
+    steps = [(with_runs_dir(f"runs show {folder.id}", runs_dir), "every candidate, and why some failed")]
     if summary:
-        console.print()
-        console.print(closing_table(summary))
-    _suggest(outcome, runs_dir)
-    return outcome.exit_code
-
-
-def _suggest(outcome: Outcome, runs_dir: Path) -> None:
-    id, summary = outcome.folder.id, outcome.history.summary
-    steps = [(with_runs_dir(f"runs show {id}", runs_dir), "every candidate, and why some failed")]
-    if summary and summary.chosen:
-        steps.append((with_runs_dir(f"runs show {id} {summary.chosen}", runs_dir), "the chosen reward and its origin"))
-        messages().print(f"\nreward: {outcome.folder.best / 'reward.py'}", soft_wrap=True)
+        results().print()
+        results().print(closing_table(summary))
+    if summary and reward:
+        show = with_runs_dir(f"runs show {folder.id} {summary.chosen}", runs_dir)
+        steps.append((show, "the chosen reward and its origin"))
+        messages().print(f"\nreward: {reward}", soft_wrap=True)
     next_steps(*steps)
+    return outcome.exit_code

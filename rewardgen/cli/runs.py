@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from cyclopts import Parameter
-from rich.table import Table
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError, did_you_mean
@@ -53,14 +52,8 @@ def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int
         messages().print(f"there are no runs in {runs_dir}/")
         next_steps((with_runs_dir("run cartpole", runs_dir), "searches for a reward, without a language model"))
         return 0
-    console = results()
-    console.print(_list_table(listed, console.width >= _ROOMY))
-    next_steps((with_runs_dir(f"runs show {listed[-1].id}", runs_dir), "the newest of them"))
-    return 0
-
-
-def _list_table(listed: list[_Listed], roomy: bool) -> Table:
-    """The list; where there is room, with the candidates, time, cost and model of each run too."""
+    # Where there is room, the candidates, time, cost and model of each run too.
+    roomy = results().width >= _ROOMY
     right = ("fitness", "success", "candidates", "time", "cost")
     table = plain_table("run", "status", "best", *(right if roomy else right[:2]), right=right)
     if roomy:
@@ -69,7 +62,9 @@ def _list_table(listed: list[_Listed], roomy: bool) -> Table:
         cells = [each.id, each.status, each.best or "", number(each.fitness), percent(each.success_rate)]
         more = [str(each.candidates), duration(each.elapsed_s), money(each.cost_usd), each.model]
         table.add_row(*cells, *(more if roomy else []))
-    return table
+    results().print(table)
+    next_steps((with_runs_dir(f"runs show {listed[-1].id}", runs_dir), "the newest of them"))
+    return 0
 
 
 def _listed(folder: RunFolder) -> _Listed:
@@ -137,41 +132,33 @@ def show(
 
 
 def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -> int:
-    status = status_of(folder, history)
+    status, rows = status_of(folder, history), search_rows(history, history.ids(), {})
     if json:
-        print_json(_run_data(folder, history, status))
+        print_json(
+            {
+                "run_id": folder.id,
+                "path": str(folder.path),
+                "status": status,
+                "error": history.error or None,
+                "elapsed_s": history.elapsed_s,
+                "config": history.config.model_dump(mode="json") if history.config else None,
+                "usage": history.usage.model_dump(mode="json"),
+                "candidates": [row._asdict() for row in rows],
+                "summary": history.summary.model_dump(mode="json") if history.summary else None,
+            }
+        )
         return 0
     results().print(run_page(history, status))
     steps = []
     if status in ("interrupted", "failed"):
         steps.append((with_runs_dir(f"resume {folder.id}", runs_dir), "goes on with it"))
-    looks = [with_runs_dir(f"runs show {folder.id} {id}", runs_dir) for id in _worth_a_look(history)]
-    steps += [(each, "its code, origin and evidence") for each in looks]
+    chosen, best = history.summary.chosen if history.summary else None, history.ranking.best
+    failed = [row.id for row in rows if row.has_ended_badly]
+    looks = [id for id in (chosen or (best.candidate_id if best else None), *failed[:1]) if id]
+    steps += [(with_runs_dir(f"runs show {folder.id} {id}", runs_dir), "its code, origin and evidence") for id in looks]
     if steps:
         next_steps(*steps)
     return 0
-
-
-def _worth_a_look(history: History) -> list[str]:
-    """The chosen or best candidate, and one that failed."""
-    best = history.best()
-    chosen = history.summary.chosen if history.summary else None
-    failed = [row.id for row in search_rows(history, history.ids(), {}) if row.has_ended_badly]
-    return [each for each in (chosen or (best.candidate.id if best else None), *failed[:1]) if each]
-
-
-def _run_data(folder: RunFolder, history: History, status: str) -> dict[str, Any]:
-    return {
-        "run_id": folder.id,
-        "path": str(folder.path),
-        "status": status,
-        "error": history.error or None,
-        "elapsed_s": history.elapsed_s,
-        "config": history.config.model_dump(mode="json") if history.config else None,
-        "usage": history.usage.model_dump(mode="json"),
-        "candidates": [row._asdict() for row in search_rows(history, history.ids(), {})],
-        "summary": history.summary.model_dump(mode="json") if history.summary else None,
-    }
 
 
 def _show_baseline(folder: RunFolder, history: History, name: str, runs_dir: Path, json: bool) -> int:

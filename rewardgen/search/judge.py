@@ -23,7 +23,7 @@ from rewardgen.core.registry import Registry
 from rewardgen.core.statistics import interquartile_mean
 from rewardgen.store.history import Phase
 from rewardgen.store.ranking import Rank, Ranking, leads
-from rewardgen.store.records import CandidateRecord, CandidateResult
+from rewardgen.store.records import CandidateRecord
 
 
 class Judge(Protocol):
@@ -59,23 +59,16 @@ class FitnessJudge:
             result = record.result
             if result is None or result.fitness is None:
                 continue
-            value = _interquartile(result) if phase == "final" else result.fitness
+            values = [each.final_fitness for each in result.slices if each.final_fitness is not None]
+            value = interquartile_mean(values) if phase == "final" else result.fitness
+            lengths = [each.curve[-1].episode_steps for each in result.slices if each.curve]
+            merit = (round(value, 6), result.success_rate or 0.0, sum(lengths) / max(len(lengths), 1))
             rank = Rank(candidate_id=record.candidate.id, estimate=value, standard_error=result.fitness_spread)
-            found.append(((round(value, 6), result.success_rate or 0.0, _episode_steps(result)), rank))
+            found.append((merit, rank))
         return Ranking(ranks=tuple(rank for _, rank in sorted(found, key=lambda each: each[0], reverse=True)))
 
 
 JUDGES.register("fitness", lambda config: FitnessJudge())
-
-
-def _interquartile(result: CandidateResult) -> float:
-    return interquartile_mean([each.final_fitness for each in result.slices if each.final_fitness is not None])
-
-
-def _episode_steps(result: CandidateResult) -> float:
-    """Mean length of the episodes at the last evaluations of the seeds."""
-    last = [each.curve[-1].episode_steps for each in result.slices if each.curve]
-    return sum(last) / max(len(last), 1)
 
 
 def improves(record: CandidateRecord, ranking: Ranking) -> bool:

@@ -83,7 +83,6 @@ class History:
         """Path to hash of what the task was made of when the run began: `rewardgen.tasks.fingerprint`."""
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
-        self.started_at = ""
         self.elapsed_s = 0.0
         self.status: Status = "running"
         self.error = ""
@@ -125,9 +124,54 @@ class History:
     def apply(self, event: Event) -> None:
         """Take in one event."""
         self.elapsed_s = event.elapsed_s
-        getattr(self, f"_on_{event.kind.replace('-', '_')}")(event)
-
-    # Views.
+        data = event.data
+        match event.kind:
+            case "run-started":
+                self.run_id = data["run_id"]
+                self.config = RunConfig.model_validate(data["config"])
+                self.card = TaskCard.model_validate(data["card"])
+                self.training = TrainSettings.model_validate(data["training"])
+                self.baselines = dict(data["baselines"])
+                self.task_files = dict(data["task_files"])
+                self.search_seeds = tuple(data["search_seeds"])
+                self.final_seeds = tuple(data["final_seeds"])
+            case "run-resumed":
+                self.status = "running"
+                self.error = self.hint = ""
+            case "generation-started":
+                self.generations.append(Generation(index=data["generation"], ids=tuple(data["ids"])))
+            case "designed":
+                candidate = Candidate.model_validate(data["candidate"])
+                self.designed[candidate.id, candidate.repairs] = candidate
+            case "reviewed":
+                verdict = Verdict.model_validate(data["verdict"])
+                self.reviewed[verdict.candidate_id, data["repairs"]] = verdict
+            case "trained":
+                result = SliceResult.model_validate(data["slice"])
+                self.trained[data["phase"], result.candidate_id, result.seed] = result
+            case "ranked":
+                self.ranking = Ranking.model_validate(data["ranking"])
+            case "studied":
+                analysis = Analysis.model_validate(data["analysis"])
+                self.studied[analysis.candidate_id] = analysis
+            case "generation-finished":
+                self.ranking = Ranking.model_validate(data["ranking"])
+                index, update = data["generation"], {"finished": True, "best": self.ranking.best}
+                self.generations[index] = self.generations[index].model_copy(update=update)
+            case "finals-started":
+                self.finalists, self.stop_reason = tuple(data["ids"]), data["reason"]
+            case "usage":
+                self.usage = Usage.model_validate(data["usage"])
+            case "budget-exhausted":
+                self.exhausted = data["reason"]
+            # A run that is finished stays so: if a file of its results could not be written, resuming writes it again.
+            case "interrupted" if self.summary is None:
+                self.status = "interrupted"
+            case "failed" if self.summary is None:
+                self.status, self.error, self.hint = "failed", data["message"], data["hint"]
+            case "finished":
+                self.status = "finished"
+                self.summary = Summary.model_validate(data["summary"])
 
     def ids(self) -> list[str]:
         """Ids of all candidates of the search, in the order in which they were planned."""
@@ -157,73 +201,3 @@ class History:
         """The candidate that leads the run's latest ranking."""
         best = self.ranking.best
         return self.record(best.candidate_id) if best else None
-
-    # One method per kind of event.
-
-    def _on_run_started(self, event: Event) -> None:
-        data = event.data
-        self.started_at = event.at
-        self.run_id = data["run_id"]
-        self.config = RunConfig.model_validate(data["config"])
-        self.card = TaskCard.model_validate(data["card"])
-        self.training = TrainSettings.model_validate(data["training"])
-        self.baselines = dict(data["baselines"])
-        self.task_files = dict(data["task_files"])
-        self.search_seeds = tuple(data["search_seeds"])
-        self.final_seeds = tuple(data["final_seeds"])
-
-    def _on_run_resumed(self, event: Event) -> None:
-        self.status = "running"
-        self.error = self.hint = ""
-
-    def _on_generation_started(self, event: Event) -> None:
-        self.generations.append(Generation(index=event.data["generation"], ids=tuple(event.data["ids"])))
-
-    def _on_designed(self, event: Event) -> None:
-        candidate = Candidate.model_validate(event.data["candidate"])
-        self.designed[candidate.id, candidate.repairs] = candidate
-
-    def _on_reviewed(self, event: Event) -> None:
-        verdict = Verdict.model_validate(event.data["verdict"])
-        self.reviewed[verdict.candidate_id, event.data["repairs"]] = verdict
-
-    def _on_trained(self, event: Event) -> None:
-        result = SliceResult.model_validate(event.data["slice"])
-        self.trained[event.data["phase"], result.candidate_id, result.seed] = result
-
-    def _on_ranked(self, event: Event) -> None:
-        self.ranking = Ranking.model_validate(event.data["ranking"])
-
-    def _on_studied(self, event: Event) -> None:
-        analysis = Analysis.model_validate(event.data["analysis"])
-        self.studied[analysis.candidate_id] = analysis
-
-    def _on_generation_finished(self, event: Event) -> None:
-        self._on_ranked(event)
-        index = event.data["generation"]
-        update = {"finished": True, "best": self.ranking.best}
-        self.generations[index] = self.generations[index].model_copy(update=update)
-
-    def _on_finals_started(self, event: Event) -> None:
-        self.finalists = tuple(event.data["ids"])
-        self.stop_reason = event.data["reason"]
-
-    def _on_budget_exhausted(self, event: Event) -> None:
-        self.exhausted = event.data["reason"]
-
-    def _on_usage(self, event: Event) -> None:
-        self.usage = Usage.model_validate(event.data["usage"])
-
-    def _on_interrupted(self, event: Event) -> None:
-        self.status = "interrupted" if self.summary is None else "finished"
-
-    def _on_failed(self, event: Event) -> None:
-        if self.summary is not None:  # only a file of the results could not be written; resuming writes it again
-            return
-        self.status = "failed"
-        self.error = event.data["message"]
-        self.hint = event.data["hint"]
-
-    def _on_finished(self, event: Event) -> None:
-        self.status = "finished"
-        self.summary = Summary.model_validate(event.data["summary"])

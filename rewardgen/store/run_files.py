@@ -11,7 +11,7 @@ from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import number, percent
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.history import FinalRow, History
-from rewardgen.store.records import BASELINES, CandidateRecord, TaskCard
+from rewardgen.store.records import BASELINES, CandidateRecord
 from rewardgen.store.run_folder import RunFolder
 
 
@@ -94,55 +94,19 @@ def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int]) 
 
 def write_readme(folder: RunFolder, history: History) -> None:
     """Write the run's `README.md` for a human reader."""
-    card, config = history.card, history.config
+    card, config, summary = history.card, history.config, history.summary
     assert card is not None and config is not None
     lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
-    lines += [*_outcome(history), "", "## Generations", "", *_generations(history), "", *_contents(card)]
-    write_atomic(folder.readme, "\n".join(lines) + "\n")
-
-
-def _outcome(history: History) -> list[str]:
-    summary = history.summary
     if summary is None:
-        return [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` goes on."]
-    return [summary.conclusion, "", *_table(summary.rows, summary.chosen), "", f"The search stopped: {summary.reason}."]
-
-
-def _table(rows: Sequence[FinalRow], chosen: str | None) -> list[str]:
-    head = "| reward | fitness (IQM) [95 % interval] | success rate | human-normalised | seeds |"
-    return [head, "|---|---|---|---|---|", *(_table_row(row, chosen) for row in rows)]
-
-
-def _table_row(row: FinalRow, chosen: str | None) -> str:
-    name = f"**{row.candidate_id}** (chosen)" if row.candidate_id == chosen else row.candidate_id
-    if row.fitness is None:
-        return f"| {name} | failed: {row.failure} | | | {row.seeds} |"
-    fitness = f"{number(row.fitness.value)} [{number(row.fitness.low)}, {number(row.fitness.high)}]"
-    shown = row.human_normalised is not None and row.candidate_id not in BASELINES
-    normalised = f"{row.human_normalised:.2f}" if shown else ""
-    return f"| {name} | {fitness} | {percent(row.success_rate)} | {normalised} | {row.seeds} |"
-
-
-def _generations(history: History) -> list[str]:
-    lines = ["| candidate | operator | parents | fitness | what became of it |", "|---|---|---|---|---|"]
-    for id in history.ids():
-        record = history.record(id)
-        if record:
-            fitness = "" if record.fitness is None else number(record.fitness)
-            parents = ", ".join(record.candidate.parents)
-            lines.append(f"| {id} | {record.candidate.operator} | {parents} | {fitness} | {_cell(record)} |")
-    return lines
-
-
-def _cell(record: CandidateRecord) -> str:
-    stops = record.result.stops if record.result else ()
-    text = record.outcome or (stops[0].message if stops else record.candidate.diagnosis.split("\n")[0])
-    return " ".join(text.split()).replace("|", "/")[:160]
-
-
-def _contents(card: TaskCard) -> list[str]:
-    return [
+        lines += [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` goes on."]
+    else:
+        lines += [summary.conclusion, "", *_table(summary.rows, summary.chosen), ""]
+        lines += [f"The search stopped: {summary.reason}."]
+    lines += ["", "## Generations", "", "| candidate | operator | parents | fitness | what became of it |"]
+    lines += ["|---|---|---|---|---|", *(_line(record) for id in history.ids() if (record := history.record(id)))]
+    lines += [
+        "",
         "## What is here",
         "",
         "- `best/`: the chosen reward, its policy, and a card",
@@ -152,3 +116,31 @@ def _contents(card: TaskCard) -> list[str]:
         f"- fitness of {card.name}: {card.fitness}",
         f"- success: {card.success}",
     ]
+    write_atomic(folder.readme, "\n".join(lines) + "\n")
+
+
+def _line(record: CandidateRecord) -> str:
+    """A candidate in the table of generations."""
+    candidate, stops = record.candidate, record.result.stops if record.result else ()
+    text = record.outcome or (stops[0].message if stops else candidate.diagnosis.split("\n")[0])
+    became = " ".join(text.split()).replace("|", "/")[:160]
+    fitness = "" if record.fitness is None else number(record.fitness)
+    return f"| {candidate.id} | {candidate.operator} | {', '.join(candidate.parents)} | {fitness} | {became} |"
+
+
+def _table(rows: Sequence[FinalRow], chosen: str | None) -> list[str]:
+    """The closing table."""
+    lines = [
+        "| reward | fitness (IQM) [95 % interval] | success rate | human-normalised | seeds |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        name = f"**{row.candidate_id}** (chosen)" if row.candidate_id == chosen else row.candidate_id
+        if row.fitness is None:
+            lines.append(f"| {name} | failed: {row.failure} | | | {row.seeds} |")
+            continue
+        fitness = f"{number(row.fitness.value)} [{number(row.fitness.low)}, {number(row.fitness.high)}]"
+        shown = row.human_normalised is not None and row.candidate_id not in BASELINES
+        normalised = f"{row.human_normalised:.2f}" if shown else ""
+        lines.append(f"| {name} | {fitness} | {percent(row.success_rate)} | {normalised} | {row.seeds} |")
+    return lines

@@ -22,6 +22,7 @@ class RunFacts(NamedTuple):
     id: str
     task: str
     model: str
+    strategy: str
     goal: str
     status: str
     generations: int
@@ -83,6 +84,7 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         id=id,
         task=history.card.name if history.card else "",
         model=config.model if config else "",
+        strategy=config.strategy if config else "",
         goal=config.goal if config else "",
         status=status,
         generations=len(history.generations),
@@ -221,6 +223,7 @@ def _fitness(run: RunFacts) -> str:
 _RUN_ROWS: Mapping[str, Callable[[RunFacts], str]] = {
     "task": lambda run: run.task,
     "model": lambda run: run.model,
+    "strategy": lambda run: run.strategy,
     "goal": lambda run: run.goal,
     "status": lambda run: run.status,
     "generations": lambda run: str(run.generations),

@@ -26,7 +26,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_an_error_says_what_is_wrong_and_how_to_mend_it(rewardgen, name):
+def test_an_error_says_what_is_wrong_and_how_to_fix_it(rewardgen, name):
     arguments, code, message, hint = CASES[name]
     done = rewardgen(*arguments)
     what, _, advice = done.stderr.partition("\n\nhint: ")

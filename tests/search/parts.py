@@ -43,11 +43,11 @@ class Listener:
 class Crew:
     """Fitness of a candidate is a number in its source: `# fitness 0.3`. It rises with the generation."""
 
-    def __init__(self, rejected=(), repairable=(), failing=(), same=(), budget=None, fitness=None, mendable=()):
+    def __init__(self, rejected=(), repairable=(), failing=(), same=(), budget=None, fitness=None, fixable=()):
         self.calls: list[tuple[str, str]] = []
         self.rejected, self.repairable, self.failing, self.same = rejected, repairable, failing, same
         self.budget = budget
-        self.mendable = mendable
+        self.fixable = fixable
         """Which candidates can be repaired though this critic sees nothing wrong with them."""
         self.stop_hacking: dict[str, bool] = {}
         """Whether slices may be stopped early, by phase."""
@@ -71,10 +71,10 @@ class Crew:
 
     async def repair(self, request, candidate, findings):
         self.calls.append(("repair", candidate.id))
-        repaired = candidate.source.replace("speed}", "2 * speed}")
+        fixed = candidate.source.replace("speed}", "2 * speed}")
         return (
-            candidate.model_copy(update={"source": repaired})
-            if candidate.id in (*self.repairable, *self.mendable)
+            candidate.model_copy(update={"source": fixed})
+            if candidate.id in (*self.repairable, *self.fixable)
             else None
         )
 

@@ -34,7 +34,7 @@ def asked(llm):
 
 
 def test_a_veto_leads_to_a_repair_and_the_repair_is_read_too(tmp_path):
-    llm, crew = objecting("g00-k1/critic/reading-0"), Crew(mendable=["g00-k1"])
+    llm, crew = objecting("g00-k1/critic/reading-0"), Crew(fixable=["g00-k1"])
     search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
     search()
     assert crew.calls.count(("repair", "g00-k1")) == 1
