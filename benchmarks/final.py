@@ -10,7 +10,7 @@ from benchmarks.trainers import task_settings, train_ours, train_sb3
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import bootstrap_interval, difference_interval, standing
 from rewardgen.store.records import SliceSpec
-from rewardgen.training.process_trainer import EPISODES
+from rewardgen.training.clean_evaluation import EPISODES
 
 _PHASES = 8
 """Evaluations of a training; the last two make up the final fitness, on both sides."""

@@ -10,10 +10,11 @@ from tempfile import TemporaryDirectory
 import torch
 
 from benchmarks.setups import setup_of
-from rewardgen.store.records import SliceSpec, TrainJob
+from rewardgen.store.records import SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.training.ppo.batch import SliceBatch
+from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 
 _UPDATES = 2
 
@@ -35,11 +36,12 @@ class Memory:
         loaded = load_task(task)
         assert isinstance(loaded, MujocoTask)
         loaded.terminated = lambda sim, variables: {}
-        settings = loaded.training
+        settings = loaded.training["ppo"]
+        assert isinstance(settings, PpoSettings)
         steps = _UPDATES * settings.num_envs * settings.rollout_steps
         rewards = setup_of(task).rewards(-(-slices // 2))
         with TemporaryDirectory() as folder:
-            job = TrainJob(
+            job = PpoJob(
                 task=task,
                 rewards=tuple(rewards),
                 slices=tuple(

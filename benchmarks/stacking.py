@@ -13,7 +13,8 @@ from benchmarks.figures import Figure, Report, Say, ratio
 from benchmarks.setups import setup_of
 from benchmarks.trainers import task_settings, train_ours
 from rewardgen.core.provenance import usable_cores
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.training.ppo.settings import PpoSettings
 
 _GAIN_TARGET = 1.3
 _MEMORY_TASK, _MEMORY_TARGET_MIB = "hopper", 1024.0
@@ -80,14 +81,14 @@ class _Took(NamedTuple):
 
 
 def _stacked(
-    options: StackingOptions, settings: TrainSettings, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec]
+    options: StackingOptions, settings: PpoSettings, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec]
 ) -> _Took:
     trained = train_ours(options.task, settings, rewards, slices, options.workers)
     return _Took(trained.seconds, _summed(trained.results))
 
 
 def _one_at_a_time(
-    options: StackingOptions, settings: TrainSettings, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec]
+    options: StackingOptions, settings: PpoSettings, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec]
 ) -> _Took:
     """The same slices, a process for each, as many processes at a time as there are workers."""
     by_id = {each.candidate_id: each for each in rewards}

@@ -10,7 +10,8 @@ from benchmarks.figures import Figure, Report, Say, ratio
 from benchmarks.setups import Setup, setup_of
 from benchmarks.trainers import task_settings, train_ours, train_sb3
 from rewardgen.core.provenance import usable_cores
-from rewardgen.store.records import RewardSpec, SliceSpec, TrainSettings
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.training.ppo.settings import PpoSettings
 
 _RATIO_TARGETS = {"cartpole": 8.0, "hopper": 3.0}
 _NOTES = (
@@ -137,7 +138,7 @@ class _Round(NamedTuple):
         return found
 
 
-def _round(options: TrainOptions, setup: Setup, settings: TrainSettings, number: int, say: Say) -> _Round:
+def _round(options: TrainOptions, setup: Setup, settings: PpoSettings, number: int, say: Say) -> _Round:
     rewards = setup.rewards(options.candidates)
     seeds = range(1000 * number, 1000 * number + options.seeds)
     slices = [SliceSpec(candidate_id=each.candidate_id, seed=seed) for each in rewards for seed in seeds]
@@ -164,7 +165,7 @@ def _round(options: TrainOptions, setup: Setup, settings: TrainSettings, number:
     )
 
 
-def _our_settings(options: TrainOptions, setup: Setup, settings: TrainSettings) -> TrainSettings:
+def _our_settings(options: TrainOptions, setup: Setup, settings: PpoSettings) -> PpoSettings:
     steps = options.our_steps or setup.our_steps
     phases = max(1, steps // setup.evaluate_every)
     return settings.model_copy(update={"env_steps": steps, "evaluation_phases": phases})
@@ -173,7 +174,7 @@ def _our_settings(options: TrainOptions, setup: Setup, settings: TrainSettings) 
 def _theirs(
     options: TrainOptions,
     setup: Setup,
-    settings: TrainSettings,
+    settings: PpoSettings,
     rewards: list[RewardSpec],
     slices: list[SliceSpec],
     target: float | None,

@@ -15,9 +15,12 @@ from benchmarks.curves import Point, times_to
 from benchmarks.setups import Sb3Settings
 from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox.process import Limits, WorkerCancelled
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainSettings
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.tasks.loading import lasting_reference
-from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.ppo.settings import PpoSettings
+from rewardgen.training.ppo.trainer import ppo_trainer
+from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.setup import settings_for
 from rewardgen.training.transition_cache import get_or_measure
 
 
@@ -40,18 +43,20 @@ def slice_name(spec: SliceSpec | SliceResult) -> str:
     return f"{spec.candidate_id} seed {spec.seed}"
 
 
-def task_settings(task: str) -> TrainSettings:
+def task_settings(task: str) -> PpoSettings:
     """The settings that a task ships for its training.
 
     Raises:
         TaskError: There is no such task.
     """
-    return get_or_measure(lasting_reference(task)).training
+    settings = settings_for("ppo", get_or_measure(lasting_reference(task)))
+    assert isinstance(settings, PpoSettings)
+    return settings
 
 
 def train_ours(
     task: str,
-    settings: TrainSettings,
+    settings: PpoSettings,
     rewards: Sequence[RewardSpec],
     slices: Sequence[SliceSpec],
     workers: int,
@@ -86,7 +91,7 @@ def train_ours(
 
     with TemporaryDirectory(prefix="rewardgen-bench-") as name, suppress(WorkerCancelled):
         folder = Path(name).resolve()
-        trainer = ProcessTrainer(task, settings, workers, folder / "scratch", Limits())
+        trainer = ppo_trainer(TrainerSetup(task, settings, workers, folder / "scratch", Limits()))
         trainer.train(rewards, slices, folder=folder, on_progress=note, on_slice=results.append, cancel=over)
     for each in results:
         if each.failure is not None:

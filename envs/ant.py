@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, Pair, Shift, TrainSettings, Var, Wrap, heading, upright
+from rewardgen import MujocoTask, Pair, PpoSettings, Shift, Var, Wrap, heading, upright
 
 LEGS = ("leg_1", "leg_2", "leg_3", "leg_4")
 JOINTS = ("hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4")
@@ -22,7 +22,7 @@ class Ant(MujocoTask):
     frame_skip = 5
     episode_steps = 1000
     needs_contact_forces = True
-    training = TrainSettings(env_steps=1_000_000)
+    training = {"ppo": PpoSettings(env_steps=1_000_000)}
 
     x_position = Var("m", "position of the torso along the world's +x axis; episodes begin near 0")
     y_position = Var("m", "position of the torso along the world's +y axis (to the left); episodes begin near 0")

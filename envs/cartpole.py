@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from rewardgen import MujocoTask, Pair, TrainSettings, Var, Wrap
+from rewardgen import MujocoTask, Pair, PpoSettings, Var, Wrap
 
 UPRIGHT = {"pole_angle": 0.0, "pole_upright": 1.0}
 HANGING = {"pole_angle": 3.14, "pole_upright": -1.0}
@@ -22,7 +22,7 @@ class Cartpole(MujocoTask):
     model = "cartpole.xml"
     frame_skip = 4
     episode_steps = 250
-    training = TrainSettings(env_steps=100_000)
+    training = {"ppo": PpoSettings(env_steps=100_000)}
 
     cart_position = Var("m", "position of the cart along the rail, 0 in the middle, stops at -1.8 and 1.8")
     cart_velocity = Var("m/s", "velocity of the cart along +x")

@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, Pair, Shift, TrainSettings, Var
+from rewardgen import MujocoTask, Pair, PpoSettings, Shift, Var
 
 JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "front_foot")
 FEET = ("back", "front")
@@ -22,7 +22,7 @@ class HalfCheetah(MujocoTask):
     model = "gymnasium:half_cheetah.xml"
     frame_skip = 5
     episode_steps = 1000
-    training = TrainSettings(env_steps=500_000)
+    training = {"ppo": PpoSettings(env_steps=500_000)}
 
     x_position = Var("m", "position of the torso along +x; episodes begin near 0")
     x_velocity = Var("m/s", "forward velocity of the torso along +x, mean over the control step")

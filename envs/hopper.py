@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, Pair, Shift, TrainSettings, Var
+from rewardgen import MujocoTask, Pair, PpoSettings, Shift, Var
 
 JOINTS = ("thigh", "leg", "foot")
 
@@ -19,7 +19,7 @@ class Hopper(MujocoTask):
     model = "gymnasium:hopper.xml"
     frame_skip = 4
     episode_steps = 1000
-    training = TrainSettings(env_steps=400_000)
+    training = {"ppo": PpoSettings(env_steps=400_000)}
 
     x_position = Var("m", "how far the torso has come along +x since x = 0, where episodes begin")
     x_velocity = Var("m/s", "forward velocity of the torso along +x, mean over the control step")

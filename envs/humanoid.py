@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, Pair, Shift, TrainSettings, Var, Wrap, heading, upright
+from rewardgen import MujocoTask, Pair, PpoSettings, Shift, Var, Wrap, heading, upright
 
 LEG_JOINTS = ("hip_x", "hip_z", "hip_y", "knee")
 ARM_JOINTS = ("shoulder1", "shoulder2", "elbow")
@@ -28,7 +28,7 @@ class Humanoid(MujocoTask):
     frame_skip = 5
     episode_steps = 1000
     needs_contact_forces = True
-    training = TrainSettings(env_steps=2_000_000)
+    training = {"ppo": PpoSettings(env_steps=2_000_000)}
 
     x_position = Var("m", "position of the torso along the world's +x axis; episodes begin near 0")
     y_position = Var("m", "position of the torso along the world's +y axis (to the left); episodes begin near 0")

@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, Pair, Shift, TrainSettings, Var
+from rewardgen import MujocoTask, Pair, PpoSettings, Shift, Var
 
 JOINTS = ("right_thigh", "right_leg", "right_foot", "left_thigh", "left_leg", "left_foot")
 FEET = ("right", "left")
@@ -21,7 +21,7 @@ class Walker2d(MujocoTask):
     model = "gymnasium:walker2d_v5.xml"
     frame_skip = 4
     episode_steps = 1000
-    training = TrainSettings(env_steps=500_000)
+    training = {"ppo": PpoSettings(env_steps=500_000)}
 
     x_position = Var("m", "how far the torso has come along +x since x = 0, where episodes begin")
     x_velocity = Var("m/s", "forward velocity of the torso along +x, mean over the control step")

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rewardgen.sim.rotations import heading, upright
     from rewardgen.sim.variables import Flip, Pair, Shift, Var, Wrap
-    from rewardgen.store.records import TrainSettings
     from rewardgen.tasks.mujoco_task import MujocoTask
+    from rewardgen.training.ppo.settings import PpoSettings
 
 __version__ = "0.1.0"
 
-__all__ = ["Flip", "MujocoTask", "Pair", "Shift", "TrainSettings", "Var", "Wrap", "heading", "upright"]
+__all__ = ["Flip", "MujocoTask", "Pair", "PpoSettings", "Shift", "Var", "Wrap", "heading", "upright"]
 
 _HOME = {
     **dict.fromkeys(("heading", "upright"), "rewardgen.sim.rotations"),
     **dict.fromkeys(("Flip", "Pair", "Shift", "Var", "Wrap"), "rewardgen.sim.variables"),
-    "TrainSettings": "rewardgen.store.records",
+    "PpoSettings": "rewardgen.training.ppo.settings",
     "MujocoTask": "rewardgen.tasks.mujoco_task",
 }
 

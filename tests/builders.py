@@ -49,6 +49,7 @@ def card(**changes) -> TaskCard:
         "control_step_s": 0.05,
         "episode_steps": 100,
         "discount": 0.99,
+        "learner": "PPO",
     }
     return TaskCard.model_validate(values | changes)
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, TrainSettings, Var
+from rewardgen import MujocoTask, PpoSettings, Var
 
 
 class Hover(MujocoTask):
@@ -12,7 +12,7 @@ class Hover(MujocoTask):
     frame_skip = 2
     episode_steps = 80
     success_terminates = True
-    training = TrainSettings(env_steps=16_384, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
+    training = {"ppo": PpoSettings(env_steps=16_384, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)}
     trap = "success-ends-episode-hover"
 
     position = Var("m", "position of the cart along +x, 0 in the middle of the rail")

@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, TrainSettings, Var
+from rewardgen import MujocoTask, PpoSettings, Var
 
 
 class Idle(MujocoTask):
@@ -11,7 +11,7 @@ class Idle(MujocoTask):
     model = "rail.xml"
     frame_skip = 2
     episode_steps = 80
-    training = TrainSettings(env_steps=20_480, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
+    training = {"ppo": PpoSettings(env_steps=20_480, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)}
     trap = "idle-reward"
 
     position = Var("m", "position of the cart along +x, 0 in the middle of the rail, the right stop at 4")

@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, TrainSettings, Var
+from rewardgen import MujocoTask, PpoSettings, Var
 
 
 class Lying(MujocoTask):
@@ -11,7 +11,7 @@ class Lying(MujocoTask):
     model = "pole.xml"
     frame_skip = 2
     episode_steps = 75
-    training = TrainSettings(env_steps=32_768, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
+    training = {"ppo": PpoSettings(env_steps=32_768, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=6)}
     trap = "proxy-satisfied"
 
     angle = Var("rad", "angle of the pole: 0 upright, +-1.5 lying, positive leaning towards +x")

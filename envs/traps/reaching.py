@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, TrainSettings, Var
+from rewardgen import MujocoTask, PpoSettings, Var
 
 
 class Reaching(MujocoTask):
@@ -11,7 +11,7 @@ class Reaching(MujocoTask):
     model = "drawer.xml"
     frame_skip = 2
     episode_steps = 75
-    training = TrainSettings(env_steps=16_384, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)
+    training = {"ppo": PpoSettings(env_steps=16_384, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)}
     trap = "reach-and-hover"
 
     hand = Var("m", "position of the hand along +x; it begins near -0.8")

@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, TrainSettings, Var
+from rewardgen import MujocoTask, PpoSettings, Var
 
 
 class Runaway(MujocoTask):
@@ -11,7 +11,9 @@ class Runaway(MujocoTask):
     model = "balance.xml"
     frame_skip = 2
     episode_steps = 100
-    training = TrainSettings(env_steps=20_480, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=10)
+    training = {
+        "ppo": PpoSettings(env_steps=20_480, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=10)
+    }
     trap = "reward-up-fitness-down"
 
     position = Var("m", "position of the cart along +x, 0 in the middle of the rail, stops at -6 and 6")

@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, TrainSettings, Var
+from rewardgen import MujocoTask, PpoSettings, Var
 
 
 class Threshold(MujocoTask):
@@ -11,7 +11,7 @@ class Threshold(MujocoTask):
     model = "hoist.xml"
     frame_skip = 2
     episode_steps = 60
-    training = TrainSettings(env_steps=32_768, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=6)
+    training = {"ppo": PpoSettings(env_steps=32_768, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=6)}
     trap = "bonus-never-fired"
 
     height = Var("m", "height of the load above the ground")

@@ -15,6 +15,7 @@ from rewardgen.core.formatting import percent
 from rewardgen.core.provenance import usable_cores
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.training.experts import make_expert
+from rewardgen.training.setup import DEFAULT_TRAINER, card_for
 from rewardgen.training.transition_cache import check_task, get_or_measure
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import first_line, number, tokens
@@ -48,7 +49,7 @@ def _about(path: Path) -> str:
 
 def show(name: Annotated[str, Parameter(help=TASK_HELP)], /, *, json: Json = False) -> int:
     """Show a task's card."""
-    card = get_or_measure(lasting_reference(name)).card
+    card = card_for(DEFAULT_TRAINER, get_or_measure(lasting_reference(name)))
     if json:
         print_json(card.model_dump(mode="json"))
         return 0

@@ -45,6 +45,8 @@ class RunConfig(Frozen):
     """Candidates that are retrained at the end."""
     final_seeds: int = Field(default=5, ge=1)
     """Fresh seeds for the finalists and the baselines; only these numbers are reported."""
+    trainer: str = "ppo"
+    """What trains policies on the candidates."""
     env_steps: int | None = Field(default=None, ge=1000)
     """Control steps per slice; the task's own setting if not given."""
     seed: int = Field(default=0, ge=0)

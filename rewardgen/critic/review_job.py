@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -111,8 +112,10 @@ class _Reward:
 
 class _Review:
     def __init__(self, payload: dict[str, Any], report: Report) -> None:
-        self.transitions = load_transitions(Path(payload["transitions"]))
         self._card = TaskCard.model_validate(payload["card"])
+        recorded = load_transitions(Path(payload["transitions"]))
+        facts = recorded.facts.model_copy(update={"discount": self._card.discount})
+        self.transitions = replace(recorded, facts=facts)
         self._report = report
         self._skip = payload["skip"]
         self._files = [Path(payload["folder"]) / name for name in payload.get("files", ())]

@@ -21,12 +21,13 @@ from rewardgen.search.context import Parts
 from rewardgen.search.judge import JUDGES
 from rewardgen.search.strategy import STRATEGIES
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import TaskCard, TrainSettings
+from rewardgen.store.records import TaskCard, Training
 from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
-from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.protocol import TrainerSetup
 from rewardgen.training.result_validation import TaskNames
+from rewardgen.training.setup import TRAINERS
 from rewardgen.training.transition_cache import get_or_record_transitions
 
 
@@ -39,42 +40,46 @@ def check_names(folder: RunFolder, config: RunConfig) -> None:
     """Fail at once if the configuration names what there is not, or a model without its key.
 
     Raises:
-        UsageError: An unknown strategy, judge or kind of model.
+        UsageError: An unknown trainer, strategy, judge or kind of model.
         ModelError: A language model that no provider is known for.
         CredentialsError: A missing key.
     """
     JUDGES.get(config.judge)
     STRATEGIES.get(config.strategy)
+    TRAINERS.get(config.trainer)
     _make_roles(folder, config)
 
 
-def make_parts(folder: RunFolder, config: RunConfig, card: TaskCard, settings: TrainSettings) -> Parts:
+def make_parts(folder: RunFolder, config: RunConfig, card: TaskCard, training: Training) -> Parts:
     """The parts of a run; records the task's transitions if its folder has none.
 
     Args:
         folder: The run's folder.
         config: Its configuration.
         card: Its task.
-        settings: Of the training.
+        training: How its candidates are trained.
     """
     limits = measuring(config)
     if not folder.transitions.exists():
         get_or_record_transitions(config.task, folder.transitions, limits)
     roles = _make_roles(folder, config)
     judge = JUDGES.get(config.judge)(config)
+    trainer = TRAINERS.get(training.trainer)
     reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
     return Parts(
         designer=roles.designer,
         critic=Critic(None if "critic" in config.ablate else reviewer),
         analyzer=roles.analyzer,
-        trainer=ProcessTrainer(
-            config.task,
-            settings,
-            config.workers or usable_cores(),
-            folder.scratch.resolve(),
-            Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox),
-            isolate=config.isolate,
-            names=TaskNames([*(each.name for each in card.variables), "action"], card.termination_causes),
+        trainer=trainer.make(
+            TrainerSetup(
+                task=config.task,
+                settings=trainer.settings.model_validate(training.settings),
+                workers=config.workers or usable_cores(),
+                scratch=folder.scratch.resolve(),
+                limits=Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox),
+                isolate=config.isolate,
+                names=TaskNames([*(each.name for each in card.variables), "action"], card.termination_causes),
+            )
         ),
         strategy=STRATEGIES.get(config.strategy)(config, judge),
         judge=judge,

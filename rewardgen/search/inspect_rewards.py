@@ -15,6 +15,7 @@ from rewardgen.store.records import Candidate, RewardSpec
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.tasks.measure import MEASURING
+from rewardgen.training.setup import DEFAULT_TRAINER, card_for
 from rewardgen.training.transition_cache import get_or_record_transitions
 
 
@@ -35,7 +36,7 @@ def check_rewards(task: str, files: Sequence[Path]) -> Review:
     candidates = [Candidate(id=str(each), generation=0, operator="draft", source=_read(each)) for each in files]
     with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
         transitions = Path(name) / "transitions.npz"
-        card = get_or_record_transitions(lasting_reference(task), transitions).card
+        card = card_for(DEFAULT_TRAINER, get_or_record_transitions(lasting_reference(task), transitions))
         return Critic(SandboxedReviewer(transitions, MEASURING, Path(name)), compares=False).review(candidates, card)
 
 

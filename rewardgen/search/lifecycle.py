@@ -32,6 +32,7 @@ from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.run_folder import RunFolder, create_run
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
+from rewardgen.training.setup import card_for, settings_for
 from rewardgen.training.transition_cache import get_or_measure
 
 SEEDS_PER_RUN = 10_000
@@ -113,12 +114,10 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
         layers = asked.result()
     for layer in layers.missing:
         listener.note(f"sandbox without {layer.name}: {layer.detail}")
-    settings = task.training
-    if config.env_steps is not None:
-        settings = settings.model_copy(update={"env_steps": config.env_steps})
+    settings, card = settings_for(config.trainer, task, config.env_steps), card_for(config.trainer, task)
     write_atomic(folder.config, tomli_w.dumps(config.model_dump(mode="json", exclude_none=True)))
     write_atomic(folder.provenance, json.dumps(known | {"sandbox": layers.model_dump(mode="json")}, indent=1))
-    write_atomic(folder.card, task.card.model_dump_json(indent=1))
+    write_atomic(folder.card, card.model_dump_json(indent=1))
     first = config.seed * SEEDS_PER_RUN
     journal = Journal(EventLog(folder.events), History(), _Reporter(listener, folder))
     journal.record(
@@ -126,8 +125,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
         format=FORMAT,
         run_id=folder.id,
         config=config.model_dump(mode="json"),
-        card=task.card.model_dump(mode="json"),
-        training=settings.model_dump(mode="json"),
+        card=card.model_dump(mode="json"),
+        training={"trainer": config.trainer, "settings": settings.model_dump(mode="json")},
         baselines=task.baselines,
         task_files=task.files,
         search_seeds=[first + number for number in range(config.seeds)],
@@ -144,10 +143,10 @@ def _layers(config: RunConfig) -> Iterator[Future[LayerReport]]:
 
 
 def _work(folder: RunFolder, journal: Journal) -> Outcome:
-    config, card, settings = journal.history.config, journal.history.card, journal.history.training
-    assert config is not None and card is not None and settings is not None
+    config, card, training = journal.history.config, journal.history.card, journal.history.training
+    assert config is not None and card is not None and training is not None
     try:
-        run_search(config, card, make_parts(folder, config, card, settings), journal)
+        run_search(config, card, make_parts(folder, config, card, training), journal)
     except KeyboardInterrupt:
         journal.record("interrupted")
         raise

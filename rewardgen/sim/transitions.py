@@ -37,6 +37,7 @@ class TransitionFacts(Frozen):
     """What a probe needs to know of the task besides transitions."""
 
     discount: float = 0.99
+    """Of the learner, as the card says; nothing that is recorded depends on it."""
     episode_steps: int = 1000
     success_terminates: bool = False
     ends_early: bool = False

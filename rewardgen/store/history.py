@@ -19,7 +19,7 @@ from rewardgen.store.records import (
     CandidateResult,
     SliceResult,
     TaskCard,
-    TrainSettings,
+    Training,
     Verdict,
 )
 from rewardgen.store.run_folder import RunFolder
@@ -76,7 +76,7 @@ class History:
         self.run_id = ""
         self.config: RunConfig | None = None
         self.card: TaskCard | None = None
-        self.training: TrainSettings | None = None
+        self.training: Training | None = None
         self.baselines: dict[str, str] = {}
         """Source of the task's own rewards: `human` and `sparse`, where it has them."""
         self.task_files: dict[str, str] = {}
@@ -130,7 +130,7 @@ class History:
                 self.run_id = data["run_id"]
                 self.config = RunConfig.model_validate(data["config"])
                 self.card = TaskCard.model_validate(data["card"])
-                self.training = TrainSettings.model_validate(data["training"])
+                self.training = Training.model_validate(data["training"])
                 self.baselines = dict(data["baselines"])
                 self.task_files = dict(data["task_files"])
                 self.search_seeds = tuple(data["search_seeds"])

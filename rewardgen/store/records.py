@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
@@ -91,7 +91,12 @@ class TaskCard(Frozen):
     fitness: str
     control_step_s: float
     episode_steps: int
-    discount: float
+    learner: str = "Reinforcement learning"
+    """What trains on rewards."""
+    learner_notes: str = ""
+    """What it does to observations and rewards before it learns from them."""
+    discount: float = 0.99
+    """Of the learner."""
     probes: tuple[PolicyProbe, ...] = ()
 
     @property
@@ -108,46 +113,40 @@ class TaskCard(Frozen):
 # Training.
 
 
-class TrainSettings(Frozen):
-    """Settings of the batched PPO. One slice is one candidate with one seed."""
+class TrainerSettings(Frozen):
+    """The settings that every trainer has; each adds its own in a subclass."""
 
     env_steps: int = 300_000
-    """Control steps that each slice collects for training, over all its worlds."""
-    num_envs: int = 64
-    """Training worlds per slice."""
-    rollout_steps: int = 32
-    """Control steps per world between two updates."""
-    epochs: int = 5
-    minibatches: int = 4
-    discount: float = 0.99
-    gae_lambda: float = 0.95
-    clip: float = 0.2
-    learning_rate: float = 1e-3
-    """Initial value; then adapted to keep the KL divergence of an update near `target_kl`."""
-    value_rate: float = 3.0
-    """Learning rate of the value network, relative to the policy's, which the divergence holds down."""
-    std_rate: float = 0.3
-    """Learning rate of the policy's log standard deviation, relative to the rest of the policy: it narrows late."""
-    target_kl: float = 0.02
-    entropy_coefficient: float = 0.0
-    value_coefficient: float = 1.0
-    max_grad_norm: float = 1.0
-    initial_std: float = 1.0
-    """Standard deviation of the untrained policy, in units of half the action range."""
-    hidden: tuple[int, ...] = (64, 64)
-    normalise_reward: bool = True
+    """Control steps that each slice collects for training, over all its environments."""
+    discount: float = Field(default=0.99, ge=0.0, lt=1.0)
     evaluation_phases: int = 8
     """Evaluations spread evenly over training, the last one at its end."""
-    evaluation_envs: int = 8
-    """Episodes per slice and evaluation, on worlds of their own."""
+
+    @property
+    def most_env_steps(self) -> int:
+        """Control steps that no slice passes; it may end with a whole rollout more than it was given."""
+        return 2 * self.env_steps
 
     @model_validator(mode="after")
-    def _can_train(self) -> TrainSettings:
-        if min(self.minibatches, self.env_steps, self.epochs, self.evaluation_phases, self.evaluation_envs) < 1:
-            raise UsageError("one of minibatches, env_steps, epochs, evaluation_phases, evaluation_envs is below 1")
-        if self.num_envs * self.rollout_steps < self.minibatches:
-            raise UsageError("num_envs * rollout_steps is below `minibatches`", "use more worlds or steps")
+    def _counts_are_positive(self) -> Self:
+        for name, value in self:
+            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+                raise UsageError(f"`{name}` is {value}, expected 1 or more")
         return self
+
+
+class Training(Frozen):
+    """How the candidates of a run are trained."""
+
+    trainer: str
+    """Name of the trainer."""
+    settings: dict[str, Any]
+    """Its settings, in the form of its own class."""
+
+    @property
+    def env_steps(self) -> int:
+        """Control steps of each slice."""
+        return self.settings["env_steps"]
 
 
 class RewardSpec(Frozen):
@@ -169,19 +168,6 @@ class SliceSpec(Frozen):
     def spec(self) -> SliceSpec:
         """The slice by itself, where more is known of it."""
         return SliceSpec(candidate_id=self.candidate_id, seed=self.seed)
-
-
-class TrainJob(Frozen):
-    """What one training worker does: all its slices in one batch."""
-
-    task: str
-    rewards: tuple[RewardSpec, ...]
-    slices: tuple[SliceSpec, ...]
-    settings: TrainSettings
-    folder: str
-    """Where the policies are written, one `<candidate>-s<seed>.npz` per slice."""
-    stop_hacking: bool = False
-    """Whether to stop slices whose reward rises while their fitness falls."""
 
 
 class KeptEpisode(Frozen):

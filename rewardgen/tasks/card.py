@@ -42,7 +42,9 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
     return MeasuredTask(
         card=measure_card(task, reference),
         baselines=baseline_sources(task),
-        training=task.training,
+        training={
+            trainer: settings.model_dump(mode="json", exclude_unset=True) for trainer, settings in task.training.items()
+        },
         files=digests(made_of(task)),
     )
 
@@ -80,7 +82,6 @@ def measure_card(task: Task, reference: str | None = None) -> TaskCard:
         fitness=first_paragraph(task, "fitness"),
         control_step_s=worlds.control_step_s,
         episode_steps=task.episode_steps,
-        discount=task.training.discount,
         probes=tuple(probe(task, name, recording) for name, recording in recordings.items()),
     )
 

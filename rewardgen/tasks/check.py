@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from rewardgen.sim.episodes import Recording, record_episodes, trivial_policies
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.vec_env import Step
 from rewardgen.sim.view import Draws, SimView, stream_keys
-from rewardgen.store.records import TrainSettings
+from rewardgen.store.records import TrainerSettings
 from rewardgen.tasks.card import PROBE_WORLDS, probe
 from rewardgen.tasks.check_declarations import declaration_problems
 from rewardgen.tasks.check_independence import independence_problems, measurement_problems
@@ -90,9 +90,10 @@ def setting_problems(task: Task) -> list[Problem]:
         for name in declared
         if name in ("action", "torch", "math") or name.startswith("prev_") or "__" in name
     ]
-    if not isinstance(task.training, TrainSettings):
-        what = f"`training` is a {type(task.training).__name__}, expected TrainSettings"
-        problems.append(Problem(what, "write `training = TrainSettings(env_steps=300_000)`"))
+    training = task.training
+    if not isinstance(training, Mapping) or not all(isinstance(each, TrainerSettings) for each in training.values()):
+        what = f"`training` is {training!r}, expected the settings of trainers by their names"
+        problems.append(Problem(what, 'write `training = {"ppo": PpoSettings(env_steps=300_000)}`'))
     problems += [
         Problem(f"variable `{name}` has no {lack}", "the designer of rewards knows of it only what is declared")
         for name, variable in declared.items()

@@ -9,7 +9,7 @@ from typing import Any
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.store.records import TaskCard, TrainSettings
+from rewardgen.store.records import TaskCard
 
 TASK_FILES = "rewardgen.tasks.files:task_files"
 """The `inputs` of any job whose payload names a `task`."""
@@ -26,8 +26,8 @@ class MeasuredTask(Frozen):
     card: TaskCard
     baselines: dict[str, str] = {}
     """Source of the task's own rewards: `human` and `sparse`, where it has them."""
-    training: TrainSettings
-    """The settings that the task file gives."""
+    training: dict[str, dict[str, Any]] = {}
+    """The settings that the task file gives, as plain data: name of a trainer to its own."""
     files: dict[str, str]
     """What it is made of: `rewardgen.tasks.fingerprint.digests`."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from rewardgen.sim.variables import Invariance, Pair, Var
-from rewardgen.store.records import TrainSettings
+from rewardgen.store.records import TrainerSettings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,8 @@ class Task(Protocol):
     episode_steps: ClassVar[int] = 1000
     """Control steps of a full episode; then it is truncated."""
     success_terminates: ClassVar[bool] = False
-    training: ClassVar[TrainSettings] = TrainSettings()
+    training: ClassVar[Mapping[str, TrainerSettings]] = {}
+    """Name of a trainer to its settings, as `{"ppo": PpoSettings(env_steps=300_000)}`; others have their defaults."""
     pairs: ClassVar[tuple[Pair, ...]] = ()
     """Situations that a sound reward tells apart: `Pair("near beats far", better={"distance": 0.1}, worse=...)`."""
     invariances: ClassVar[tuple[Invariance, ...]] = ()

@@ -61,7 +61,6 @@ def record_transitions(task: Task, expert: Policy | None = None) -> TransitionSe
             pieces.append(_roll(many, observation, noise, "perturbed", _PERTURBED_STEPS))
     found = _joined(pieces)
     facts = TransitionFacts(
-        discount=task.training.discount,
         episode_steps=task.episode_steps,
         success_terminates=task.success_terminates,
         ends_early=bool(many.causes),

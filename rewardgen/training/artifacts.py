@@ -1,4 +1,4 @@
-"""The files that a training leaves: their names, and how they are taken from a folder that a worker could write to."""
+"""What a training worker is given, and the files that it leaves: their names, and how they are taken over."""
 
 from __future__ import annotations
 
@@ -7,7 +7,23 @@ import shutil
 import stat
 from pathlib import Path
 
-from rewardgen.store.records import SliceSpec
+from pydantic import SerializeAsAny
+
+from rewardgen.core.schema import Frozen
+from rewardgen.store.records import RewardSpec, SliceSpec, TrainerSettings
+
+
+class TrainJob(Frozen):
+    """What one training worker does: all its slices in one batch."""
+
+    task: str
+    rewards: tuple[RewardSpec, ...]
+    slices: tuple[SliceSpec, ...]
+    settings: SerializeAsAny[TrainerSettings]
+    folder: str
+    """Where the policies are written, under `policy_names`."""
+    stop_hacking: bool = False
+    """Whether to stop slices whose reward rises while their fitness falls."""
 
 
 def policy_names(spec: SliceSpec) -> tuple[str, str]:

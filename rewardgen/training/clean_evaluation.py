@@ -1,107 +1,113 @@
-"""Clean evaluation: the worker job that measures saved policies, of any kind, without loading any generated code."""
+"""Clean evaluation: the fitness of trained policies, from a worker process that loads no generated code.
+
+Nothing that a training says of its own fitness is believed: only the policy files that it left are taken over.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import torch
-
-from rewardgen.core.errors import RunFolderError
+from rewardgen.core.errors import WorkerError
 from rewardgen.core.files import write_atomic
-from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
-from rewardgen.sim.vec_env import VecEnv
-from rewardgen.store.records import KeptEpisode, SliceSpec
-from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.protocol import Task
-from rewardgen.training.artifacts import episodes_name, policy_names
-from rewardgen.training.evaluation import Evaluation, evaluate
-from rewardgen.training.policies import Policy, load_policy, misfit, side_by_side
-from rewardgen.training.ppo.seeding import derive_seed
-from rewardgen.training.protocol import POLICY_KINDS
-from rewardgen.training.result_validation import Measured
+from rewardgen.sandbox.jobs import register
+from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
+from rewardgen.store.records import SliceFailure, SliceResult, SliceSpec, TrainerSettings
+from rewardgen.tasks.measure import TASK_FILES
+from rewardgen.training.artifacts import episodes_name, take_policies
+from rewardgen.training.protocol import POLICY_KINDS, TrainerSetup
+from rewardgen.training.result_validation import Measured, measurements
 
-_KEPT = 3
-"""Episodes of a slice's final policy that are kept."""
+EVALUATE = register("evaluate", "rewardgen.training.evaluate_job:evaluate_job", reads=("folder",), inputs=TASK_FILES)
+
+EPISODES = 16
+"""Episodes for the fitness of one policy; a slice has two, its last and the one an evaluation phase before."""
+_EVALUATION_SEED = 0
+_POLICY_BYTES = 64 << 20
 
 
-def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure the saved policies of slices.
-
-    The fitness of a slice is the mean over its last two policies, as two evaluation phases left them: a single moment
-    of a training that goes up and down says too little. All candidates meet the same initial states.
+def evaluated(
+    setup: TrainerSetup,
+    results: Sequence[SliceResult],
+    left: Path,
+    *,
+    folder: Path,
+    scratch: Path,
+    cancel: threading.Event | None = None,
+) -> list[SliceResult]:
+    """The results of a training with the fitness of their policies; those that failed stay as they are.
 
     Args:
-        payload: `task`, `folder` with the policy files, `slices`, `seed`, `episodes` per policy, and optionally the
-            folder `keep` for files of episodes, and `kinds` of policies as in `POLICY_KINDS`.
-        report: Not used.
+        setup: The trainer's.
+        results: Of the training.
+        left: Where it left the policies, under `policy_names`.
+        folder: Where the final policies are kept, and the episodes that were recorded with them.
+        scratch: An own folder.
+        cancel: Ends the worker when set.
 
-    Returns:
-        `slices`: one `Measured` each, with the fitness and success rate of its policies and the kept episodes of the
-        final one or, if a policy file cannot be used, the `problem`. `wall_s`: how long all of it took [s].
+    Raises:
+        WorkerCancelled: `cancel` was set.
+        RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
-    began = time.perf_counter()
-    torch.set_num_threads(1)
-    for kind, target in payload.get("kinds", {}).items():
-        if kind not in POLICY_KINDS:
-            POLICY_KINDS.register(kind, target)
-    task = load_task(payload["task"])
-    one = task.make_envs([0], 1)
-    found: dict[SliceSpec, list[Policy] | str] = {}
-    for each in payload["slices"]:
-        spec = SliceSpec.model_validate(each)
-        found[spec] = _load(Path(payload["folder"]), spec, one)
-    measured = _measure(task, {spec: each for spec, each in found.items() if not isinstance(each, str)}, payload)
-    measured |= {
-        spec: Measured(**spec.model_dump(), problem=each) for spec, each in found.items() if isinstance(each, str)
+    most = min(_POLICY_BYTES, setup.limits.file_bytes)
+    specs = [each.spec for each in results if not each.failure]
+    problems = {spec: take_policies(spec, left, scratch / "policies", most) for spec in specs}
+    found = {spec: Measured(**spec.model_dump(), problem=problem) for spec, problem in problems.items()}
+    sound = [spec for spec, problem in problems.items() if not problem]
+    found |= {each.spec: each for each in _measured(setup, sound, scratch, cancel)} if sound else {}
+    concluded = [each if each.failure else _concluded(each, found[each.spec]) for each in results]
+    for each in concluded:
+        for name, place in ((each.policy, "policies"), (each.episodes_file, "evaluate")):
+            if name:
+                write_atomic(folder / name, (scratch / place / name).read_bytes())
+    return concluded
+
+
+def _measured(
+    setup: TrainerSetup, slices: list[SliceSpec], scratch: Path, cancel: threading.Event | None
+) -> list[Measured]:
+    """Measurements of slices: in one process or, if that fails, one for each. Nothing is trained again."""
+    payload = {
+        "task": setup.task,
+        "folder": str(scratch / "policies"),
+        "slices": [each.model_dump() for each in slices],
+        "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
+        "seed": _EVALUATION_SEED,
+        "episodes": EPISODES,
+        "keep": str(scratch / "evaluate"),
     }
-    answers = [measured[spec].model_dump(mode="json") for spec in found]
-    return {"slices": answers, "wall_s": time.perf_counter() - began}
-
-
-def _load(folder: Path, spec: SliceSpec, env: VecEnv) -> list[Policy] | str:
-    """The final policy of a slice, and the one before if there is one; or why one cannot be used."""
-    final, before = (folder / name for name in policy_names(spec))
+    limits = limits_for(len(slices), setup.limits, setup.settings)
     try:
-        policies = [load_policy(path) for path in (final, before) if path == final or path.exists()]
-    except RunFolderError as error:
-        return error.message
-    return next(filter(None, (misfit(each, env) for each in policies)), None) or policies
+        answer = run_worker(EVALUATE, payload, limits=limits, scratch=scratch / "evaluate", cancel=cancel)
+        return measurements(answer, slices)
+    except WorkerCancelled:
+        raise
+    except WorkerError as error:
+        if len(slices) == 1:
+            return [Measured(**slices[0].model_dump(), problem=error.message)]
+    return [measured for each in slices for measured in _measured(setup, [each], scratch, cancel)]
 
 
-def _measure(task: Task, policies: dict[SliceSpec, list[Policy]], payload: dict[str, Any]) -> dict[SliceSpec, Measured]:
-    """What the policies of each slice reached, or why they cannot be measured."""
-    owners = [spec for spec, own in policies.items() for _ in own]
-    if not owners:
-        return {}
-    episodes = payload["episodes"]
-    seeds = [derive_seed(payload["seed"], f"final evaluation {spec.seed}") for spec in owners]
-    acting = side_by_side([policy for own in policies.values() for policy in own])
-    found = evaluate(task, task.make_envs(seeds, episodes), acting)
-    measured = {}
-    for spec in policies:
-        indices = [index for index, owner in enumerate(owners) if owner == spec]
-        parts = [slice(index * episodes, (index + 1) * episodes) for index in indices]
-        problem = next((found.problems[index] for index in indices if index in found.problems), "")
-        if problem:
-            measured[spec] = Measured(**spec.model_dump(), problem=problem)
-            continue
-        rates = [(float(found.fitness[part].mean()), float(found.success[part].double().mean())) for part in parts]
-        fitness, success_rate = (sum(each) / len(rates) for each in zip(*rates, strict=True))
-        kept = _keep(found, parts[0], Path(payload["keep"], episodes_name(spec))) if payload.get("keep") else ()
-        measured[spec] = Measured(**spec.model_dump(), fitness=fitness, success_rate=success_rate, kept=kept)
-    return measured
+def limits_for(slices: int, limits: Limits, settings: TrainerSettings) -> Limits:
+    """The limits of a worker that has so many slices: time for each, and room for all that there may be to say.
+
+    Args:
+        slices: How many.
+        limits: Of one slice; what a worker may answer at most.
+        settings: Settings of the training.
+    """
+    # Each byte of an answer costs this process several.
+    room = (1 << 20) + slices * ((128 << 10) + settings.evaluation_phases * (16 << 10))
+    update = {"wall_s": limits.wall_s * slices, "answer_bytes": min(limits.answer_bytes, room)}
+    return limits.model_copy(update=update)
 
 
-def _keep(found: Evaluation, part: slice, path: Path) -> tuple[KeptEpisode, ...]:
-    """Keep some of the episodes of a policy, in a file."""
-    fitness, success = found.fitness[part], found.success[part]
-    episode = found.recording.episode.of_worlds(part)
-    chosen = choose_episodes(fitness, _KEPT)
-    write_atomic(path, pack_episodes(episode, chosen))
-    return tuple(
-        KeptEpisode(fitness=float(fitness[each]), success=bool(success[each]), steps=int(episode.lengths[each]))
-        for each in chosen
-    )
+def _concluded(result: SliceResult, measured: Measured) -> SliceResult:
+    if measured.problem or measured.fitness is None:
+        message = f"its policy could not be measured: {measured.problem}"
+        failure = SliceFailure(kind="crash", message=message, env_steps=result.env_steps)
+        return result.model_copy(update={"failure": failure, "policy": None})
+    rates = {"final_fitness": measured.fitness, "final_success_rate": measured.success_rate}
+    episodes = episodes_name(result) if measured.kept else None
+    return result.model_copy(update={**rates, "kept": measured.kept, "episodes_file": episodes})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from rewardgen.core.errors import RunFolderError, TaskError
+from rewardgen.core.errors import RunFolderError, TaskError, did_you_mean
 from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Policy
 from rewardgen.sim.transitions import save_transitions
@@ -30,7 +30,10 @@ def transitions_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], 
 
 
 def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `check`: {"task": reference} to {"problems": [{"what", "hint"}...], "measured": {...}}."""
+    """The worker job `check`: {"task": reference, "trainers": names} to {"problems": [...], "measured": {...}}.
+
+    A problem has `what` and `hint`.
+    """
     problems: list[Problem] = []
     measured: dict[str, Any] = {}
     with noted(problems):
@@ -38,8 +41,17 @@ def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
         found, measured = check_task(task)
         problems += found
         if not found:
+            problems += _unknown_trainers(task, payload["trainers"])
             load_expert(task)
     return {"problems": [problem._asdict() for problem in problems], "measured": measured}
+
+
+def _unknown_trainers(task: Task, known: Collection[str]) -> list[Problem]:
+    return [
+        Problem(f"`training` has settings for the trainer `{each}`, which does not exist", did_you_mean(each, known))
+        for each in task.training
+        if each not in known
+    ]
 
 
 def load_expert(task: Task) -> Policy | None:

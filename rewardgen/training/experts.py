@@ -5,6 +5,7 @@ The orchestrator's side; loads no torch.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -14,12 +15,9 @@ from rewardgen.core.files import write_atomic
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.tasks.loading import expert_file, resolve_task
-from rewardgen.tasks.measure import MeasuredTask
-from rewardgen.training.process_trainer import OnProgress, ProcessTrainer
+from rewardgen.training.protocol import TRAINERS, OnProgress, TrainerSetup
+from rewardgen.training.setup import DEFAULT_TRAINER, settings_for
 from rewardgen.training.transition_cache import get_or_measure
-
-_TRAINING = Limits(wall_s=3600.0)
-_ID = "human"
 
 
 class Expert(NamedTuple):
@@ -61,21 +59,28 @@ def make_expert(
     """
     path = expert_file(resolve_task(task))
     _require_room(path)
-    with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
-        known = get_or_measure(task)
-        reward, settings = _human_reward(known), known.training
-        if env_steps is not None:
-            settings = settings.model_copy(update={"env_steps": env_steps})
-        trainer = ProcessTrainer(task, settings, workers, Path(scratch), _TRAINING)
-        policies = Path(scratch) / "policies"
-        found: list[SliceResult] = []
-        slices = [SliceSpec(candidate_id=_ID, seed=seed) for seed in range(seeds)]
-        trainer.train([reward], slices, folder=policies, on_progress=on_progress, on_slice=found.append)
-        best, fitness = _best(found)
+    known = get_or_measure(task)
+    if "human" not in known.baselines:
+        hint = "write the reward that is known to work as a static method `human_reward` of the task class"
+        raise TaskError(f"{known.card.name} has no `human_reward` to train an expert policy with", hint)
+    settings = settings_for(DEFAULT_TRAINER, known, env_steps)
+    results: list[SliceResult] = []
+    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
+        scratch = Path(name)
+        setup = TrainerSetup(task, settings, workers, scratch, Limits(wall_s=3600.0))
+        TRAINERS.get(DEFAULT_TRAINER).make(setup).train(
+            [RewardSpec(candidate_id="human", source=known.baselines["human"])],
+            [SliceSpec(candidate_id="human", seed=seed) for seed in range(seeds)],
+            folder=scratch / "policies",
+            on_progress=on_progress,
+            on_slice=results.append,
+        )
+        fitness = _fitness(results)
+        best = max(results, key=lambda each: fitness.get(each.seed, -math.inf))
         trivial = {probe.policy: probe.fitness for probe in known.card.probes}
         _require_skill(fitness[best.seed], trivial)
-        write_atomic(path, (policies / str(best.policy)).read_bytes())
-    others = {seed: value for seed, value in sorted(fitness.items()) if seed != best.seed}
+        write_atomic(path, (scratch / "policies" / str(best.policy)).read_bytes())
+    others = {seed: value for seed, value in fitness.items() if seed != best.seed}
     return Expert(path, best.seed, fitness[best.seed], best.final_success_rate or 0.0, trivial, others)
 
 
@@ -91,32 +96,22 @@ def _require_room(path: Path) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}", hint) from error
 
 
-def _human_reward(task: MeasuredTask) -> RewardSpec:
-    if "human" not in task.baselines:
-        hint = "write the reward that is known to work as a static method `human_reward` of the task class"
-        raise TaskError(f"{task.card.name} has no `human_reward` to train an expert policy with", hint)
-    return RewardSpec(candidate_id=_ID, source=task.baselines["human"])
-
-
-def _best(found: list[SliceResult]) -> tuple[SliceResult, dict[int, float]]:
-    """The result with the highest fitness, and the fitness of each seed whose training succeeded."""
-    sound = {each.seed: each for each in found if each.final_fitness is not None}
-    if not sound:
-        failure = found[0].failure
+def _fitness(results: list[SliceResult]) -> dict[int, float]:
+    """The fitness of each seed whose training succeeded, in the order of the seeds."""
+    fitness = {each.seed: each.final_fitness for each in results if each.final_fitness is not None}
+    if not fitness:
+        failure = results[0].failure
         message = failure.message if failure else "its policies could not be measured"
         raise RewardgenError(f"no policy could be trained with the human reward: {message}", "fix `human_reward`")
-    fitness = {seed: each.final_fitness or 0.0 for seed, each in sound.items()}
-    return sound[max(fitness, key=fitness.__getitem__)], fitness
+    return dict(sorted(fitness.items()))
 
 
 def _require_skill(fitness: float, trivial: dict[str, float]) -> None:
     policy = max(trivial, key=trivial.__getitem__)
     if fitness <= trivial[policy]:
+        what = {"zero": "doing nothing", "random": "random actions"}[policy]
         message = (
-            f"the best policy reaches a fitness of {fitness:.4g}, {_TRIVIAL[policy]} {trivial[policy]:.4g}:"
+            f"the best policy reaches a fitness of {fitness:.4g}, {what} {trivial[policy]:.4g}:"
             " it was not kept, since the critic would see nothing new of it"
         )
         raise RewardgenError(message, "train longer with `--env-steps`, or with more `--seeds`")
-
-
-_TRIVIAL = {"zero": "doing nothing", "random": "random actions"}

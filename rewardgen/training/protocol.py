@@ -1,8 +1,21 @@
 """What the search asks of a trainer: rewards with seeds in, results out as they come.
 
-To add a trainer, write a class with `train`. It has its own settings, processes and machines; the search knows none of
-them. It hands over one `SliceResult` for each training run it was given, failures included, and leaves the policies in
-the folder under the names that the results tell. `rewardgen.training.process_trainer` is one, on worker processes.
+To add a trainer, write a class like `Trainer` and settings of its own, and register them:
+
+    class SacSettings(TrainerSettings):
+        replay_size: int = 1_000_000
+
+    class SacTrainer:
+        def __init__(self, setup): ...
+        def train(self, rewards, slices, *, folder, on_progress, on_slice, stop_hacking=False, cancel=None): ...
+
+    TRAINERS.register("sac", TrainerKind(SacTrainer, SacSettings, learner="SAC", notes="Observations are normalised."))
+
+A run takes it by `RunConfig(trainer="sac")`, a task sets it by `training = {"sac": SacSettings(...)}`. The search knows
+nothing of its processes and machines. One that trains in worker processes is a
+`rewardgen.training.process_trainer.ProcessTrainer` with a job of its own; any other has its policies measured by
+`rewardgen.training.clean_evaluation.evaluated`. Policies that no other trainer makes are a kind of their own: see
+`rewardgen.training.policies`.
 """
 
 from __future__ import annotations
@@ -10,14 +23,37 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from rewardgen.core.registry import Registry
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.sandbox.process import Limits
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainerSettings
+from rewardgen.training.result_validation import TaskNames
 
-POLICY_KINDS: Registry[str] = Registry("kind of policy")
-"""What policy files name in their entry `kind`, to the `module:class` that reads them: see `training.policies`."""
-POLICY_KINDS.register("ppo", "rewardgen.training.ppo.policy:PpoPolicy")
+OnProgress = Callable[[dict[str, Any]], None]
+OnSlice = Callable[[SliceResult], None]
+
+
+class TrainerSetup(NamedTuple):
+    """What a trainer is made of.
+
+    Args:
+        task: Name or path of the task.
+        settings: Settings of the trainer's own class.
+        workers: Processes at a time.
+        scratch: Folder for what is needed while training.
+        limits: Limits of a worker process; its wall-clock time is that of one slice.
+        isolate: Whether each candidate trains in a process of its own, with all its seeds.
+        names: Names of the task; without them, an episode's digest may hold any that look like names.
+    """
+
+    task: str
+    settings: Any
+    workers: int
+    scratch: Path
+    limits: Limits
+    isolate: bool = False
+    names: TaskNames | None = None
 
 
 class Trainer(Protocol):
@@ -29,12 +65,15 @@ class Trainer(Protocol):
         slices: Sequence[SliceSpec],
         *,
         folder: Path,
-        on_progress: Callable[[dict[str, Any]], None],
-        on_slice: Callable[[SliceResult], None],
+        on_progress: OnProgress,
+        on_slice: OnSlice,
         stop_hacking: bool = False,
         cancel: threading.Event | None = None,
     ) -> None:
         """Train all slices; returns when every one was handed to `on_slice`. A failed slice is a result too.
+
+        The result of a slice depends on its reward, its seed and the settings alone, but for its `wall_s`: not on the
+        slices beside it, nor on the number of workers. A resumed run asks for what is missing only.
 
         Args:
             rewards: The programs, each with at least one slice.
@@ -44,10 +83,33 @@ class Trainer(Protocol):
                 env_steps, fitness, success_rate and stopped.
             on_slice: Called in the caller's thread with each result, its fitness included.
             stop_hacking: Whether a slice whose reward rises while its fitness falls may end early; it has its result.
-            cancel: Ends all work when set.
+            cancel: Ends all work promptly when set.
 
         Raises:
             WorkerCancelled: `cancel` was set.
             RewardgenError: The task cannot be simulated, or a file cannot be written.
         """
         ...
+
+
+class TrainerKind(NamedTuple):
+    """A kind of trainer, as it is registered.
+
+    Attributes:
+        make: Makes one.
+        settings: Class of its settings.
+        learner: What the designer of rewards is told that trains on them.
+        notes: In whole sentences: what it does to observations and rewards before it learns from them.
+    """
+
+    make: Callable[[TrainerSetup], Trainer]
+    settings: type[TrainerSettings]
+    learner: str
+    notes: str = ""
+
+
+TRAINERS: Registry[TrainerKind] = Registry("trainer")
+
+POLICY_KINDS: Registry[str] = Registry("kind of policy")
+"""What policy files name in their entry `kind`, to the `module:class` that reads them: see `training.policies`."""
+POLICY_KINDS.register("ppo", "rewardgen.training.ppo.policy:PpoPolicy")

@@ -17,8 +17,8 @@ from pydantic import AfterValidator, FiniteFloat, ValidationError
 from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
 from rewardgen.store.measurements import NAME, Count, Measure, Share
-from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec, TrainSettings
-from rewardgen.training.artifacts import policy_names
+from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec
+from rewardgen.training.artifacts import TrainJob, policy_names
 
 _ENDING_CHARS = 120
 
@@ -74,27 +74,17 @@ class ResultValidator:
     """Takes in the answers of one training job.
 
     Args:
-        slices: Its slices.
-        settings: Its settings, which bound its steps and the number of its evaluations.
-        wall_s: Time limit of the job [s].
-        stops: Whether the job may stop slices early.
+        job: The job; its settings bound its steps and the number of its evaluations.
+        wall_s: Its time limit [s].
         names: Names of the task; anything that may be a name, if not given.
     """
 
-    def __init__(
-        self,
-        slices: Sequence[SliceSpec],
-        settings: TrainSettings,
-        wall_s: float,
-        *,
-        stops: bool = False,
-        names: TaskNames | None = None,
-    ) -> None:
-        self._slices = slices
-        self._phases = settings.evaluation_phases
-        self._steps = settings.env_steps + 2 * settings.num_envs * settings.rollout_steps
+    def __init__(self, job: TrainJob, wall_s: float, names: TaskNames | None = None) -> None:
+        self._slices = job.slices
+        self._phases = job.settings.evaluation_phases
+        self._steps = job.settings.most_env_steps
+        self._stops = job.stop_hacking
         self._wall_s = wall_s
-        self._stops = stops
         self._names = names
         self._reports = 0
 

@@ -26,6 +26,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.tasks.fingerprint import changed, digests
 from rewardgen.tasks.loading import EXPERT_SUFFIX, resolve_task
 from rewardgen.tasks.measure import MEASURE_TASK, MEASURING, TASK_FILES, MeasuredTask, measure
+from rewardgen.training.setup import TRAINERS
 
 RECORD_TRANSITIONS = register(
     "transitions", "rewardgen.training.expert_policy:transitions_job", writes=("path",), inputs=TASK_FILES
@@ -62,7 +63,7 @@ def check_task(task: str) -> dict[str, Any]:
     Args:
         task: Task reference; a path is absolute.
     """
-    return measure(CHECK_TASK, {"task": task})
+    return measure(CHECK_TASK, {"task": task, "trainers": TRAINERS.names()})
 
 
 def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: bool = False) -> MeasuredTask:

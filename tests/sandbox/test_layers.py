@@ -56,7 +56,7 @@ def confined(policy):
 
 
 def test_training_and_measuring_work_when_confined(world):
-    from rewardgen.training.clean_evaluation import evaluate_job
+    from rewardgen.training.evaluate_job import evaluate_job
     from rewardgen.training.ppo.train_job import train_job
 
     asked = job(world.scratch, {"a": UPRIGHT})

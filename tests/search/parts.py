@@ -139,7 +139,7 @@ def a_search(
             run_id=folder.id,
             config=settings.model_dump(mode="json"),
             card=card().model_dump(mode="json"),
-            training={},
+            training={"trainer": "ppo", "settings": {}},
             baselines={"human": "human source", "sparse": "sparse source"},
             task_files={},
             search_seeds=list(range(settings.seeds)),

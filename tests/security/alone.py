@@ -11,7 +11,8 @@ from typing import NamedTuple
 from rewardgen.core.resources import shipped
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
-from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.ppo.trainer import ppo_trainer
+from rewardgen.training.protocol import TrainerSetup
 from tests.security.pipeline import SHORT
 
 _LIMITS = Limits(wall_s=60.0)
@@ -102,7 +103,9 @@ def train(folder: Path, sources: dict[str, str], calls: dict[str, int], *, isola
     names = {f"g00-k{number}": name for number, name in enumerate(sources)}
     results: dict[str, SliceResult] = {}
     task = _task(folder, {sources[name]: number for name, number in calls.items()})
-    trainer = ProcessTrainer(str(task), SHORT, 2 if isolate else 1, folder / "scratch", _LIMITS, isolate=isolate)
+    trainer = ppo_trainer(
+        TrainerSetup(str(task), SHORT, 2 if isolate else 1, folder / "scratch", _LIMITS, isolate=isolate)
+    )
     trainer.train(
         [RewardSpec(candidate_id=id, source=sources[name]) for id, name in names.items()],
         [SliceSpec(candidate_id=id, seed=0) for id in names],

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.training.process_trainer import EVALUATE
+from rewardgen.training.clean_evaluation import EVALUATE
 from tests.sandbox.confined import SECRET, World, in_child, without
 from tests.security import host
 from tests.training.builders import POINT

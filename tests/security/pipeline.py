@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.sandbox.process import Limits
-from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainSettings, Verdict
-from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, Verdict
+from rewardgen.training.ppo.settings import PpoSettings
+from rewardgen.training.ppo.trainer import ppo_trainer
+from rewardgen.training.protocol import TrainerSetup
 from rewardgen.training.transition_cache import get_or_record_transitions
 from tests.sandbox.confined import World
 from tests.security.corpus import ATTACKS
@@ -88,11 +90,11 @@ def _id(number: int) -> str:
     return f"g00-k{number}"
 
 
-def _train(sources: dict[str, str], folder: Path, settings: TrainSettings = TINY) -> dict[str, SliceResult]:
+def _train(sources: dict[str, str], folder: Path, settings: PpoSettings = TINY) -> dict[str, SliceResult]:
     names = {_id(number): name for number, name in enumerate(sources)}
     found: dict[str, SliceResult] = {}
     progress: list[Any] = []
-    ProcessTrainer(_TASK, settings, 1, folder / "scratch", Limits(wall_s=60.0)).train(
+    ppo_trainer(TrainerSetup(_TASK, settings, 1, folder / "scratch", Limits(wall_s=60.0))).train(
         [RewardSpec(candidate_id=id, source=sources[name]) for id, name in names.items()],
         [SliceSpec(candidate_id=id, seed=0) for id in names],
         folder=folder / "policies",

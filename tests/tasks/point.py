@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, TrainSettings, Var
+from rewardgen import MujocoTask, PpoSettings, Var
 
 
 class Point(MujocoTask):
@@ -11,7 +11,7 @@ class Point(MujocoTask):
     model = "point.xml"
     frame_skip = 2
     episode_steps = 60
-    training = TrainSettings(env_steps=16_384, num_envs=32, rollout_steps=16, evaluation_phases=2)
+    training = {"ppo": PpoSettings(env_steps=16_384, num_envs=32, rollout_steps=16, evaluation_phases=2)}
 
     position = Var("m", "signed distance from the origin along the rail")
     velocity = Var("m/s", "velocity along the rail")

@@ -8,7 +8,7 @@ from tests.tasks.files import POINT, point
 
 
 def check(reference):
-    return json.loads(json.dumps(check_job({"task": reference}, print)))
+    return json.loads(json.dumps(check_job({"task": reference, "trainers": ["ppo"]}, print)))
 
 
 def problems(folder, *changes, **options):
@@ -104,8 +104,14 @@ def test_a_method_that_changes_the_simulation_is_told(tmp_path, change):
 
 
 def test_settings_of_another_kind_are_told(tmp_path):
-    settings = "TrainSettings(env_steps=16_384, num_envs=32, rollout_steps=16, evaluation_phases=2)"
-    only(problems(tmp_path, (settings, "{'env_steps': 1000}")), "`training` is a dict", "TrainSettings(")
+    settings = "PpoSettings(env_steps=16_384, num_envs=32, rollout_steps=16, evaluation_phases=2)"
+    only(problems(tmp_path, (settings, "1000")), "`training` is {'ppo': 1000}", "PpoSettings(")
+    settings = f'{{"ppo": {settings}}}'
+    only(problems(tmp_path, (settings, "PpoSettings()")), "`training` is PpoSettings(", "PpoSettings(")
+
+
+def test_settings_of_an_unknown_trainer_are_told(tmp_path):
+    only(problems(tmp_path, ('"ppo"', '"pop"')), "`training` has settings for the trainer `pop`", "did you mean `ppo`?")
 
 
 @pytest.mark.parametrize("wrong", ["env_steps=0", "num_envs=0", "num_envs=1, rollout_steps=2"])
@@ -193,7 +199,7 @@ def test_a_reward_that_raises_is_told_with_the_task_files_line(tmp_path):
     assert found[0]["what"].count("line") == 1
 
 
-IMPORT = ("import MujocoTask, TrainSettings, Var", "import Flip, MujocoTask, Pair, Shift, TrainSettings, Var, Wrap")
+IMPORT = ("import MujocoTask, PpoSettings, Var", "import Flip, MujocoTask, Pair, PpoSettings, Shift, Var, Wrap")
 
 
 def declaring(tmp_path, text):

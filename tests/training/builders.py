@@ -1,23 +1,23 @@
 """Small training jobs on the shipped cart-pole, and a task of one point."""
 
-from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
+from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 
 UPRIGHT = "def compute_reward(pole_upright):\n    return {'upright': pole_upright}\n"
 NAN_WHEN_FAST = "def compute_reward(cart_velocity):\n    return {'slow': torch.log(0.6 - cart_velocity.abs())}\n"
-TINY = TrainSettings(
-    env_steps=2048, num_envs=16, rollout_steps=32, evaluation_phases=2, evaluation_envs=3, hidden=(16,)
-)
+TINY = PpoSettings(env_steps=2048, num_envs=16, rollout_steps=32, evaluation_phases=2, evaluation_envs=3, hidden=(16,))
 
 
-def job(folder, sources, seeds=(0,), settings=TINY):
+def job(folder, sources, seeds=(0,), settings=TINY, **options):
     """A job with one slice for every source and seed."""
-    return TrainJob(
+    return PpoJob(
         task="cartpole",
         rewards=tuple(RewardSpec(candidate_id=id, source=source) for id, source in sources.items()),
         slices=tuple(SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds),
         settings=settings,
         folder=str(folder),
+        **options,
     )
 
 

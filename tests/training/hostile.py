@@ -9,7 +9,8 @@ from pathlib import Path
 
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.ppo.trainer import ppo_trainer
+from rewardgen.training.protocol import TrainerSetup
 from tests.training.builders import TINY, leaver
 
 STILL = "def compute_reward(x):\n    return {'still': -x.abs()}\n"
@@ -67,7 +68,7 @@ def train(folder, deed="pass", ids=("good", "bad"), seeds=(0,), limits=LIMITS, s
     body = "\n".join(f"    {line}" for line in deed.strip().splitlines())
     task.write_text(_TAKE_OVER.replace("DEED", body) + task.read_text())
     heard = Heard(folder / "scratch")
-    trainer = ProcessTrainer(str(task), settings, 1, heard.scratch, limits, **options)
+    trainer = ppo_trainer(TrainerSetup(str(task), settings, 1, heard.scratch, limits, **options))
     trainer.train(
         [RewardSpec(candidate_id=id, source=STILL) for id in ids],
         [SliceSpec(candidate_id=id, seed=seed) for id in ids for seed in seeds],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 from tests.training.builders import POINT
 
 TASK = '''
@@ -39,7 +40,7 @@ class Stayer(MujocoTask):
 '''
 STAY = "def compute_reward(x):\n    return {'stay': -x.square()}\n"
 AWAY = "def compute_reward(x):\n    return {'away': x.abs()}\n"
-SETTINGS = TrainSettings(
+SETTINGS = PpoSettings(
     env_steps=8192,
     num_envs=16,
     rollout_steps=32,
@@ -58,10 +59,10 @@ def stayer(folder: Path) -> str:
     return str(folder / "stayer.py")
 
 
-def stayer_job(folder: Path, sources: dict[str, str], *, stop_hacking: bool, seeds=(0,)) -> TrainJob:
+def stayer_job(folder: Path, sources: dict[str, str], *, stop_hacking: bool, seeds=(0,)) -> PpoJob:
     """A job with one slice for every source and seed."""
     folder.mkdir(exist_ok=True)
-    return TrainJob(
+    return PpoJob(
         task=stayer(folder),
         rewards=tuple(RewardSpec(candidate_id=id, source=source) for id, source in sources.items()),
         slices=tuple(SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds),

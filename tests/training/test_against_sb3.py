@@ -7,11 +7,12 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecEnv as Sb3VecEnv
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob
+from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch, input_names
 from rewardgen.training.ppo.rewards import Rewards
+from rewardgen.training.ppo.settings import PpoJob
 
 pytestmark = pytest.mark.slow
 
@@ -84,8 +85,10 @@ def sb3_fitness(task, source, seed, settings):
 def test_our_ppo_learns_the_swing_up_as_well_as_stable_baselines3(tmp_path):
     task = load_task("cartpole")
     source = baseline_sources(task)["human"]
-    settings = task.training.model_copy(update={"env_steps": STEPS, "evaluation_phases": 1, "evaluation_envs": 16})
-    job = TrainJob(
+    settings = task.training["ppo"].model_copy(
+        update={"env_steps": STEPS, "evaluation_phases": 1, "evaluation_envs": 16}
+    )
+    job = PpoJob(
         task="cartpole",
         rewards=(RewardSpec(candidate_id="human", source=source),),
         slices=tuple(SliceSpec(candidate_id="human", seed=seed) for seed in SEEDS),

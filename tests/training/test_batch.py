@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from rewardgen.store.records import TrainSettings
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.batch import SliceBatch, evaluation_updates, unobservable
 from rewardgen.training.ppo.rollout import Rollout
+from rewardgen.training.ppo.settings import PpoSettings
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
 NEVER = "def compute_reward(pole_upright):\n    return {'x': torch.log(pole_upright - 2.0)}\n"
@@ -111,7 +111,7 @@ def test_evaluations_are_spread_evenly_and_end_with_the_training():
 
 
 def test_the_default_settings_fit_together():
-    settings = TrainSettings()
+    settings = PpoSettings()
     assert settings.num_envs * settings.rollout_steps % settings.minibatches == 0
 
 

@@ -157,6 +157,6 @@ def test_a_policy_no_better_than_doing_nothing_is_not_kept(place):
 
 def test_the_check_of_a_task_tells_an_expert_that_does_not_fit_it(trained, place):
     task = equipped(trained, place, SEES_MORE)
-    (problem,) = check_job({"task": str(task.path)}, print)["problems"]
+    (problem,) = check_job({"task": str(task.path), "trainers": ["ppo"]}, print)["problems"]
     assert "point.expert.npz is an expert policy for another task" in problem["what"]
     assert "rewardgen tasks expert" in problem["hint"]

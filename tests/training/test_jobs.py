@@ -6,7 +6,7 @@ import torch
 
 from rewardgen.core.errors import TaskError
 from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
-from rewardgen.training.clean_evaluation import evaluate_job
+from rewardgen.training.evaluate_job import evaluate_job
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.policies import load_policy, side_by_side
 from rewardgen.training.ppo.train_job import train_job

@@ -25,7 +25,7 @@ def honest(tmp_path_factory):
 
 
 def validator(names=NAMES, stops=False):
-    return ResultValidator([A, B], TINY, wall_s=3600.0, stops=stops, names=names)
+    return ResultValidator(job("unused", {"a": UPRIGHT, "b": UPRIGHT}, stop_hacking=stops), 3600.0, names)
 
 
 @pytest.mark.parametrize("names", [NAMES, None], ids=["with the task's names", "without"])

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from rewardgen.store.records import RewardSpec, SliceSpec, TrainJob, TrainSettings
+from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch
 from rewardgen.training.ppo.mlp import Layer, StackedMLP
+from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 from tests.training.stopping import AWAY, STAY, stayer_job
 
 REWARDS = {
@@ -27,7 +28,7 @@ REWARDS = {
         "    return {'rise': torch.log(height - prev_height + 0.01)}\n",
     },
 }
-USUAL = TrainSettings(env_steps=1024, num_envs=16, rollout_steps=32, evaluation_phases=2, evaluation_envs=3)
+USUAL = PpoSettings(env_steps=1024, num_envs=16, rollout_steps=32, evaluation_phases=2, evaluation_envs=3)
 ODD = USUAL.model_copy(
     update={"env_steps": 600, "num_envs": 7, "rollout_steps": 21, "hidden": (20, 9), "evaluation_envs": 1}
 )
@@ -59,7 +60,7 @@ def job(task, folder, slices, settings):
         RewardSpec(candidate_id=name, source=REWARDS[task][name]) for name in dict.fromkeys(n for n, _ in slices)
     )
     specs = (SliceSpec(candidate_id=name, seed=seed) for name, seed in slices)
-    return TrainJob(task=task, rewards=tuple(rewards), slices=tuple(specs), settings=settings, folder=str(folder))
+    return PpoJob(task=task, rewards=tuple(rewards), slices=tuple(specs), settings=settings, folder=str(folder))
 
 
 @pytest.mark.parametrize("settings", [USUAL, ODD], ids=["usual", "odd"])

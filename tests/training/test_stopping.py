@@ -10,7 +10,8 @@ from rewardgen.tasks.loading import load_task
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.batch import SliceBatch
 from rewardgen.training.ppo.rollout import Collector
-from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.ppo.trainer import ppo_trainer
+from rewardgen.training.protocol import TrainerSetup
 from tests.builders import card
 from tests.training.stopping import AWAY, SETTINGS, STAY, stayer, stayer_job
 
@@ -94,7 +95,7 @@ def test_training_ends_when_every_slice_is_stopped(tmp_path):
 
 def test_a_stopped_slice_is_measured_by_the_policies_that_it_had(tmp_path):
     found = []
-    trainer = ProcessTrainer(stayer(tmp_path), SETTINGS, 1, tmp_path / "scratch", Limits(wall_s=120.0))
+    trainer = ppo_trainer(TrainerSetup(stayer(tmp_path), SETTINGS, 1, tmp_path / "scratch", Limits(wall_s=120.0)))
     trainer.train(
         [RewardSpec(candidate_id="away", source=AWAY)],
         [SliceSpec(candidate_id="away", seed=0)],

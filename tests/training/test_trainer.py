@@ -7,7 +7,9 @@ import pytest
 from rewardgen.core.errors import TaskError
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.training.process_trainer import ProcessTrainer, split
+from rewardgen.training.ppo.trainer import ppo_trainer
+from rewardgen.training.process_trainer import split
+from rewardgen.training.protocol import TrainerSetup
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, leaver
 
 HANG = """
@@ -38,7 +40,7 @@ class Heard:
 
 def train(folder, sources, seeds=(0,), task="cartpole", workers=1, wall_s=60.0, settings=TINY, **options):
     heard = Heard()
-    trainer = ProcessTrainer(task, settings, workers, folder / "scratch", Limits(wall_s=wall_s))
+    trainer = ppo_trainer(TrainerSetup(task, settings, workers, folder / "scratch", Limits(wall_s=wall_s)))
     trainer.train(
         [RewardSpec(candidate_id=id, source=source) for id, source in sources.items()],
         [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds],
@@ -71,7 +73,7 @@ def test_a_reward_that_hangs_fails_alone(tmp_path):
 
 
 def test_a_worker_that_is_killed_is_a_result(tmp_path):
-    trainer = ProcessTrainer("cartpole", TINY, 1, tmp_path, Limits(memory_bytes=150 << 20))
+    trainer = ppo_trainer(TrainerSetup("cartpole", TINY, 1, tmp_path, Limits(memory_bytes=150 << 20)))
     results = []
     trainer.train(
         [RewardSpec(candidate_id="a", source=UPRIGHT)],
@@ -85,8 +87,10 @@ def test_a_worker_that_is_killed_is_a_result(tmp_path):
 
 
 def test_a_crash_while_measuring_costs_no_training(tmp_path):
-    # Four policies of 16 episodes end the process; those of one slice do not, and neither does training.
-    leaver(tmp_path, "__import__('os')._exit(3) if len(episode.lengths) > 40 else episode.lengths.float()")
+    # Measuring a third policy ends the process; those of one slice do not, and neither does training.
+    third = "vars(self).setdefault('seen', []).append(0) or len(self.seen) > 2"
+    leave = f"__import__('os')._exit(3) if len(episode.lengths) > 15 and ({third}) else episode.lengths.float()"
+    leaver(tmp_path, leave)
     still = "def compute_reward(x):\n    return {'still': -x.abs()}\n"
     heard = train(tmp_path, {"a": still, "b": still}, task=str(tmp_path / "leaver.py"))
     assert all(result.failure is None and result.final_fitness for result in heard.results.values())
@@ -94,7 +98,7 @@ def test_a_crash_while_measuring_costs_no_training(tmp_path):
 
 
 def test_a_policy_that_cannot_be_measured_fails_and_says_so(tmp_path):
-    leaver(tmp_path, "__import__('os')._exit(3) if len(episode.lengths) > 31 else episode.lengths.float()")
+    leaver(tmp_path, "__import__('os')._exit(3) if len(episode.lengths) > 15 else episode.lengths.float()")
     still = "def compute_reward(x):\n    return {'still': -x.abs()}\n"
     failure = train(tmp_path, {"a": still}, task=str(tmp_path / "leaver.py")).results["a", 0].failure
     assert failure and failure.kind == "crash" and "could not be measured" in failure.message
@@ -144,5 +148,5 @@ def test_every_slice_is_in_exactly_one_part():
 
 
 def test_the_trainer_loads_no_torch():
-    code = "import sys, rewardgen.training.process_trainer; assert not {'torch', 'mujoco', 'numpy'} & set(sys.modules)"
+    code = "import sys, rewardgen.training.setup; assert not {'torch', 'mujoco', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -19,17 +19,16 @@ from rewardgen.store.records import (
     RewardSpec,
     SliceResult,
     SliceSpec,
-    TrainJob,
-    TrainSettings,
     Verdict,
 )
 from rewardgen.tasks.baselines import baseline_program
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.clean_evaluation import evaluate_job
+from rewardgen.training.evaluate_job import evaluate_job
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.expert_policy import transitions_job
 from rewardgen.training.policies import load_policy, side_by_side
+from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 from rewardgen.training.ppo.train_job import train_job
 from tests.critic.banks import probe_source
 
@@ -94,7 +93,7 @@ def stopped(name: str, seeds: tuple[int, ...], folder: Path) -> dict[str, list[S
     """
     task = load_task(reference(name))
     programs = sources(task)
-    settings = task.training.model_copy(update={"evaluation_phases": TrainSettings().evaluation_phases})
+    settings = task.training["ppo"].model_copy(update={"evaluation_phases": PpoSettings().evaluation_phases})
     job = _job(name, programs, seeds, settings, folder).model_copy(update={"stop_hacking": True})
     slices = train_job(job.model_dump(mode="json"), lambda _: None)["slices"]
     found = [SliceResult.model_validate(each) for each in slices]
@@ -105,7 +104,7 @@ def train(name: str, folder: Path) -> Trained:
     """Train a trap's policies with both rewards in one batch, at the task's own settings."""
     task = load_task(reference(name))
     programs = sources(task)
-    job = _job(name, programs, SEEDS, task.training, folder)
+    job = _job(name, programs, SEEDS, task.training["ppo"], folder)
     slices = train_job(job.model_dump(mode="json"), lambda _: None)["slices"]
     measured = {(each["candidate_id"], each["seed"]): each for each in _measured(job)}
     done = [_concluded(SliceResult.model_validate(each), measured) for each in slices]
@@ -116,10 +115,8 @@ def train(name: str, folder: Path) -> Trained:
     return Trained(task, programs, results, folder)
 
 
-def _job(
-    name: str, programs: dict[str, str], seeds: tuple[int, ...], settings: TrainSettings, folder: Path
-) -> TrainJob:
-    return TrainJob(
+def _job(name: str, programs: dict[str, str], seeds: tuple[int, ...], settings: PpoSettings, folder: Path) -> PpoJob:
+    return PpoJob(
         task=reference(name),
         rewards=tuple(RewardSpec(candidate_id=kind, source=source) for kind, source in programs.items()),
         slices=tuple(SliceSpec(candidate_id=kind, seed=seed) for kind in programs for seed in seeds),
@@ -128,7 +125,7 @@ def _job(
     )
 
 
-def _measured(job: TrainJob) -> list[dict[str, Any]]:
+def _measured(job: PpoJob) -> list[dict[str, Any]]:
     slices = [each.model_dump() for each in job.slices]
     payload = {"task": job.task, "folder": job.folder, "slices": slices}
     return evaluate_job({**payload, "seed": 0, "episodes": 16}, print)["slices"]

@@ -12,16 +12,7 @@ from rewardgen.store.events import FORMAT, Event
 from rewardgen.store.history import History
 from rewardgen.store.measurements import ComponentPoint, EvaluationPoint, TrainingCurves
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import (
-    Analysis,
-    Candidate,
-    Finding,
-    Flag,
-    SliceFailure,
-    SliceResult,
-    TrainSettings,
-    Verdict,
-)
+from rewardgen.store.records import Analysis, Candidate, Finding, Flag, SliceFailure, SliceResult, Verdict
 from tests.builders import card
 
 RUN_ID = "20261120-191500-hopper-3f2a"
@@ -135,7 +126,7 @@ def _told() -> tuple[Event, ...]:
         run_id=RUN_ID,
         config=RunConfig.model_validate(values | {"final_seeds": 3}).model_dump(mode="json"),
         card=card(name="hopper", reference="hopper").model_dump(mode="json"),
-        training=TrainSettings(env_steps=300_000).model_dump(mode="json"),
+        training={"trainer": "ppo", "settings": {"env_steps": 300_000}},
         baselines={"human": DRAFT, "sparse": EDIT},
         task_files={},
         search_seeds=[0, 1],

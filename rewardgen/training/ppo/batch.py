@@ -18,7 +18,7 @@ from rewardgen.store.measurements import (
     IdleReading,
     PathEfficiency,
 )
-from rewardgen.store.records import FailureKind, SliceFailure, SliceResult, SliceSpec, TrainJob, TrainSettings
+from rewardgen.store.records import FailureKind, SliceFailure, SliceResult, SliceSpec
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.artifacts import policy_names
 from rewardgen.training.evaluation import evaluate
@@ -31,6 +31,7 @@ from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.rewards import Rewards
 from rewardgen.training.ppo.rollout import Collector, Rollout
 from rewardgen.training.ppo.seeding import derive_seed, slice_generators
+from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -102,7 +103,7 @@ class SliceBatch:
         report: Called with each slice's progress at each evaluation.
     """
 
-    def __init__(self, task: Task, job: TrainJob, report: Report) -> None:
+    def __init__(self, task: Task, job: PpoJob, report: Report) -> None:
         self._task = task
         self._settings = job.settings
         self._stops = job.stop_hacking
@@ -207,12 +208,12 @@ class SliceBatch:
                 self._policy.save(index, self._folder / policy_names(log.spec)[0 if final or stops else 1])
 
 
-def count_updates(settings: TrainSettings) -> int:
+def count_updates(settings: PpoSettings) -> int:
     """Updates that come nearest to the wanted control steps, at least one."""
     return max(1, round(settings.env_steps / (settings.num_envs * settings.rollout_steps)))
 
 
-def planned_steps(settings: TrainSettings) -> int:
+def planned_steps(settings: PpoSettings) -> int:
     """Control steps that a slice is given: whole updates only."""
     return count_updates(settings) * settings.num_envs * settings.rollout_steps
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from rewardgen.store.records import TrainSettings
 from rewardgen.training.ppo import update as ppo
 from rewardgen.training.ppo.advantages import generalised_advantages
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
@@ -18,6 +17,7 @@ from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScale
 from rewardgen.training.ppo.optimiser import StackedAdam
 from rewardgen.training.ppo.rollout import Rollout
 from rewardgen.training.ppo.seeding import slice_generators
+from rewardgen.training.ppo.settings import PpoSettings
 
 
 class Learner:
@@ -30,7 +30,7 @@ class Learner:
         device: Where it learns.
     """
 
-    def __init__(self, sizes: Sizes, seeds: Sequence[int], settings: TrainSettings, device: torch.device) -> None:
+    def __init__(self, sizes: Sizes, seeds: Sequence[int], settings: PpoSettings, device: torch.device) -> None:
         self._settings = settings
         initial = initial_parameters(sizes, slice_generators(seeds, "networks", device), settings.initial_std)
         self.networks = ActorCritic(sizes, initial)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rewardgen.store.records import TrainSettings
 from rewardgen.training.ppo.networks import ActorCritic, kl_divergence, log_probability
 from rewardgen.training.ppo.optimiser import StackedAdam
+from rewardgen.training.ppo.settings import PpoSettings
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def update(
     networks: ActorCritic,
     optimiser: StackedAdam,
     transitions: Transitions,
-    settings: TrainSettings,
+    settings: PpoSettings,
     generators: Sequence[torch.Generator],
 ) -> None:
     """Several epochs of minibatch steps on one rollout, adapting every slice's learning rate by its divergence.
@@ -75,7 +75,7 @@ def update(
 
 
 def _minibatch_step(
-    networks: ActorCritic, optimiser: StackedAdam, batch: Tensor, old_log_std: Tensor, settings: TrainSettings
+    networks: ActorCritic, optimiser: StackedAdam, batch: Tensor, old_log_std: Tensor, settings: PpoSettings
 ) -> None:
     observation, action, old_mean, scalars = batch.split(
         [networks.sizes.observation, networks.sizes.action, networks.sizes.action, 3], dim=-1

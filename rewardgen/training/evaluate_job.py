@@ -1,0 +1,107 @@
+"""The worker job that measures saved policies, of any kind, without loading any generated code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rewardgen.core.errors import RunFolderError
+from rewardgen.core.files import write_atomic
+from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.store.records import KeptEpisode, SliceSpec
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.protocol import Task
+from rewardgen.training.artifacts import episodes_name, policy_names
+from rewardgen.training.evaluation import Evaluation, evaluate
+from rewardgen.training.policies import Policy, load_policy, misfit, side_by_side
+from rewardgen.training.ppo.seeding import derive_seed
+from rewardgen.training.protocol import POLICY_KINDS
+from rewardgen.training.result_validation import Measured
+
+_KEPT = 3
+"""Episodes of a slice's final policy that are kept."""
+
+
+def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Measure the saved policies of slices.
+
+    The fitness of a slice is the mean over its last two policies, as two evaluation phases left them: a single moment
+    of a training that goes up and down says too little. All candidates meet the same initial states.
+
+    Args:
+        payload: `task`, `folder` with the policy files, `slices`, `seed`, `episodes` per policy, and optionally the
+            folder `keep` for files of episodes, and `kinds` of policies as in `POLICY_KINDS`.
+        report: Not used.
+
+    Returns:
+        `slices`: one `Measured` each, with the fitness and success rate of its policies and the kept episodes of the
+        final one or, if a policy file cannot be used, the `problem`. `wall_s`: how long all of it took [s].
+    """
+    began = time.perf_counter()
+    torch.set_num_threads(1)
+    for kind, target in payload.get("kinds", {}).items():
+        if kind not in POLICY_KINDS:
+            POLICY_KINDS.register(kind, target)
+    task = load_task(payload["task"])
+    one = task.make_envs([0], 1)
+    found: dict[SliceSpec, list[Policy] | str] = {}
+    for each in payload["slices"]:
+        spec = SliceSpec.model_validate(each)
+        found[spec] = _load(Path(payload["folder"]), spec, one)
+    measured = _measure(task, {spec: each for spec, each in found.items() if not isinstance(each, str)}, payload)
+    measured |= {
+        spec: Measured(**spec.model_dump(), problem=each) for spec, each in found.items() if isinstance(each, str)
+    }
+    answers = [measured[spec].model_dump(mode="json") for spec in found]
+    return {"slices": answers, "wall_s": time.perf_counter() - began}
+
+
+def _load(folder: Path, spec: SliceSpec, env: VecEnv) -> list[Policy] | str:
+    """The final policy of a slice, and the one before if there is one; or why one cannot be used."""
+    final, before = (folder / name for name in policy_names(spec))
+    try:
+        policies = [load_policy(path) for path in (final, before) if path == final or path.exists()]
+    except RunFolderError as error:
+        return error.message
+    return next(filter(None, (misfit(each, env) for each in policies)), None) or policies
+
+
+def _measure(task: Task, policies: dict[SliceSpec, list[Policy]], payload: dict[str, Any]) -> dict[SliceSpec, Measured]:
+    """What the policies of each slice reached, or why they cannot be measured."""
+    owners = [spec for spec, own in policies.items() for _ in own]
+    if not owners:
+        return {}
+    episodes = payload["episodes"]
+    seeds = [derive_seed(payload["seed"], f"final evaluation {spec.seed}") for spec in owners]
+    acting = side_by_side([policy for own in policies.values() for policy in own])
+    found = evaluate(task, task.make_envs(seeds, episodes), acting)
+    measured = {}
+    for spec in policies:
+        indices = [index for index, owner in enumerate(owners) if owner == spec]
+        parts = [slice(index * episodes, (index + 1) * episodes) for index in indices]
+        problem = next((found.problems[index] for index in indices if index in found.problems), "")
+        if problem:
+            measured[spec] = Measured(**spec.model_dump(), problem=problem)
+            continue
+        rates = [(float(found.fitness[part].mean()), float(found.success[part].double().mean())) for part in parts]
+        fitness, success_rate = (sum(each) / len(rates) for each in zip(*rates, strict=True))
+        kept = _keep(found, parts[0], Path(payload["keep"], episodes_name(spec))) if payload.get("keep") else ()
+        measured[spec] = Measured(**spec.model_dump(), fitness=fitness, success_rate=success_rate, kept=kept)
+    return measured
+
+
+def _keep(found: Evaluation, part: slice, path: Path) -> tuple[KeptEpisode, ...]:
+    """Keep some of the episodes of a policy, in a file."""
+    fitness, success = found.fitness[part], found.success[part]
+    episode = found.recording.episode.of_worlds(part)
+    chosen = choose_episodes(fitness, _KEPT)
+    write_atomic(path, pack_episodes(episode, chosen))
+    return tuple(
+        KeptEpisode(fitness=float(fitness[each]), success=bool(success[each]), steps=int(episode.lengths[each]))
+        for each in chosen
+    )

@@ -1,0 +1,40 @@
+"""Which trainer trains on a task, with which settings, and what the task's card says of it."""
+
+from __future__ import annotations
+
+from rewardgen.store.records import TaskCard, TrainerSettings
+from rewardgen.tasks.measure import MeasuredTask
+from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (it registers itself)
+from rewardgen.training.protocol import TRAINERS
+
+DEFAULT_TRAINER = "ppo"
+
+
+def settings_for(trainer: str, task: MeasuredTask, env_steps: int | None = None) -> TrainerSettings:
+    """The settings of a trainer on a task: those that the task gives, else the trainer's defaults.
+
+    Args:
+        trainer: Its name.
+        task: The task.
+        env_steps: Control steps of each slice, in place of those.
+
+    Raises:
+        UsageError: There is no such trainer, or a setting that it does not have.
+    """
+    settings = TRAINERS.get(trainer).settings.model_validate(task.training.get(trainer, {}))
+    return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
+
+
+def card_for(trainer: str, task: MeasuredTask) -> TaskCard:
+    """A task's card that says what trains on the rewards.
+
+    Args:
+        trainer: Name of the trainer.
+        task: The task.
+
+    Raises:
+        UsageError: There is no such trainer, or a setting that it does not have.
+    """
+    kind, discount = TRAINERS.get(trainer), settings_for(trainer, task).discount
+    update = {"learner": kind.learner, "learner_notes": kind.notes, "discount": discount}
+    return task.card.model_copy(update=update)
