@@ -1,4 +1,4 @@
-"""The page on the architecture, and what CONTRIBUTING says of the seams, name what there is."""
+"""The page on the architecture, what CONTRIBUTING says of the seams, and all other pages name what there is."""
 
 import ast
 import re
@@ -10,9 +10,9 @@ from docs.layers import PICTURE, drawing
 from tests.test_architecture import PACKAGE
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("docs/architecture.md", "CONTRIBUTING.md")
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 _STATION = re.compile(r"`(?:rewardgen\.)?((?:\w+\.)+\w+):([\w.]+)`")
-_FILE = re.compile(r"`((?:rewardgen|tests|docs|envs|prompts|benchmarks|store|search|sim)/[\w./]+\.\w+)`")
+_FILE = re.compile(r"`(\w+)/([\w./]+\.\w+)`")
 
 
 def defined(module, name):
@@ -36,7 +36,8 @@ def test_every_station_that_is_named_exists():
 @pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_is_named_exists(page):
     named = _FILE.findall((ROOT / page).read_text())
-    assert [each for each in named if not ((ROOT / each).exists() or (PACKAGE / each).exists())] == []
+    known = [(base / folder, rest) for folder, rest in named for base in (ROOT, PACKAGE) if (base / folder).is_dir()]
+    assert [f"{folder.name}/{rest}" for folder, rest in known if not (folder / rest).exists()] == []
 
 
 def test_the_picture_shows_the_folders_in_the_order_that_is_tested():
