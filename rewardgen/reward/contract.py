@@ -136,9 +136,9 @@ def _checked_name(name: Any) -> str:
 def _value_per_world(name: str, value: Any, like: Tensor) -> Tensor:
     """A component as (N,) float32, of a reward whose first input is `like`, (N, ...)."""
     worlds = like.shape[0]
-    if isinstance(value, int | float):
-        return torch.full((worlds,), float(value), device=like.device)
     if type(value) is not Tensor:  # a subclass would bring methods of its own
+        if isinstance(value, int | float):
+            return torch.full((worlds,), float(value), device=like.device)
         message = f"component `{name}` is a {type(value).__name__}, expected a tensor of shape (N,)"
         raise RewardError(message, None, "shape", _SHAPE_HINT, str(name))
     if value.ndim == 0:
