@@ -112,8 +112,8 @@ class _Reward:
 
 class _Review:
     def __init__(self, payload: dict[str, Any], report: Report) -> None:
-        self._card = TaskCard.model_validate(payload["card"])
         recorded = load_transitions(Path(payload["transitions"]))
+        self._card = TaskCard.model_validate(payload["card"])
         facts = recorded.facts.model_copy(update={"discount": self._card.discount})
         self.transitions = replace(recorded, facts=facts)
         self._report = report

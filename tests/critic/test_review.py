@@ -246,7 +246,7 @@ def test_a_worker_that_says_the_transitions_are_broken_is_not_believed(reviewer,
 
     def lies(job, payload, **options):
         if payload["rewards"]:
-            raise UsageError("cannot read the bank", "stop here")
+            raise UsageError("cannot read the recorded transitions", "stop here")
         return honest(job, payload, **options)
 
     monkeypatch.setattr(module, "run_worker", lies)
@@ -266,7 +266,7 @@ def test_workers_that_fail_without_rewards_reject_nobody(reviewer, monkeypatch):
 @pytest.mark.parametrize("count", [1, 2])
 def test_transitions_that_are_broken_are_told(reviewer, transitions, count):
     transitions.write_bytes(b"no transitions")
-    with pytest.raises(UsageError, match="cannot read the bank"):
+    with pytest.raises(UsageError, match="cannot read the recorded transitions"):
         reviewer.review(request(SOUND, BAD)._replace(rewards=[SOUND, BAD][:count]))
 
 
