@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rewardgen.critic.piecewise import piecewise_constants
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.store.records import CandidateRecord, Finding
 
@@ -21,9 +20,6 @@ def find_duplicate(
     source: str, distances: Mapping[str, float | None] | None, accepted: Sequence[CandidateRecord]
 ) -> Finding | None:
     """A rejection of a candidate that is another one again, or a warning if what it pays could not be compared.
-
-    Two steps with no recorded state between them pay the same on all that is recorded. So rewards that pay the same
-    are only taken for the same if they compare, clamp and saturate with the same constants.
 
     Args:
         source: The candidate's source.
@@ -48,12 +44,10 @@ def find_duplicate(
         for record in accepted
         if (distance := distances.get(record.candidate.id)) is not None and distance < SAME
     ]
-    constants = piecewise_constants(source)
-    same = [each for each in near if constants == piecewise_constants(each[2].candidate.source)]
-    if not same:
+    if not near:
         return None
     # The nearest, whatever the order in which they were reviewed: a resumed run must find the same.
-    distance, id, record = min(same, key=lambda each: each[:2])
+    distance, id, record = min(near, key=lambda each: each[:2])
     fitness = "" if record.fitness is None else f" (fitness {record.fitness:.4g})"
     message = (
         f"it pays what {id}{fitness} pays, but for scale, shift and potential shaping: "

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import ast
 import importlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError
+from rewardgen.critic.limits import limits
 from rewardgen.critic.probe.detectors import probe
 from rewardgen.critic.probe.probed_reward import failure, finding
+from rewardgen.critic.probe.trace import trace
 from rewardgen.critic.registry import not_available
 from rewardgen.critic.static.detectors import read_within_limits
 from rewardgen.reward.distance import CanonicalReward, RewardDistance, distance
@@ -33,6 +36,7 @@ from rewardgen.store.records import Finding, RewardSpec, TaskCard
 TIME_LIMIT_S = 10.0
 """Processor time for each stage of one reward; a sound one takes well under a second."""
 
+_TRACED_ROWS = 64
 Result = TypeVar("Result")
 Report = Callable[[dict[str, Any]], None]
 
@@ -110,6 +114,13 @@ class _Reward:
         return self.program(inputs, self.spec.tunables)
 
 
+class _Form(NamedTuple):
+    """What is compared of a reward: what it pays without shaping, and at which numbers it bends."""
+
+    reward: CanonicalReward
+    limits: Counter[float]
+
+
 class _Review:
     def __init__(self, payload: dict[str, Any], report: Report) -> None:
         recorded = load_transitions(Path(payload["transitions"]))
@@ -183,25 +194,36 @@ class _Review:
         return _measure(self.transitions, self._card)
 
     @cached_property
-    def _forms(self) -> dict[str, CanonicalReward]:
+    def _forms(self) -> dict[str, _Form]:
         """The others in canonical form, and later the rewards that have been compared with them."""
         forms = {each.spec.candidate_id: self._form(each) for each in self._others or ()}
         return {id: form for id, form in forms.items() if form is not None}
 
-    def _form(self, reward: _Reward) -> CanonicalReward | None:
-        return _or_none(lambda: self._measure.canonical(reward.call, reward.program.inputs))
+    def _form(self, reward: _Reward) -> _Form | None:
+        reads = reward.program.inputs
+
+        def form() -> _Form:
+            rows = {name: self.transitions.inputs[name][:_TRACED_ROWS] for name in reads}
+            return _Form(self._measure.canonical(reward.call, reads), limits(trace(reward.call, rows)))
+
+        return _or_none(form)
 
     def _distances(self, reward: _Reward) -> dict[str, float | None] | None:
         """Its distance to each of the others by id, None if nothing is known of one of them."""
         own = self._form(reward)
         if own is None:
             return None
-        found = {
-            id: None if own.silent or other.silent else distance(own.total, other.total)
-            for id, other in self._forms.items()
-        }
         self._forms[reward.spec.candidate_id] = own
-        return found
+        others = {id: other for id, other in self._forms.items() if other is not own}
+        return {id: _distance(own, other) for id, other in others.items()}
+
+
+def _distance(one: _Form, other: _Form) -> float | None:
+    """None where nothing is known of a component, or where the two bend at other numbers: two steps with no recorded
+    state between them pay the same on all that is recorded.
+    """
+    silent = one.reward.silent or other.reward.silent
+    return None if silent or one.limits != other.limits else distance(one.reward.total, other.reward.total)
 
 
 def _or_none(stage: Callable[[], Result | None]) -> Result | None:

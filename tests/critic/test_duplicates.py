@@ -71,16 +71,6 @@ def test_what_to_do_instead_is_told():
     assert finding.hint.startswith("change what is paid, not how it is scaled or shaped")
 
 
-def test_equal_pay_with_other_thresholds_is_no_duplicate():
-    distances, own = {"g00-k1": 0.0}, spec("own", "'up': 2.0 * (position > 0.9)").source
-    other, same = (
-        record("g00-k1", source=spec("g00-k1", body).source)
-        for body in ("'up': 2.0 * (position > 0.97)", "'up': 1.0 + 3.0 * (position > 0.9)")
-    )
-    assert find_duplicate(own, distances, [other]) is None
-    assert find_duplicate(own, distances, [same]) is not None
-
-
 def test_a_reward_that_was_left_out_of_the_comparison_is_warned_of():
     finding = found(None, accepted("g00-k1"))
     assert (finding.gate, finding.detector, finding.severity) == ("duplicate", "not-compared", "warn")
@@ -114,6 +104,14 @@ def test_rewards_of_a_real_task_are_told_apart(reviewer):
     assert distances["thrice"] < SAME / 10
     assert distances["tuned"] > 3 * SAME
     assert distances["alive"] > 0.01
+
+
+def test_equal_pay_with_other_limits_is_not_comparable(reviewer):
+    up = "'up': 2.0 * position.clamp(max=3.0) + 0.1 * velocity"
+    others = [spec("higher", up.replace("3.0", "4.0")), spec("scaled", f"'up': 4.0 * ({up[6:]})")]
+    request = ReviewRequest([spec("own", up)], frozenset(["own"]), POINT, others=others)
+    distances = reviewer.review(request).reviews["own"].distances
+    assert distances["higher"] is None and distances["scaled"] < SAME
 
 
 def test_two_rewards_are_compared_by_their_components(reviewer):

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from rewardgen.critic.probe.probed_reward import ProbedReward, finding
-from rewardgen.critic.probe.trace import Step
+from rewardgen.critic.probe.trace import Step, ancestors
 from rewardgen.store.records import Finding
 
 _EXPONENTIALS = frozenset(["exp", "exp2", "expm1"])
@@ -52,7 +52,9 @@ def squashed_degrees(reward: ProbedReward) -> Iterator[Finding]:
     """Angles in radians that are divided by a number of degrees before they are squashed, which leaves nothing."""
     squashed = [each.operands[0] for each in reward.steps if each.op == "tanh"]
     inner = [*(exponent for _, exponent in _exponentials(reward)), *squashed]
-    scaled = [each for step in inner if isinstance(step, Step) for each in step.chain(_scales) if each.op == "div"]
+    scaled = [
+        each for step in inner if isinstance(step, Step) for each in ancestors([step], _scales) if each.op == "div"
+    ]
     for step in _one_per_line(scaled):
         angle, scale = _angle(reward, step.operands[0]), step.operands[1]
         if angle and isinstance(scale, int | float) and scale > max(_DEGREES, 3.0 * float(angle.value.abs().max())):
@@ -75,7 +77,7 @@ def _exponentials(reward: ProbedReward) -> Iterator[tuple[Step, Step]]:
 
 
 def _holds_exponential(exponent: Step) -> bool:
-    return any(each.op in _EXPONENTIALS for each in exponent.chain(_keeps_size))
+    return any(each.op in _EXPONENTIALS for each in ancestors([exponent], _keeps_size))
 
 
 def _keeps_size(step: Step, place: int) -> bool:

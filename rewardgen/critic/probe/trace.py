@@ -8,7 +8,7 @@ containers, with the values that they had; nothing in the text needs to be follo
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,21 +45,23 @@ class Step:
     line: int | None = None
     name: str = ""
 
-    def chain(self, enters: Callable[[Step, int], bool]) -> Iterator[Step]:
-        """This step and those that it was computed from, each once.
 
-        Args:
-            enters: Whether to go on to the operand at a place of a step.
-        """
-        seen: set[int] = set()
-        waiting = [self]
-        while waiting:
-            step = waiting.pop()
-            if id(step) not in seen:
-                seen.add(id(step))
-                yield step
-                operands = [each for place, each in enumerate(step.operands) if enters(step, place)]
-                waiting += [each for each in operands if isinstance(each, Step)]
+def ancestors(steps: Iterable[Step], enters: Callable[[Step, int], bool] = lambda step, place: True) -> Iterator[Step]:
+    """Steps and those that they were computed from, each once.
+
+    Args:
+        steps: The last ones.
+        enters: Whether to go on to the operand at a place of a step.
+    """
+    seen: set[int] = set()
+    waiting = list(steps)
+    while waiting:
+        step = waiting.pop()
+        if id(step) not in seen:
+            seen.add(id(step))
+            yield step
+            operands = [each for place, each in enumerate(step.operands) if enters(step, place)]
+            waiting += [each for each in operands if isinstance(each, Step)]
 
 
 class _Recorder(TorchFunctionMode):
