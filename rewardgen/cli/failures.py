@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import Any
 
 from cyclopts import CycloptsError, UnusedCliTokensError
 
 from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.core.text import visible
 
 INTERRUPTED = 130
 
@@ -29,9 +31,8 @@ def report(error: BaseException) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter's last flush complains
         return 0
     known = error if isinstance(error, RewardgenError) else _unexpected(error)
-    print(f"error: {known.message}", file=sys.stderr)
-    if known.hint:
-        print(f"\nhint: {known.hint}", file=sys.stderr)
+    with suppress(OSError):  # nobody may be reading any more
+        print(visible(f"error: {known.message}" + (f"\n\nhint: {known.hint}" if known.hint else "")), file=sys.stderr)
     return known.exit_code
 
 

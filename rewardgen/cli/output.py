@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from rewardgen.core.text import visible
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages
 
@@ -19,7 +20,7 @@ RunsDir = Annotated[Path, Parameter(help="Folder that holds the runs.")]
 
 def print_json(data: Any) -> None:
     """Print data on stdout."""
-    print(json.dumps(data, indent=1, ensure_ascii=False))
+    print(visible(json.dumps(data, indent=1, ensure_ascii=False)))
 
 
 def next_steps(*steps: tuple[str, str]) -> None:

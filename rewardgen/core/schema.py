@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.text import all_visible, visible
+
+Text = Annotated[str, AfterValidator(visible)]
+"""What somebody else wrote, as it may be shown and told again."""
+
+VisibleData = Annotated[dict[str, Any], BeforeValidator(all_visible)]
+"""Plain data, every text in it likewise."""
 
 
 class Frozen(BaseModel):

@@ -16,8 +16,8 @@ _MAX_BRACKETS = 60
 _MAX_BITS = 64
 """Of an integer; larger ones may be neither floats nor printable."""
 
-# Control characters, and those that change the reading direction, which can hide code from a reader.
-_HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+# Control characters, those that change the reading direction, which can hide code from a reader, and invisible tags.
+_HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError
 from rewardgen.core.files import explain_os_error
-from rewardgen.core.schema import Frozen
+from rewardgen.core.schema import Frozen, VisibleData
 
 FORMAT = 2
 """Of what the events hold. A log in another one is refused: see `read_events`."""
@@ -50,7 +50,8 @@ class Event(Frozen):
     """UTC time, ISO 8601."""
     elapsed_s: float
     """Seconds that the run has been at work so far, over all its sessions."""
-    data: dict[str, Any] = {}
+    data: VisibleData = {}
+    """Whoever wrote its texts, a model, a worker or another user: they may be shown and told again."""
 
 
 class EventLog:

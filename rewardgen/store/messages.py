@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rewardgen.core.schema import Frozen
+from rewardgen.core.schema import Frozen, Text
 
 
 class Message(Frozen):
     """One chat message."""
 
     role: Literal["system", "user", "assistant"]
-    content: str
+    content: Text
 
 
 class LLMRequest(Frozen):
@@ -51,7 +51,7 @@ class Usage(Frozen):
 class Reply(Frozen):
     """A language model's answer."""
 
-    text: str
+    text: Text
     model: str
     usage: Usage = Usage()
     latency_s: float = 0.0

@@ -164,6 +164,8 @@ BODY = {
     "tolerance bounds": ("tolerance(height, bounds=(0, 1))", "tolerance-argument"),
     "unicode disguise": ("ｅｖａｌ('1')", "unknown-function"),
     "hidden direction mark": ("x = 1 # \u202e", "hidden-character"),
+    "terminal command in a comment": ("x = 1 # \x9b31mred", "hidden-character"),
+    "invisible tags": ("x = 1 # \U000e0041\U000e0042", "hidden-character"),
 }
 
 WHOLE = {

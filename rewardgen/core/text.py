@@ -1,0 +1,57 @@
+"""Text that somebody else wrote: what a terminal would obey, or a reader not see, is taken out of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+# What is a command to a terminal, what nobody sees, and what no file can hold.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, and C1
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # soft hyphen, joiner and fillers
+    "\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # zero width, and the direction of reading
+    "\ufe00-\ufe0f\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # variations, annotations, tags
+    "\ud800-\udfff]"  # halves of characters
+)
+_SEQUENCE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    # OSC and its like, up to their end: titles, links, the clipboard. A payload holds no control character, so that
+    # a text of beginnings alone is read once.
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
+)
+
+
+def visible(text: str) -> str:
+    """A text as it may be shown on a terminal, written to a file for readers, and told to a language model.
+
+    Escape sequences are taken out whole. Half a character becomes the mark for a lost one, a separator of lines that
+    only some programs know a space.
+
+    Args:
+        text: Any text.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _HIDDEN.sub(_replacement, _SEQUENCE.sub("", text))
+
+
+def _replacement(found: re.Match[str]) -> str:
+    character = found.group()
+    if "\ud800" <= character <= "\udfff":
+        return "\ufffd"
+    return " " if character in "\u2028\u2029" else ""
+
+
+def all_visible(data: Any) -> Any:
+    """Plain data with every text in it made visible, those that are keys too.
+
+    Args:
+        data: As JSON holds it.
+    """
+    if isinstance(data, str):
+        return visible(data)
+    if isinstance(data, dict):
+        return {all_visible(key): all_visible(value) for key, value in data.items()}
+    return [all_visible(each) for each in data] if isinstance(data, list | tuple) else data

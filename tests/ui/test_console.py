@@ -1,0 +1,77 @@
+"""What is shown gives the terminal no commands, and a reader that goes away ends nothing."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from rewardgen.core.errors import RewardgenError
+from rewardgen.ui.console import _SafeConsole
+from tests.cli.conftest import environment
+
+HOSTILE = "a\x1b]52;c;ZXZpbA==\x07b\x1b[2J\x9b31mc\u202e\U000e0041d"
+
+
+def shown(renderable, **options):
+    console = _SafeConsole(file=io.StringIO(), markup=False, width=60, **options)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["text", "string", "table", "code"])
+def test_commands_in_text_do_not_reach_the_terminal(kind):
+    table = Table.grid()
+    table.add_row(Text(HOSTILE))
+    made = {"text": Text(HOSTILE), "string": HOSTILE, "table": table, "code": Syntax(HOSTILE, "python")}
+    said = shown(made[kind])
+    assert said.startswith("a") and said.strip().endswith("cd")
+    assert {each for each in said if not each.isprintable()} == {"\n"}
+
+
+def test_colours_of_our_own_do():
+    assert "\x1b[31mred\x1b[0m" in shown(Text("red", "red"), force_terminal=True, color_system="standard")
+
+
+def test_errors_and_json_are_visible_too(capsys):
+    from rewardgen.cli.failures import report
+    from rewardgen.cli.output import print_json
+
+    report(RewardgenError(HOSTILE, HOSTILE))
+    print_json({"text": HOSTILE})
+    said = capsys.readouterr()
+    assert said.err == "error: abcd\n\nhint: abcd\n"
+    assert "\x9b" not in said.out and "\u202e" not in said.out
+
+
+ASK = """
+import sys
+from rewardgen.ui.console import messages, results
+for number in range(5000):
+    messages().print("a line of messages", number)
+    results().print("a line of results", number)
+open("done", "w").close()
+"""
+
+
+@pytest.mark.parametrize("closed", ["pipe", "nothing", "full"])
+def test_a_console_that_nobody_reads_ends_nothing(tmp_path, closed):
+    redirect = {"pipe": "2>&1 | head -n 3; exit ${PIPESTATUS[0]}", "nothing": ">&- 2>&-", "full": ">/dev/full 2>&1"}
+    command = f"{sys.executable} -c '{ASK}' {redirect[closed]}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert (tmp_path / "done").exists() and done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_console_whose_reader_is_gone_is_silent(capfd):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    with open(theirs, "w") as file:
+        console = _SafeConsole(file=file)
+        console.print("lost")
+        console.print("lost too")
+        assert console.quiet
