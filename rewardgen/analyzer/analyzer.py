@@ -8,6 +8,7 @@ from rewardgen.analyzer.flags import flags_of
 from rewardgen.analyzer.predictions import scored
 from rewardgen.analyzer.training_curves import seed_curves, training_curves
 from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
+from rewardgen.core.formatting import shortened
 from rewardgen.core.statistics import noise
 from rewardgen.llm.prompts import analyzer_messages
 from rewardgen.llm.protocol import LLM, CallFailed
@@ -24,6 +25,8 @@ from rewardgen.store.records import (
 
 MAX_TOKENS = 4096
 """Of a diagnosis; models that think first need more than the 120 words asked for."""
+MOST_CHARS = 4_000
+"""Of a diagnosis that are kept, and told to designers."""
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, of episodes that are not worth showing twice."""
 
@@ -71,8 +74,8 @@ class Analyzer:
             card: The task.
 
         Raises:
-            CredentialsError: The API key is missing or was refused.
-            ModelError: The model does not exist or refuses every request.
+            CredentialsError: The API key is missing or was refused, or the account is empty.
+            ModelError: There is no such model or address.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
         """
         if self._llm is None or record.fitness is None:
@@ -88,7 +91,7 @@ class Analyzer:
         except CallFailed as error:
             missing = flag("no-diagnosis", f"There is no written diagnosis: {error.message}.")
             return analysis.model_copy(update={"flags": (*analysis.flags, missing)})
-        return analysis.model_copy(update={"diagnosis": reply.text.strip()})
+        return analysis.model_copy(update={"diagnosis": shortened(reply.text.strip(), MOST_CHARS)})
 
 
 def fitness_alone(record: CandidateRecord) -> CandidateRecord:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 import re
+from itertools import islice
 from typing import NamedTuple
 
 from rewardgen.core.statistics import later_mean
@@ -17,7 +18,7 @@ MOST = 6
 """Claims that are held against the measurements; a designer is asked for three at most."""
 
 _WHOLE = r"(?P<whole>fitness|success[ _]rate|episode[ _]steps)"
-_PART = r"(?P<part>ending|share|mean|activation|r)\[(?P<of>[^\]]+)\]"
+_PART = r"(?P<part>ending|share|mean|activation|r)\[(?P<of>[^\[\]\n]{1,100})\]"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 _CLAIM = re.compile(
     rf"(?<![\w\[])(?:{_WHOLE}|{_PART})[`\s]*(?P<sign>>=|<=|≥|≤|>|<)[`\s]*(?P<bound>{_NUMBER})(?P<percent>\s*%)?",
@@ -51,13 +52,13 @@ def claims(prediction: str) -> tuple[Claim, ...]:
         prediction: As the designer wrote it.
     """
     made = []
-    for found in _CLAIM.finditer(prediction):
+    for found in islice(_CLAIM.finditer(prediction), MOST):
         quantity = (found["whole"] or found["part"]).lower().replace("_", " ")
         of = (found["of"] or "").strip("`'\" ")
         bound = float(found["bound"]) / (100 if found["percent"] else 1)
         sign = {"≥": ">=", "≤": "<="}.get(found["sign"], found["sign"])
         made.append(Claim(f"{quantity}{f'[{of}]' if of else ''} {sign} {bound:g}", quantity, of, sign, bound))
-    return tuple(made[:MOST])
+    return tuple(made)
 
 
 def scored(

@@ -1,4 +1,4 @@
-"""Numbers in running text: prompts, analyses, the README of a run. Tables align theirs by `rewardgen.ui.format`."""
+"""Numbers in running text, and its length: prompts, analyses, a run's README. Tables have `rewardgen.ui.format`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ def number(value: float) -> str:
     if "e" in text and 1e-4 <= abs(value) < 1e6:
         text = f"{value:.0f}" if abs(value) >= 1 else f"{value:.6f}".rstrip("0")
     return "0" if text in ("-0", "0.0") else text
+
+
+def shortened(text: str, most: int) -> str:
+    """A text cut to its first characters, which says so where it is.
+
+    Args:
+        text: The text.
+        most: Characters that are kept.
+    """
+    return text if len(text) <= most else f"{text[:most].rstrip()} [cut]"
 
 
 def percent(share: float | None) -> str:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationError
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.schema import Frozen
+from rewardgen.core.text import visible
 from rewardgen.llm.prompts import critic_messages
 from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.store.messages import LLMRequest
@@ -27,16 +28,18 @@ _MOST_CHARS = 300
 _MOST_EVIDENCE = 600
 """Characters of an evidence or a fix; the rest is cut."""
 _LONGEST_NAME = 48
+_MOST_ENTRIES = 32
+"""Of a checklist of six items."""
 
 _Item = Literal["task", "meaning", "leak", "loophole", "balance", "gradient"]
 
 
 def _name_or_none(text: Any) -> Any:
     """A name that no component has, as of several at once, is dropped: the objection counts without it."""
-    return None if isinstance(text, str) and len(text) > _LONGEST_NAME else text
+    return None if isinstance(text, str) and not (len(text) <= _LONGEST_NAME and text.isprintable()) else text
 
 
-_Text = Annotated[str, AfterValidator(lambda text: text[:_MOST_EVIDENCE])]
+_Text = Annotated[str, AfterValidator(lambda text: visible(text)[:_MOST_EVIDENCE])]
 
 
 class _Check(Frozen):
@@ -72,8 +75,8 @@ class Reader:
             findings: What the other gates have noticed.
 
         Raises:
-            CredentialsError: The API key is missing or was refused.
-            ModelError: The model does not exist or refuses every request.
+            CredentialsError: The API key is missing or was refused, or the account is empty.
+            ModelError: There is no such model or address.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
         """
         request = LLMRequest(
@@ -102,13 +105,16 @@ def parse_reading(text: str) -> tuple[Finding, ...]:
     entries = reply.get("checks")
     if not isinstance(entries, list) or not entries:
         return (no_reading("the JSON of the reply has no list `checks` with entries", _READ_THE_REPLY),)
-    checks = [check for entry in entries if (check := _check(entry))]
+    asked = entries[:_MOST_ENTRIES]
+    checks = [check for entry in asked if (check := _check(entry))]
     objections = [each for each in checks if each.verdict != "pass"]
     answered = {each.item for each in checks}
     missing = [f"`{item}`" for item in get_args(_Item) if item not in answered]
     lacks = [f"it has no answer on {', '.join(missing)}"] if missing else []
-    if wrong := len(entries) - len(checks):
-        lacks.append(f"{wrong} of the {len(entries)} entries in the reply are out of form and do not count")
+    if wrong := len(asked) - len(checks):
+        lacks.append(f"{wrong} of the {len(asked)} entries in the reply are out of form and do not count")
+    if more := len(entries) - len(asked):
+        lacks.append(f"{more} entries beyond the first {len(asked)} do not count")
     unfounded = [
         f"its {each.verdict} on `{each.item}` comes without evidence and does not count"
         for each in objections

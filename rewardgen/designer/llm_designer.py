@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rewardgen.core.config import RunConfig
-from rewardgen.designer.protocol import NO_REPLY
+from rewardgen.core.formatting import shortened
+from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.llm.prompts import designer_messages, repair_messages
-from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.llm.protocol import LLM, CallFailed, CallRefused
 from rewardgen.reward.extraction import extract_source
 from rewardgen.store.messages import LLMRequest, Message
 from rewardgen.store.records import Candidate, DesignRequest, Finding
 
-_HEADING = r"^[#>*_\s]*{}[*_\s]*:[*_ \t]*"
+_HEADING = r"^[#>*_ \t]*{}[*_ \t]*:[*_ \t]*"
 _DIAGNOSIS = re.compile(_HEADING.format("DIAGNOSIS"), re.MULTILINE | re.IGNORECASE)
 _PREDICTION = re.compile(_HEADING.format("PREDICTION"), re.MULTILINE | re.IGNORECASE)
+_MOST_PROSE = 4_000
+"""Characters of a diagnosis or a prediction that are kept and told again; five sentences are asked for."""
 _CODE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|def )", re.MULTILINE)
 
 
@@ -65,7 +68,8 @@ class LLMDesigner:
         try:
             reply = await self._llm.complete(request)
         except CallFailed as error:
-            return candidate.model_copy(update={"failure": f"{NO_REPLY}{error.message}"})
+            kind = REFUSED if isinstance(error, CallRefused) else NO_REPLY
+            return candidate.model_copy(update={"failure": f"{kind}{error.message}"})
         parts = parse_reply(reply.text)
         if not parts.source:
             start = " ".join(reply.text.split())[:80]
@@ -89,7 +93,8 @@ def parse_reply(text: str) -> DesignReply:
     code = _CODE.search(text)
     prose = text[: code.start()] if code else text
     diagnosis, prediction = _section(prose, _DIAGNOSIS, _PREDICTION), _section(prose, _PREDICTION, _DIAGNOSIS)
-    return DesignReply(diagnosis or ("" if prediction else prose.strip()), prediction, source)
+    diagnosis = diagnosis or ("" if prediction else prose.strip())
+    return DesignReply(shortened(diagnosis, _MOST_PROSE), shortened(prediction, _MOST_PROSE), source)
 
 
 def _section(prose: str, heading: re.Pattern[str], other: re.Pattern[str]) -> str:

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from rewardgen.store.records import Candidate, DesignRequest, Finding
 
-NO_REPLY = "no reply: "
-"""How the `failure` of a candidate begins for which the model gave no answer at all."""
+NO_REPLY, REFUSED = "no reply: ", "request refused: "
+"""How the `failure` of a candidate begins for which the model gave no answer at all, or would not."""
 
 IDEA = 100
 """Characters of an idea that is told again when it has failed."""
@@ -26,8 +26,8 @@ class Designer(Protocol):
             request: The task card, the operator, the parents and what failed before.
 
         Raises:
-            CredentialsError: The API key is missing or was refused.
-            ModelError: The model does not exist or refuses every request.
+            CredentialsError: The API key is missing or was refused, or the account is empty.
+            ModelError: There is no such model or address.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
         """
         ...
@@ -43,8 +43,8 @@ class Designer(Protocol):
             findings: Why it was rejected.
 
         Raises:
-            CredentialsError: The API key is missing or was refused.
-            ModelError: The model does not exist or refuses every request.
+            CredentialsError: The API key is missing or was refused, or the account is empty.
+            ModelError: There is no such model or address.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
         """
         ...

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from rewardgen.core.errors import ModelError, RewardgenError, RunFolderError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen
-from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.llm.protocol import LLM, CallFailed, CallInterrupted, CallRefused
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 
 
@@ -29,6 +29,8 @@ class ArchivedCall(Frozen):
     request: LLMRequest
     reply: Reply | None = None
     failure: str = ""
+    refused: bool = False
+    """Whether no other attempt can succeed."""
     usage: Usage = Usage()
     """What the reply or the failed attempt took."""
 
@@ -62,16 +64,19 @@ class ArchivedLLM:
         try:
             reply = await self._inner.complete(request)
         except (CallFailed, ModelError) as error:
-            self._keep_failure(request, error)
+            usage = error.usage if isinstance(error, CallFailed) else Usage()
+            self._keep_failure(request, error.message, usage, refused=isinstance(error, CallRefused))
+            raise
+        except CallInterrupted as error:
+            self._keep_failure(request, "it was interrupted", error.usage)
             raise
         self._keep(path, ArchivedCall(request=request, reply=reply, usage=reply.usage))
         return reply
 
-    def _keep_failure(self, request: LLMRequest, error: RewardgenError) -> None:
+    def _keep_failure(self, request: LLMRequest, why: str, usage: Usage, *, refused: bool = False) -> None:
         name = call_name(request)
         number = 1 + len(list(self._folder.glob(f"{name}.failed-*.json")))
-        usage = error.usage if isinstance(error, CallFailed) else Usage()
-        call = ArchivedCall(request=request, failure=error.message, usage=usage)
+        call = ArchivedCall(request=request, failure=why, refused=refused, usage=usage)
         self._keep(self._folder / f"{name}.failed-{number}.json", call)
 
     def _keep(self, path: Path, call: ArchivedCall) -> None:
@@ -127,4 +132,5 @@ def _footer(reply: Reply) -> str:
     usage = reply.usage
     price = "price unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
     tokens = f"{usage.prompt_tokens} prompt and {usage.completion_tokens} completion tokens"
+    tokens += f" ({usage.estimated_tokens} of them estimated)" if usage.estimated_tokens else ""
     return f"---\n{reply.model}, {tokens}, {price}, {reply.latency_s:.1f} s"

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from rewardgen.core.errors import BudgetExhausted, UsageError
-from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.llm.protocol import LLM, CallFailed, CallInterrupted
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 _EMPTY = Usage()
@@ -144,7 +144,7 @@ class BudgetedLLM:
             reply = await self._inner.complete(request)
             actual = reply.usage
             return reply
-        except CallFailed as error:
+        except (CallFailed, CallInterrupted) as error:
             actual = error.usage
             raise
         finally:

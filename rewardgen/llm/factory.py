@@ -98,7 +98,8 @@ def lasting_model(model: str, runs_dir: Path) -> str:
 def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget) -> LLM:
     scheme, separator, rest = model.partition(":")
     if separator and scheme == "mailbox":
-        return MailboxLLM(Path(rest).expanduser(), timeout_s=MAILBOX_PATIENCE * config.call_timeout_s)
+        timeout_s = MAILBOX_PATIENCE * config.call_timeout_s
+        return MailboxLLM(Path(rest).expanduser(), run=folder.id, timeout_s=timeout_s)
     if separator and scheme == "replay":
         return ReplayLLM(find_run(rest, folder.path.parent).calls)
     # LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`.

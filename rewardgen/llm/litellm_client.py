@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import time
+import warnings
+from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from rewardgen.core.errors import CredentialsError, ModelError
-from rewardgen.llm.protocol import CallFailed
-from rewardgen.llm.provider_errors import Endpoint, explain
+from rewardgen.llm.answers import Answer, answer_of, count, listen, raw_answer, tokens_in, unread
+from rewardgen.llm.protocol import CallFailed, CallInterrupted
+from rewardgen.llm.provider_errors import Endpoint, explain, nothing_taken
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 PLACEHOLDER_KEY = "no-key"
 """Sent to a server of the user's own when no key is set: OpenAI's protocol wants one, local servers ignore it."""
-
-CHARACTERS_PER_TOKEN = 3.0
-"""For estimates; English and Python take about 4, so this errs on the safe side."""
 
 
 class LiteLLMClient:
@@ -59,22 +60,47 @@ class LiteLLMClient:
 
     def estimate(self, request: LLMRequest) -> Usage:
         """What a call takes at most, from the length of its prompt and its limit on the reply."""
-        endpoint = self._checked()
-        characters = sum(len(message.content.encode()) for message in request.messages)
-        prompt = int(characters / CHARACTERS_PER_TOKEN) + 16 * len(request.messages)
-        cost = _price(endpoint.model, prompt, request.max_tokens)
-        return Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens, cost_usd=cost, calls=1)
+        return self._estimated(request, request.max_tokens)
+
+    def sent(self, request: LLMRequest) -> Usage:
+        """What a call takes of which no answer is known, from the length of its prompt."""
+        return self._estimated(request, 0)
+
+    def _estimated(self, request: LLMRequest, completion: int) -> Usage:
+        prompt = sum(tokens_in(message.content) + 16 for message in request.messages)
+        return Usage(
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            cost_usd=_price(self._checked().model, prompt, completion),
+            calls=1,
+            estimated_tokens=prompt + completion,
+        )
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`. Parameters that a model does not support, such as a temperature, are left out."""
         endpoint = self._checked()
         async with self._slot():
             started = time.monotonic()
+            heard: list[str] = []
             try:
-                response = await asyncio.wait_for(self._call(endpoint, request), self._timeout_s)
+                call = self._call(endpoint, request, lambda details: listen(details, heard))
+                answer = answer_of(await asyncio.wait_for(call, self._timeout_s))
+            except asyncio.CancelledError as error:
+                raise CallInterrupted(self.sent(request)) from error
             except Exception as error:  # LiteLLM lets provider-specific parsing errors through: any type may arrive
-                raise await asyncio.to_thread(explain, error, endpoint, self._timeout_s) from error
-        return _read(response, endpoint, time.monotonic() - started)
+                answer = raw_answer(heard)
+                if answer is None:
+                    explained = await asyncio.to_thread(explain, error, endpoint, self._timeout_s)
+                    if isinstance(explained, CallFailed) and not nothing_taken(error):
+                        reply = heard[-1] if heard else unread(error)
+                        explained.usage = self._estimated(request, tokens_in(reply))
+                    raise explained from error
+        usage = _usage(answer, endpoint, self.sent(request))
+        if not answer.text.strip():
+            message = f"{endpoint.model} sent an empty reply (finish reason: {answer.finish_reason})"
+            raise CallFailed(message, usage=usage)
+        latency_s = round(time.monotonic() - started, 3)
+        return Reply(text=answer.text, model=answer.model or endpoint.model, usage=usage, latency_s=latency_s)
 
     def _checked(self) -> Endpoint:
         self.check()
@@ -85,7 +111,7 @@ class LiteLLMClient:
         """A semaphore serves one event loop only, and a run starts several."""
         return self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._concurrency))
 
-    async def _call(self, endpoint: Endpoint, request: LLMRequest) -> Any:
+    async def _call(self, endpoint: Endpoint, request: LLMRequest, listen: Callable[[dict[str, Any]], None]) -> Any:
         return await _litellm().acompletion(
             model=endpoint.model,
             messages=[message.model_dump() for message in request.messages],
@@ -97,6 +123,7 @@ class LiteLLMClient:
             num_retries=0,
             max_retries=0,
             drop_params=True,
+            logger_fn=listen,
         )
 
 
@@ -110,6 +137,8 @@ def _litellm() -> ModuleType:
     litellm.suppress_debug_info = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Its warning of an answer in an unusual form.
+    warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     return litellm
 
 
@@ -154,28 +183,27 @@ def _price(model: str, prompt_tokens: int, completion_tokens: int) -> float | No
     return sum(prices)
 
 
-def _read(response: Any, endpoint: Endpoint, latency_s: float) -> Reply:
-    usage = _usage(response, endpoint)
-    choice = response.choices[0] if response.choices else None
-    text = (choice.message.content or "") if choice else ""
-    if not text.strip():
-        reason = getattr(choice, "finish_reason", None) or "none given"
-        raise CallFailed(f"{endpoint.model} sent an empty reply (finish reason: {reason})", usage=usage)
-    return Reply(text=text, model=response.model or endpoint.model, usage=usage, latency_s=round(latency_s, 3))
-
-
-def _usage(response: Any, endpoint: Endpoint) -> Usage:
-    counted = getattr(response, "usage", None)
+def _usage(answer: Answer, endpoint: Endpoint, sent: Usage) -> Usage:
+    """What an answer took, by the server's counts as far as they can be believed."""
+    prompt, completion = count(answer.prompt_tokens), count(answer.completion_tokens)
+    told = prompt + completion
+    counted = prompt > 0 and (completion > 0 or not answer.text)
+    prompt = prompt or sent.prompt_tokens
+    completion = completion or tokens_in(answer.text)
     return Usage(
-        prompt_tokens=getattr(counted, "prompt_tokens", 0) or 0,
-        completion_tokens=getattr(counted, "completion_tokens", 0) or 0,
-        cost_usd=_cost(response, endpoint),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost_usd=_cost(answer.response if counted else None, endpoint.model, prompt, completion),
         calls=1,
+        estimated_tokens=prompt + completion - told,
     )
 
 
-def _cost(response: Any, endpoint: Endpoint) -> float | None:
+def _cost(response: Any, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """By LiteLLM, which knows of cached tokens, if it can be meant; else by the counts of tokens alone."""
+    price = _price(model, prompt_tokens, completion_tokens)
     try:
-        return _litellm().completion_cost(response, model=endpoint.model)
+        told = _litellm().completion_cost(response, model=model) if response is not None else None
     except Exception:  # LiteLLM raises bare exceptions for models without a price
-        return None
+        return price
+    return told if told is not None and 0 < told < math.inf else price

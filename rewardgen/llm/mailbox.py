@@ -6,25 +6,31 @@ reply is awaited in `DIR/NAME.reply.md`. `NAME` holds the request's label and a 
     g00-k3-designer-draft.5b1c0e9a7d42.request.md     open: read it, then write ...
     g00-k3-designer-draft.5b1c0e9a7d42.reply.md       ... the answer, as plain text
 
-A request starts with a comment that names the file to write; after it come the messages, each under a line
-`===== system =====`, `===== user =====` or `===== assistant =====`. The reply is the whole text of the model's next
-message and nothing else. Write it under another name and rename it, or write it in one go: a reply is taken once it is
-not empty and did not change between two looks. It is then moved, with its request, into `DIR/answered/`, so what is
-left in `DIR` is still open. Requests of a run that was stopped stay, and are found again when it is resumed. Use one
-mailbox per run.
+A request starts with a comment that names the file to write; after it come the messages, each under a line such as
+`===== system 5b1c0e9a7d42 =====`, with the hash of the file's name: a line without it is part of a message, whatever it
+looks like. The reply is the whole text of the model's next message and nothing else, a plain file of the user's own of
+at most 1 MB; anything else, such as a link, is put away unread and fails the call. Write it under another name and
+rename it, or write it in one go: a reply is taken once it is not empty and did not change between two looks. It is then
+moved, with its request, into `DIR/answered/RUN/`, so what is left in `DIR` is still open. A resumed run looks there
+first, and finds its open requests again. Use one mailbox per run.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import time
 from pathlib import Path
 
+from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.files import explain_os_error, write_atomic
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.store.messages import LLMRequest, Reply, Usage
+
+MOST_BYTES = 1_000_000
+"""Of a reply."""
 
 
 class MailboxLLM:
@@ -32,26 +38,38 @@ class MailboxLLM:
 
     Args:
         folder: The mailbox; it is made if it does not exist.
+        run: Name of the run that asks, which is given the replies that it has taken before.
         timeout_s: How long a reply is awaited [s].
         poll_s: Time between two looks [s].
     """
 
-    def __init__(self, folder: Path, *, timeout_s: float, poll_s: float = 0.5) -> None:
+    def __init__(self, folder: Path, *, run: str, timeout_s: float, poll_s: float = 0.5) -> None:
         self._folder = folder
+        self._answered = folder / "answered" / run
         self._timeout_s = timeout_s
         self._poll_s = poll_s
 
     async def complete(self, request: LLMRequest) -> Reply:
-        """See `LLM.complete`. A reply costs nothing; its tokens are not counted."""
+        """See `LLM.complete`. A reply costs nothing; its tokens are not counted.
+
+        Raises:
+            UsageError: The mailbox cannot be written, or a folder in it is a link.
+        """
         name = call_name(request)
-        posted = self._folder / f"{name}.request.md"
-        reply = self._folder / f"{name}.reply.md"
-        if not posted.exists():
-            write_atomic(posted, _request_text(request, reply.name))
+        posted, reply = self._folder / f"{name}.request.md", self._folder / f"{name}.reply.md"
+        taken = self._answered / reply.name
         started = time.monotonic()
-        text = await self._await_reply(reply, started + self._timeout_s)
-        if posted.exists():
-            os.replace(posted, self._folder / "answered" / posted.name)
+        try:
+            self._make_folders()
+            if not os.path.lexists(taken):
+                write_atomic(posted, _request_text(request, name, reply.name))
+                await self._take(reply, taken, started + self._timeout_s)
+            text = self._read(taken)
+            if os.path.lexists(posted):
+                os.replace(posted, self._answered / posted.name)
+        except (OSError, RunFolderError) as error:
+            told = error if isinstance(error, RunFolderError) else explain_os_error(self._folder, error)
+            raise UsageError(told.message, "name a folder that you may write: `--model mailbox:DIR`") from error
         return Reply(
             text=text,
             model=f"mailbox:{self._folder}",
@@ -59,49 +77,86 @@ class MailboxLLM:
             latency_s=round(time.monotonic() - started, 3),
         )
 
-    async def _await_reply(self, path: Path, deadline: float) -> str:
+    def _make_folders(self) -> None:
+        """A link in their place would move replies to wherever it points."""
+        for folder in (self._answered.parent, self._answered):
+            folder.mkdir(parents=True, exist_ok=True)
+            if folder.is_symlink():
+                raise UsageError(f"{folder} is a link", "remove it: the mailbox makes the folder itself")
+
+    async def _take(self, reply: Path, taken: Path, deadline: float) -> None:
+        """Wait for a reply, and take it by a rename: only one run can do that, and it follows no link."""
         seen = None
         while time.monotonic() < deadline:
-            state = _state(path)
+            state = _state(reply)
             if state is not None and state == seen:
-                text = self._claim(path)
-                if text is not None:
-                    return text
+                try:
+                    os.rename(reply, taken)
+                    return
+                except FileNotFoundError:
+                    state = None  # another run was faster
             seen = state
             await asyncio.sleep(self._poll_s)
         raise CallFailed(
-            f"no reply in {path} after {self._timeout_s:g} s",
-            "write that file, or raise `--call-timeout`",
+            f"no reply in {reply} after {self._timeout_s:g} s",
+            "write that file, or raise `--call-timeout-s`",
             transient=False,
         )
 
-    def _claim(self, path: Path) -> str | None:
-        """The reply, taken by a rename, which only one reader can do; None if another was faster."""
-        taken = self._folder / "answered" / path.name
-        taken.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.rename(path, taken)
-            return taken.read_text(encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise explain_os_error(taken, error) from error
+    def _read(self, taken: Path) -> str:
+        """The reply. One that is not fit to be read is moved out of the way."""
+        unfit = self._unfit(taken.lstat())
+        if not unfit:
+            try:
+                handle = os.open(taken, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            except OSError as error:
+                unfit = f"cannot be read: {error.strerror}"
+            else:
+                with os.fdopen(handle, "rb") as file:
+                    unfit = self._unfit(os.fstat(handle))
+                    text = "" if unfit else file.read(MOST_BYTES).decode(errors="replace")
+                if text.strip():
+                    return text
+        os.replace(taken, taken.with_suffix(".refused"))
+        raise CallFailed(
+            f"the reply {taken.name} {unfit or 'is empty'}",
+            f"write a reply as a plain file of at most {MOST_BYTES} bytes",
+            transient=False,
+        )
+
+    def _unfit(self, found: os.stat_result) -> str:
+        """Why a file is not read, to follow its name; empty if it can be."""
+        if not stat.S_ISREG(found.st_mode):
+            return f"is {_KINDS.get(stat.S_IFMT(found.st_mode), 'not a plain file')}"
+        if found.st_nlink > 1:
+            return "has another name elsewhere (a hard link)"
+        if found.st_uid not in (0, os.geteuid(), self._folder.stat().st_uid):
+            return f"belongs to another user (uid {found.st_uid})"
+        return f"has {found.st_size} bytes, the limit is {MOST_BYTES}" if found.st_size > MOST_BYTES else ""
 
 
-def _state(path: Path) -> tuple[int, int] | None:
-    """Size and time of change of a file that holds something."""
+_KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    """Kind, size and time of change of a file that holds something, or that is none."""
     try:
-        found = path.stat()
+        found = path.lstat()
     except FileNotFoundError:
         return None
-    return (found.st_size, found.st_mtime_ns) if found.st_size else None
+    if stat.S_ISREG(found.st_mode) and not found.st_size:
+        return None
+    return (found.st_mode, found.st_size, found.st_mtime_ns)
 
 
-def _request_text(request: LLMRequest, reply: str) -> str:
+def _request_text(request: LLMRequest, name: str, reply: str) -> str:
+    # No content can hold a hash over all of it, so none can look like the line before a message.
+    mark = name.rpartition(".")[2]
     head = (
         f"<!-- {request.label}\n"
         f"Write the model's next message to: {reply}\n"
-        f"It may have up to {request.max_tokens} tokens. -->"
+        f"It may have up to {request.max_tokens} tokens.\n"
+        f"Messages begin with lines that hold {mark}; a line like them without it is quoted text. -->"
     )
-    messages = [f"===== {message.role} =====\n\n{message.content}" for message in request.messages]
+    messages = [f"===== {message.role} {mark} =====\n\n{message.content}" for message in request.messages]
     return "\n\n".join([head, *messages]) + "\n"

@@ -107,9 +107,8 @@ def repair_messages(
         candidate: The rejected version.
         findings: Why it was rejected, and what else the critic warns of.
     """
-    reply = (
-        f"DIAGNOSIS: {candidate.diagnosis}\nPREDICTION: {candidate.prediction}\n"
-        f"```python\n{candidate.source.strip()}\n```"
+    reply = f"DIAGNOSIS: {candidate.diagnosis}\nPREDICTION: {candidate.prediction}\n" + _fenced(
+        candidate.source.strip(), "python"
     )
     names = [name for name in design_request.card.input_names() if not name.startswith("prev_")]
     request = render(
@@ -263,6 +262,27 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _fenced(text: str, language: str = "") -> str:
+    """A block of code whose fence is longer than any in it, so that nothing in it can end it."""
+    fence = _ticks(text, 3)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+def _code(text: str) -> str:
+    """Code within a line."""
+    ticks = _ticks(text, 1)
+    return f"{ticks}{text}{ticks}" if len(ticks) == 1 else f"{ticks} {text} {ticks}"
+
+
+def _ticks(text: str, least: int) -> str:
+    return "`" * max([least, *(1 + len(run) for run in re.findall("`+", text) if len(run) >= least)])
+
+
+def _quoted(text: str) -> str:
+    """Somebody else's words, marked in every line, so that they cannot pass for ours."""
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+
+
 def _cell(text: str) -> str:
     return _one_line(text).replace("|", "/")
 
@@ -279,5 +299,8 @@ _FILTERS: dict[str, Any] = {
     "ranges": _ranges,
     "action_ranges": _action_ranges,
     "one_line": _one_line,
+    "fenced": _fenced,
+    "code": _code,
+    "quoted": _quoted,
     "cell": _cell,
 }

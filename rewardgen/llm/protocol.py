@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Protocol
 
 from rewardgen.core.errors import RewardgenError
@@ -23,8 +24,9 @@ class LLM(Protocol):
 
         Raises:
             CallFailed: No usable answer, after whatever retries this implementation makes. Other calls may succeed.
-            CredentialsError: The API key is missing or was refused.
-            ModelError: The model does not exist or will never accept such requests.
+            CallRefused: No answer to this request, however often it is made. Others may be answered.
+            CredentialsError: The API key is missing or was refused, or the account is empty.
+            ModelError: No request could pass: there is no such model or address.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
         """
         ...
@@ -54,3 +56,28 @@ class CallFailed(RewardgenError):
         self.usage = usage or Usage()
         self.transient = transient
         self.retry_after_s = retry_after_s
+
+
+class CallRefused(CallFailed):
+    """A request that will not be answered: it is too long, or a filter objects to it.
+
+    Args:
+        message: What the provider says.
+        hint: What fixes it.
+        usage: What the call took all the same.
+    """
+
+    def __init__(self, message: str, hint: str = "", *, usage: Usage | None = None) -> None:
+        super().__init__(message, hint, usage=usage, transient=False)
+
+
+class CallInterrupted(asyncio.CancelledError):
+    """A call that was cancelled when its request had been sent.
+
+    Args:
+        usage: What it took at least, estimated.
+    """
+
+    def __init__(self, usage: Usage) -> None:
+        super().__init__()
+        self.usage = usage

@@ -12,9 +12,12 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError
-from rewardgen.llm.protocol import CallFailed
+from rewardgen.core.text import visible
+from rewardgen.llm.protocol import CallFailed, CallRefused
 
 LISTING_TIMEOUT_S = 5.0
+_MOST_TOLD = 300
+"""Characters of an error: it may hold a whole page."""
 
 
 class Endpoint(NamedTuple):
@@ -29,8 +32,28 @@ class Endpoint(NamedTuple):
     known_models: tuple[str, ...] = ()
 
 
+_NO_KEY = re.compile(
+    r"insufficient[_ ](quota|balance|credit)|billing_hard_limit|credit balance is too low|"
+    r"api[_ ]key[_ ](not[_ ]valid|invalid)",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(r"model_not_found|not a valid model|invalid model (name|id)", re.IGNORECASE)
+"""What providers say of an account or a model, with whatever status, in codes or at the beginning of what they say."""
+
+_SAID_FIRST = 40
+"""Characters of an error in which its kind is looked for: further on it may quote the prompt."""
+
+_PASSING = (408, 409, 425, 429)
+"""Statuses below 500 after which the same request may succeed."""
+
+_NEVER_SENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError")
+"""What clients of HTTP call it when nobody listens at an address."""
+
+
 def explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> RewardgenError:
     """The error to raise instead of a provider's. May ask the server for its models, so it can take seconds.
+
+    What no request could pass (key, account, model) is an error for the run, what another may pass fails the call.
 
     Args:
         error: What LiteLLM raised.
@@ -39,22 +62,49 @@ def explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> Rewardgen
     """
     status = getattr(error, "status_code", None)
     detail = _detail(error)
+    told = " ".join([detail[:_SAID_FIRST], str(status), *_codes(error)])
     kind = type(error).__name__
     if isinstance(error, TimeoutError) or kind == "Timeout":
-        return CallFailed(f"{endpoint.model} did not answer within {timeout_s:g} s", "raise `--call-timeout`")
-    if status in (401, 402, 403) or "insufficient_quota" in detail:
-        return CredentialsError(f"{_place(endpoint)} refused the API key: {detail}", _key_hint(endpoint))
-    if status == 404:
+        return CallFailed(f"{endpoint.model} did not answer within {timeout_s:g} s", "raise `--call-timeout-s`")
+    if status in (401, 402, 403) or _NO_KEY.search(told):
+        return CredentialsError(f"{_place(endpoint)} refused the API key or account: {detail}", _key_hint(endpoint))
+    if status == 404 or _NO_MODEL.search(told):
         return ModelError(f"{_place(endpoint)} has no model `{endpoint.model}`: {detail}", _model_hint(endpoint))
-    if kind == "ContentPolicyViolationError":
-        return CallFailed(f"{endpoint.model} refused the prompt by its content policy: {detail}", transient=False)
-    if kind == "ContextWindowExceededError":
-        return ModelError(f"the prompt is too long for {endpoint.model}: {detail}", "choose a model with more context")
-    if status in (400, 413, 422):
-        return ModelError(
-            f"{_place(endpoint)} will not accept the request: {detail}", "choose another model with `--model`"
-        )
+    refused = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING
+    if refused or kind in ("ContentPolicyViolationError", "ContextWindowExceededError"):
+        return CallRefused(f"{endpoint.model} refused the request: {detail}", "choose another model with `--model`")
     return CallFailed(f"call of {endpoint.model} failed: {detail}", retry_after_s=_retry_after_s(error))
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    """An error, and those in whose handling it was raised.
+
+    Args:
+        error: What LiteLLM raised.
+    """
+    found: list[BaseException] = []
+    at: BaseException | None = error
+    while at is not None and at not in found:
+        found.append(at)
+        at = at.__cause__ or at.__context__
+    return found
+
+
+def nothing_taken(error: BaseException) -> bool:
+    """Whether a call certainly cost nothing: nobody listened, or the server itself answered with an error.
+
+    Args:
+        error: What LiteLLM raised, which makes a status 500 of much that is none.
+    """
+    others = [each for each in causes(error) if not type(each).__module__.startswith("litellm")]
+    statuses = [getattr(getattr(each, "response", None), "status_code", 0) for each in others]
+    return any(type(each).__name__ in _NEVER_SENT for each in others) or any(each >= 400 for each in statuses)
+
+
+def _codes(error: Exception) -> list[str]:
+    """What the body of a provider's error calls it."""
+    bodies = [body for each in causes(error) if isinstance(body := getattr(each, "body", None), dict)]
+    return [str(body[name])[:80] for body in bodies for name in ("type", "code") if body.get(name)]
 
 
 def _place(endpoint: Endpoint) -> str:
@@ -62,12 +112,13 @@ def _place(endpoint: Endpoint) -> str:
 
 
 def _detail(error: Exception) -> str:
-    """The provider's own words in one line, without LiteLLM's prefixes and without any key."""
-    text = re.sub(r"^.*?Exception - ", "", str(error) or type(error).__name__, flags=re.DOTALL)
+    """The provider's own words in one line, without LiteLLM's prefixes and tracebacks and without any key."""
+    text = (str(error) or type(error).__name__).partition("Traceback (most recent call last)")[0]
+    text = re.sub(r"^.*?Exception - ", "", text, flags=re.DOTALL)
     for name, value in os.environ.items():
         if name.endswith("_API_KEY") and len(value) > 7:
             text = text.replace(value, "***")
-    return " ".join(text.split())[:300]
+    return " ".join(visible(text[: 4 * _MOST_TOLD]).split())[:_MOST_TOLD]
 
 
 def _key_hint(endpoint: Endpoint) -> str:

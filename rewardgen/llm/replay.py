@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rewardgen.core.errors import ModelError, RunFolderError, did_you_mean
 from rewardgen.llm.archive import ArchivedCall, read_archive
-from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 
@@ -41,6 +41,8 @@ class ReplayLLM:
             return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0})
         if found:
             # The very words of the recorded run: they are in later prompts, which have to be the recorded ones.
+            if found[-1].refused:
+                raise CallRefused(found[-1].failure, "it was refused when it was recorded")
             raise CallFailed(found[-1].failure, "it failed when it was recorded", transient=False)
         raise self._unseen(request)
 

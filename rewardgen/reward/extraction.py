@@ -10,10 +10,12 @@ from collections.abc import Iterator
 
 _ENTRY = re.compile(r"^[ \t]*(async[ \t]+)?def[ \t]+compute_reward\b", re.MULTILINE)
 _ANY_FUNCTION = re.compile(r"^[ \t]*def[ \t]+\w+[ \t]*\(", re.MULTILINE)
-_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+_FENCE = re.compile(r"[ \t>]*(`{3,}+|~{3,}+)([^`\n]*)$")  # possessive, or it is tried anew from every `~`
 # What a line of code outside a fence looks like: indented, a comment, a bracket, an import, a definition, a constant.
 _CODE_LINE = re.compile(r"\s|#|[)\]}@]|(import|from|def|class|async|if|for|return)\b|[A-Za-z_]\w*\s*(:[^=]+)?=[^=]|$")
 _MAX_REPLY = 1_000_000
+_MOST_PARSED = 24_000
+"""Characters of a text that is parsed to see whether it is code; no longer reward is accepted."""
 
 
 def extract_source(reply: str) -> str:
@@ -81,6 +83,8 @@ def _clean(block: str) -> str:
 
 
 def _parses(text: str) -> bool:
+    if len(text) > _MOST_PARSED:
+        return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

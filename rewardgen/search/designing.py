@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rewardgen.analyzer.analyzer import fitness_alone
 from rewardgen.core.errors import ModelError
-from rewardgen.designer.protocol import NO_REPLY
+from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.search.context import Context
 from rewardgen.search.failed_ideas import failed_ideas
 from rewardgen.search.strategy import Slot
@@ -22,26 +22,35 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
         slots: What to design.
 
     Raises:
-        ModelError: The model answered nothing at all, or refuses every request.
-        CredentialsError: The API key is missing or was refused.
+        ModelError: The model answered none of the calls of the generation, or has refused every one of the run.
+        CredentialsError: The API key is missing or was refused, or the account is empty.
     """
     designed = run.history.designed
     unanswered: list[Candidate] = []
+    ids = [slot.candidate_id for slot in slots]
+
+    def settle() -> None:
+        """Record the calls without an answer as failures once an answer shows that it is not for want of a model."""
+        answered = [each for each in designed.values() if not each.failure.startswith((NO_REPLY, REFUSED))]
+        here = any(each.id in ids for each in answered)
+        for candidate in unanswered[:]:
+            if here or (answered and candidate.failure.startswith(REFUSED)):
+                unanswered.remove(candidate)
+                _record(run, candidate)
 
     async def design_one(slot: Slot) -> None:
         request = _request(run, generation, slot)
         answer = await run.within_budget(run.parts.designer.design(request), None)
         candidate = answer or _undesigned(request, run.history.exhausted)
-        if candidate.failure.startswith(NO_REPLY):
+        if candidate.failure.startswith((NO_REPLY, REFUSED)):
             unanswered.append(candidate)
         else:
             _record(run, candidate)
+        settle()
 
     run.gather([design_one(slot) for slot in slots if (slot.candidate_id, 0) not in designed])
-    if len(unanswered) == len(slots):
+    if unanswered:
         raise _no_answers(unanswered)
-    for candidate in unanswered:
-        _record(run, candidate)
     return [designed[slot.candidate_id, 0] for slot in slots]
 
 
@@ -104,9 +113,9 @@ def _undesigned(request: DesignRequest, why: str) -> Candidate:
 
 def _no_answers(unanswered: Sequence[Candidate]) -> ModelError:
     """A model that answers nothing is away; a generation without candidates would end the search for no fault of it."""
-    why = unanswered[0].failure.removeprefix(NO_REPLY)
+    why = unanswered[0].failure.removeprefix(NO_REPLY).removeprefix(REFUSED)
     calls = "the call" if len(unanswered) == 1 else f"any of the {len(unanswered)} calls"
     return ModelError(
         f"the model did not answer {calls} of this generation: {why}",
-        "see that the model can be reached, then resume the run",
+        "see that the model can be reached and takes such requests, then resume the run",
     )

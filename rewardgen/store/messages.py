@@ -32,6 +32,8 @@ class Usage(Frozen):
     cost_usd: float | None = 0.0
     """None where the price of a model is unknown."""
     calls: int = 0
+    estimated_tokens: int = 0
+    """Of the tokens, those that nobody counted: estimated from the length of the texts."""
 
     def __add__(self, other: Usage) -> Usage:
         known = self.cost_usd is not None and other.cost_usd is not None
@@ -40,6 +42,7 @@ class Usage(Frozen):
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
             calls=self.calls + other.calls,
+            estimated_tokens=self.estimated_tokens + other.estimated_tokens,
         )
 
     @property
@@ -52,6 +55,6 @@ class Reply(Frozen):
     """A language model's answer."""
 
     text: Text
-    model: str
+    model: Text
     usage: Usage = Usage()
     latency_s: float = 0.0

@@ -11,6 +11,9 @@ from typing import Any
 
 from rewardgen.store.messages import Usage
 
+COUNTED = object()
+"""The honest counts of tokens."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -19,8 +22,11 @@ class Answer:
     Args:
         text: The reply; None for a reply without content.
         status: HTTP status; from 400 on, `text` is the error's message.
+        code: The error's type and code.
         headers: Further HTTP headers.
         body: Sent as it is instead of a well-formed answer.
+        usage: Sent as it is instead of the counts of tokens.
+        cut_after: Bytes of the answer after which the connection is closed; all are sent if not given.
         delay_s: Waits before it answers, or until the server is closed [s].
         prompt_tokens: Tokens that it counts for the prompt.
         completion_tokens: Tokens that it counts for the reply.
@@ -28,8 +34,11 @@ class Answer:
 
     text: str | None = "hello"
     status: int = 200
+    code: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None
+    usage: Any = COUNTED
+    cut_after: int | None = None
     delay_s: float = 0.0
     prompt_tokens: int = 100
     completion_tokens: int = 50
@@ -111,16 +120,19 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
                 server.closing.wait(answer.delay_s)
             server.end(answer)
             content = json.dumps(_content(answer, body)).encode() if answer.body is None else answer.body
-            self._send(answer.status, content, answer.headers)
+            self._send(answer.status, content, answer.headers, answer.cut_after)
 
-        def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+        def _send(
+            self, status: int, content: bytes, headers: dict[str, str] | None = None, cut_after: int | None = None
+        ) -> None:
             try:
                 self.send_response(status)
                 for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
-                self.wfile.write(content)
+                self.wfile.write(content[:cut_after])
+                self.close_connection = self.close_connection or cut_after is not None
             except OSError:
                 self.close_connection = True
 
@@ -129,8 +141,12 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
 def _content(answer: Answer, body: dict[str, Any]) -> dict[str, Any]:
     if answer.status >= 400:
-        return {"error": {"message": answer.text, "type": "error", "code": None}}
-    total = answer.prompt_tokens + answer.completion_tokens
+        return {"error": {"message": answer.text, "type": answer.code or "error", "code": answer.code}}
+    counted = {
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.completion_tokens,
+        "total_tokens": answer.prompt_tokens + answer.completion_tokens,
+    }
     return {
         "id": "chatcmpl-0",
         "object": "chat.completion",
@@ -139,9 +155,5 @@ def _content(answer: Answer, body: dict[str, Any]) -> dict[str, Any]:
         "choices": [
             {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer.text}},
         ],
-        "usage": {
-            "prompt_tokens": answer.prompt_tokens,
-            "completion_tokens": answer.completion_tokens,
-            "total_tokens": total,
-        },
+        "usage": counted if answer.usage is COUNTED else answer.usage,
     }

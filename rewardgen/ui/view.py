@@ -49,7 +49,8 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
     if config.model != BUILTIN:
         limit = f" of {money(config.max_cost)}" if config.max_cost is not None else ""
         spent = history.usage
-        usage = f"{money(spent.cost_usd)}{limit}, {tokens(spent.tokens)} tokens, {count(spent.calls, 'call')}"
+        guessed = f" ({tokens(spent.estimated_tokens)} estimated)" if spent.estimated_tokens else ""
+        usage = f"{money(spent.cost_usd)}{limit}, {tokens(spent.tokens)} tokens{guessed}, {count(spent.calls, 'call')}"
     past, rows = history.generations, []
     if history.summary is None and history.finalists:
         rows = final_rows(history, live)

@@ -94,6 +94,19 @@ def test_a_line_that_no_source_has_is_dropped_and_the_objection_kept(line):
     assert [each.line for each in parse_reading(reply(check(line=line)))] == [None]
 
 
+@pytest.mark.parametrize("field", ["evidence", "fix", "component"])
+def test_half_a_character_that_json_holds_is_replaced(field):
+    (finding,) = parse_reading(reply(check(**{field: "half \ud83d"})))
+    assert finding.severity == "reject"
+    finding.model_dump_json().encode()
+
+
+def test_entries_beyond_any_checklist_are_not_read():
+    found = parse_reading(partial(*[check(verdict="veto", evidence="")] * 5_000))
+    assert len(found) < 40
+    assert "4968 entries beyond the first 32 do not count" in found[0].message
+
+
 @pytest.mark.parametrize("field", ["evidence", "fix"])
 def test_long_texts_are_cut_and_the_veto_kept(field):
     (finding,) = parse_reading(reply(check(**{field: "x" * 10_000})))

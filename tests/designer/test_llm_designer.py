@@ -1,11 +1,13 @@
 import asyncio
+import time
 
 import pytest
 
+from rewardgen.analyzer.predictions import claims
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError
 from rewardgen.designer.llm_designer import LLMDesigner, parse_reply
-from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.store.records import Candidate, DesignRequest, Finding
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.builders import card, record
@@ -86,15 +88,54 @@ def test_words_in_the_code_are_not_headings():
     assert parse_reply(f"DIAGNOSIS: a\n```python\n{code}```").prediction == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 100_000,
+        "* \n" * 33_000,
+        "> " * 50_000,
+        "DIAGNOSIS" + "*" * 100_000,
+        "DIAGNOSIS:\n" * 9_000,
+        "```python\n" + "~" * 100_000 + "`",
+        "~~~ " + " " * 100_000 + "`",
+        "``` " * 25_000,
+        "def compute_reward" + "(" * 100_000,
+        "def compute_reward(x):\n" * 4_500,
+        "PREDICTION: " + "share[" * 16_000,
+        "PREDICTION: fitness" + " " * 100_000,
+        "PREDICTION: " + "r[" + "]" * 100_000,
+    ],
+)
+def test_any_reply_is_read_in_less_than_a_second(text):
+    started = time.process_time()
+    parts = parse_reply(text)
+    claims(text)
+    assert time.process_time() - started < 1.0
+    assert len(parts.diagnosis) < 5_000 and len(parts.prediction) < 5_000
+
+
+def test_long_prose_is_cut_and_says_so():
+    parts = parse_reply(f"DIAGNOSIS: {'a ' * 9_000}\nPREDICTION: {'b ' * 9_000}\n```python\n{CODE}```")
+    assert parts.diagnosis.startswith("a a") and parts.diagnosis.endswith("a [cut]") and len(parts.diagnosis) < 4_100
+    assert parts.prediction.endswith("b [cut]") and parts.source == CODE
+
+
 def test_reply_without_code_is_a_failed_candidate_that_quotes_it():
     candidate, _ = design("I am sorry, but I cannot do that.")
     assert candidate.source == ""
     assert "I am sorry" in candidate.failure
 
 
-def test_call_without_a_reply_is_a_failed_candidate():
-    candidate, _ = design(CallFailed("the server did not answer"))
-    assert "the server did not answer" in candidate.failure
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (CallFailed("the server did not answer"), "no reply: the server did not answer"),
+        (CallRefused("the prompt is too long"), "request refused: the prompt is too long"),
+    ],
+)
+def test_call_without_a_reply_is_a_failed_candidate(error, failure):
+    candidate, _ = design(error)
+    assert candidate.failure == failure
 
 
 @pytest.mark.parametrize("error", [CredentialsError("refused"), ModelError("unknown"), BudgetExhausted("spent")])

@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import pytest
@@ -73,6 +74,30 @@ def test_refused_request_is_kept_and_a_refused_key_is_not(tmp_path):
         with pytest.raises(type(error)):
             ask_one(ArchivedLLM(ScriptedLLM(error), tmp_path))
     assert [each.failure for each in read_archive(tmp_path)] == ["will not accept it"]
+
+
+def test_interrupted_call_is_kept_with_what_was_sent(tmp_path):
+    with ChatServer(Answer(delay_s=30.0)) as server:
+        archive = ArchivedLLM(LiteLLMClient("local", api_base=server.api_base), tmp_path)
+
+        async def interrupted():
+            call = asyncio.create_task(archive.complete(request()))
+            while not server.bodies:
+                await asyncio.sleep(0.01)
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+
+        asyncio.run(interrupted())
+    assert archived_usage(tmp_path) == archive.usage()
+    assert archive.usage().estimated_tokens > 0
+
+
+def test_half_a_character_is_archived_and_paid_once(tmp_path):
+    with ChatServer(Answer("half \ud83d", usage=None)) as server:
+        for _ in range(2):
+            archive = ArchivedLLM(LiteLLMClient("local", api_base=server.api_base), tmp_path)
+            assert ask_one(archive).text == "half \ufffd"
+    assert len(server.bodies) == archive.usage().calls == 1
 
 
 def test_conversation_can_be_read_with_what_it_took(tmp_path):

@@ -3,9 +3,11 @@ import asyncio
 import pytest
 
 from rewardgen.core.errors import BudgetExhausted, UsageError
+from rewardgen.llm.archive import ArchivedLLM, archived_usage
 from rewardgen.llm.budget import Budget, BudgetedLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import Reply, Usage
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
@@ -118,3 +120,28 @@ def test_limits_hold_for_what_a_server_really_served():
     assert server.served.tokens == budget.spent.tokens <= 1000
     assert sum(isinstance(each, Reply) for each in results) == server.served.calls == 4
     assert all(isinstance(each, Reply | BudgetExhausted) for each in results)
+
+
+ODD = {
+    "no counts": Answer("x" * 600, usage=None),
+    "negative counts": Answer("x" * 600, usage={"prompt_tokens": -900, "completion_tokens": -900}),
+    "half an answer": Answer(body=b'{"choices": [{"message": {"content": "' + b"x" * 500),
+    "a cut connection": Answer("x" * 600, cut_after=100),
+    "an empty reply": Answer(None, usage=None),
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("limits", [{"max_tokens": 2000}, {"max_cost_usd": 0.0005}], ids=["tokens", "cost"])
+def test_limits_hold_over_sessions_whatever_a_server_counts(tmp_path, odd, limits):
+    results = []
+    with ChatServer(odd) as server:
+        for _ in range(2):
+            client = LiteLLMClient("openai/gpt-4o-mini", api_base=server.api_base)
+            archive = ArchivedLLM(BudgetedLLM(client, Budget(**limits, spent=archived_usage(tmp_path))), tmp_path)
+            results += ask(RetryingLLM(archive, attempts=2, first_wait_s=0.0), *calls(40))
+    usage = archive.usage()
+    assert any(isinstance(each, BudgetExhausted) for each in results)
+    assert usage.calls == len(server.bodies) < 160
+    assert 0 < usage.estimated_tokens == usage.tokens <= limits.get("max_tokens", 10_000)
+    assert usage.cost_usd <= limits.get("max_cost_usd", 1.0)

@@ -2,7 +2,7 @@ import pytest
 
 from rewardgen.core.errors import ModelError, RunFolderError
 from rewardgen.llm.archive import ArchivedLLM
-from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.llm.replay import ReplayLLM
 from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import Usage
@@ -27,6 +27,12 @@ def test_call_that_failed_when_recorded_fails_again(tmp_path):
         ask_one(replay, request("a"))
     assert "timed out" in caught.value.message
     assert not caught.value.transient
+
+
+def test_call_that_was_refused_when_recorded_is_refused_again(tmp_path):
+    replay = recorded(tmp_path, request("a"), answer=CallRefused("the prompt is too long"))
+    with pytest.raises(CallRefused, match="the prompt is too long"):
+        ask_one(replay, request("a"))
 
 
 def test_attempt_that_failed_before_a_reply_does_not_matter(tmp_path):

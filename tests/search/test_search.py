@@ -4,6 +4,7 @@ import pytest
 
 from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.critic.gates import Critic
+from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.store.events import read_events
 from tests.search.parts import Crew, Listener, a_search
 
@@ -106,6 +107,70 @@ def test_spent_budget_is_not_forgotten_by_a_resumed_run(tmp_path):
     again, history = a_search(tmp_path / "cut", Crew(budget=6))
     assert again() == expected
     assert len(history.generations) == 2
+
+
+def refusing(*ids, why=REFUSED):
+    """Designers whose model gives no candidate of these ids, or none at all."""
+
+    class Refusing(Crew):
+        async def design(self, request):
+            candidate = await super().design(request)
+            if ids and request.candidate_id not in ids:
+                return candidate
+            return candidate.model_copy(update={"source": "", "failure": f"{why}the prompt is too long"})
+
+    return Refusing()
+
+
+def designed(crew):
+    return [what for kind, what in crew.calls if kind == "design"]
+
+
+def test_a_refused_request_fails_its_candidate_with_the_reason_and_is_not_made_again(tmp_path):
+    search, _ = a_search(tmp_path / "run", refusing("g00-k1"), Listener(stop_after=9), generations=1)
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    again = refusing("g00-k1")
+    search, history = a_search(tmp_path / "run", again, generations=1)
+    assert search().chosen == "g00-k3"
+    assert history.record("g00-k1").outcome == "request refused: the prompt is too long"
+    assert "g00-k1" not in designed(again)
+
+
+def test_a_refusal_is_recorded_before_the_rest_of_its_generation_is_answered(tmp_path):
+    search, history = a_search(tmp_path / "run", refusing("g00-k1"), Listener(stop_after=4), generations=1)
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    assert set(history.designed) == {("g00-k0", 0), ("g00-k1", 0)}
+
+
+def test_a_model_that_refuses_every_request_ends_the_run_with_its_words(tmp_path):
+    for _ in range(2):
+        crew = refusing()
+        search, history = a_search(tmp_path / "run", crew)
+        with pytest.raises(
+            ModelError, match=r"any of the 4 calls of this generation: the prompt is too long"
+        ) as caught:
+            search()
+        assert caught.value.exit_code == 2
+        assert len(designed(crew)) == 4 and history.designed == {}
+
+
+def test_a_generation_of_refusals_after_answers_is_a_generation_without_candidates(tmp_path):
+    crew = refusing(*(f"g0{g}-k{k}" for g in range(1, 9) for k in range(4)))
+    search, _ = a_search(tmp_path / "run", crew, generations=9, patience=2)
+    summary = search()
+    assert summary.chosen == "g00-k3"
+    assert "no gain beyond noise for 2 generations" in summary.reason
+    assert len(designed(crew)) == 12
+
+
+def test_a_generation_without_any_reply_ends_the_run_and_is_designed_again(tmp_path):
+    search, _ = a_search(tmp_path / "run", refusing(*(f"g01-k{k}" for k in range(4)), why=NO_REPLY), generations=2)
+    with pytest.raises(ModelError, match="did not answer any of the 4 calls"):
+        search()
+    search, _ = a_search(tmp_path / "run", Crew(), generations=2)
+    assert search().chosen == "g01-k3"
 
 
 def test_refused_key_stops_the_run_after_the_other_calls_were_recorded(tmp_path):

@@ -1,0 +1,48 @@
+"""Every option that a hint, a message, a prompt or a page names exists."""
+
+import ast
+import re
+from pathlib import Path
+
+import rewardgen
+from benchmarks.__main__ import app
+from rewardgen.cli.app import COMMANDS, main
+
+PACKAGE = Path(rewardgen.__file__).parent
+ROOT = PACKAGE.parent
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
+
+OF_OTHERS = {"--porcelain"}
+"""Options of other programs that are called."""
+
+
+def texts(path):
+    """The strings of a module, docstrings and parts of f-strings among them."""
+    return [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+
+
+def named(*paths):
+    """Options that files name, with the first file that does."""
+    found = {}
+    for path in paths:
+        told = [path.read_text()] if path.suffix != ".py" else [each for each in texts(path) if isinstance(each, str)]
+        for option in OPTION.findall("\n".join(told)):
+            found.setdefault(option, path.relative_to(ROOT).as_posix())
+    return found
+
+
+def shown(capsys, run, commands):
+    """Options in the help of commands."""
+    for command in commands:
+        run([*command.split(), "--help"])
+    return set(OPTION.findall(capsys.readouterr().out))
+
+
+def test_every_option_that_is_named_exists(capsys):
+    ours = shown(capsys, main, ["", *(command.words for command in COMMANDS)]) | OF_OTHERS
+    assert {"--call-timeout-s", "--max-cost", "--json"} <= ours
+    measured = shown(capsys, app, ["sim", "train", "search", "ablation"])
+    found = named(*PACKAGE.rglob("*.py"), *(ROOT / "prompts").rglob("*.j2"))
+    assert {option: place for option, place in found.items() if option not in ours} == {}
+    found = named(*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))
+    assert {option: place for option, place in found.items() if option not in ours | measured} == {}
