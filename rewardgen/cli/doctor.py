@@ -22,8 +22,9 @@ from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import explain_os_error
 from rewardgen.core.provenance import provenance, usable_cores
 from rewardgen.llm.factory import make_llm
+from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, sweep_runs
 from rewardgen.ui.console import messages, results
 
 _GIB = 1 << 30
@@ -53,11 +54,14 @@ class Check(NamedTuple):
 def doctor(
     *,
     model: Annotated[str | None, Parameter(help="Also say whether this model string can be used.")] = None,
+    clean: Annotated[bool, Parameter(negative="", help="First remove what killed runs have left behind.")] = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
     """Look at this machine."""
-    found = [*_machine(), *_disk(runs_dir), _gpu(), *_sandbox(), _keys()]
+    swept = [*sweep_scratch(), *sweep_runs(runs_dir)] if clean else []
+    found = [Check("litter", "ok", f"removed {path}") for path in swept]
+    found += [*_machine(), *_disk(runs_dir), _gpu(), *_sandbox(), _keys()]
     if model is not None:
         found.append(_model(model, runs_dir))
     failed = any(each.state == "fail" for each in found)
@@ -128,8 +132,7 @@ def _gpu() -> Check:
 
 def _sandbox() -> Iterator[Check]:
     """How soon workers start, the limits tried on live ones, what keeps one in, and what one can do that tries."""
-    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
-        scratch = Path(name)
+    with scratch_folder() as scratch:
         try:
             first, again = start_seconds(scratch)
         except RewardgenError as error:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from cyclopts import CycloptsError, UnusedCliTokensError
 
 from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.core.files import explain_os_error
 from rewardgen.core.text import visible
 
 INTERRUPTED = 130
@@ -37,6 +40,8 @@ def report(error: BaseException) -> int:
 
 
 def _unexpected(error: BaseException) -> RewardgenError:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EMFILE):
+        return explain_os_error(Path(error.filename or "a file"), error)
     return RewardgenError(
         f"rewardgen failed unexpectedly: {type(error).__name__}: {error}",
         "run the same command with `--debug` to see where, and please report it",

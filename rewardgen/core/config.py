@@ -61,7 +61,7 @@ class RunConfig(Frozen):
     target_fitness: float | None = None
     """The search stops once a candidate reaches it."""
     max_minutes: float | None = Field(default=None, gt=0)
-    """No new generation starts after this wall-clock time."""
+    """The search ends after this wall-clock time, with the calls and trainings still under way; the finals follow."""
     max_cost: float | None = Field(default=None, ge=0)
     """Limit on the price of language model calls [USD]."""
     max_tokens: int | None = Field(default=None, ge=0)

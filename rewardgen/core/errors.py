@@ -9,6 +9,7 @@ RewardgenError
 │   └── RunFormatError    exit 2   a run folder that another version of rewardgen made
 ├── SandboxError          exit 2   a machine that lacks a layer of the sandbox, and `--sandbox strict`
 ├── WorkerError           exit 1   a worker process that crashed, hung or answered out of contract
+├── MachineError          exit 1   a machine that has no room for the work, or something on it that kills workers
 └── BudgetExhausted       exit 1   the limit on cost or tokens does not allow the next call
 """
 
@@ -85,6 +86,10 @@ class WorkerError(RewardgenError):
     def __init__(self, message: str, hint: str = "", kind: Literal["timeout", "memory", "crash"] = "crash") -> None:
         super().__init__(message, hint)
         self.kind: Literal["timeout", "memory", "crash"] = kind
+
+
+class MachineError(RewardgenError):
+    """Work that this machine did not let be done. No fault of what was worked on, so not a `WorkerError`."""
 
 
 class BudgetExhausted(RewardgenError):

@@ -5,10 +5,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import tempfile
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError
+
+_UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}")
+MORE_FILES = "allow more open files, with `ulimit -n 1024`"
+"""A hint."""
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
@@ -46,12 +51,29 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
+def sweep_unfinished(folder: Path) -> list[Path]:
+    """Remove what `write_atomic` has left where it was killed; what was removed.
+
+    Args:
+        folder: Looked through with all below it; nobody writes there now.
+    """
+    swept = []
+    for place, _, names in os.walk(folder):
+        for name in filter(_UNFINISHED.fullmatch, names):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(place, name))
+                swept.append(Path(place, name))
+    return swept
+
+
 def explain_os_error(path: Path, error: OSError) -> RunFolderError:
     """Turn an operating-system error on a path into one that says how to fix it."""
     if error.errno == errno.ENOSPC:
         return RunFolderError(
             f"the disk is full: cannot write {path}", "free some space, then run `rewardgen resume latest`"
         )
+    if error.errno == errno.EMFILE:
+        return RunFolderError(f"cannot open {path}: {error.strerror}", MORE_FILES)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return RunFolderError(
             f"cannot write {path}: {error.strerror}", "choose a folder you may write with `--runs-dir`"

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, get_a
 
 from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, ValidationError, WrapValidator
 
-from rewardgen.core.errors import RewardgenError, UsageError, WorkerError
+from rewardgen.core.errors import MachineError, RewardgenError, UsageError, WorkerError
 from rewardgen.core.schema import Frozen
 from rewardgen.critic.registry import outside_modules
 from rewardgen.critic.static.detectors import not_read
@@ -143,6 +143,7 @@ class SandboxedReviewer:
 
         Raises:
             WorkerCancelled: The run is being stopped.
+            MachineError: Something outside keeps killing the worker.
             RewardgenError: The transitions cannot be read, or no worker can be run here. That a worker says so which
                 has rewards to run is not enough.
         """
@@ -204,7 +205,7 @@ class SandboxedReviewer:
 
     def _confirm(self, error: RewardgenError, request: ReviewRequest) -> None:
         """Raise an error that is not the rewards' own: of a worker that has none to run."""
-        if isinstance(error, WorkerCancelled):
+        if isinstance(error, WorkerCancelled | MachineError):
             raise error
         self._reviewed(request._replace(rewards=[], others=None))
 

@@ -1,15 +1,67 @@
-"""Folders that a worker may have filled as it liked: how much is in one, and getting rid of it."""
+"""Folders that a worker may have filled as it liked: having one, how much is in it, and getting rid of it."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 _LOG_BYTES = 2 << 20
 """More than a worker's log is allowed to take."""
+
+
+_SCRATCH = "rewardgen-"
+_YOUNG_S = 60.0
+"""A folder may have been made, and not be held yet, for so long."""
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A temporary folder, held by this process: what is left of it after a kill is for `sweep_scratch` to find."""
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH) as name:
+        holding = os.open(name, os.O_RDONLY)
+        try:
+            fcntl.flock(holding, fcntl.LOCK_SH)
+            yield Path(name)
+        finally:
+            os.close(holding)
+
+
+def sweep_scratch() -> list[Path]:
+    """Remove the scratch folders that killed processes of this user have left; those removed."""
+    swept = []
+    for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+        with contextlib.suppress(OSError):
+            found = path.stat(follow_symlinks=False)
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not is_held(path):
+                discard(path)
+                swept.append(path)
+    return swept
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process holds a folder with a lock, or may be about to.
+
+    Args:
+        folder: The folder.
+    """
+    if time.time() - folder.stat().st_mtime < _YOUNG_S:
+        return True
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 class FolderUse(NamedTuple):

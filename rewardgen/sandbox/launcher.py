@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from rewardgen.core.errors import WorkerError
+from rewardgen.core.errors import MachineError
 from rewardgen.sandbox import jobs, landlock, privileges
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.environment import worker_environment
@@ -105,7 +105,7 @@ class _Server:
                 return None
             if said[0] < 0:
                 problem = os.strerror(-said[0])
-                raise WorkerError(f"cannot start a worker: {problem}", "end other programs, then try again")
+                raise MachineError(f"cannot start a worker: {problem}", "end other programs, then try again")
             unless_born.pop_all()
         return Child(said[0], leash)
 
@@ -161,7 +161,7 @@ def launch(descriptors: tuple[int, int, int], check: Callable[[], None]) -> Chil
         check: Called while the server is starting; what it raises ends the waiting.
 
     Raises:
-        WorkerError: There can be no worker.
+        MachineError: There can be no worker.
     """
     told = ""
     for _ in range(2):
@@ -170,7 +170,7 @@ def launch(descriptors: tuple[int, int, int], check: Callable[[], None]) -> Chil
         if child is not None:
             return child
         told = server.last_words()
-    raise WorkerError(f"the server that starts workers died twice ({told})", "look at `rewardgen doctor`")
+    raise MachineError(f"the server that starts workers died twice ({told})", "look at `rewardgen doctor`")
 
 
 def _current() -> _Server:
@@ -211,7 +211,7 @@ def _hear_patiently(leash: socket.socket, check: Callable[[], None]) -> tuple[in
         except TimeoutError:
             check()
         if time.monotonic() > deadline:
-            raise WorkerError(f"no worker started within {_START_S:g} s", "look at `rewardgen doctor`")
+            raise MachineError(f"no worker started within {_START_S:g} s", "look at `rewardgen doctor`")
 
 
 def _hear(leash: socket.socket) -> tuple[int, int] | None:

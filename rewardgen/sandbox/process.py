@@ -6,6 +6,7 @@ The orchestrator's side. It loads nothing heavy and trusts nothing that comes ba
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import selectors
@@ -15,9 +16,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NoReturn
 
-from rewardgen.core.errors import WorkerError
+from rewardgen.core.errors import MachineError, WorkerError
+from rewardgen.core.files import MORE_FILES
 from rewardgen.sandbox.answers import clean, raised
 from rewardgen.sandbox.environment import worker_environment
 from rewardgen.sandbox.folders import folder_use
@@ -31,6 +33,10 @@ __all__ = ["Limits", "WorkerCancelled", "run_worker"]
 _WATCH_S = 0.1
 """Pause between two looks at memory, the clock and the cancel event [s]."""
 _LOG_BYTES = 1 << 20
+_FROM_OUTSIDE = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT}
+"""Signals that a worker cannot send itself: see `rewardgen.sandbox.seccomp`."""
+_END_S = 2.0
+"""Time in which a worker that has closed its answers has ended, if it is ending [s]."""
 
 _peaks: dict[str, int] = {}
 _noting = threading.Lock()
@@ -40,8 +46,8 @@ class WorkerCancelled(WorkerError):
     """The caller set its cancel event and the worker was ended."""
 
 
-class _ServerLost(WorkerError):
-    """The process that all workers are forked from has died, and they with it."""
+class _Killed(MachineError):
+    """Something outside has killed the worker."""
 
 
 def run_worker(
@@ -69,11 +75,11 @@ def run_worker(
 
     Raises:
         WorkerError: It crashed, ran past a limit, or answered out of contract.
+        MachineError: It could not be started, or something outside killed it, and again when it was started anew.
         WorkerCancelled: `cancel` was set.
         RewardgenError: What the job itself raised for the user, of the same class. A job that ran generated code may
             have been made to say so: see `rewardgen.sandbox.answers`.
     """
-    scratch.mkdir(parents=True, exist_ok=True)
 
     def check_cancel() -> None:
         if cancel is not None and cancel.is_set():
@@ -85,8 +91,7 @@ def run_worker(
 
     try:
         return attempt()
-    except _ServerLost:
-        # That is no fault of the job, and the server is started anew.
+    except _Killed:
         return attempt()
 
 
@@ -95,17 +100,30 @@ def _started(
     job: Job, payload: dict[str, Any], limits: Limits, scratch: Path, check: Callable[[], None]
 ) -> Iterator[_Worker]:
     with contextlib.ExitStack() as ours:
-        log = ours.enter_context((scratch / "worker.log").open("wb"))
-        with contextlib.ExitStack() as theirs:
-            # An unlinked file, not a pipe: a worker that does not read must not block us.
-            request = theirs.enter_context(tempfile.TemporaryFile())
-            request.write(_request(job, payload, limits, scratch.resolve()))
-            request.flush()
-            answers, answer = _pipe(ours, theirs)
-            output, printed = _pipe(ours, theirs)
-            child = launch((request.fileno(), answer, printed), check)
-            ours.callback(_end, job.name, child)
+        try:
+            scratch.mkdir(parents=True, exist_ok=True)
+            log = ours.enter_context((scratch / "worker.log").open("wb"))
+            with contextlib.ExitStack() as theirs:
+                # An unlinked file, not a pipe: a worker that does not read must not block us.
+                request = theirs.enter_context(tempfile.TemporaryFile())
+                request.write(_request(job, payload, limits, scratch.resolve()))
+                request.flush()
+                answers, answer = _pipe(ours, theirs)
+                output, printed = _pipe(ours, theirs)
+                child = launch((request.fileno(), answer, printed), check)
+                ours.callback(_end, job.name, child)
+        except OSError as error:
+            raise _cannot_start(job.name, error) from error
         yield _Worker(job.name, child, answers, output, limits, log)
+
+
+def _cannot_start(job: str, error: OSError) -> MachineError:
+    hints = {
+        errno.ENOSPC: f"free some space in {tempfile.tempdir or 'the temporary folder'}, or name another in `TMPDIR`",
+        errno.EMFILE: MORE_FILES,
+    }
+    hint = hints.get(error.errno or 0, "end other programs, then try again")
+    return MachineError(f"cannot start the {job} worker: {error}", hint)
 
 
 def _request(job: Job, payload: dict[str, Any], limits: Limits, scratch: Path) -> bytes:
@@ -159,7 +177,7 @@ class _Worker:
                             selector.unregister(key.fd)
                     elif not data:
                         self._drain_output()
-                        raise self._crashed()
+                        self._fail_as_it_ended()
                     else:
                         result = self._receive(data, on_message)
                         if result is not None:
@@ -224,16 +242,29 @@ class _Worker:
             for _ in range(_LOG_BYTES >> 16):
                 self._keep(os.read(self._output, 1 << 16))
 
-    def _crashed(self) -> WorkerError:
+    def _fail_as_it_ended(self) -> NoReturn:
+        lives = not self._ends()
         status, _, lost = self._child.end()
-        if lost:
-            lost_with = "the process that starts workers"
-            return _ServerLost(
-                f"the {self._job} worker was lost with {lost_with}", "see `rewardgen doctor`, and free memory"
+        if lives:
+            raise self._failed("closed the pipe for its answers", "crash")
+        if lost or status in _FROM_OUTSIDE:
+            how = "lost with the process that starts workers" if lost else exit_in_words(status)
+            raise _Killed(
+                f"the {self._job} worker was {how}; that was not its own doing, and not the first time",
+                "if memory ran out, free some or use fewer `--workers`; what was finished is kept",
             )
         if status == -signal.SIGXCPU:
-            return self._failed(f"used up its limit of {self._limits.cpu_seconds()} s of CPU time", "timeout")
-        return self._failed(f"ended without an answer ({exit_in_words(status)})", "crash")
+            raise self._failed(f"used up its limit of {self._limits.cpu_seconds()} s of CPU time", "timeout")
+        raise self._failed(f"ended without an answer ({exit_in_words(status)})", "crash")
+
+    def _ends(self) -> bool:
+        """Whether it is ending by itself: its memory goes, while a process that only closed its answers keeps it."""
+        deadline = time.monotonic() + _END_S
+        while resident_bytes(self._child.pid):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
 
     def _failed(self, what: str, kind: Literal["timeout", "memory", "crash"]) -> WorkerError:
         said = last_lines(self._tail) if kind == "crash" else ""

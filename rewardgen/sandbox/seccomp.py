@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import signal
 import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -117,7 +118,9 @@ def rules(gpu: bool, pid: int) -> dict[str, tuple[Case, ...]]:
         # Threads, never processes. The flags of clone3 are behind a pointer; the C library falls back to clone.
         "clone": (Case(ALLOW, (Where(0, _CLONE_THREAD, _CLONE_THREAD | _CLONE_NEW),)),),
         "clone3": (Case(refuse(errno.ENOSYS)),),
-        **{name: (Case(ALLOW, (Where(0, pid),)),) for name in ("kill", "tgkill")},
+        # Enough to abort. That something outside killed a worker must not be its own to say.
+        "kill": (Case(ALLOW, (Where(0, pid), Where(1, signal.SIGABRT))),),
+        "tgkill": (Case(ALLOW, (Where(0, pid), Where(2, signal.SIGABRT))),),
         # Its own limits, to read them.
         "prlimit64": (Case(ALLOW, (Where(0, 0), Where(2, _NULL, _WHOLE))),),
         "prctl": _one_of(0, _PRCTL.values()),

@@ -56,19 +56,36 @@ class Context(NamedTuple):
         """All that is known of the run so far."""
         return self.journal.history
 
+    @property
+    def time_up(self) -> str:
+        """That the time of the search is up, in words; empty if it is not."""
+        return f"time limit of {self.config.max_minutes:g} min reached" if self.remaining_s == 0.0 else ""
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Wall-clock time that is left to the search [s]; None without a limit."""
+        most = self.config.max_minutes
+        return None if most is None else max(0.0, 60.0 * most - self.journal.elapsed_s)
+
     def records(self, before: int | None = None) -> list[CandidateRecord]:
         """All candidates so far, in order; only those of generations before an index, if one is given."""
         generations = self.history.generations[:before]
         return [record for each in generations for id in each.ids if (record := self.history.record(id))]
 
     async def within_budget(self, call: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
-        """The result of a language model's call; `otherwise` if the budget refused it, which also ends the search."""
+        """The result of a language model's call; `otherwise` if money or time is up, which ends the search."""
         try:
-            return await call
+            async with asyncio.timeout(self.remaining_s) as limit:
+                return await call
         except BudgetExhausted as error:
-            if not self.history.exhausted:
-                self.journal.record("budget-exhausted", reason=error.message)
-            return otherwise
+            reason = error.message
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            reason = self.time_up
+        if not self.history.exhausted:
+            self.journal.record("budget-exhausted", reason=reason)
+        return otherwise
 
     def gather(self, calls: Sequence[Coroutine[Any, Any, None]]) -> None:
         """Run calls concurrently. All of them end, and are recorded, before the first error is raised."""

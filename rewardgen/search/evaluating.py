@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.context import Context
 from rewardgen.search.strategy import Slot
 from rewardgen.store.history import Phase
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec
 
 
 def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     """Train what is not yet trained in this phase, on the seeds reserved for it.
+
+    When the time of the search is up, what has not been trained to the end has failed.
 
     Args:
         run: The run.
@@ -35,16 +40,42 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     def progress(message: dict[str, Any]) -> None:
         run.journal.listener.progress({**message, "phase": phase})
 
-    if missing:
-        run.parts.trainer.train(
-            [RewardSpec(candidate_id=id, source=source) for id, source in sources.items() if id in wanted],
-            missing,
-            folder=run.parts.policies / phase,
-            on_progress=progress,
-            on_slice=keep,
-            # The final figures are those of the full budget.
-            stop_hacking=phase == "search" and "analyzer" not in run.config.ablate,
-        )
+    if not missing:
+        return
+    with _time_limit(run if phase == "search" else None) as cancel:
+        try:
+            run.parts.trainer.train(
+                [RewardSpec(candidate_id=id, source=source) for id, source in sources.items() if id in wanted],
+                missing,
+                folder=run.parts.policies / phase,
+                on_progress=progress,
+                on_slice=keep,
+                # The final figures are those of the full budget.
+                stop_hacking=phase == "search" and "analyzer" not in run.config.ablate,
+                cancel=cancel,
+            )
+        except WorkerCancelled:
+            if not cancel.is_set():
+                raise
+    for each in missing:
+        if (phase, each.candidate_id, each.seed) not in history.trained:
+            keep(SliceResult(**each.model_dump(), failure=SliceFailure(kind="timeout", message=run.time_up)))
+
+
+@contextmanager
+def _time_limit(run: Context | None) -> Iterator[threading.Event]:
+    """An event that is set when the time of a search is up."""
+    up = threading.Event()
+    if run is None or run.remaining_s is None:
+        yield up
+        return
+    timer = threading.Timer(run.remaining_s, up.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield up
+    finally:
+        timer.cancel()
 
 
 def study(run: Context, slots: Sequence[Slot]) -> None:

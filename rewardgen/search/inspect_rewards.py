@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.critic.gates import Critic, Review
 from rewardgen.critic.review import Comparison, SandboxedReviewer
+from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.search.assembly import measuring
 from rewardgen.store.history import History
 from rewardgen.store.records import Candidate, RewardSpec
@@ -34,10 +34,10 @@ def check_rewards(task: str, files: Sequence[Path]) -> Review:
         TaskError: The task cannot be simulated.
     """
     candidates = [Candidate(id=str(each), generation=0, operator="draft", source=_read(each)) for each in files]
-    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
-        transitions = Path(name) / "transitions.npz"
+    with scratch_folder() as scratch:
+        transitions = scratch / "transitions.npz"
         card = card_for(DEFAULT_TRAINER, get_or_record_transitions(lasting_reference(task), transitions))
-        return Critic(SandboxedReviewer(transitions, MEASURING, Path(name)), compares=False).review(candidates, card)
+        return Critic(SandboxedReviewer(transitions, MEASURING, scratch), compares=False).review(candidates, card)
 
 
 def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> Comparison:
@@ -57,12 +57,12 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
     if config is None or card is None:
         raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
     limits = measuring(config)
-    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
+    with scratch_folder() as scratch:
         transitions = folder.transitions
         if not transitions.exists():
-            transitions = Path(name) / transitions.name
+            transitions = scratch / transitions.name
             get_or_record_transitions(config.task, transitions, limits)
-        return SandboxedReviewer(transitions, limits, Path(name)).compare(one, other, card)
+        return SandboxedReviewer(transitions, limits, scratch).compare(one, other, card)
 
 
 def _read(path: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -16,11 +15,11 @@ import tomli_w
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RewardgenError, RunFolderError
-from rewardgen.core.files import write_atomic
+from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
 from rewardgen.llm.factory import lasting_model
 from rewardgen.llm.prompts import template_versions
-from rewardgen.sandbox.folders import discard
+from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search.assembly import check_names, make_parts, measuring
@@ -29,7 +28,7 @@ from rewardgen.store import run_files
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal, Listener
-from rewardgen.store.run_folder import RunFolder, create_run
+from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.setup import card_for, settings_for
@@ -63,6 +62,8 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener) -> Outcome:
         RewardgenError: The task, model or folder cannot be used, or a call failed for good.
         KeyboardInterrupt: The run was interrupted; it is saved and can be resumed.
     """
+    sweep_scratch()
+    sweep_runs(runs_dir)
     named = {"model": config.model, "critic_model": config.critic_model}
     models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
     config = config.model_copy(update={"task": lasting_reference(config.task), **models})
@@ -84,6 +85,8 @@ def resume(folder: RunFolder, listener: Listener) -> Outcome:
         KeyboardInterrupt: The run was interrupted again.
     """
     with folder.locked(), _termination_as_interrupt():
+        sweep_scratch()
+        sweep_unfinished(folder.path)
         history = History.load(folder)
         if history.config is None:
             raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
@@ -138,8 +141,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
 @contextmanager
 def _layers(config: RunConfig) -> Iterator[Future[LayerReport]]:
     """What keeps generated code in here, as the run's first worker tells it; its start takes seconds, so go on."""
-    with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch, ThreadPoolExecutor(1) as pool:
-        yield pool.submit(layers_in_force, Path(scratch), measuring(config))
+    with scratch_folder() as scratch, ThreadPoolExecutor(1) as pool:
+        yield pool.submit(layers_in_force, scratch, measuring(config))
 
 
 def _work(folder: RunFolder, journal: Journal) -> Outcome:

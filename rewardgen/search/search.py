@@ -53,8 +53,8 @@ def _stop_reason(run: Context, generation: int) -> str:
         return f"target fitness {target:g} reached"
     if generation >= config.generations:
         return "the one generation is done" if generation == 1 else f"all {generation} generations done"
-    if config.max_minutes is not None and run.journal.elapsed_s >= 60 * config.max_minutes:
-        return f"time limit of {config.max_minutes:g} min reached"
+    if run.time_up:
+        return run.time_up
     stalled = stalled_generations(run.records(), run.parts.judge) if run.parts.strategy.learns else 0
     return f"no gain beyond noise for {stalled} generations" if stalled >= config.patience else ""
 

@@ -6,6 +6,8 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -13,10 +15,15 @@ from pathlib import Path
 from typing import IO
 
 from rewardgen.core.errors import RunFolderError, did_you_mean
-from rewardgen.core.files import explain_os_error
+from rewardgen.core.files import explain_os_error, sweep_unfinished
 
 DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
+_RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9-]+-[0-9a-f]{4}")
+_BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz"}
+"""What may be in a folder before its run has begun."""
+_YOUNG_S = 60.0
+"""A new folder may not be locked yet for so long."""
 
 
 class RunFolder:
@@ -96,6 +103,31 @@ def create_run(runs_dir: Path, task: str) -> RunFolder:
     except OSError as error:
         raise explain_os_error(folder.path, error) from error
     return folder
+
+
+def sweep_runs(runs_dir: Path) -> list[Path]:
+    """Remove what killed processes have left among the runs; what was removed.
+
+    That is: a run folder in which no run has begun, and a file under its temporary name.
+
+    Args:
+        runs_dir: Where the runs are. Those that are being worked on are left alone.
+    """
+    swept = []
+    for path in sorted(runs_dir.iterdir()) if runs_dir.is_dir() else ():
+        folder = RunFolder(path)
+        if path.is_symlink() or not _RUN_NAME.fullmatch(path.name) or folder.is_locked():
+            continue
+        if not folder.events.exists() and not set(os.listdir(path)) - _BEFORE_EVENTS and _is_old(path):
+            shutil.rmtree(path, ignore_errors=True)
+            swept.append(path)
+        else:
+            swept += sweep_unfinished(path)
+    return swept
+
+
+def _is_old(path: Path) -> bool:
+    return time.time() - path.stat().st_mtime > _YOUNG_S
 
 
 def list_runs(runs_dir: Path) -> list[RunFolder]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from rewardgen.core.schema import Frozen
+from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.store.records import TaskCard
@@ -43,5 +42,5 @@ def measure(job: Job, payload: dict[str, Any], limits: Limits = MEASURING) -> di
     Raises:
         RewardgenError: As for `run_worker`.
     """
-    with tempfile.TemporaryDirectory(prefix="rewardgen-") as scratch:
-        return run_worker(job, payload, limits=limits, scratch=Path(scratch))
+    with scratch_folder() as scratch:
+        return run_worker(job, payload, limits=limits, scratch=scratch)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from rewardgen.core.errors import WorkerError
+from rewardgen.core.errors import TaskError, WorkerError
 from rewardgen.core.files import write_atomic
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
@@ -67,7 +67,10 @@ def evaluated(
 def _measured(
     setup: TrainerSetup, slices: list[SliceSpec], scratch: Path, cancel: threading.Event | None
 ) -> list[Measured]:
-    """Measurements of slices: in one process or, if that fails, one for each. Nothing is trained again."""
+    """Measurements of slices: in one process or, if that fails, one for each. Nothing is trained again.
+
+    A task whose code raises in a state that one policy reaches has no fitness for that policy alone.
+    """
     payload = {
         "task": setup.task,
         "folder": str(scratch / "policies"),
@@ -83,7 +86,7 @@ def _measured(
         return measurements(answer, slices)
     except WorkerCancelled:
         raise
-    except WorkerError as error:
+    except (TaskError, WorkerError) as error:
         if len(slices) == 1:
             return [Measured(**slices[0].model_dump(), problem=error.message)]
     return [measured for each in slices for measured in _measured(setup, [each], scratch, cancel)]

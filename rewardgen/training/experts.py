@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rewardgen.core.errors import RewardgenError, TaskError, UsageError
 from rewardgen.core.files import write_atomic
+from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.tasks.loading import expert_file, resolve_task
@@ -65,8 +66,7 @@ def make_expert(
         raise TaskError(f"{known.card.name} has no `human_reward` to train an expert policy with", hint)
     settings = settings_for(DEFAULT_TRAINER, known, env_steps)
     results: list[SliceResult] = []
-    with tempfile.TemporaryDirectory(prefix="rewardgen-") as name:
-        scratch = Path(name)
+    with scratch_folder() as scratch:
         setup = TrainerSetup(task, settings, workers, scratch, Limits(wall_s=3600.0))
         TRAINERS.get(DEFAULT_TRAINER).make(setup).train(
             [RewardSpec(candidate_id="human", source=known.baselines["human"])],

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rewardgen.core.errors import RewardgenError, RunFolderError, WorkerError
-from rewardgen.core.files import write_atomic
+from rewardgen.core.errors import MachineError, RewardgenError, RunFolderError, WorkerError
+from rewardgen.core.files import explain_os_error, write_atomic
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import Job
 from rewardgen.sandbox.process import WorkerCancelled, run_worker
@@ -143,11 +143,15 @@ class _Work:
         Returns:
             What has to be done again, each candidate by itself; nothing if all is announced.
         """
-        self._setup.scratch.mkdir(parents=True, exist_ok=True)
-        own = Path(tempfile.mkdtemp(prefix="train-", dir=self._setup.scratch))
+        scratch = self._setup.scratch
+        try:
+            scratch.mkdir(parents=True, exist_ok=True)
+            own = Path(tempfile.mkdtemp(prefix="train-", dir=scratch))
+        except OSError as error:
+            raise explain_os_error(scratch, error) from error
         try:
             trained = self._train(batch, own / "train")
-        except WorkerCancelled:
+        except (WorkerCancelled, MachineError):
             raise
         except RewardgenError as error:
             return self._blame(batch, error, own)

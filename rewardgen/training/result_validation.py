@@ -86,7 +86,7 @@ class ResultValidator:
         self._stops = job.stop_hacking
         self._wall_s = wall_s
         self._names = names
-        self._reports = 0
+        self._reported: set[tuple[str, int, int]] = set()
 
     def progress(self, message: dict[str, Any]) -> Progress:
         """A report within training.
@@ -95,8 +95,9 @@ class ResultValidator:
             WorkerError: It is out of contract.
         """
         (told,) = _validated(Progress, [message])
-        self._reports += 1
-        _require(self._reports <= len(self._slices) * self._phases, "it reports more often than it evaluates")
+        # A worker that was killed from outside and started anew reports the same again.
+        self._reported.add((*_key(told), told.env_steps))
+        _require(len(self._reported) <= len(self._slices) * self._phases, "it reports more often than it evaluates")
         _require(_key(told) in map(_key, self._slices), "it reports of a slice that it was not given")
         _require(self._stops or not told.stopped, "it stopped a slice that has to train to the end")
         self._check_steps(told.env_steps)

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -5,7 +6,7 @@ import pytest
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.store.events import EventLog
-from rewardgen.store.run_folder import RunFolder, create_run, find_run, list_runs
+from rewardgen.store.run_folder import RunFolder, create_run, find_run, list_runs, sweep_runs
 
 
 def a_run(runs_dir, name):
@@ -80,3 +81,22 @@ def test_lock_that_cannot_be_written_is_an_error_with_a_hint(tmp_path):
 def test_run_named_as_the_current_folder_has_its_own_name(tmp_path, monkeypatch):
     monkeypatch.chdir(a_run(tmp_path, "20260101-000000-hopper-aaaa").path)
     assert find_run(".", tmp_path).id == "20260101-000000-hopper-aaaa"
+
+
+def test_what_killed_runs_left_is_swept_and_nothing_else(tmp_path):
+    begun = a_run(tmp_path, "20260101-000000-hopper-aaaa")
+    (begun.candidate("g00-k0") / ".reward.py.k3x_9abc").parent.mkdir(parents=True)
+    (begun.candidate("g00-k0") / ".reward.py.k3x_9abc").write_text("half of it")
+    (begun.candidate("g00-k0") / "reward.py").write_text("all of it")
+    never, young, held, foreign = (
+        tmp_path / name
+        for name in ("20260102-000000-ant-bbbb", "20260103-000000-ant-cccc", "20260104-000000-ant-dddd", "notes")
+    )
+    for each in (never, young, held, foreign):
+        each.mkdir()
+        (each / ".lock").touch()
+    for each in (never, held, foreign):
+        os.utime(each, (0, 0))
+    with RunFolder(held).locked():
+        assert sweep_runs(tmp_path) == [begun.candidate("g00-k0") / ".reward.py.k3x_9abc", never]
+    assert young.exists() and held.exists() and foreign.exists() and (begun.candidate("g00-k0") / "reward.py").exists()

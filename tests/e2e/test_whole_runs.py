@@ -2,8 +2,11 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -149,3 +152,15 @@ def test_finished_run_is_only_read_when_resumed(finished):
     done = rewardgen("resume", "latest", cwd=place)
     assert done.returncode == 0
     assert run_folder(place).events.read_bytes() == before
+
+
+def test_too_few_open_files_is_a_clear_error(tmp_path):
+    limited = f"ulimit -n 20; exec {shlex.quote(sys.executable)} -m rewardgen run {shlex.quote(str(POINT))}"
+    done = subprocess.run(["sh", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "Too many open files" in done.stderr and "ulimit -n" in done.stderr, done.stderr
+
+
+def test_a_full_temporary_folder_is_a_clear_error(small_disk, tmp_path):
+    (small_disk / "filler").write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 4096))
+    done = rewardgen("run", POINT, *SHORTER, cwd=tmp_path, TMPDIR=str(small_disk))
+    assert done.returncode == 1 and "No space left" in done.stderr and "TMPDIR" in done.stderr, done.stderr

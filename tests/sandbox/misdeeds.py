@@ -5,6 +5,7 @@ import itertools
 import mmap
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,17 @@ def _abort(report):
     os.abort()
 
 
+def _kill_itself(report):
+    os.kill(os.getpid(), signal.SIGKILL)
+    return {}
+
+
+def _close_answers(report):
+    os.closerange(3, 64)
+    time.sleep(30.0)
+    return {}
+
+
 def _segfault(report):
     ctypes.string_at(0)
     return {}
@@ -113,6 +125,8 @@ MISDEEDS = selftest.MISDEEDS | {
     "process": _process,
     "share": _share,
     "abort": _abort,
+    "kill-itself": _kill_itself,
+    "close-answers": _close_answers,
     "segfault": _segfault,
     "flood": _flood,
     "spawn": _spawn,

@@ -1,10 +1,14 @@
 """Folders that were filled so as to deceive or to last."""
 
 import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from rewardgen.sandbox.folders import discard, folder_use
+from rewardgen.sandbox.folders import discard, folder_use, sweep_scratch
 
 
 @pytest.fixture
@@ -72,3 +76,33 @@ def test_a_log_that_is_none_does_not_stay(folder):
     (folder / "worker.log").mkdir()
     discard(folder, log="worker.log")
     assert not folder.exists()
+
+
+HOLDER = """
+import os, sys, time
+from rewardgen.sandbox.folders import scratch_folder
+with scratch_folder() as folder:
+    (folder / "left").write_text("something")
+    os.utime(folder, (0, 0))
+    print(folder, flush=True)
+    time.sleep(60.0)
+"""
+
+
+def test_scratch_folders_of_killed_processes_are_swept_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    options = {"stdout": subprocess.PIPE, "text": True}
+    killed, living = (subprocess.Popen([sys.executable, "-c", HOLDER], **options) for _ in range(2))
+    (tmp_path / "rewardgen-young").mkdir()
+    (tmp_path / "rewardgen-elsewhere").symlink_to(tmp_path / "rewardgen-young")
+    try:
+        left, used = (Path(each.stdout.readline().strip()) for each in (killed, living))
+        killed.kill()
+        killed.wait()
+        assert sweep_scratch() == [left]
+        assert not left.exists() and used.exists() and len(list(tmp_path.iterdir())) == 3
+    finally:
+        living.kill()
+        for each in (killed, living):
+            each.communicate()

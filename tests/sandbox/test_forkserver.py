@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.core.errors import WorkerError
+from rewardgen.core.errors import MachineError, RewardgenError, WorkerError
 from rewardgen.sandbox import launcher
 from rewardgen.sandbox.process import WorkerCancelled, peak_bytes
 from tests.sandbox.confined import landlock_abi
@@ -45,7 +45,7 @@ class Hanging:
     def _run(self, scratch, job, limits):
         try:
             misbehave(job, scratch, limits, on_message=self._note, cancel=self.cancel)
-        except WorkerError as error:
+        except RewardgenError as error:
             self.error = error
 
     def _note(self, message):
@@ -169,8 +169,25 @@ def test_jobs_that_were_lost_with_the_server_are_done_again_once(tmp_path):
     _wait_for(lambda: hung.pid != lost)
     os.kill(second, signal.SIGKILL)
     error = hung.join()
-    assert error.kind == "crash" and "lost with the process that starts workers" in error.message
+    assert isinstance(error, MachineError) and "lost with the process that starts workers" in error.message
     assert dies(hung.pid)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_worker_that_is_killed_from_outside_is_started_anew_once(tmp_path, how):
+    hung = Hanging(tmp_path)
+    first = hung.pid
+    os.kill(first, how)
+    _wait_for(lambda: hung.pid != first)
+    os.kill(hung.pid, how)
+    error = hung.join()
+    assert isinstance(error, MachineError) and how.name in error.message and "memory" in error.hint
+
+
+@pytest.mark.parametrize("misdeed, told", [("kill-itself", "PermissionError"), ("close-answers", "closed the pipe")])
+def test_a_worker_cannot_pass_for_one_that_was_killed_from_outside(tmp_path, misdeed, told):
+    with pytest.raises(WorkerError, match=told):
+        misbehave(misdeed, tmp_path)
 
 
 def _wait_for(condition, patience_s=20.0):
@@ -193,7 +210,7 @@ def test_a_server_that_cannot_start_is_told_with_its_last_words(tmp_path, monkey
     (tmp_path / "rewardgen").mkdir()
     (tmp_path / "rewardgen" / "__init__.py").write_text("raise SystemExit('this one is broken')\n")
     monkeypatch.setattr("rewardgen.sandbox.environment._import_path", lambda: str(tmp_path))
-    with pytest.raises(WorkerError, match=r"died twice \(exit status 1\n  this one is broken") as caught:
+    with pytest.raises(MachineError, match=r"died twice \(exit status 1\n  this one is broken") as caught:
         look(tmp_path / "scratch")
     assert "rewardgen doctor" in caught.value.hint
     monkeypatch.undo()

@@ -1,3 +1,4 @@
+import asyncio
 from collections import Counter
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.critic.gates import Critic
 from rewardgen.designer.protocol import NO_REPLY, REFUSED
+from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.store.events import read_events
 from tests.search.parts import Crew, Listener, a_search
 
@@ -84,6 +86,37 @@ def test_search_stops_without_gains(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(fitness=lambda id: 1.0), patience=2, generations=9)
     assert "no gain beyond noise for 2 generations" in search().reason
     assert len(history.generations) == 3
+
+
+def test_time_that_is_up_ends_a_training_and_the_finals_follow(tmp_path):
+    class Slow(Crew):
+        def train(self, rewards, slices, *, on_slice, cancel, **options):
+            if slices[0].candidate_id.startswith("g01"):
+                assert cancel.wait(20.0)
+                on_slice(self._slice(slices[0].candidate_id, slices[0].seed))
+                raise WorkerCancelled("the training was cancelled")
+            super().train(rewards, slices, on_slice=on_slice, cancel=cancel, **options)
+
+    search, history = a_search(tmp_path, Slow(), max_minutes=0.01)
+    summary = search()
+    assert summary.reason == "time limit of 0.01 min reached" and summary.chosen == "g00-k3"
+    failed = history.result("search", "g01-k1").failure
+    assert failed and failed.kind == "timeout" and "0.01 min" in failed.message
+    assert history.result("search", "g01-k0").failure  # one of its seeds was trained, which is no fitness
+
+
+def test_time_that_is_up_ends_a_call_of_the_designer(tmp_path):
+    class Waiting(Crew):
+        async def design(self, request):
+            if request.generation:
+                await asyncio.sleep(60.0)
+            return await super().design(request)
+
+    crew = Waiting()
+    search, history = a_search(tmp_path, crew, max_minutes=0.01)
+    summary = search()
+    assert summary.reason == history.exhausted == "time limit of 0.01 min reached" and summary.chosen == "g00-k3"
+    assert not [what for kind, what in crew.calls if kind == "train search" and what.startswith("g01")]
 
 
 def test_spent_budget_ends_the_search_but_trains_what_was_designed(tmp_path):

@@ -104,6 +104,19 @@ def test_a_policy_that_cannot_be_measured_fails_and_says_so(tmp_path):
     assert failure and failure.kind == "crash" and "could not be measured" in failure.message
 
 
+def test_a_task_that_raises_where_one_policy_gets_to_fails_that_slice_alone(tmp_path):
+    # More than 15 episodes are measured in the clean evaluation only.
+    pushes = "len(episode.lengths) > 15 and bool(episode['action'].mean() > 0.0)"
+    leaver(tmp_path, f"1 / 0 if {pushes} else episode.lengths.float()")
+    push = "def compute_reward(action):\n    return {'push': action[:, 0]}\n"
+    heard = train(
+        tmp_path, {"push": push, "pull": push.replace("action[", "-action[")}, task=str(tmp_path / "leaver.py")
+    )
+    pulls, failure = heard.results["pull", 0], heard.results["push", 0].failure
+    assert pulls.failure is None and pulls.final_fitness
+    assert failure and "could not be measured" in failure.message and "ZeroDivisionError" in failure.message
+
+
 def test_a_task_that_cannot_be_simulated_is_an_error_for_the_user(tmp_path):
     task = tmp_path / "broken.py"
     task.write_text("import no_such_module\n")
@@ -116,6 +129,20 @@ def test_training_can_be_cancelled(tmp_path):
     threading.Timer(1.0, cancel.set).start()
     with pytest.raises(WorkerCancelled):
         train(tmp_path, {"a": HANG}, cancel=cancel)
+
+
+def test_results_depend_neither_on_the_number_of_workers_nor_on_what_is_left_to_train(tmp_path):
+    sources = {"a": UPRIGHT, "b": UPRIGHT.replace("pole_upright}", "pole_upright.exp()}"), "nan": NAN_WHEN_FAST}
+    own = {id: {id: source} for id, source in sources.items()}
+    cases = [(1, sources), (2, sources), (3, sources), (2, own["a"]), (1, own["b"]), (1, own["nan"])]
+    results = {}
+    for number, (workers, asked) in enumerate(cases):
+        heard = train(tmp_path / str(number), asked, workers=workers)
+        for key, result in heard.results.items():
+            results.setdefault(key, []).append(result.model_dump(exclude={"wall_s"}))
+    assert len(results) == 3
+    for found in results.values():
+        assert len(found) == 4 and all(each == found[0] for each in found)
 
 
 def slices(candidates, seeds):
