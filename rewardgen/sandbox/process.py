@@ -156,7 +156,8 @@ class _Worker:
         self._limits = limits
         self._log = log
         self._folder = Path(log.name).parent
-        self._deadline = time.monotonic() + limits.wall_s
+        self._began = time.monotonic()
+        self._deadline = self._began + limits.wall_s
         self._unread = b""
         self._received = 0
         self._logged = 0
@@ -247,13 +248,16 @@ class _Worker:
         status, _, lost = self._child.end()
         if lives:
             raise self._failed("closed the pipe for its answers", "crash")
-        if lost or status in _FROM_OUTSIDE:
+        out_of_time = status == -signal.SIGXCPU
+        # The system kills one that does not heed that its CPU time is used up.
+        out_of_time |= status == -signal.SIGKILL and time.monotonic() - self._began > self._limits.cpu_seconds()
+        if lost or (status in _FROM_OUTSIDE and not out_of_time):
             how = "lost with the process that starts workers" if lost else exit_in_words(status)
             raise _Killed(
                 f"the {self._job} worker was {how}; that was not its own doing, and not the first time",
                 "if memory ran out, free some or use fewer `--workers`; what was finished is kept",
             )
-        if status == -signal.SIGXCPU:
+        if out_of_time:
             raise self._failed(f"used up its limit of {self._limits.cpu_seconds()} s of CPU time", "timeout")
         raise self._failed(f"ended without an answer ({exit_in_words(status)})", "crash")
 

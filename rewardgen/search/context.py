@@ -74,8 +74,9 @@ class Context(NamedTuple):
 
     async def within_budget(self, call: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
         """The result of a language model's call; `otherwise` if money or time is up, which ends the search."""
+        limit = asyncio.timeout(self.remaining_s)
         try:
-            async with asyncio.timeout(self.remaining_s) as limit:
+            async with limit:
                 return await call
         except BudgetExhausted as error:
             reason = error.message

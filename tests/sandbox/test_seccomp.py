@@ -120,11 +120,13 @@ def test_a_new_thread_is_allowed_and_a_new_process_is_not(on):
 
 
 @machines
-def test_only_itself_is_signalled(on):
-    for name in ("kill", "tgkill"):
-        assert answer(name, PID, on=on) == ALLOW
+def test_only_itself_is_signalled_and_only_to_abort(on):
+    for name, between in (("kill", ()), ("tgkill", (PID,))):
+        assert answer(name, PID, *between, signal.SIGABRT, on=on) == ALLOW
+        for other in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP, 0):
+            assert answer(name, PID, *between, other, on=on) == EPERM
         for other in (PID + 1, 0, 2**32 - 1, 2**64 - 1, 2**32 - PID):
-            assert answer(name, other, on=on) == EPERM
+            assert answer(name, other, *between, signal.SIGABRT, on=on) == EPERM
 
 
 @machines
