@@ -25,7 +25,6 @@ HANGS = {
         "total = sum(1 for a in range(10**5) for b in range(10**5) for c in range(10**5))", gate="probe"
     ),
     "wait for nothing": _hang("import select\nselect.select([], [], [])"),
-    "wait for a signal": _hang("import signal\nsignal.pause()"),
     "catches its interruption": _hang(
         """
 import signal, time
