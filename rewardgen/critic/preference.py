@@ -1,13 +1,17 @@
 """Trajectory preference: a reward must rank recorded episodes as the task's fitness does, or it is not trained.
 
+To reject a reward takes evidence: enough pairs, of policies that differ beyond noise. With less it is a warning.
+
 After CARD's trajectory preference evaluation (Sun et al. 2024, "A Large Language Model-Driven Reward Code Design
 Framework via Dynamic Feedback"), with pairs clearly apart in fitness where success is rare.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from statistics import fmean, variance
 from typing import NamedTuple
 
 from rewardgen.store.records import CandidateRecord, Finding
@@ -17,6 +21,10 @@ RIGHT_SHARE = 0.8
 _CLEARLY = 0.3
 """Of the range of fitness over all episodes: how far apart two episodes must be to count."""
 _FEWEST_PAIRS = 10
+_VETO_PAIRS, _VETO_POLICIES = 20, 3
+"""Pairs of episodes, and pairs of policies whose fitness differs beyond noise, that it takes to reject a reward."""
+_NOISE = 2.0
+"""Standard errors of a difference of means that may be noise."""
 _MOST_FILES = 16
 _SAME = 1e-6
 """Returns that differ by less, relative to their size, rank neither way; such a pair is half right."""
@@ -105,7 +113,8 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
         episodes: The episodes.
 
     Returns:
-        A rejection if its returns rank less than `RIGHT_SHARE` of the pairs right. Rewards per step are told beside
+        A rejection if its returns rank less than `RIGHT_SHARE` of the pairs right; a warning if the episodes are too
+        few for that, or of policies that are not surely better or worse than each other. Rewards per step are told beside
         that, but decide nothing: where episodes end early, a short one is often the better per step. On the hopper,
         Gymnasium's own reward ranks all pairs right by its return, and 43 % per step.
     """
@@ -122,16 +131,29 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
     )
     per_step = [total / each.steps for total, each in zip(totals, episodes, strict=True)]
     shares = {"right_in_total": share, "right_per_step": _right_share(per_step, pairs)}
+    policies = _differing(episodes)
+    certain = len(pairs) >= _VETO_PAIRS and policies >= _VETO_POLICIES
+    if not certain:
+        message += f"; that is too little to reject it: {policies} pairs of policies differ beyond noise"
     finding = Finding(
         gate="preference",
         detector="ranks-against-fitness",
-        severity="reject",
+        severity="reject" if certain else "warn",
         message=message,
         hint="find the component that pays the worse episode more, and bound, gate or reweight it",
         component=max(sums, key=lambda name: sums[name][worse] - sums[name][better]),
         evidence={**shares, "pairs": len(pairs), "better_return": totals[better], "worse_return": totals[worse]},
     )
     return (finding,)
+
+
+def _differing(episodes: Sequence[RecordedEpisode]) -> int:
+    """Pairs of policies whose mean fitness differs by more than their episodes scatter."""
+    fitness: dict[str, list[float]] = {}
+    for each in episodes:
+        fitness.setdefault(each.name, []).append(each.fitness)
+    known = [(fmean(each), variance(each) / len(each)) for each in fitness.values() if len(each) > 1]
+    return sum(abs(one - other) > _NOISE * math.sqrt(a + b) for (one, a), (other, b) in combinations(known, 2))
 
 
 def not_ranked() -> Finding:

@@ -183,7 +183,7 @@ class _Review:
         """Component to its sum over each episode."""
         if self._episodes is None:
             return None
-        components = reward.call({name: self._episodes.inputs[name].clone() for name in reward.program.inputs})
+        components = reward.call({name: self._episodes.inputs[name] for name in reward.program.inputs})
         lengths = list(self._episodes.lengths)
         return {
             name: [float(part.double().sum()) for part in value.split(lengths)] for name, value in components.items()

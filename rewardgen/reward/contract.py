@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import torch
@@ -14,7 +14,6 @@ from rewardgen.core.errors import RewardgenError
 from rewardgen.reward.signature import ENTRY
 
 RESIDUAL = "residual"
-NAMES_HINT = "return the same components in every call, as zeros where one does not apply"
 _MAX_COMPONENTS = 32
 _COMPONENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
 _ROUNDING = 1e-5
@@ -61,19 +60,6 @@ class Components(dict[str, Tensor]):
 
     __slots__ = ("total",)
     total: Tensor
-
-
-def unshared(first: Collection[str], second: Collection[str]) -> str:
-    """Name the components that only one of two calls of a reward returned: a sound one returns the same in every call.
-
-    Args:
-        first: Names of the components of one call.
-        second: Of another.
-
-    Returns:
-        The names, each in backquotes; empty if there are none.
-    """
-    return ", ".join(f"`{name}`" for name in sorted(set(first) ^ set(second)))
 
 
 def checked_components(returned: Any, inputs: Mapping[str, Tensor]) -> Components:
@@ -129,7 +115,8 @@ def _split(returned: Any) -> tuple[dict[Any, Any], Any]:
 def _checked_name(name: Any) -> str:
     if isinstance(name, str) and _COMPONENT_NAME.fullmatch(name):
         return name
-    message = f"`{str(name)[:60]}` is not a component name"
+    shown = f"`{str(name)[:60]}`" if isinstance(name, str | int | float) else f"a {type(name).__name__}"
+    message = f"{shown} is not a component name"
     raise RewardError(message, None, "shape", "use letters, digits and `_`, 48 at most, starting with a letter")
 
 
@@ -141,6 +128,9 @@ def _value_per_world(name: str, value: Any, like: Tensor) -> Tensor:
             return torch.full((worlds,), float(value), device=like.device)
         message = f"component `{name}` is a {type(value).__name__}, expected a tensor of shape (N,)"
         raise RewardError(message, None, "shape", _SHAPE_HINT, str(name))
+    if value.device != like.device:
+        message = f"component `{name}` is on the device {value.device}, the inputs are on {like.device}"
+        raise RewardError(message, None, "shape", "make it with `device=` of an input", name)
     if value.ndim == 0:
         value = value.repeat(worlds)
     if value.shape != (worlds,):

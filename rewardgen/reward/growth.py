@@ -5,15 +5,17 @@ Each function here takes the arguments of the function that it is for; a method'
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
+
+from rewardgen.reward.vocabulary import ELEMENTWISE, NUMPY_ELEMENTWISE, NUMPY_RENAMED, words
 
 Tensor = Any
 """Not imported: checks of a reward's text need the names below, and no torch."""
 
 _MOST_ENTRIES = 100_000
-_TOO_MANY = 10**18
 
 
 def _first_list(*arguments: Any) -> Any:
@@ -25,6 +27,16 @@ def _shape(*size: Any, **options: Any) -> int:
     sizes = size or tuple(value for name, value in options.items() if name in ("size", "shape"))
     given = sizes[0] if sizes and isinstance(sizes[0], list | tuple) else sizes
     return math.prod(max(1, int(each)) for each in given if each is not None)
+
+
+def _diagonal(x: Tensor, *_: Any, **__: Any) -> int:
+    return x.numel() ** 2 if x.ndim == 1 else x.numel()
+
+
+def _classes(x: Tensor, num_classes: int = -1) -> int:
+    if num_classes < 1:
+        raise ValueError("`one_hot` needs `num_classes=`: without it, its size depends on the other worlds")
+    return x.numel() * num_classes
 
 
 def _square(n: int, m: int | None = None, *_: Any, **__: Any) -> int:
@@ -63,9 +75,15 @@ def leaves(values: Any, *_: Any, **__: Any) -> int:
     return count
 
 
-def _joined(tensors: Any, *_: Any, **__: Any) -> int:
-    # Only the same tensor given many times makes more than was there before.
-    return sum(each.numel() for each in tensors if hasattr(each, "numel")) if len(tensors) > 64 else 0
+def _joined(*tensors: Any, **options: Any) -> int:
+    parts = tensors[0] if tensors else next(iter(options.values()))
+    return sum(each.numel() for each in parts if hasattr(each, "numel"))
+
+
+def _stacked(*arrays: Any, **options: Any) -> int:
+    """Of numpy, where a number takes the shape of the others."""
+    parts = arrays[0] if arrays else next(iter(options.values()))
+    return len(parts) * max((leaves(each) for each in parts), default=0)
 
 
 def _expanded(x: Tensor, *size: Any, **options: Any) -> int:
@@ -88,8 +106,8 @@ def _each_repeated(x: Tensor, repeats: Any, *_: Any, **__: Any) -> int:
 def _product(a: Any, b: Any, *_: Any, **__: Any) -> int:
     if not (hasattr(a, "numel") and hasattr(b, "numel")) or a.ndim < 2 or b.ndim < 2:
         return 0
-    batch = max(math.prod(a.shape[:-2]), math.prod(b.shape[:-2])) if a.ndim < 4 and b.ndim < 4 else _TOO_MANY
-    return batch * a.shape[-2] * b.shape[-1]
+    axes = itertools.zip_longest(reversed(a.shape[:-2]), reversed(b.shape[:-2]), fillvalue=1)
+    return math.prod(map(max, axes)) * a.shape[-2] * b.shape[-1]
 
 
 def _distances(a: Tensor, b: Tensor, *_: Any, **__: Any) -> int:
@@ -128,6 +146,7 @@ def _gathered(x: Tensor, dim: int, index: Tensor, *_: Any, **__: Any) -> int:
 
 _EITHER: dict[str, Callable[..., int]] = {
     "tile": _repeated,
+    "diag": _diagonal,
     "outer": lambda a, b, **_: a.numel() * b.numel(),
     **dict.fromkeys(["matmul", "mm", "bmm"], _product),
     **dict.fromkeys(["gather", "index_select"], _gathered),
@@ -142,7 +161,8 @@ ELEMENTS: dict[str, Callable[..., int]] = {
     **dict.fromkeys(["torch.linspace", "numpy.linspace"], _steps),
     **dict.fromkeys(["torch.tensor", "torch.as_tensor", "numpy.array", "numpy.asarray"], leaves),
     **{f"torch.{name}": _joined for name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack")},
-    **dict.fromkeys(["torch.column_stack", "numpy.stack", "numpy.concatenate", "numpy.column_stack"], _joined),
+    **dict.fromkeys(["torch.column_stack", "numpy.concatenate", "numpy.column_stack"], _joined),
+    "numpy.stack": _stacked,
     **dict.fromkeys([".new_zeros", ".new_ones"], lambda _, *size, **options: _shape(*size, **options)),
     ".new_full": lambda _, *size, **options: _shape(*size[:1], **options),
     ".new_tensor": lambda _, values, **__: leaves(values),
@@ -154,6 +174,50 @@ ELEMENTS: dict[str, Callable[..., int]] = {
     "torch.meshgrid": _grid,
     "torch.einsum": _summed,
     "torch.nn.functional.pad": _padded,
+    "torch.nn.functional.one_hot": _classes,
     **{f"{owner}.{name}": elements for name, elements in _EITHER.items() for owner in ("torch", "")},
 }
 """By dotted name, or `.name` for a method; the result of any other function is broadcast from its arguments."""
+
+_SIZED = ("zeros", "ones", "full", "eye", "linspace", "reshape", "broadcast_to", "tile", "unflatten")
+_SIZED_METHODS = ("new_zeros", "new_ones", "new_full", "view", "reshape", "expand", "repeat", "tile", "unflatten")
+SIZED = frozenset(
+    [
+        *(f"{module}.{name}" for name in _SIZED for module in ("torch", "numpy")),
+        *(f".{name}" for name in _SIZED_METHODS),
+    ]
+)
+"""Functions whose results have the sizes that they are given; what others make of a size need not show it."""
+SHORTENING = frozenset(
+    [
+        "torch.nn.functional.pad",
+        "torch.diagonal",
+        "torch.diff",
+        "torch.diag",
+        "numpy.diff",
+        ".diagonal",
+        ".diff",
+        ".diag",
+    ]
+)
+"""Functions whose results may be shorter along an axis than what they are given, by less than all of it."""
+PARTING = {
+    **{f"torch.{name}": 2 for name in ("split", "chunk", "tensor_split")},
+    **{"torch.unbind": 1, ".unbind": 1, ".split": 2, ".chunk": 2},
+}
+"""Functions that take a tensor apart along an axis, with the place of that among their arguments."""
+LOOKED_AT = frozenset([*ELEMENTS, *SHORTENING, *PARTING, "torch.where", "torch.numel", ".numel", ".size", ".dim"])
+"""Functions that no program calls without a look at their arguments."""
+MAKING = frozenset(
+    f"{module}.{name}"
+    for name in ("zeros", "ones", "full", "eye", "arange", "linspace")
+    for module in ("torch", "numpy")
+)
+"""Functions whose first argument is a size already."""
+_WITH_TENSORS = words("""
+stack cat concat concatenate hstack vstack column_stack tensor as_tensor scalar_tensor full_like gather index_select
+bucketize broadcast_tensors meshgrid dot outer mv mm bmm matmul masked_fill index_fill array asarray select
+clip astype new_tensor tolerance
+""")
+TENSOR_TAKING = frozenset([*ELEMENTWISE, *NUMPY_ELEMENTWISE, *NUMPY_RENAMED, *_WITH_TENSORS])
+"""Last names of functions whose further arguments may be whole tensors; those of others are sizes and axes."""

@@ -10,10 +10,10 @@ is called is a listed function of torch or math, a listed method, or a function 
 from __future__ import annotations
 
 import ast
+import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from rewardgen.core.errors import nearest
 from rewardgen.reward import vocabulary
 from rewardgen.reward.ownership import is_fresh, owned_names
 from rewardgen.reward.parsing import parse_source, refusal
@@ -22,6 +22,8 @@ from rewardgen.reward.signature import ENTRY
 from rewardgen.store.records import Finding
 
 _MAX_FINDINGS = 20
+_MOST_COMPARED = 5 * _MAX_FINDINGS
+"""With so many refusals, names are not compared any more: it takes time, and nobody is told of them."""
 _MAX_INT = 10**9
 _MAX_TEXT = 200
 _MAX_RANGE = 1000
@@ -84,12 +86,12 @@ class _Checker(ast.NodeVisitor):
                 otherwise = ("a statement", "keep imports, constants and functions there")
                 what, instead = vocabulary.REFUSED.get(type(statement).__name__, otherwise)
                 self._refuse(statement, "top-level-statement", f"uses {what} outside its functions", instead)
+        last = {name: node for node in ast.walk(self._tree) for name in _bound(node) if name in self._scope.rebound}
         for name in sorted(self._scope.rebound):
-            bindings = [node for node in ast.walk(self._tree) if _binds(node, name)]
-            last = max(bindings, key=lambda node: getattr(node, "lineno", 0), default=self._tree)
-            self._refuse(last, "rebinding", f"gives `{name}` two meanings", "use another name")
-        for name, function in self._scope.functions.items():
-            if name in _reachable(name, self._calls):
+            self._refuse(last.get(name, self._tree), "rebinding", f"gives `{name}` two meanings", "use another name")
+        for name in _in_cycles(self._calls):
+            if name in self._scope.functions:
+                function = self._scope.functions[name]
                 self._refuse(function, "recursion", f"has `{name}` call itself", vocabulary.WHOLE_BATCH)
 
     # Refusals.
@@ -111,7 +113,7 @@ class _Checker(ast.NodeVisitor):
         instead = vocabulary.NO_REACH if "__" in last else vocabulary.INSTEAD.get(last) or vocabulary.INSTEAD.get(first)
         if instead is None and last.endswith("_"):
             instead = "use the function without the `_` at its end, and give the result a name"
-        close = nearest(name, valid) if instead is None else None
+        close = _close(name, valid) if instead is None and len(self.findings) < _MOST_COMPARED else None
         listed = "write it with elementwise torch functions"
         hint = instead or (f"did you mean {form.format(close)}?" if close else listed)
         self._refuse(node, detector, f"uses {form.format(name)}, which is not in the reward language", hint)
@@ -218,11 +220,13 @@ class _Checker(ast.NodeVisitor):
             self._check_name(target, target.id)
         elif isinstance(target, ast.Tuple | ast.List):
             for part in target.elts:
+                if isinstance(part, ast.Tuple | ast.List) and any(isinstance(each, ast.Starred) for each in part.elts):
+                    self._refuse(part, "star-argument", "unpacks with `*` within brackets", "unpack it on its own line")
                 self._check_target(part)
         elif isinstance(target, ast.Starred):
             self._check_target(target.value)
         elif isinstance(target, ast.Subscript):
-            if not self._is_owned(target.value):
+            if not (isinstance(target.value, ast.Name) and target.value.id in self._owned):
                 self._refuse_change(target, "assigning to an element")
             self.visit(target.slice)
         else:
@@ -242,6 +246,8 @@ class _Checker(ast.NodeVisitor):
 
     def _check_loop(self, node: ast.For | ast.comprehension) -> None:
         self._check_target(node.target)
+        if any(isinstance(each, ast.Starred) for each in ast.walk(node.target)):
+            self._refuse(node.target, "star-argument", "unpacks with `*` in a loop", "unpack it on a line of its own")
         if isinstance(node.iter, ast.Name) and node.iter.id in self._inputs:
             self._refuse(node.iter, "loop-bound", f"loops over the worlds of `{node.iter.id}`", vocabulary.WHOLE_BATCH)
         self.visit(node.iter)
@@ -438,15 +444,12 @@ class _Checker(ast.NodeVisitor):
     def _check_method_call(self, node: ast.Call, method: ast.Attribute) -> None:
         self.visit(method.value)
         if method.attr in vocabulary.CHANGING_METHODS:
-            if not (self._is_owned(method.value) or is_fresh(method.value, self._scope)):
+            if not is_fresh(method.value, self._scope, self._owned):
                 self._refuse_change(node, f"`.{method.attr}()`")
         elif method.attr not in vocabulary.METHODS:
             self._refuse_name(
                 node, "unknown-method", method.attr, vocabulary.METHODS | vocabulary.CHANGING_METHODS, "`.{}()`"
             )
-
-    def _is_owned(self, value: ast.expr) -> bool:
-        return isinstance(value, ast.Name) and value.id in self._owned
 
     def _check_tolerance(self, node: ast.Call) -> None:
         """Both bounds are one argument of dm_control's; here each may be a constant to tune, or one value per world."""
@@ -470,24 +473,46 @@ class _Checker(ast.NodeVisitor):
                 self._refuse(node, "loop-bound", "loops over the worlds", vocabulary.WHOLE_BATCH)
 
 
+def _close(name: str, valid: Iterable[str]) -> str | None:
+    """The valid name that is nearly the same, modules aside: no hint is better than a wrong one."""
+    dotted = {each.split(".")[-1]: each for each in sorted(valid)}
+    found = difflib.get_close_matches(name.split(".")[-1], dotted, n=1, cutoff=0.75)
+    return dotted[found[0]] if found else None
+
+
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _binds(node: ast.AST, name: str) -> bool:
-    stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
-    return stored or name in (getattr(node, "arg", None), getattr(node, "name", None))
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a piece of syntax gives a meaning to."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    yield from (name for field in ("arg", "name") if isinstance(name := getattr(node, field, None), str))
 
 
-def _reachable(name: str, calls: dict[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = list(calls.get(name, ()))
+def _in_cycles(calls: dict[str, set[str]]) -> list[str]:
+    """The functions that can come to be called again by what they call, in the order of their definition."""
+    callers: dict[str, set[str]] = {}
+    for name, called in calls.items():
+        for each in called:
+            callers.setdefault(each, set()).add(name)
+    calling, called = _without_ends(calls, callers), _without_ends(callers, calls)
+    return [name for name in calls if name in calling & called]
+
+
+def _without_ends(ahead: dict[str, set[str]], behind: dict[str, set[str]]) -> set[str]:
+    """What is left of a graph when what has nothing ahead of it is taken away, again and again."""
+    left = {name: len(ahead.get(name, ())) for name in {*ahead, *behind}}
+    waiting = [name for name, count in left.items() if not count]
     while waiting:
-        each = waiting.pop()
-        if each not in found:
-            found.add(each)
-            waiting.extend(calls.get(each, ()))
-    return found
+        name = waiting.pop()
+        del left[name]
+        for each in behind.get(name, ()):
+            left[each] -= 1
+            if not left[each]:
+                waiting.append(each)
+    return set(left)
 
 
 def _is_dtype(node: ast.expr) -> bool:

@@ -7,10 +7,10 @@ no loop can swap an input in.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from rewardgen.reward.scope import Function, Scope
-from rewardgen.reward.vocabulary import FRESH_BUILTINS, FRESH_FUNCTIONS, FRESH_METHODS
+from rewardgen.reward.vocabulary import CHANGING_METHODS, FRESH_BUILTINS, FRESH_FUNCTIONS, FRESH_METHODS
 
 _NEW = (ast.BinOp, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Compare)
 
@@ -24,36 +24,49 @@ def owned_names(function: Function, scope: Scope) -> frozenset[str]:
     """
     if isinstance(function, ast.Lambda):
         return frozenset()
-    fresh: set[str] = set()
-    other = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
-    for name, value in _bound_in(function):
-        (fresh if value is not None and is_fresh(value, scope) else other).add(name)
-    return frozenset(fresh - other)
+    bindings = list(_bound_in(function))
+    owned = {name for name, _ in bindings}
+    owned -= {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    # One name may be bound to another: until no more of them turn out to hold anything else.
+    while other := {name for name, value in bindings if name in owned and not _is_own(value, scope, owned)}:
+        owned -= other
+    return frozenset(owned)
 
 
-def is_fresh(value: ast.expr, scope: Scope) -> bool:
-    """Whether an expression makes something new, sharing no memory with anything that has a name.
+def _is_own(value: ast.expr | None, scope: Scope, owned: Collection[str]) -> bool:
+    return value is not None and is_fresh(value, scope, owned)
+
+
+def is_fresh(value: ast.expr, scope: Scope, owned: Collection[str] = ()) -> bool:
+    """Whether an expression is something that the function made.
 
     Args:
         value: The expression.
         scope: The names of the reward.
+        owned: Names that hold only such.
     """
     if isinstance(value, _NEW):
         return True
+    if isinstance(value, ast.Name):
+        return value.id in owned
     if isinstance(value, ast.UnaryOp):
         return not isinstance(value.op, ast.UAdd)  # torch returns the operand itself
     if isinstance(value, ast.IfExp):
-        return is_fresh(value.body, scope) and is_fresh(value.orelse, scope)
-    return isinstance(value, ast.Call) and _call_is_fresh(value, scope)
+        return is_fresh(value.body, scope, owned) and is_fresh(value.orelse, scope, owned)
+    return isinstance(value, ast.Call) and _call_is_fresh(value, scope, owned)
 
 
-def _call_is_fresh(call: ast.Call, scope: Scope) -> bool:
+def _call_is_fresh(call: ast.Call, scope: Scope, owned: Collection[str]) -> bool:
     dotted = scope.resolve(call.func)
     if dotted is not None:
         return dotted in FRESH_FUNCTIONS
     if isinstance(call.func, ast.Name):
         return call.func.id in FRESH_BUILTINS - scope.functions.keys()
-    return isinstance(call.func, ast.Attribute) and call.func.attr in FRESH_METHODS
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr in CHANGING_METHODS and call.func.attr.endswith("_"):  # which return the tensor itself
+        return is_fresh(call.func.value, scope, owned)
+    return call.func.attr in FRESH_METHODS
 
 
 def _bound_in(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None]]:

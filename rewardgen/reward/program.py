@@ -19,6 +19,7 @@ from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.signature import ENTRY, Signature, read_signature
 from rewardgen.reward.tolerance import BOTH_BOUNDS
 from rewardgen.reward.transform import lower
+from rewardgen.reward.worlds import COUNT_KEPT, NO_NUMBER, ONE_BY_ONE
 from rewardgen.store.records import Finding
 
 FILENAME = "<reward>"
@@ -44,6 +45,11 @@ class Program:
         self.tunables = signature.tunables
         self._function = function
         self._guards = guards
+        self._constants = {
+            name: value
+            for name, value in function.__globals__.items()
+            if isinstance(value, Tensor | list | tuple | dict) and name != "__builtins__"
+        }
 
     def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
         """Compute the components for N worlds.
@@ -61,23 +67,29 @@ class Program:
         """
         given = {name: inputs[name] for name in self.inputs}
         like = given[self.inputs[0]]
-        self._guards.begin(len(like))
-        if like.device != self._guards.device:
-            self._move_constants(like.device)
+        self._guards.begin(len(like), frozenset(size for each in given.values() for size in each.shape[1:]))
         try:
+            if like.device != self._guards.device:
+                self._move_constants(like.device)
             returned = self._function(*map(_copy, given.values()), **{k: _copy(each) for k, each in tunables.items()})
+            # What is returned may be a constant, and is the caller's to change.
+            return checked_components(_copied(returned) if self._constants else returned, given)
+        except RewardError:
+            raise
         except Exception as error:
             raise self._explain(error) from error
-        return checked_components(returned, given)
 
     def _move_constants(self, device: torch.device) -> None:
+        self._constants = {name: _moved(value, device) for name, value in self._constants.items()}
+        self._function.__globals__.update(self._constants)
         self._guards.device = device
-        scope = self._function.__globals__
-        scope.update({name: _moved(value, device) for name, value in scope.items() if name != "__builtins__"})
 
     def _explain(self, error: Exception) -> RewardError:
         line = _line_of(error)
-        text = " ".join(str(error).split())[:300]
+        try:
+            text = " ".join(str(error).split())[:300]
+        except Exception:  # whatever a reward has put into it
+            text = "no text"
         code = self.source.splitlines()[line - 1].strip()[:120] if line else ""
         place = f"`{code}`: " if code else ""
         hint = next((hint for phrase, hint in _HINTS.items() if phrase in text), _INPUTS_HINT)
@@ -106,6 +118,8 @@ def compile_reward(source: str) -> Program:
     scope = guards.reachable(lowered.references)
     try:
         exec(compile(lowered.tree, FILENAME, "exec", dont_inherit=True), scope)
+        for name in scope.keys() - lowered.references:
+            guards.check_constant(scope[name])
     except Exception as error:
         raise RewardError(f"{type(error).__name__}: {str(error)[:300]}", _line_of(error)) from error
     return Program(source, signature, scope[ENTRY], guards)
@@ -113,6 +127,13 @@ def compile_reward(source: str) -> Program:
 
 def _copy(value: Any) -> Any:
     return value.clone() if isinstance(value, Tensor) else value
+
+
+def _copied(value: Any) -> Any:
+    """What a reward returned, with tensors of its own."""
+    if isinstance(value, dict):
+        return {name: _copy(each) for name, each in value.items()}
+    return tuple(map(_copied, value)) if isinstance(value, tuple) else _copy(value)
 
 
 def _moved(value: Any, device: torch.device) -> Any:
@@ -135,10 +156,18 @@ def _line_of(error: BaseException) -> int | None:
     return line
 
 
+_BATCH_HINT = (
+    "a reward is the same for any number of worlds: make tensors of that size, as with `torch.zeros(n)` or"
+    " `x.view(n, -1)`, and use torch functions over the whole batch"
+)
 _INPUTS_HINT = "fix that line; inputs are torch tensors, (N,) or (N, k) as the table of variables says"
 
 _HINTS = {
     BOTH_BOUNDS: "write them apart, as in `tolerance(x, lower=bounds[0], upper=bounds[1], margin=0.5)`",
+    COUNT_KEPT: _BATCH_HINT,
+    "WorldCount": _BATCH_HINT,
+    ONE_BY_ONE: _BATCH_HINT,
+    NO_NUMBER: "keep tensors: use `torch.where`, torch.maximum and torch's own `sqrt`, `exp` and the like",
     "would mix the worlds": "pass `axis=-1`, which reduces the parts of each world; `axis=0` for a list of terms",
     "with a bool tensor": "make it a number first, as with `(height > 1.0).float()`",
     "is too large, the limit": "drop axes of size one, as with `.squeeze(-1)`: (N, 1) with (N,) makes (N, N)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from rewardgen.core.errors import UsageError, nearest
@@ -12,6 +13,7 @@ from rewardgen.reward.parsing import parse_source, refusal
 from rewardgen.reward.vocabulary import INSTEAD
 from rewardgen.store.records import Finding
 
+_MAX_FINDINGS = 20
 ENTRY = "compute_reward"
 """The name of the function that a reward must define."""
 
@@ -61,7 +63,7 @@ def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, 
         Rejections of the gate `signature`, or of `parse` if it does not parse.
     """
     tree = parse_source(source)
-    return (tree,) if isinstance(tree, Finding) else tuple(_findings(tree, valid))
+    return (tree,) if isinstance(tree, Finding) else tuple(islice(_findings(tree, valid), _MAX_FINDINGS))
 
 
 def _entries(tree: ast.Module) -> list[ast.FunctionDef]:

@@ -14,7 +14,7 @@ import ast
 import copy
 from typing import NamedTuple
 
-from rewardgen.reward.growth import ELEMENTS
+from rewardgen.reward.growth import LOOKED_AT
 from rewardgen.reward.scope import Scope
 from rewardgen.reward.vocabulary import CONTAINER_METHODS, METHODS, NUMPY_DTYPES
 
@@ -25,6 +25,9 @@ BOUNDED = "bounded:"
 TOLERANCE = "rewardgen.tolerance"
 _MADE_NUMPY = ("astype", "copy")
 """Methods of numpy arrays that tensors do not have, or not with that meaning."""
+_KEYED = ("get", "setdefault", "pop", "insert")
+_CONVERSIONS = ("float", "int", "bool")
+_FIELDS = ("values", "indices")
 _NUMPY_WITH_AXIS = ("max", "min", "std", "var")
 """Methods that mean something else in numpy than in torch: told apart by `axis=`, in a reward that imports numpy."""
 
@@ -80,7 +83,15 @@ class _Lowering(ast.NodeTransformer):
         node.returns = None
         for argument in (*node.args.args, *node.args.kwonlyargs):
             argument.annotation = None
-        return self._with_body(node)
+        self._with_body(node)
+        node.body.insert(0, ast.copy_location(ast.Expr(_guarded("turn", [], node)), node))
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """Counts its calls, as functions do."""
+        self.generic_visit(node)
+        node.body = ast.copy_location(ast.BoolOp(ast.Or(), [_guarded("turn", [], node.body), node.body]), node.body)
+        return node
 
     def _with_body(self, node: ast.FunctionDef | ast.If | ast.For) -> ast.AST:
         """Keeps a body where all of it was dropped."""
@@ -88,19 +99,43 @@ class _Lowering(ast.NodeTransformer):
         node.body = node.body or [ast.Pass()]
         return node
 
-    visit_If = _with_body
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """By a condition that no tensor decides."""
+        self._with_body(node)
+        node.test = _decided(node.test)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """By a condition that no tensor decides."""
+        self.generic_visit(node)
+        node.test = _decided(node.test)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """As a condition, but for the last operand, which decides nothing here."""
+        self.generic_visit(node)
+        node.values[:-1] = map(_decided, node.values[:-1])
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """`not`, as a condition."""
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            node.operand = _decided(node.operand)
+        return node
 
     def visit_With(self, node: ast.With) -> list[ast.stmt]:
         """Its body alone."""
-        return [kept for statement in node.body if (kept := self.visit(statement)) is not None]
+        lowered = ast.Module(body=node.body, type_ignores=[])
+        return self.generic_visit(lowered).body  # pyright: ignore[reportAttributeAccessIssue]
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt] | None:
         """An assignment without the annotation."""
         if node.value is None:
             return None
         return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
         """An assignment of a new value."""
         # `x += y` writes into what x names, which may be an input; `x = x + y` does not.
         current = copy.deepcopy(node.target)
@@ -118,6 +153,24 @@ class _Lowering(ast.NodeTransformer):
         """Counts its turns."""
         self.generic_visit(node)
         node.iter = _guarded("iterate", [node.iter], node.iter)
+        node.ifs = [_decided(each) for each in node.ifs]
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        """To an element, remembering what was known of sizes before; with `*` among the targets, not of the worlds."""
+        self.generic_visit(node)
+        if len(node.targets) == 1 and (place := _placed(node.targets[0])):
+            place.func = ast.Name(GUARD + "stored", ast.Load())
+            return [ast.copy_location(ast.Expr(_guarded("mark", [], node)), node), node]
+        if any(isinstance(each, ast.Starred) for target in node.targets for each in getattr(target, "elts", ())):
+            node.value = _guarded("items", [node.value], node.value)
+        return node
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        """Of anything but the worlds."""
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = _guarded("items", [node.value], node.value)
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
@@ -137,26 +190,57 @@ class _Lowering(ast.NodeTransformer):
         """By a function, but with a literal, which makes nothing grow."""
         self.generic_visit(node)
         operands = [node.left, *node.comparators]
-        if len(operands) == 2 and any(map(_is_literal, operands)):
+        contained = isinstance(node.ops[0], ast.In | ast.NotIn)
+        if len(operands) == 2 and any(map(_is_literal, operands)) and not contained:
             return node
         names: list[ast.expr] = [ast.Constant(type(each).__name__) for each in node.ops]
         return _guarded("compare", [ast.Tuple(names, ast.Load()), *operands], node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """By a function, where tensors or lists may pick."""
+        """By a function, where tensors or lists may pick, or a size may become another."""
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        picks = isinstance(node.ctx, ast.Load) and not all(map(_picks_nothing, places))
+        plain = all(map(_picks_nothing, places))
         self.generic_visit(node)
-        return _guarded("index", [node.value, _as_value(node.slice)], node) if picks else node
+        if plain:
+            return node
+        if isinstance(node.ctx, ast.Load):
+            return _guarded("index", [node.value, _as_value(node.slice)], node)
+        # What is assigned to is a name; see `ownership`.
+        owner = ast.Name(node.value.id, ast.Load()) if isinstance(node.value, ast.Name) else node.value
+        node.slice = _guarded("place", [owner, _as_value(node.slice)], node.slice)
+        return node
 
-    def visit_Tuple(self, node: ast.Tuple | ast.List | ast.Set) -> ast.AST:
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """By keys that are texts or numbers."""
+        self.generic_visit(node)
+        node.keys = [each if each is None or _is_literal(each) else _guarded("key", [each], each) for each in node.keys]
+        return node
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        """By keys that are texts or numbers."""
+        self.generic_visit(node)
+        node.key = _guarded("key", [node.key], node.key)
+        return node
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        """In the order in which it is written."""
+        listed = self.visit(ast.copy_location(ast.List(node.elts, ast.Load()), node))
+        return _guarded("distinct", [listed], node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        """In the order in which it is made."""
+        self.generic_visit(node)
+        listed = ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+        return _guarded("distinct", [listed], node)
+
+    def visit_Tuple(self, node: ast.Tuple | ast.List) -> ast.AST:
         """With `*` of other lists, counted."""
         self.generic_visit(node)
         stored = isinstance(getattr(node, "ctx", None), ast.Store)
         starred = any(isinstance(each, ast.Starred) for each in node.elts)
         return _guarded("counted", [node], node) if starred and not stored else node
 
-    visit_List = visit_Set = visit_Tuple
+    visit_List = visit_Tuple
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         """Numbers and short texts."""
@@ -173,10 +257,18 @@ class _Lowering(ast.NodeTransformer):
             self.generic_visit(node)
             return self._call("numpy.astype", [*node.args, dtype], node)
         if dotted is None and isinstance(node.func, ast.Attribute):
+            method, node.func = node.func, ast.Constant(None)
             self.generic_visit(node)
-            return self._lowered_method(node, node.func, bool(operands))
+            node.func, method.value = method, self.visit(method.value)
+            return self._lowered_method(node, method, bool(operands))
         self.generic_visit(node)
-        if dotted in ELEMENTS or (dotted and len(operands) > 1):
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id in _CONVERSIONS
+            and node.func.id not in self._scope.functions
+        ):
+            return _guarded(node.func.id, node.args, node)
+        if dotted in LOOKED_AT or (dotted and (len(operands) > 1 or (operands and dotted.startswith("math.")))):
             node.func = self._reference(node.func, BOUNDED + dotted)
         return node
 
@@ -185,9 +277,13 @@ class _Lowering(ast.NodeTransformer):
         with_axis = self._numpy and any(each.arg == "axis" for each in node.keywords)
         if name in _MADE_NUMPY or (with_axis and name in _NUMPY_WITH_AXIS):
             return self._call(f"numpy.{name}", [value, *node.args], node)
-        if name == "extend":
-            return _guarded("extend", [value, *node.args], node)
-        if f".{name}" in ELEMENTS or (several and name in METHODS - CONTAINER_METHODS):
+        if name in ("extend", "update"):
+            return ast.copy_location(
+                ast.Call(ast.Name(GUARD + name, ast.Load()), [value, *node.args], node.keywords), node
+            )
+        if name in _KEYED and several:
+            return _guarded("keyed", [ast.Constant(name), value, *node.args], node)
+        if f".{name}" in LOOKED_AT or (several and name in METHODS - CONTAINER_METHODS):
             return self._call(f"{BOUNDED}.{name}", [value, *node.args], node)
         return node
 
@@ -199,15 +295,23 @@ class _Lowering(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """A module's function or constant by its global name."""
         dotted = self._scope.resolve(node)
-        return self._reference(node, dotted) if dotted else self.generic_visit(node)
+        if dotted:
+            return self._reference(node, dotted)
+        self.generic_visit(node)
+        if node.attr == "shape":
+            return _guarded("shape", [node.value], node)
+        if node.attr == "ndim":
+            return self._call(f"{BOUNDED}.dim", [node.value], node)
+        return _guarded("field", [node.value, ast.Constant(node.attr)], node) if node.attr in _FIELDS else node
 
     def _dotted(self, node: ast.expr) -> str | None:
         name = node.id if isinstance(node, ast.Name) else ""
         bound = name in self._scope.variables or name in self._scope.functions
         return TOLERANCE if name == "tolerance" and not bound else self._scope.resolve(node)
 
-    def _call(self, dotted: str, arguments: list[ast.expr], call: ast.Call) -> ast.Call:
-        return ast.copy_location(ast.Call(self._reference(call, dotted), arguments, call.keywords), call)
+    def _call(self, dotted: str, arguments: list[ast.expr], place: ast.expr) -> ast.Call:
+        keywords = place.keywords if isinstance(place, ast.Call) else []
+        return ast.copy_location(ast.Call(self._reference(place, dotted), arguments, keywords), place)
 
     def _reference(self, node: ast.expr, dotted: str) -> ast.expr:
         name = dotted.replace(".", "__").replace(":", "__")
@@ -219,12 +323,21 @@ def _guarded(guard: str, arguments: list[ast.expr], place: ast.AST) -> ast.Call:
     return ast.copy_location(ast.Call(ast.Name(GUARD + guard, ast.Load()), arguments, []), place)
 
 
+def _placed(target: ast.expr) -> ast.Call | None:
+    """The guarded index of a target that is an element."""
+    return target.slice if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Call) else None
+
+
+def _decided(test: ast.expr) -> ast.expr:
+    return test if _is_literal(test) else _guarded("decided", [test], test)
+
+
 def _is_literal(node: ast.expr) -> bool:
     return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 
 def _picks_nothing(place: ast.expr) -> bool:
-    return isinstance(place, ast.Slice) or _is_literal(place)
+    return _is_literal(place) or (isinstance(place, ast.Slice) and not (place.lower or place.upper or place.step))
 
 
 def _as_value(index: ast.expr) -> ast.expr:

@@ -65,7 +65,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 }
 """Class name of a construct to what it is called and what to write instead."""
 
-_ELEMENTWISE = words("""
+ELEMENTWISE = words("""
 abs acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh
 bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh deg2rad div divide
 eq erf erfc exp exp2 expm1 fix float_power floor floor_divide fmax fmin fmod frac ge greater greater_equal gt heaviside
@@ -74,22 +74,23 @@ logical_not logical_or logical_xor logit lt maximum minimum mul multiply nan_to_
 rad2deg reciprocal relu remainder round rsqrt sgn sigmoid sign sin sinc sinh softmax sqrt square sub subtract tan tanh
 true_divide trunc where xlogy
 """)
+"""Functions of torch that work element by element."""
 
 _REDUCTIONS = words("""
 all amax amin any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum diff dist dot logsumexp max
 mean median min mode nanmean nansum norm numel prod std sum var
 """)
 
-_PRODUCTS = words("bmm cdist cosine_similarity cross matmul mm mv outer")
+_PRODUCTS = words("bmm bucketize cdist cosine_similarity cross matmul mm mv outer")
 
 _NEW = words("arange eye full full_like linspace ones ones_like scalar_tensor tensor zeros zeros_like")
 
 _ASSEMBLED = words("cat clone concat concatenate gather flip fliplr flipud index_select roll stack tile tril triu")
 
 _VIEWS = words("""
-as_tensor atleast_1d atleast_2d broadcast_tensors broadcast_to chunk column_stack detach diagonal einsum flatten hstack
-meshgrid movedim narrow permute ravel reshape sort split squeeze swapaxes tensor_split topk transpose unbind unflatten
-unsqueeze vstack
+as_tensor atleast_1d atleast_2d broadcast_tensors broadcast_to chunk column_stack detach diag diagonal einsum flatten
+hstack meshgrid movedim narrow permute ravel reshape sort split squeeze swapaxes tensor_split topk transpose unbind
+unflatten unsqueeze vstack
 """)
 
 _TORCH_VALUES = words("""
@@ -98,7 +99,7 @@ bool e finfo float float16 float32 float64 double inf int int32 int64 long nan p
 
 _FUNCTIONAL = words("""
 celu cosine_similarity elu gelu hardsigmoid hardswish hardtanh huber_loss l1_loss leaky_relu log_softmax logsigmoid mish
-mse_loss normalize pad pairwise_distance relu relu6 selu sigmoid silu smooth_l1_loss softmax softmin softplus
+mse_loss normalize one_hot pad pairwise_distance relu relu6 selu sigmoid silu smooth_l1_loss softmax softmin softplus
 softsign tanh tanhshrink threshold
 """)
 
@@ -137,7 +138,7 @@ _NUMPY_VIEWS = words("asarray squeeze expand_dims reshape")
 _NUMPY = [*NUMPY_ELEMENTWISE, *NUMPY_RENAMED, *_NUMPY_OTHERS]
 
 MODULE_NAMES: dict[str, frozenset[str]] = {
-    "torch": frozenset([*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED, *_VIEWS, *_TORCH_VALUES]),
+    "torch": frozenset([*ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED, *_VIEWS, *_TORCH_VALUES]),
     "torch.nn.functional": frozenset(_FUNCTIONAL),
     "torch.linalg": frozenset(_LINALG),
     "math": frozenset(_MATH),
@@ -185,7 +186,7 @@ RAISED = frozenset(["ValueError", "TypeError", "KeyError", "AssertionError", "Ru
 _NEW_METHODS = words("new_full new_ones new_tensor new_zeros")
 
 _VIEW_METHODS = words("""
-bool contiguous detach diagonal double expand expand_as flatten float int long movedim narrow permute ravel reshape
+bool contiguous detach diag diagonal double expand expand_as flatten float int long movedim narrow permute ravel reshape
 select split squeeze swapaxes to transpose type_as unbind unflatten unsqueeze view view_as chunk topk
 """)
 
@@ -198,7 +199,11 @@ _METHOD_ONLY = words("index_fill masked_fill repeat repeat_interleave softmax")
 
 METHODS = frozenset(
     [
-        *(name for name in _ELEMENTWISE + _REDUCTIONS + _PRODUCTS if name not in ("cdist", "cosine_similarity")),
+        *(
+            name
+            for name in ELEMENTWISE + _REDUCTIONS + _PRODUCTS
+            if name not in ("bucketize", "cdist", "cosine_similarity")
+        ),
         *("clone", "gather", "flip", "index_select", "roll", "tile", "tril", "triu"),
         *_NEW_METHODS,
         *_VIEW_METHODS,
@@ -211,7 +216,8 @@ ATTRIBUTES = frozenset(words("shape ndim T mT dtype device values indices eps ti
 
 CHANGING_METHODS = frozenset(
     words("""
-    add_ sub_ mul_ div_ pow_ clamp_ clamp_min_ clamp_max_ fill_ zero_ masked_fill_ neg_ abs_ exp_ sqrt_ square_ tanh_
+    add_ sub_ mul_ div_ pow_ clamp_ clamp_min_ clamp_max_ clip_ fill_ zero_ masked_fill_ neg_ abs_ exp_ log_ sqrt_
+    square_ tanh_ sigmoid_ relu_ sin_ cos_ round_ floor_ nan_to_num_ index_fill_
     append extend insert pop update setdefault
     """)
 )
@@ -219,7 +225,7 @@ CHANGING_METHODS = frozenset(
 
 FRESH_FUNCTIONS = frozenset(
     [
-        *(f"torch.{name}" for name in [*_ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED]),
+        *(f"torch.{name}" for name in [*ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED]),
         *(f"numpy.{name}" for name in _NUMPY if name != "positive"),
         "numpy.linalg.norm",
     ]
@@ -227,7 +233,7 @@ FRESH_FUNCTIONS = frozenset(
 """Functions whose result never shares memory with an argument."""
 
 FRESH_METHODS = frozenset(
-    [*_ELEMENTWISE, *_REDUCTIONS, *_NEW_METHODS, "clone", "masked_fill", "matmul", "copy", "astype", "flip", "roll"]
+    [*ELEMENTWISE, *_REDUCTIONS, *_NEW_METHODS, "clone", "masked_fill", "matmul", "copy", "astype", "flip", "roll"]
 ) - {"max", "min", "median", "mode", "cummax", "cummin"}
 
 FRESH_BUILTINS = frozenset(

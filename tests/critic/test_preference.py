@@ -14,7 +14,14 @@ def episodes(*fitness, steps=100, success=lambda fitness: False):
     return [RecordedEpisode(f"episode {n}", each, success(each), steps) for n, each in enumerate(fitness)]
 
 
-RISING = episodes(0.0, 0.1, 0.5, 0.6, 0.9, 1.0)
+def of_policies(*fitness):
+    """Two episodes of each policy."""
+    return [
+        RecordedEpisode(f"policy {n}", each + e, False, 100) for n, each in enumerate(fitness) for e in (0.0, 0.001)
+    ]
+
+
+RISING = of_policies(0.0, 0.1, 0.5, 0.6, 0.9, 1.0)
 
 
 def test_a_reward_that_ranks_as_fitness_does_passes():
@@ -25,19 +32,39 @@ def test_a_reward_that_ranks_the_other_way_is_rejected_with_the_worst_pair_and_t
     sums = {"good": [each.fitness for each in RISING], "bad": [-5 * each.fitness for each in RISING]}
     (finding,) = check_preference(sums, RISING)
     assert (finding.gate, finding.severity, finding.component) == ("preference", "reject", "bad")
-    assert "episode 5 (fitness 1," in finding.message and "episode 0 (fitness 0," in finding.message
+    assert "policy 5 (fitness 1," in finding.message and "policy 0 (fitness 0," in finding.message
     assert finding.evidence["right_in_total"] == 0.0
 
 
 def test_a_few_wrong_pairs_are_tolerated():
     returns = [each.fitness for each in RISING]
-    returns[4], returns[5] = returns[5], returns[4]
+    returns[8], returns[11] = returns[11], returns[8]
     assert check_preference({"a": returns}, RISING) == ()
 
 
 def test_a_constant_reward_tells_nothing_apart_and_is_rejected():
     (finding,) = check_preference({"alive": [7.0] * len(RISING)}, RISING)
     assert finding.evidence["right_in_total"] == 0.5 and finding.severity == "reject"
+
+
+UNTRAINED = [RecordedEpisode(f"policy {n % 3}", 0.3 + 0.01 * (n * 7 % 12), False, 100) for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [of_policies(0.0, 1.0, 1.0, 1.0)[:6], of_policies(0.0, 1.0), UNTRAINED, UNTRAINED * 4, episodes(0.0, *[1.0] * 30)],
+    ids=["few pairs", "two policies", "policies within noise", "many episodes within noise", "single episodes"],
+)
+def test_what_is_no_evidence_warns_and_rejects_nothing(recorded):
+    for returns in ([-each.fitness for each in recorded], [1.0] * len(recorded)):
+        assert all(each.severity == "warn" for each in check_preference({"a": returns}, recorded))
+
+
+def test_a_warning_for_want_of_evidence_says_so():
+    recorded = of_policies(0.0, 0.0, 1.0, 1.0)[:8] + of_policies(0.0)[:2]
+    recorded = [each._replace(name="one" if each.fitness < 0.5 else "other") for each in recorded]
+    (finding,) = check_preference({"a": [-each.fitness for each in recorded]}, recorded)
+    assert finding.severity == "warn" and "1 pairs of policies differ beyond noise" in finding.message
 
 
 def test_a_short_episode_may_be_the_better_one_per_step():
@@ -69,7 +96,7 @@ def test_episodes_are_drawn_from_slices_of_all_levels_of_fitness():
 
 
 def trained(id, fitness, file):
-    kept = (KeptEpisode(fitness=fitness, success=False, steps=10),)
+    kept = tuple(KeptEpisode(fitness=fitness + each, success=False, steps=10) for each in (0.0, 0.001))
     result = slice_result(id, 0, fitness, episodes_file=file, kept=kept)
     return record(id).model_copy(update={"result": CandidateResult(candidate_id=id, slices=(result,))})
 
@@ -80,7 +107,7 @@ def earlier():
 
 
 def test_what_passes_the_probe_is_ranked_on_earlier_episodes_and_the_rest_is_not(earlier):
-    rising, falling = {"x": [float(n) for n in range(8)]}, {"x": [-float(n) for n in range(8)]}
+    rising, falling = {"x": [float(n // 2) for n in range(16)]}, {"x": [-float(n // 2) for n in range(16)]}
     reviewer = FakeReviewer(lambda reward: reward.candidate_id == "c", {"a": rising, "b": falling, "c": falling})
     verdicts = Critic(reviewer, compares=False).review([candidate(id) for id in "abc"], card(), earlier).verdicts
     assert reviewer.requests[0].files == [f"file {number}" for number in range(8)]

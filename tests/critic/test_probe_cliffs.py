@@ -69,22 +69,6 @@ def test_a_steep_slope_a_bonus_a_gate_and_what_only_takes_whole_values_are_no_cl
     assert "cliff" not in found(body)
 
 
-@pytest.mark.parametrize(("fewest", "most"), [(481, 30_000), (3, 63)], ids=["on the lines", "where they are halved"])
-@pytest.mark.parametrize("returned", ["{'r': r, 's': contact}", "{'s': contact}"], ids=["one more", "one less"])
-def test_component_names_that_depend_on_the_number_of_states_are_a_rejection(fewest, most, returned):
-    usual = "{'r': r}" if "r'" in returned else "{'s': contact, 'r': r}"
-    source = f"""def compute_reward(position, contact):
-    r = torch.where(position < 0.3, 2.0 + position, position)
-    if {fewest} <= position.shape[0] <= {most}:
-        return {returned}
-    return {usual}
-"""
-    finding = probed(rising(), source)["batch-dependent"]
-    name = "`s`" if "r'" in returned else "`r`"
-    assert finding.severity == "reject" and "component names depend on the number of worlds" in finding.message
-    assert name in finding.message and "same components in every call" in finding.hint
-
-
 def test_an_angle_that_is_paid_as_a_number_falls_at_its_seam():
     assert found("angle")["cliff"].evidence["before"] == pytest.approx(math.pi, abs=0.01)
 

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 import torch
 
@@ -70,25 +72,31 @@ def test_disabled_slices_are_not_priced_and_not_charged_again():
     assert not priced.faults and not priced.total[:, 0].any() and priced.total[:, 1].all()
 
 
-MORE_WHEN_MANY = """
-def compute_reward(speed):
-    parts = {'speed': speed}
-    if speed.shape[0] > 20:
-        parts['many'] = speed.clone()
-    return parts
-"""
+HIDDEN_WORK = {
+    "a branch on the worlds": "if speed.shape[0] == 18:\n        speed = speed * 2.0",
+    "an error inside the contract": "speed = speed.to('me' + 'ta')",
+    "a number that no float can hold": "return {'x': int('9' * 500)}",
+    "inversions without end": "for i in range(900):\n        y = [torch.linalg.inv(torch.eye(200)) for j in range(9)]",
+}
 
 
-@pytest.mark.parametrize(("first", "then"), [(5, 9), (9, 5)])
-def test_component_names_that_change_from_call_to_call_fail_their_slice_only(first, then):
-    priced = rewards({"a": MORE_WHEN_MANY, "b": SPEED}, seeds=1)
-    assert not priced.price(inputs(2, steps=first), [True] * 2).faults
-    found = priced.price(inputs(2, steps=then), [True] * 2)
-    ((index, step, kind, message),) = found.faults
-    assert (index, step, kind) == (0, then - 1, "shape")
-    assert "component names must not change" in message and "`many`" in message and "`speed`" not in message
-    assert not found.total[:, 0].any() and not found.components[0]
-    assert found.total[:, 1].all() and set(found.components[1]) == {"speed", "twice"}
+@pytest.mark.parametrize("name", HIDDEN_WORK)
+def test_what_the_probe_was_not_shown_fails_its_slice_only(name, monkeypatch):
+    monkeypatch.setattr("rewardgen.training.ppo.rewards.CALL_LIMIT_S", 0.3)
+    hidden = f"def compute_reward(speed):\n    {HIDDEN_WORK[name]}\n    return {{'x': speed}}\n"
+    started = time.process_time()
+    priced = rewards({"a": hidden, "b": SPEED}, seeds=1).price(inputs(2, steps=6), [True] * 2)
+    assert [fault.slice for fault in priced.faults] == [0] and priced.faults[0].message
+    assert priced.total[:, 1].all() and not priced.total[:, 0].any()
+    assert time.process_time() - started < 2.0
+
+
+def test_a_constant_that_takes_without_end_fails_its_slice_only(monkeypatch):
+    monkeypatch.setattr("rewardgen.training.ppo.rewards.CALL_LIMIT_S", 0.3)
+    endless = "X = [torch.linalg.inv(torch.eye(400)) for i in range(999)]\n" + SPEED
+    priced = rewards({"a": endless, "b": SPEED}, seeds=1).price(inputs(2), [True] * 2)
+    ((index, _, _, message),) = priced.faults
+    assert index == 0 and "0.3 s" in message and priced.total[:, 1].all()
 
 
 def test_a_reward_cannot_change_what_others_read():

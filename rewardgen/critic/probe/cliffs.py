@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from rewardgen.critic.probe.probed_reward import Inputs, NamesError, ProbedReward, evenly, finding
+from rewardgen.critic.probe.probed_reward import Inputs, ProbedReward, evenly, finding
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
 from rewardgen.sim.variables import Flip, Wrap, variables_of
@@ -73,9 +73,6 @@ def check_cliffs(reward: ProbedReward) -> Iterator[Finding]:
 
     A bonus and a penalty are flat beside their step, and a gate on one side of it: none of them is meant. A reward
     that fails between recorded states is left alone: nobody knows whether the task ever gets there.
-
-    Raises:
-        NamesError: It returns other components for so many states.
     """
     lines = _lines(reward)
     if not len(lines):
@@ -85,8 +82,6 @@ def check_cliffs(reward: ProbedReward) -> Iterator[Finding]:
         found = reward.components_at(lines.at(shares.repeat_interleave(len(lines)), which.repeat(_POINTS)))
         for name, value in found.items():
             yield from _check_component(reward, lines, name, value.view(_POINTS, -1))
-    except NamesError:
-        raise
     except RewardError:
         return
 

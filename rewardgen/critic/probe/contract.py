@@ -9,12 +9,13 @@ from itertools import chain, combinations
 import torch
 from torch import Tensor
 
-from rewardgen.critic.probe.probed_reward import ZERO, Inputs, ProbedReward, failure, finding, require_names
+from rewardgen.critic.probe.probed_reward import ZERO, Inputs, ProbedReward, failure, finding
 from rewardgen.reward.program import RewardError
 from rewardgen.store.records import Finding
 
 _BEYOND = 10.0
-"""Times the largest value of beginners: a reward must be finite there. No policy is ten times faster than an expert."""
+"""Times the range of beginners: a reward must be finite there. No policy is ten times faster than an expert."""
+_BEYOND_WORDS = ", pushed out beyond its recorded range"
 _FAR = 1e3
 _ROUNDED = 1.0 + 1e-6
 """A bound by a few roundings of float32 further out."""
@@ -45,19 +46,12 @@ def rounded_out(reward: ProbedReward) -> Iterator[Finding]:
 
 
 def _impurities(reward: ProbedReward) -> Iterator[Finding]:
-    """What it changes of its inputs, and what differs between two equal calls."""
-    given = _copy(reward.inputs)
-    again = reward.call(given)
-    for name, value in reward.inputs.items():
-        if not torch.equal(given[name], value):
-            hint = "make a new tensor, as with `torch.where(...)` or `x.clone()` first"
-            evidence = {"changed": float((given[name] != value).float().mean())}
-            message = f"the reward changes its input `{name}`"
-            yield finding("changes-input", message, hint, evidence, severity="reject")
+    """What differs between two equal calls."""
+    again = reward.call(reward.inputs)
     for name, value in reward.components.items():
-        if name not in again or not torch.equal(again[name], value):
+        if not torch.equal(again[name], value):
             hint = "compute it from the inputs alone, without memory between calls"
-            evidence = {"difference": float((again[name] - value).abs().max())} if name in again else {}
+            evidence = {"difference": float((again[name] - value).abs().max())}
             message = f"component `{name}` differs between two equal calls"
             yield finding("not-repeatable", message, hint, evidence, name, severity="reject")
 
@@ -69,7 +63,6 @@ def _batch_dependence(reward: ProbedReward) -> Iterator[Finding]:
         rows = torch.arange(count - size, count) % count
         try:
             part = reward.call({name: value[rows] for name, value in reward.inputs.items()})
-            require_names(part, reward.components)
         except RewardError as error:
             yield failure(error, f"in a batch of {size}", {"batch": size})
             return
@@ -132,7 +125,7 @@ def _extreme_inputs(reward: ProbedReward) -> Iterator[Situation]:
     """Situations that no recording may hold: standstill, all that has a sign at zero, equal points."""
     transitions, inputs = reward.transitions, reward.inputs
     still = {name: transitions.still[name] for name in inputs}
-    yield "where nothing has changed since the step before", {"transitions": len(transitions)}, _copy(still)
+    yield "where nothing has changed since the step before", {"transitions": len(transitions)}, still
     rows = _few(inputs)
     for name, value in inputs.items():
         if _is_signed(value) and not _is_direction(value):
@@ -146,17 +139,30 @@ def _extreme_inputs(reward: ProbedReward) -> Iterator[Situation]:
 
 
 def _far_inputs(reward: ProbedReward, far: float | None = None) -> Iterator[Situation]:
-    """One input at zero or far out: well beyond what was recorded, or at a given distance."""
+    """One input at zero or far out: its recorded range many times over, or as often as takes it to a given distance.
+
+    What was hardly ever negative stays so: a height that was -0.02 m once, and 2 m at the most, is not tried at -20 m.
+    """
     transitions = reward.transitions
     for name, value in reward.inputs.items():
         if not _is_direction(value):
-            largest = float(value[transitions.beginners].abs().max())
-            beyond = min(far or _BEYOND * largest, transitions.facts.bounds.get(name, math.inf))
-            # What was never negative, over all ranges of the joints, is a size: a force, a sum of squares.
-            for extreme in (0.0, beyond, -beyond) if _is_signed(value) else (0.0, beyond):
+            recorded = value[transitions.beginners]
+            largest, bound = float(recorded.abs().max()), transitions.facts.bounds.get(name, math.inf)
+            times = far / largest if far and largest else _BEYOND
+            ends = (torch.zeros_like(recorded[0]), recorded.amax(0).clamp(min=0.0), recorded.amin(0).clamp(max=0.0))
+            # The two ends, but for one at zero: that is tried for itself.
+            for end in (each for place, each in enumerate(ends) if not place or bool(each.any())):
+                extreme = (times * end).clamp(-bound, bound)
                 rows = _few(reward.inputs)
-                rows[name].fill_(extreme)
-                yield f"at `{name}` = {extreme:.4g}", {"input": extreme}, rows
+                rows[name][:] = extreme
+                furthest = float(extreme.flatten()[extreme.abs().argmax()])
+                yield f"with `{name}` = {_shown(extreme)}{_BEYOND_WORDS * bool(end.any())}", {"input": furthest}, rows
+
+
+def _shown(value: Tensor) -> str:
+    numbers = [f"{each:.4g}" for each in value.flatten().tolist()]
+    alike = len(set(numbers)) == 1
+    return numbers[0] if alike else f"({', '.join(numbers[:8])}{', ...' * (len(numbers) > 8)})"
 
 
 def _rounded_inputs(reward: ProbedReward) -> Iterator[Situation]:
@@ -180,7 +186,3 @@ def _is_direction(value: Tensor) -> bool:
 
 def _few(inputs: Inputs) -> Inputs:
     return {name: value[:2].clone() for name, value in inputs.items()}
-
-
-def _copy(inputs: Inputs) -> Inputs:
-    return {name: value.clone() for name, value in inputs.items()}

@@ -48,7 +48,7 @@ def probe(call: Call, reads: tuple[str, ...], tree: ast.Module, transitions: Tra
         Rejections if it cannot work; otherwise what is doubtful about it.
     """
     try:
-        components = call({name: transitions.inputs[name].clone() for name in reads})
+        components = call({name: transitions.inputs[name] for name in reads})
     except RewardError as error:
         return (failure(error, "on recorded transitions", {"transitions": len(transitions)}),)
     reward = ProbedReward(call, reads, transitions, ComponentSource(tree), components)
@@ -80,7 +80,7 @@ def _on_the_way(reward: ProbedReward) -> Iterator[Finding]:
 
 
 def _slowness(reward: ProbedReward) -> Iterator[Finding]:
-    rows = {name: value[:_TIMED_WORLDS].clone() for name, value in reward.inputs.items()}
+    rows = {name: value[:_TIMED_WORLDS] for name, value in reward.inputs.items()}
     times = []
     for _ in range(_TIMED_CALLS):
         start = time.process_time()
@@ -113,7 +113,6 @@ register(
         check_contract,
     ),
     Detector("overflow", "contract", "warn", "infinity at values of a thousand", "bound it", check_contract),
-    Detector("changes-input", "contract", "reject", "inputs changed in place", "make a new tensor", check_contract),
     Detector(
         "not-repeatable", "contract", "reject", "two equal calls that differ", "no memory, no noise", check_contract
     ),

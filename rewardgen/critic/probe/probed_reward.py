@@ -12,7 +12,6 @@ from torch import Tensor
 
 from rewardgen.critic.probe.component_source import ComponentSource
 from rewardgen.critic.probe.trace import Step, trace
-from rewardgen.reward.contract import NAMES_HINT, unshared
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
 from rewardgen.store.records import Finding, Severity
@@ -89,12 +88,9 @@ class ProbedReward:
             inputs: Every input that the reward reads, (n, ...).
 
         Raises:
-            NamesError: It returns other components than on the transitions.
             RewardError: It fails there.
         """
-        found = self.call({name: inputs[name].clone() for name in self.reads})
-        require_names(found, self.components)
-        return found
+        return self.call({name: inputs[name] for name in self.reads})
 
     def total_at(self, inputs: Inputs) -> Tensor:
         """The reward at other inputs, (n,); see `components_at`."""
@@ -113,27 +109,6 @@ class ProbedReward:
         """
         chosen = evenly(which.nonzero()[:, 0], most)
         return {name: value[chosen] for name, value in self.inputs.items()}
-
-
-class NamesError(RewardError):
-    """A reward returns other components for another number of worlds."""
-
-
-def require_names(found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
-    """Compare the components of two calls for different numbers of worlds.
-
-    Args:
-        found: Those of one call, (n,) each.
-        expected: Those of another, (M,) each.
-
-    Raises:
-        NamesError: They have not the same names.
-    """
-    names = unshared(found, expected)
-    if names:
-        few, many = sorted(len(next(iter(each.values()))) for each in (found, expected))
-        calls = f"of calls for {few} and for {many} only one returns {names}"
-        raise NamesError(f"the component names depend on the number of worlds: {calls}", kind="shape", hint=NAMES_HINT)
 
 
 def summed(components: Mapping[str, Tensor]) -> Tensor:
@@ -187,7 +162,6 @@ def failure(error: RewardError, where: str, evidence: Mapping[str, float] | None
         where: In which situation.
         evidence: The numbers of that situation by name.
     """
-    detector = "batch-dependent" if isinstance(error, NamesError) else _FAILURES[error.kind]
     message = f"{error.message} ({where})"
-    found = finding(detector, message, error.hint, evidence or {}, error.component, severity="reject")
+    found = finding(_FAILURES[error.kind], message, error.hint, evidence or {}, error.component, severity="reject")
     return found.model_copy(update={"line": error.line})

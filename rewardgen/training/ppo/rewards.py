@@ -1,7 +1,7 @@
 """Pricing transitions with the candidates' rewards.
 
 Each slice is priced by a call of its own, on copies of its inputs, so a reward that fails takes down its own slices
-only; to return other components than before is a failure too. Rewards are called once per rollout, not once per step:
+only, and so does one that takes too long. Rewards are called once per rollout, not once per step:
 they are functions of one transition, so time is just more rows.
 
 Shapes: T steps, S slices, N worlds per slice.
@@ -9,18 +9,27 @@ Shapes: T steps, S slices, N worlds per slice.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
-from rewardgen.reward.contract import NAMES_HINT, Components, unshared
+from rewardgen.reward.contract import Components
 from rewardgen.reward.program import Program, RewardError, compile_reward
+from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
 from rewardgen.store.records import FailureKind, RewardSpec, SliceSpec
 
 Inputs = Mapping[str, Tensor]
+Result = TypeVar("Result")
+
+CALL_LIMIT_S = 5.0
+"""Processor time of one call. What the probe has passed, in a few seconds for all of its calls, takes much less."""
+
+
+class _TooSlowError(RewardError):
+    """A call was ended for its time."""
 
 
 class Fault(NamedTuple):
@@ -66,12 +75,11 @@ class Rewards:
     def __init__(self, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec], valid: Collection[str]) -> None:
         by_id = {reward.candidate_id: reward for reward in rewards}
         self._specs = [by_id[each.candidate_id] for each in slices]
-        self._names: dict[int, frozenset[str]] = {}
         self._programs: dict[int, Program] = {}
         self._problems: dict[int, str] = {}
         for index, spec in enumerate(self._specs):
             try:
-                self._programs[index] = _compiled(spec.source, valid)
+                self._programs[index] = _in_time(lambda source=spec.source: _compiled(source, valid))
             except RewardError as error:
                 self._problems[index] = str(error)
 
@@ -99,10 +107,6 @@ class Rewards:
             except RewardError as error:
                 faults.append(self._first_failure(index, own, error))
                 continue
-            names = unshared(self._names.setdefault(index, frozenset(parts)), parts)
-            if names:
-                faults.append(Fault(index, steps - 1, "shape", _renamed(names)))
-                continue
             total[:, index] = parts.total.view(steps, -1)
             components[index] = {name: value.view(steps, -1) for name, value in parts.items()}
         return Priced(total, components, faults)
@@ -111,12 +115,12 @@ class Rewards:
     def _call(self, index: int, inputs: Inputs) -> Components:
         """Components (T * N,) of a slice, of its inputs (T, N, ...)."""
         rows = {name: value.flatten(0, 1) for name, value in inputs.items()}
-        return self._programs[index](rows, self._specs[index].tunables)
+        return _in_time(lambda: self._programs[index](rows, self._specs[index].tunables))
 
     def _first_failure(self, index: int, inputs: Inputs, error: RewardError) -> Fault:
         """The first step that fails when priced by itself; the last step if only all of them together fail."""
         steps = len(next(iter(inputs.values())))
-        for step in range(steps):
+        for step in range(0 if isinstance(error, _TooSlowError) else steps):
             try:
                 self._call(index, {name: value[step : step + 1] for name, value in inputs.items()})
             except RewardError as first:
@@ -124,8 +128,12 @@ class Rewards:
         return Fault(index, steps - 1, error.kind, str(error))
 
 
-def _renamed(names: str) -> str:
-    return f"component names must not change during training, and {names} is not in every call: {NAMES_HINT}"
+def _in_time(call: Callable[[], Result]) -> Result:
+    try:
+        with time_limit(CALL_LIMIT_S):
+            return call()
+    except OutOfTimeError:
+        raise _TooSlowError(f"the reward takes more than {CALL_LIMIT_S:g} s of processor time in one call") from None
 
 
 def _compiled(source: str, valid: Collection[str]) -> Program:
