@@ -26,7 +26,7 @@ def weights(folder, name):
 WRONG_ONCE_UP = {
     "non-finite": "torch.log(0.8 - pole_upright)",
     "shape": "pole_upright[pole_upright < 0.8]",
-    "exception": "pole_upright.reshape((pole_upright < 0.8).sum())",
+    "exception": "torch.zeros(1)[(pole_upright >= 0.8).long()]",
 }
 
 
@@ -60,16 +60,6 @@ def test_a_failure_is_recorded_with_its_step_and_leaves_no_policy(tmp_path):
     assert failed.failure.env_steps > 16 and failed.failure.env_steps % 16 == 0
     assert failed.policy is None and not (tmp_path / "b-s0.npz").exists()
     assert results["a", 0].failure is None and results["a", 0].policy == "a-s0.npz"
-
-
-def test_component_names_that_change_during_training_are_a_failure_of_their_slice(tmp_path):
-    # A rollout has 32 steps of 16 worlds, an evaluation 250 steps of 3.
-    body = "    if pole_upright.shape[0] > 600:\n        return {'up': pole_upright, 'more': pole_upright.clone()}\n"
-    changing = f"def compute_reward(pole_upright):\n{body}    return {{'up': pole_upright}}\n"
-    results, _ = train(job(tmp_path, {"a": UPRIGHT, "b": changing}))
-    failed = results["b", 0].failure
-    assert failed and failed.kind == "shape" and "component names must not change" in failed.message
-    assert results["a", 0].failure is None and len(results["a", 0].curve) == 2
 
 
 def test_training_ends_when_every_slice_has_failed(tmp_path):
