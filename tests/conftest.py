@@ -14,16 +14,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 LEFT_OUT = pytest.StashKey[int]()
+OPTIONAL = ("matrix", "slow")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """The exhaustive attack matrix runs only where it is asked for."""
-    if "matrix" in config.option.markexpr:
+    """The exhaustive attack matrix and long trainings run only where they are asked for."""
+    if any(marker in config.option.markexpr for marker in OPTIONAL):
         return
     kept, left_out = [], []
     for item in items:
-        (left_out if item.get_closest_marker("matrix") else kept).append(item)
+        (left_out if any(map(item.get_closest_marker, OPTIONAL)) else kept).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left_out)
     config.stash[LEFT_OUT] = len(left_out)
@@ -41,10 +42,11 @@ def pytest_testnodedown(node):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """What was not tested: the attack matrix, and what needs layers of the sandbox that this machine lacks."""
+    """What was not tested: what runs only where it is asked for, and what needs layers that this machine lacks."""
     if left_out := config.stash.get(LEFT_OUT, 0):
-        terminalreporter.section("the attack matrix", "-")
-        terminalreporter.write_line(f"{left_out} tests were left out: `python -m pytest -n 2 -m matrix` runs them")
+        terminalreporter.section("the attack matrix and long trainings", "-")
+        command = "python -m pytest -n 2 -m 'matrix or slow'"
+        terminalreporter.write_line(f"{left_out} tests were left out: `{command}` runs them")
     told = layers_here() if sys.platform == "linux" else f"{sys.platform} has no layers of the kernel"
     terminalreporter.section(f"the sandbox here, as uid {os.getuid()}", "-")
     terminalreporter.write_line(told)

@@ -58,6 +58,7 @@ def test_candidates_are_one_program_with_different_constants():
         assert all(0.89 * value < each.tunables[name] < 1.11 * value for each in rewards)
 
 
+@pytest.mark.slow
 def test_a_generation_is_timed_on_both_sides_to_a_fitness_that_all_reach():
     tiny = TrainOptions(candidates=2, seeds=1, sb3_slices=1, sb3_settings=("default",), target=0.0, workers=2)
     report = bench_train(tiny._replace(steps=2048), silent)
@@ -69,6 +70,7 @@ def test_a_generation_is_timed_on_both_sides_to_a_fitness_that_all_reach():
     assert not any("missed" in note for note in report.notes[3:])
 
 
+@pytest.mark.slow
 def test_a_slice_that_misses_the_target_is_named_and_gives_no_ratio():
     options = TrainOptions(candidates=1, seeds=1, sb3_settings=("default",), target=2.0, steps=2048, our_steps=4096)
     report = bench_train(options, silent)

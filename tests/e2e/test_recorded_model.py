@@ -10,8 +10,6 @@ from rewardgen.llm.archive import read_archive
 from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import history, rewardgen, run_folder
 
-pytestmark = pytest.mark.slow
-
 RECORDED = Path(__file__).parent.parent / "recorded" / "hopper"
 EMPTY = Answer(text=None)
 SIZES = ["--candidates", 6, "--generations", 2, "--seeds", 1, "--finalists", 1, "--final-seeds", 1, "--env-steps", 2048]

@@ -25,8 +25,6 @@ from tests.e2e.command import (
     workers_of,
 )
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
