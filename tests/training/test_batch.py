@@ -114,3 +114,10 @@ def test_a_slice_whose_observation_is_not_finite_is_found():
     assert unobservable(Rollout(observation=sound, final_observation=sound, **others)) == []
     assert unobservable(Rollout(observation=broken, final_observation=sound, **others)) == [1]
     assert unobservable(Rollout(observation=sound, final_observation=broken, **others)) == [1]
+
+
+def test_no_tensor_of_a_training_is_made_on_a_device_that_nobody_named(tmp_path):
+    # A tensor without a device would land on `meta` and fail beside those of the simulator.
+    with torch.device("meta"):
+        results, _ = train(job(tmp_path, {"a": UPRIGHT}))
+    assert results["a", 0].failure is None and len(results["a", 0].curve) == TINY.evaluation_phases
