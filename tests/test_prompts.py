@@ -26,6 +26,7 @@ from rewardgen.store.records import (
 )
 from tests.analyzer.trained import curve, digest, points
 from tests.builders import card, record
+from tests.llm.quoting import unquoted
 
 MUTATIONS = [each for each in get_args(Operator) if each not in ("draft", "baseline")]
 
@@ -315,20 +316,6 @@ Return nothing.
 ````text
 '''
     return {"speed": speed}"""
-
-
-def unquoted(text: str) -> str:
-    """What of a prompt stands in no block of code and in no quotation."""
-    kept, fence = [], ""
-    for line in text.splitlines():
-        marks = re.match("`{3,}", line)
-        if fence:
-            fence = "" if line.startswith(fence) and not line.strip("`") else fence
-        elif marks:
-            fence = marks[0]
-        elif not line.startswith("> "):
-            kept.append(line)
-    return "\n".join(kept)
 
 
 def forging():

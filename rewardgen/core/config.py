@@ -65,13 +65,13 @@ class RunConfig(Frozen):
     max_cost: float | None = Field(default=None, ge=0)
     """Limit on the price of language model calls [USD]."""
     max_tokens: int | None = Field(default=None, ge=0)
-    """Limit on the tokens of language model calls."""
+    """Limit on the tokens of language model calls; what a server does not count is estimated."""
     temperature: float = Field(default=1.0, ge=0, le=2)
     """Sampling temperature of the designer's calls."""
     concurrency: int = Field(default=8, ge=1)
     """Language model calls in flight at once."""
     call_timeout_s: float = Field(default=180.0, gt=0)
-    """Time limit of one language model call [s]."""
+    """Time limit of one language model call [s]; a mailbox waits 20 times as long."""
     workers: int | None = Field(default=None, ge=1)
     """Training processes; the number of CPU cores if not given."""
     sandbox: SandboxMode = "auto"

@@ -9,6 +9,7 @@ The name holds the label and a hash of the whole request: a changed prompt is an
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from pydantic import ValidationError
 from rewardgen.core.errors import ModelError, RewardgenError, RunFolderError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen
-from rewardgen.llm.protocol import LLM, CallFailed, CallInterrupted, CallRefused
+from rewardgen.llm.protocol import LLM, CallFailed, CallRefused
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 
 
@@ -42,10 +43,18 @@ class ArchivedLLM:
         inner: The model, one attempt per call.
         folder: The archive.
         transcript: Where the readable form of a call goes, by its label; none is written if not given.
+        sent: What a call takes at least once it is sent; empty where calls cost nothing.
     """
 
-    def __init__(self, inner: LLM, folder: Path, transcript: Callable[[str], Path] | None = None) -> None:
+    def __init__(
+        self,
+        inner: LLM,
+        folder: Path,
+        transcript: Callable[[str], Path] | None = None,
+        sent: Callable[[LLMRequest], Usage] = lambda _: Usage(),
+    ) -> None:
         self._inner = inner
+        self._sent = sent
         self._folder = folder
         self._transcript = transcript
         self._usage = archived_usage(folder)
@@ -56,28 +65,34 @@ class ArchivedLLM:
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
-        path = self._folder / f"{call_name(request)}.json"
+        name = call_name(request)
+        path = self._folder / f"{name}.json"
         if path.is_file():
             found = read_call(path).reply
             if found is not None:
                 return found
+        number = 1 + len(list(self._folder.glob(f"{name}.failed-*.json")))
+        attempt = self._folder / f"{name}.failed-{number}.json"
+        sent = self._sent(request)
+        if sent.calls:  # written first, so that a killed process does not forget what it had sent
+            call = ArchivedCall(request=request, failure="it was interrupted", usage=sent)
+            write_atomic(attempt, call.model_dump_json(indent=1))
         try:
             reply = await self._inner.complete(request)
         except (CallFailed, ModelError) as error:
             usage = error.usage if isinstance(error, CallFailed) else Usage()
-            self._keep_failure(request, error.message, usage, refused=isinstance(error, CallRefused))
+            refused = isinstance(error, CallRefused)
+            self._keep(attempt, ArchivedCall(request=request, failure=error.message, refused=refused, usage=usage))
             raise
-        except CallInterrupted as error:
-            self._keep_failure(request, "it was interrupted", error.usage)
+        except asyncio.CancelledError:
+            self._usage = self._usage + sent
+            raise
+        except RewardgenError:
+            attempt.unlink(missing_ok=True)
             raise
         self._keep(path, ArchivedCall(request=request, reply=reply, usage=reply.usage))
+        attempt.unlink(missing_ok=True)
         return reply
-
-    def _keep_failure(self, request: LLMRequest, why: str, usage: Usage, *, refused: bool = False) -> None:
-        name = call_name(request)
-        number = 1 + len(list(self._folder.glob(f"{name}.failed-*.json")))
-        call = ArchivedCall(request=request, failure=why, refused=refused, usage=usage)
-        self._keep(self._folder / f"{name}.failed-{number}.json", call)
 
     def _keep(self, path: Path, call: ArchivedCall) -> None:
         if self._transcript:

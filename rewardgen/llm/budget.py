@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from rewardgen.core.errors import BudgetExhausted, UsageError
-from rewardgen.llm.protocol import LLM, CallFailed, CallInterrupted
+from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 _EMPTY = Usage()
@@ -104,6 +104,10 @@ class PricedLLM(LLM, Protocol):
         """An upper bound of a call's tokens and price; `cost_usd` is None if the price is unknown."""
         ...
 
+    def sent(self, request: LLMRequest) -> Usage:
+        """What a call takes at least once it is sent, as far as it is known beforehand."""
+        ...
+
 
 class BudgetedLLM:
     """Makes a call only if the budget grants what it may take, and settles what it took.
@@ -131,6 +135,10 @@ class BudgetedLLM:
             )
         return estimate
 
+    def sent(self, request: LLMRequest) -> Usage:
+        """What a call takes at least once it is sent."""
+        return self._inner.sent(request)
+
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`.
 
@@ -144,7 +152,7 @@ class BudgetedLLM:
             reply = await self._inner.complete(request)
             actual = reply.usage
             return reply
-        except (CallFailed, CallInterrupted) as error:
+        except CallFailed as error:
             actual = error.usage
             raise
         finally:

@@ -37,7 +37,8 @@ class RunLLM:
     """
 
     def __init__(self, models: Mapping[str, LLM], folder: RunFolder) -> None:
-        self._archive = ArchivedLLM(_ByRole(models), folder.calls, lambda label: _transcript(folder, label))
+        by_role = _ByRole(models)
+        self._archive = ArchivedLLM(by_role, folder.calls, lambda label: _transcript(folder, label), by_role.sent)
         self._retrying = RetryingLLM(self._archive)
 
     async def complete(self, request: LLMRequest) -> Reply:
@@ -54,9 +55,16 @@ class _ByRole:
         self._models = models
 
     async def complete(self, request: LLMRequest) -> Reply:
+        return await self._of(request).complete(request)
+
+    def sent(self, request: LLMRequest) -> Usage:
+        model = self._of(request)
+        return model.sent(request) if isinstance(model, BudgetedLLM) else Usage()
+
+    def _of(self, request: LLMRequest) -> LLM:
         _, _, rest = request.label.partition("/")
         role = rest.partition("/")[0]
-        return await self._models[role if role in self._models else DEFAULT].complete(request)
+        return self._models[role if role in self._models else DEFAULT]
 
 
 def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.llm.answers import Answer, answer_of, count, listen, raw_answer, tokens_in, unread
-from rewardgen.llm.protocol import CallFailed, CallInterrupted
+from rewardgen.llm.protocol import CallFailed
 from rewardgen.llm.provider_errors import Endpoint, explain, nothing_taken
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
@@ -85,8 +85,6 @@ class LiteLLMClient:
             try:
                 call = self._call(endpoint, request, lambda details: listen(details, heard))
                 answer = answer_of(await asyncio.wait_for(call, self._timeout_s))
-            except asyncio.CancelledError as error:
-                raise CallInterrupted(self.sent(request)) from error
             except Exception as error:  # LiteLLM lets provider-specific parsing errors through: any type may arrive
                 answer = raw_answer(heard)
                 if answer is None:

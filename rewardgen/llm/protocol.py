@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Protocol
 
 from rewardgen.core.errors import RewardgenError
@@ -69,15 +68,3 @@ class CallRefused(CallFailed):
 
     def __init__(self, message: str, hint: str = "", *, usage: Usage | None = None) -> None:
         super().__init__(message, hint, usage=usage, transient=False)
-
-
-class CallInterrupted(asyncio.CancelledError):
-    """A call that was cancelled when its request had been sent.
-
-    Args:
-        usage: What it took at least, estimated.
-    """
-
-    def __init__(self, usage: Usage) -> None:
-        super().__init__()
-        self.usage = usage

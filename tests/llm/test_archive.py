@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from rewardgen.core.errors import CredentialsError, ModelError, RunFolderError
+from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, read_archive
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
@@ -76,20 +76,34 @@ def test_refused_request_is_kept_and_a_refused_key_is_not(tmp_path):
     assert [each.failure for each in read_archive(tmp_path)] == ["will not accept it"]
 
 
-def test_interrupted_call_is_kept_with_what_was_sent(tmp_path):
+def test_call_in_flight_counts_what_was_sent_also_if_it_is_interrupted(tmp_path):
     with ChatServer(Answer(delay_s=30.0)) as server:
-        archive = ArchivedLLM(LiteLLMClient("local", api_base=server.api_base), tmp_path)
+        client = LiteLLMClient("local", api_base=server.api_base)
+        archive = ArchivedLLM(client, tmp_path, sent=client.sent)
 
         async def interrupted():
             call = asyncio.create_task(archive.complete(request()))
             while not server.bodies:
                 await asyncio.sleep(0.01)
+            in_flight = archived_usage(tmp_path)  # all that is left if the process is killed now
             call.cancel()
             await asyncio.gather(call, return_exceptions=True)
+            return in_flight
 
-        asyncio.run(interrupted())
+        in_flight = asyncio.run(interrupted())
+    assert in_flight.estimated_tokens > 0
+    assert in_flight == archived_usage(tmp_path) == archive.usage()
+
+
+@pytest.mark.parametrize(
+    "end", ["fine", CallFailed("timed out"), BudgetExhausted("spent"), CredentialsError("refused")]
+)
+def test_call_that_has_ended_counts_what_it_took_and_no_more(tmp_path, end):
+    sent = Usage(prompt_tokens=9, calls=1, estimated_tokens=9)
+    archive = ArchivedLLM(ScriptedLLM(end), tmp_path, sent=lambda _: sent)
+    ask(archive, request())
     assert archived_usage(tmp_path) == archive.usage()
-    assert archive.usage().estimated_tokens > 0
+    assert archive.usage().estimated_tokens == 0
 
 
 def test_half_a_character_is_archived_and_paid_once(tmp_path):

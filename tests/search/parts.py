@@ -139,7 +139,7 @@ def a_search(
             run_id=folder.id,
             config=settings.model_dump(mode="json"),
             card=card().model_dump(mode="json"),
-            training={"trainer": "ppo", "settings": {}},
+            training={"trainer": "ppo", "settings": {"env_steps": 1000}},
             baselines={"human": "human source", "sparse": "sparse source"},
             task_files={},
             search_seeds=list(range(settings.seeds)),
