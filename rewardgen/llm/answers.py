@@ -57,7 +57,7 @@ def listen(details: dict[str, Any], heard: list[str]) -> None:
 
 
 def raw_answer(heard: list[str]) -> Answer | None:
-    """The text of an answer that LiteLLM refused for its form, as for half a token; None if it holds none.
+    """The text of an answer that LiteLLM refused for its form: half a token, a text in parts; None if it holds none.
 
     Args:
         heard: From `listen`.
@@ -67,6 +67,8 @@ def raw_answer(heard: list[str]) -> Answer | None:
         content, counted = told["choices"][0]["message"]["content"], told.get("usage")
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError):
         return None
+    if isinstance(content, list):
+        content = "".join(str(each.get("text") or "") for each in content if isinstance(each, dict))
     if not isinstance(content, str) or not content.strip():
         return None
     counts = counted if isinstance(counted, dict) else {}
