@@ -53,15 +53,18 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory):
-    """Nothing is taken from the user's cache folder, and nothing left there; processes of pytest-xdist share one."""
-    before = os.environ.get("XDG_CACHE_HOME")
+def own_folders(tmp_path_factory):
+    """Nothing is taken from the user's cache and state, and nothing left there; pytest-xdist's processes share both."""
     base = tmp_path_factory.getbasetemp()
-    os.environ["XDG_CACHE_HOME"] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache")
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    own = {"XDG_CACHE_HOME": str(base / "cache"), "XDG_STATE_HOME": str(base / "state")}
+    before = {name: os.environ.get(name) for name in own}
+    os.environ |= own
     yield
-    os.environ.pop("XDG_CACHE_HOME")
-    if before is not None:
-        os.environ["XDG_CACHE_HOME"] = before
+    for name, value in before.items():
+        os.environ.pop(name)
+        if value is not None:
+            os.environ[name] = value
 
 
 @pytest.fixture

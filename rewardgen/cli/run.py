@@ -11,12 +11,14 @@ from cyclopts import Parameter
 
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.core.config import RunConfig
+from rewardgen.core.config import Ablation, RunConfig
 from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.llm.factory import lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.history import History
 from rewardgen.store.journal import Listener
+from rewardgen.store.origin import Terms
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
@@ -25,7 +27,40 @@ from rewardgen.ui.tables import closing_table
 
 _UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
 
-Yes = Annotated[bool, Parameter(negative="", help="Do not ask before a run with `--sandbox off`.", show_default=False)]
+_NAMED = {
+    "task": "its file is run as your own code",
+    "model": "is asked, with your key for it",
+    "critic_model": "is asked too",
+    "api_base": "gets the key, and all that is asked",
+    "sandbox": "what keeps generated code from your files and the network",
+}
+
+Yes = Annotated[
+    bool,
+    Parameter(negative="", help="Do not ask before a run with `--sandbox off`.", show_default=False),
+]
+Agree = Annotated[
+    bool,
+    Parameter(
+        negative="",
+        help="Do not ask before a run that was not started here by you, or was changed since.",
+        show_default=False,
+    ),
+]
+ChangedTask = Annotated[
+    bool,
+    Parameter(
+        name="--changed-task",
+        negative="",
+        help="Go on though the task file has changed, if only its fitness, success or words did: the task is measured"
+        " anew, and its variables, episodes and transitions have to be what they were.",
+        show_default=False,
+    ),
+]
+Model = Annotated[str | None, Parameter(help="Model to go on with.")]
+CriticModel = Annotated[str | None, Parameter(help="Model that reads candidates from now on; empty for none.")]
+ApiBase = Annotated[str | None, Parameter(help="Address of the server to go on with; empty for the model's own.")]
+Ablate = Annotated[tuple[Ablation, ...] | None, Parameter(help="Parts to leave out too from now on.", negative="")]
 
 
 class Options(RunConfig):
@@ -46,7 +81,7 @@ def run(
     """Search for a reward."""
     config = RunConfig.model_validate(options.model_dump() | {"task": task})
     if config.sandbox == "off" and not yes:
-        _confirm()
+        _confirm(_UNCONFINED, "leave out `--sandbox off`")
     return _watch(lambda listener: lifecycle.start(config, runs_dir, listener), runs_dir, json)
 
 
@@ -54,25 +89,49 @@ def resume(
     ref: Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")] = "latest",
     /,
     *,
+    model: Model = None,
+    critic_model: CriticModel = None,
+    api_base: ApiBase = None,
+    ablate: Ablate = None,
+    changed_task: ChangedTask = False,
+    yes: Agree = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
     """Go on with an interrupted run."""
     folder = find_run(ref, runs_dir)
-    return _watch(lambda listener: lifecycle.resume(folder, listener), home_of(folder, runs_dir), json)
+    runs_dir = home_of(folder, runs_dir)
+    given = {"model": model, "critic_model": critic_model, "api_base": api_base, "ablate": ablate}
+    changes: dict[str, Any] = {name: value or None for name, value in given.items() if value is not None}
+    for name in ("model", "critic_model"):
+        if changes.get(name):
+            changes[name] = lasting_model(changes[name], runs_dir)
+    asked = lifecycle.unsigned_terms(folder, changes)
+    if asked is not None and not yes:
+        _confirm(_terms_text(asked), "look at what it names, and at its files, before you agree")
+    how = lifecycle.Resume(changes, asked, changed_task)
+    return _watch(lambda listener: lifecycle.resume(folder, listener, how), runs_dir, json)
 
 
-def _confirm() -> None:
+def _terms_text(asked: Terms) -> str:
+    """What the user is asked about a run that they did not start here as it is."""
+    named = {name.replace("_", " "): (getattr(asked, name), what) for name, what in _NAMED.items()}
+    lines = [f"  {name} {value}: {what}" for name, (value, what) in named.items() if value]
+    head = f"run {asked.run_id} was not started here by you, or was changed since; if it goes on,"
+    return "\n".join([head, *lines])
+
+
+def _confirm(what: str, otherwise: str) -> None:
     """Ask on a terminal; without one nobody can be asked, and only `--yes` will do."""
     console = messages()
     if not (sys.stdin.isatty() and console.is_terminal):
-        raise UsageError(_UNCONFINED, "add `--yes` if that is what you want, or leave out `--sandbox off`")
+        raise UsageError(what, f"add `--yes` if that is what you want, or {otherwise}")
     try:
-        answer = console.input(f"{_UNCONFINED}\ngo on? [y/N] ", markup=False)
+        answer = console.input(f"{what}\ngo on? [y/N] ", markup=False)
     except EOFError:
         answer = ""
     if answer.strip().lower() not in ("y", "yes"):
-        raise UsageError("nothing was started", "leave out `--sandbox off`, or answer `y`")
+        raise UsageError("nothing was started", f"{otherwise}, or answer `y`")
 
 
 class _Memory:

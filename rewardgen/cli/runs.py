@@ -140,6 +140,7 @@ def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -
                 "path": str(folder.path),
                 "status": status,
                 "error": history.error or None,
+                "changes": history.changes,
                 "elapsed_s": history.elapsed_s,
                 "config": history.config.model_dump(mode="json") if history.config else None,
                 "usage": history.usage.model_dump(mode="json"),

@@ -1,4 +1,4 @@
-"""Writing files so that a crash at any moment leaves the old content or the new, never a half."""
+"""Files: written so that a crash at any moment leaves the old content or the new, and read where others left them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import re
+import stat
 import tempfile
 from pathlib import Path
 
@@ -64,6 +65,25 @@ def sweep_unfinished(folder: Path) -> list[Path]:
                 os.unlink(os.path.join(place, name))
                 swept.append(Path(place, name))
     return swept
+
+
+def read_plain(path: Path, most: int) -> bytes:
+    """Read a file that somebody else may have put there: no link is followed, and of a pipe nothing is waited for.
+
+    Args:
+        path: The file.
+        most: Largest size [bytes].
+
+    Raises:
+        OSError: It is missing, a link, no plain file, or larger; `strerror` says which.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB", str(path))
+    return content
 
 
 def explain_os_error(path: Path, error: OSError) -> RunFolderError:

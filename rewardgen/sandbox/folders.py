@@ -106,6 +106,9 @@ def discard(folder: Path, log: str = "") -> None:
         folder: The folder; nobody uses it any more.
         log: Name of a file in it that stays, and the folder with it, if it has the size of a log.
     """
+    if folder.is_symlink():  # nothing of ours is where it leads
+        folder.unlink()
+        return
     waiting = [str(folder)]
     while waiting:
         waiting += _empty(waiting.pop(), str(folder), log)

@@ -9,11 +9,10 @@ from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.critic.gates import Critic, Review
 from rewardgen.critic.review import Comparison, SandboxedReviewer
 from rewardgen.sandbox.folders import scratch_folder
-from rewardgen.search.assembly import measuring
 from rewardgen.store.history import History
 from rewardgen.store.records import Candidate, RewardSpec
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.tasks.loading import lasting_reference
+from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.setup import DEFAULT_TRAINER, card_for
 from rewardgen.training.transition_cache import get_or_record_transitions
@@ -33,15 +32,25 @@ def check_rewards(task: str, files: Sequence[Path]) -> Review:
         UsageError: A file cannot be read.
         TaskError: The task cannot be simulated.
     """
-    candidates = [Candidate(id=str(each), generation=0, operator="draft", source=_read(each)) for each in files]
+    names = {f"reward-{number}": str(each) for number, each in enumerate(files)}
+    candidates = [
+        Candidate(id=id, generation=0, operator="draft", source=_read(each))
+        for id, each in zip(names, files, strict=True)
+    ]
     with scratch_folder() as scratch:
         transitions = scratch / "transitions.npz"
         card = card_for(DEFAULT_TRAINER, get_or_record_transitions(lasting_reference(task), transitions))
-        return Critic(SandboxedReviewer(transitions, MEASURING, scratch), compares=False).review(candidates, card)
+        critic = Critic(SandboxedReviewer(transitions, MEASURING, scratch), compares=False)
+        verdicts, not_available = critic.review(candidates, card)
+    named = {names[id]: each.model_copy(update={"candidate_id": names[id]}) for id, each in verdicts.items()}
+    return Review(named, not_available)
 
 
 def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> Comparison:
-    """Compare two rewards on a run's recorded transitions; on fresh ones if the run has none.
+    """Compare two rewards on a run's recorded transitions; on fresh ones if the run has none, of a shipped task.
+
+    The run may be somebody else's: its task file is not run, and its rewards with every layer of the sandbox that this
+    machine has, whatever the run was started with.
 
     Args:
         folder: The run.
@@ -50,19 +59,23 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
         other: Another, with another id.
 
     Raises:
-        UsageError: One of the rewards cannot be computed on the transitions, or these cannot be read.
+        UsageError: One of the rewards cannot be computed on the transitions, or these are missing or cannot be read.
         RunFolderError: The run has not begun.
     """
     config, card = history.config, history.card
     if config is None or card is None:
         raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
-    limits = measuring(config)
     with scratch_folder() as scratch:
         transitions = folder.transitions
         if not transitions.exists():
+            if config.task not in shipped_tasks():
+                raise UsageError(
+                    f"run {folder.id} has no recorded transitions, and its task file {config.task} is not run for this",
+                    f"compare runs that still have their {folder.transitions.name}",
+                )
             transitions = scratch / transitions.name
-            get_or_record_transitions(config.task, transitions, limits)
-        return SandboxedReviewer(transitions, limits, scratch).compare(one, other, card)
+            get_or_record_transitions(config.task, transitions)
+        return SandboxedReviewer(transitions, MEASURING, scratch).compare(one, other, card)
 
 
 def _read(path: Path) -> str:

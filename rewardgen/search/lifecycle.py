@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tomli_w
 
 from rewardgen.core.config import RunConfig
-from rewardgen.core.errors import RewardgenError, RunFolderError
+from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
 from rewardgen.llm.factory import lasting_model
@@ -23,11 +23,13 @@ from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search.assembly import check_names, make_parts, measuring
+from rewardgen.search.changed_task import measured_anew
 from rewardgen.search.search import run_search
 from rewardgen.store import run_files
 from rewardgen.store.events import FORMAT, Event, EventLog
-from rewardgen.store.history import History
+from rewardgen.store.history import ChangedTask, History, Resumption
 from rewardgen.store.journal import Journal, Listener
+from rewardgen.store.origin import Terms, is_signed, signature, terms
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
@@ -77,11 +79,40 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener) -> Outcome:
         raise
 
 
-def resume(folder: RunFolder, listener: Listener) -> Outcome:
+class Resume(NamedTuple):
+    """How a run is to go on."""
+
+    changes: Mapping[str, Any] = {}
+    """Fields of its configuration that are set anew: `model`, `critic_model`, `api_base`; `ablate` adds to them."""
+    agreed: Terms | None = None
+    """What the user was asked and agreed to: see `unsigned_terms`."""
+    changed_task: bool = False
+    """Whether the task file may have changed in how it judges."""
+
+
+def unsigned_terms(folder: RunFolder, changes: Mapping[str, Any]) -> Terms | None:
+    """What a run would do in the user's name who did not start it here as it is; None if there is nothing to ask.
+
+    Args:
+        folder: The run's.
+        changes: What is set anew; the user says so by it, and agrees to that.
+
+    Raises:
+        RunFolderError: The run is damaged.
+    """
+    history = History.load(folder)
+    if history.config is None or history.summary is not None:  # it does nothing more
+        return None
+    as_it_is = terms(history.run_id, history.config)
+    return None if is_signed(as_it_is, history.signature) else terms(history.run_id, _changed(history, changes))
+
+
+def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Outcome:  # noqa: B008
     """Take up a run where it was left. Nothing that was finished is done again; a finished run is only read.
 
     Raises:
-        RunFolderError: The run is damaged, held by another process, or its task has changed.
+        RunFolderError: The run is damaged, held by another process, its task has changed, or files of it are missing.
+        UsageError: The user did not start it here as it is, and did not agree to what it does.
         KeyboardInterrupt: The run was interrupted again.
     """
     with folder.locked(), _termination_as_interrupt():
@@ -95,16 +126,69 @@ def resume(folder: RunFolder, listener: Listener) -> Outcome:
             run_files.write_readme(folder, history)
             run_files.write_best(folder, history)
             return Outcome(folder, history)
-        if files := changed(history.task_files):
-            raise RunFolderError(
-                f"the task {history.config.task} has changed since the run began: {', '.join(map(str, files))}",
-                "restore what has changed, or start a new run",
+        asked = unsigned_terms(folder, how.changes)
+        if asked is not None and asked != how.agreed:
+            raise UsageError(
+                f"run {folder.id} was not started here as it is", "agree to what it does, see `unsigned_terms`"
             )
+        discard(folder.scratch)  # workers that were killed may have left anything there
+        config = _changed(history, how.changes)
+        if how.changes:
+            check_names(folder, config)
+        task = _task_as_it_is(folder, history, config, how.changed_task)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
-        journal.record("run-resumed")
-        if history.config.sandbox == "off":
+        journal.record("run-resumed", **_resumption(config, how.changes, task, history.run_id))
+        write_atomic(folder.config, _toml(config))
+        if config.sandbox == "off":
             listener.note("the sandbox is off, as it was when the run began")
         return _work(folder, journal)
+
+
+def _resumption(config: RunConfig, changes: Mapping[str, Any], task: ChangedTask | None, run_id: str) -> dict[str, Any]:
+    """What the log says of it."""
+    told = {
+        "changes": {name: getattr(config, name) for name in changes},
+        "task": task,
+        "signature": signature(terms(run_id, config)),
+    }
+    return Resumption.model_validate(told).model_dump(mode="json", exclude_defaults=True)
+
+
+def _changed(history: History, changes: Mapping[str, Any]) -> RunConfig:
+    assert history.config is not None
+    left_out = (*history.config.ablate, *changes.get("ablate", ()))
+    return RunConfig.model_validate(history.config.model_dump() | {**changes, "ablate": tuple(dict.fromkeys(left_out))})
+
+
+def _task_as_it_is(folder: RunFolder, history: History, config: RunConfig, may_differ: bool) -> ChangedTask | None:
+    """The task if it has changed and the run can go on with it; None if it has not."""
+    files = changed(history.task_files)
+    if not files:
+        return None
+    if not may_differ:
+        raise RunFolderError(
+            f"the task {config.task} has changed since the run began: {', '.join(map(str, files))}",
+            "restore what has changed, or start a new run; if only its fitness, success or words changed, and you want"
+            f" to go on with that: `rewardgen resume {folder.id} --changed-task`",
+        )
+    assert history.card is not None and history.training is not None
+    return measured_anew(folder, config, history.card, history.training, history.baselines)
+
+
+def _require_episodes(folder: RunFolder, history: History) -> None:
+    """Later rewards are ranked by the episodes of earlier ones: without them, the search would go another way."""
+    names = [each.episodes_file for (phase, _, _), each in history.trained.items() if phase == "search"]
+    missing = [name for name in names if name and not (folder.policies / "search" / name).is_file()]
+    if missing:
+        raise RunFolderError(
+            f"episodes of earlier candidates are missing in {folder.policies / 'search'}: {', '.join(missing)}",
+            "put them back, or go on without the ranking of episodes, which may choose another reward:"
+            f" `rewardgen resume {folder.id} --ablate tpe`",
+        )
+
+
+def _toml(config: RunConfig) -> str:
+    return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
 
 
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
@@ -118,9 +202,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     for layer in layers.missing:
         listener.note(f"sandbox without {layer.name}: {layer.detail}")
     settings, card = settings_for(config.trainer, task, config.env_steps), card_for(config.trainer, task)
-    write_atomic(folder.config, tomli_w.dumps(config.model_dump(mode="json", exclude_none=True)))
+    write_atomic(folder.config, _toml(config))
     write_atomic(folder.provenance, json.dumps(known | {"sandbox": layers.model_dump(mode="json")}, indent=1))
-    write_atomic(folder.card, card.model_dump_json(indent=1))
     first = config.seed * SEEDS_PER_RUN
     journal = Journal(EventLog(folder.events), History(), _Reporter(listener, folder))
     journal.record(
@@ -134,6 +217,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
         task_files=task.files,
         search_seeds=[first + number for number in range(config.seeds)],
         final_seeds=[first + SEEDS_PER_RUN // 2 + number for number in range(config.final_seeds)],
+        signature=signature(terms(folder.id, config)),
     )
     return journal
 
@@ -149,7 +233,11 @@ def _work(folder: RunFolder, journal: Journal) -> Outcome:
     config, card, training = journal.history.config, journal.history.card, journal.history.training
     assert config is not None and card is not None and training is not None
     try:
-        run_search(config, card, make_parts(folder, config, card, training), journal)
+        write_atomic(folder.card, card.model_dump_json(indent=1))
+        parts = make_parts(folder, config, card, training)
+        if parts.strategy.learns and "tpe" not in config.ablate and not journal.history.finalists:
+            _require_episodes(folder, journal.history)
+        run_search(config, card, parts, journal)
     except KeyboardInterrupt:
         journal.record("interrupted")
         raise

@@ -46,6 +46,8 @@ class TransitionFacts(Frozen):
     """Inputs that can never be larger than this in size, such as a cosine or the action."""
     radians: tuple[str, ...] = ()
     """Variables that are angles."""
+    observations: str = ""
+    """Digest of what policies saw on the way. No reward reads it: it tells whether two tasks show a policy the same."""
     pairs: tuple[Pair, ...] = ()
     guessed_pairs: tuple[Pair, ...] = ()
     """Pairs that the wording of the variables implies, of a task that declares none."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError
-from rewardgen.core.files import explain_os_error
+from rewardgen.core.files import explain_os_error, read_plain
 from rewardgen.core.schema import Frozen, VisibleData
 
 FORMAT = 2
@@ -38,11 +38,11 @@ EventKind = Literal[
 class Event(Frozen):
     """One line of `events.jsonl`.
 
-    What `data` holds, by kind: `run-started` {format, run_id, config, card, training, baselines, task_files,
-    search_seeds, final_seeds}; `generation-started` {generation, ids}; `designed` {candidate}; `reviewed` {verdict,
-    repairs}; `trained` {phase, slice}; `ranked` {ranking} (when another candidate leads it); `studied` {analysis};
-    `generation-finished` {generation, ranking}; `finals-started` {ids, reason}; `usage` {usage} (so far);
-    `budget-exhausted` {reason}; `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
+    What `data` holds, by kind: `run-started`, `run-resumed` and `finals-started`, what `Beginning`, `Resumption` and
+    `Finals` of `rewardgen.store.history` say; `generation-started` {generation, ids}; `designed` {candidate};
+    `reviewed` {verdict, repairs}; `trained` {phase, slice}; `ranked` {ranking} (when another candidate leads it);
+    `studied` {analysis}; `generation-finished` {generation, ranking}; `usage` {usage} (so far); `budget-exhausted`
+    {reason}; `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
     """
 
     kind: EventKind
@@ -128,7 +128,7 @@ def _check_format(found: object, path: Path) -> None:
 def _maker(folder: Path) -> str:
     """The version that made a run, as its provenance has it."""
     try:
-        known = json.loads((folder / "provenance.json").read_bytes())
+        known = json.loads(read_plain(folder / "provenance.json", 1 << 20))
         version, commit = known["packages"]["rewardgen"], (known["commit"] or {}).get("id")
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return "another version of rewardgen"

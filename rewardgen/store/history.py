@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import Field
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.core.statistics import Interval, Standing
-from rewardgen.store.events import Event, read_events
+from rewardgen.store.events import FORMAT, Event, read_events
+from rewardgen.store.measurements import Count
 from rewardgen.store.messages import Usage
+from rewardgen.store.names import AbsolutePath, Baseline, CandidateId, Digest, FileName
 from rewardgen.store.ranking import Rank, Ranking
 from rewardgen.store.records import (
     Analysis,
@@ -28,10 +32,51 @@ Phase = Literal["search", "final"]
 Status = Literal["running", "interrupted", "failed", "finished"]
 
 
+class Beginning(Frozen):
+    """What a run rests on: the data of `run-started`."""
+
+    format: int = FORMAT
+    run_id: FileName
+    config: RunConfig
+    card: TaskCard
+    training: Training
+    baselines: dict[Baseline, str]
+    """Source of the task's own rewards, where it has them."""
+    task_files: dict[AbsolutePath, Digest]
+    """Path to hash of what the task was made of: `rewardgen.tasks.fingerprint`."""
+    search_seeds: tuple[Count, ...]
+    final_seeds: tuple[Count, ...]
+    signature: str = ""
+    """Of the user who started it: `rewardgen.store.origin`."""
+
+
+class ChangedTask(Frozen):
+    """A task as it was found when a run went on, changed on purpose in how it judges."""
+
+    card: TaskCard
+    task_files: dict[AbsolutePath, Digest]
+
+
+class Resumption(Frozen):
+    """With what a run goes on: the data of `run-resumed`."""
+
+    changes: dict[Literal["model", "critic_model", "api_base", "ablate"], Any] = {}
+    """Fields of the configuration that the user set anew."""
+    task: ChangedTask | None = None
+    signature: str = ""
+
+
+class Finals(Frozen):
+    """What trains on the fresh seeds: the data of `finals-started`."""
+
+    ids: tuple[CandidateId, ...]
+    reason: str
+
+
 class FinalRow(Frozen):
     """One row of the closing table: one reward trained on the fresh seeds."""
 
-    candidate_id: str
+    candidate_id: CandidateId
     """A candidate's id, `human` or `sparse`."""
     fitness: Interval | None = None
     """Interquartile mean over seeds; None if it failed."""
@@ -46,7 +91,7 @@ class Summary(Frozen):
 
     reason: str
     """Why the search stopped."""
-    chosen: str | None = None
+    chosen: CandidateId | None = None
     """Id of the reward in `best/`; None if no candidate could be trained."""
     rows: tuple[FinalRow, ...] = ()
     against_human: Standing | None = None
@@ -58,8 +103,8 @@ class Summary(Frozen):
 class Generation(Frozen):
     """One generation: its candidates, and its best once it is finished."""
 
-    index: int
-    ids: tuple[str, ...]
+    index: Count
+    ids: tuple[CandidateId, ...] = Field(min_length=1)
     finished: bool = False
     best: Rank | None = None
     """The best candidate of the whole run after this generation."""
@@ -81,6 +126,10 @@ class History:
         """Source of the task's own rewards: `human` and `sparse`, where it has them."""
         self.task_files: dict[str, str] = {}
         """Path to hash of what the task was made of when the run began: `rewardgen.tasks.fingerprint`."""
+        self.signature = ""
+        """Of the user who last agreed to what the run does."""
+        self.changes: list[str] = []
+        """What was set anew when the run was resumed, in a sentence each."""
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
         self.elapsed_s = 0.0
@@ -127,17 +176,15 @@ class History:
         data = event.data
         match event.kind:
             case "run-started":
-                self.run_id = data["run_id"]
-                self.config = RunConfig.model_validate(data["config"])
-                self.card = TaskCard.model_validate(data["card"])
-                self.training = Training.model_validate(data["training"])
-                self.baselines = dict(data["baselines"])
-                self.task_files = dict(data["task_files"])
-                self.search_seeds = tuple(data["search_seeds"])
-                self.final_seeds = tuple(data["final_seeds"])
+                began = Beginning.model_validate(data)
+                self.run_id, self.config, self.card = began.run_id, began.config, began.card
+                self.training, self.task_files = began.training, dict(began.task_files)
+                self.baselines, self.signature = {**began.baselines}, began.signature
+                self.search_seeds, self.final_seeds = began.search_seeds, began.final_seeds
             case "run-resumed":
                 self.status = "running"
                 self.error = self.hint = ""
+                self._resume(Resumption.model_validate(data))
             case "generation-started":
                 self.generations.append(Generation(index=data["generation"], ids=tuple(data["ids"])))
             case "designed":
@@ -159,7 +206,8 @@ class History:
                 index, update = data["generation"], {"finished": True, "best": self.ranking.best}
                 self.generations[index] = self.generations[index].model_copy(update=update)
             case "finals-started":
-                self.finalists, self.stop_reason = tuple(data["ids"]), data["reason"]
+                finals = Finals.model_validate(data)
+                self.finalists, self.stop_reason = finals.ids, finals.reason
             case "usage":
                 self.usage = Usage.model_validate(data["usage"])
             case "budget-exhausted":
@@ -172,6 +220,18 @@ class History:
             case "finished":
                 self.status = "finished"
                 self.summary = Summary.model_validate(data["summary"])
+
+    def _resume(self, resumed: Resumption) -> None:
+        self.signature = resumed.signature or self.signature
+        at = f"after {self.elapsed_s / 60:.0f} min"
+        if self.config is not None and resumed.changes:
+            before, self.config = self.config, RunConfig.model_validate(self.config.model_dump() | resumed.changes)
+            for name in resumed.changes:
+                was, now = (getattr(each, name) or "none" for each in (before, self.config))
+                self.changes.append(f"{at}, `{name}` changed from {_listed(was)} to {_listed(now)}")
+        if resumed.task is not None:
+            self.card, self.task_files = resumed.task.card, {**resumed.task.task_files}
+            self.changes.append(f"{at}, the task changed in how it judges: fitness measured before is by the old rules")
 
     def ids(self) -> list[str]:
         """Ids of all candidates of the search, in the order in which they were planned."""
@@ -201,3 +261,7 @@ class History:
         """The candidate that leads the run's latest ranking."""
         best = self.ranking.best
         return self.record(best.candidate_id) if best else None
+
+
+def _listed(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from rewardgen.core.schema import Frozen
 from rewardgen.core.statistics import noise
+from rewardgen.store.names import CandidateId
 
 
 class Rank(Frozen):
     """One candidate in a ranking."""
 
-    candidate_id: str
+    candidate_id: CandidateId
     estimate: float
     """How good it is, in the judge's own unit; higher is better."""
     standard_error: float = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
@@ -21,6 +21,7 @@ from rewardgen.store.measurements import (
     Share,
     TrainingCurves,
 )
+from rewardgen.store.names import Baseline, CandidateId, FileName
 
 Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
 """What the designer is asked to do: `draft` from nothing, `explore` a different approach, the others on a parent."""
@@ -31,8 +32,7 @@ Gate = Literal["parse", "language", "signature", "static", "probe", "duplicate",
 """The critic's gates in order of cost: the text, the text's meaning, a run on recorded transitions, comparison with
 earlier candidates, the ranking of recorded episodes, and a language model's reading."""
 
-BASELINES = ("human", "sparse")
-"""Ids of the task's own rewards, where a candidate's id could stand."""
+BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
 FailureKind = Literal["exception", "non-finite", "shape", "diverged", "timeout", "crash", "memory", "cut"]
 
@@ -161,7 +161,7 @@ class RewardSpec(Frozen):
 class SliceSpec(Frozen):
     """One candidate with one seed."""
 
-    candidate_id: str
+    candidate_id: CandidateId
     seed: int
 
     @property
@@ -206,21 +206,21 @@ class SliceResult(SliceSpec):
     """Of the last evaluation, one per component that follows some variable's change."""
     idle: IdleReading | None = None
     """None where the reward or the fitness cannot be computed on idle episodes."""
-    policy: str | None = None
+    policy: FileName | None = None
     """Name of the policy file in the job's folder."""
     final_fitness: float | None = None
     """From a clean process that never loaded generated code, on held-out evaluation seeds."""
     final_success_rate: float | None = None
     kept: tuple[KeptEpisode, ...] = ()
     """Episodes of the clean process, in the order of `episodes_file`."""
-    episodes_file: str | None = None
+    episodes_file: FileName | None = None
     """Name of the file, beside the policy, with what rewards read in these episodes."""
 
 
 class CandidateResult(Frozen):
     """The slices of one candidate, put together. A failed candidate has no fitness."""
 
-    candidate_id: str
+    candidate_id: CandidateId
     slices: tuple[SliceResult, ...]
 
     @property
@@ -264,10 +264,10 @@ def _mean(values: list[float | None]) -> float | None:
 class Candidate(Frozen):
     """One reward program with its origin."""
 
-    id: str
+    id: CandidateId
     generation: int
     operator: Operator
-    parents: tuple[str, ...] = ()
+    parents: tuple[CandidateId, ...] = ()
     source: str = ""
     """The reward's Python; empty when the designer's reply held none."""
     diagnosis: str = ""
@@ -306,7 +306,7 @@ class Finding(Frozen):
 class Verdict(Frozen):
     """The critic's findings on one candidate."""
 
-    candidate_id: str
+    candidate_id: CandidateId
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -355,7 +355,7 @@ class PredictionOutcome(Frozen):
 class ParentComparison(Frozen):
     """The best of the trained parents, as a candidate is compared with it."""
 
-    candidate_id: str
+    candidate_id: CandidateId
     fitness: float
     noise: float | None
     """Two standard errors of both over their seeds, which a difference has to exceed; None if one has a single seed."""
@@ -366,7 +366,7 @@ class ParentComparison(Frozen):
 class Analysis(Frozen):
     """The analyzer's view of one trained candidate: numbers and findings; `store/analysis_text.py` makes text of it."""
 
-    candidate_id: str
+    candidate_id: CandidateId
     curves: TrainingCurves = TrainingCurves()
     episodes: tuple[EpisodeDigest, ...] = ()
     """Best, median and worst over all seeds, or a single one if they are alike; without the task's vectors."""
@@ -408,7 +408,7 @@ class CandidateRecord(Frozen):
 class DesignRequest(Frozen):
     """All that a designer is given for one candidate."""
 
-    candidate_id: str
+    candidate_id: CandidateId
     generation: int
     operator: Operator
     card: TaskCard

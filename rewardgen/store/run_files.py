@@ -6,13 +6,17 @@ All of it is derived from the event log and can be written again at any time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
-from rewardgen.core.files import write_atomic
+from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number, percent
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.history import FinalRow, History
 from rewardgen.store.records import BASELINES, CandidateRecord
 from rewardgen.store.run_folder import RunFolder
+
+MOST_POLICY_BYTES = 64 << 20
+"""Largest file of a policy."""
 
 
 def write_candidate(folder: RunFolder, record: CandidateRecord) -> None:
@@ -64,13 +68,14 @@ def write_best(folder: RunFolder, history: History) -> None:
     slices = [each for each in (result.slices if result else ()) if each.policy and each.final_fitness is not None]
     if slices:
         best = max(slices, key=lambda each: each.final_fitness or 0.0)
-        source = folder.policies / "final" / str(best.policy)
-        if source.is_file():  # a user may have removed the policies of a finished run
-            write_atomic(folder.best / "policy.npz", source.read_bytes())
-    write_atomic(folder.best / "card.md", _best_card(history, record, [each.seed for each in slices]))
+        with suppress(OSError):  # a user may have removed the policies of a finished run
+            content = read_plain(folder.policies / "final" / str(best.policy), MOST_POLICY_BYTES)
+            write_atomic(folder.best / "policy.npz", content)
+    seeds, policy = [each.seed for each in slices], (folder.best / "policy.npz").exists()
+    write_atomic(folder.best / "card.md", _best_card(history, record, seeds, policy))
 
 
-def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int]) -> str:
+def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int], policy: bool) -> str:
     summary, card = history.summary, history.card
     assert summary is not None and card is not None
     return "\n".join(
@@ -85,7 +90,8 @@ def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int]) 
             "",
             f"- Run `{history.run_id}`, candidate `{record.candidate.id}`, operator `{record.candidate.operator}`"
             + (f", from {', '.join(record.candidate.parents)}" if record.candidate.parents else ""),
-            f"- Trained on the fresh seeds {', '.join(map(str, seeds))}; `policy.npz` is the best of these policies.",
+            f"- Trained on the fresh seeds {', '.join(map(str, seeds))}"
+            + ("; `policy.npz` is the best of these policies." if policy else "; their policies are gone."),
             "- `reward.py` is the reward: a pure function of the task's variables that returns weighted components.",
             "",
         ]
@@ -98,6 +104,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
     assert card is not None and config is not None
     lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
+    lines += [*(f"- {each}" for each in history.changes), ""] if history.changes else []
     if summary is None:
         lines += [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` goes on."]
     else:

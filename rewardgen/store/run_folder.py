@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO
 
 from rewardgen.core.errors import RunFolderError, did_you_mean
 from rewardgen.core.files import explain_os_error, sweep_unfinished
@@ -46,7 +45,7 @@ class RunFolder:
         self.best = path / "best"
         self.policies = path / "policies"
         self.scratch = path / "scratch"
-        """Working folders of worker processes; may be deleted when the run is not running."""
+        """Working folders of worker processes; deleted when the run is done, or goes on after it was killed."""
         self.transitions = path / "transitions.npz"
         """Recorded transitions for the critic's probe."""
 
@@ -59,28 +58,52 @@ class RunFolder:
         """Hold the run for this process; the lock goes with the process, however it ends.
 
         Raises:
-            RunFolderError: Another process holds it, or the folder cannot be written.
+            RunFolderError: Another process holds it, the folder cannot be written, or something in it leads out of it.
         """
-        with self._lock_file() as file:
+        with open(self._lock_file(), "a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise RunFolderError(
                     f"run {self.id} is being worked on by another process", "wait for it, or end it with Ctrl-C"
                 ) from error
+            self._keep_within()
             yield
 
-    def _lock_file(self) -> IO[str]:
+    def _lock_file(self) -> int:
         path = self.path / ".lock"
         try:
-            return open(path, "a")
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
         except OSError as error:
             raise explain_os_error(path, error) from error
+
+    def _keep_within(self) -> None:
+        """Refuse a folder with links or pipes in it, by which a run would write elsewhere or wait for ever.
+
+        Below `scratch`, workers may have left anything. It is not looked into, but emptied before it is used.
+        """
+        waiting = [self.path]
+        while waiting:
+            place = waiting.pop()
+            try:
+                with os.scandir(place) as entries:
+                    found = list(entries)
+            except OSError as error:
+                raise explain_os_error(place, error) from error
+            for entry in found:
+                path = Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting += [path] if path != self.scratch else []
+                elif not entry.is_file(follow_symlinks=False):
+                    raise RunFolderError(
+                        f"{path} is neither a file nor a folder: the run would reach out of its own folder by it",
+                        "put a real file or folder in its place, or delete it",
+                    )
 
     def is_locked(self) -> bool:
         """Whether some process is working on the run now; only looks, so it also works where nothing may be written."""
         try:
-            with open(self.path / ".lock") as file:
+            with open(os.open(self.path / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True

@@ -38,8 +38,10 @@ def fingerprint(found: Mapping[str, str]) -> str:
 
 def _digest(path: Path) -> str:
     try:
-        if not path.is_dir():
+        if path.is_file():
             return hashlib.sha256(path.read_bytes()).hexdigest()
+        if not path.is_dir():  # nothing, or what has no end
+            return ""
         inside = sorted(each for each in path.rglob("*") if each.is_file())
         return hashlib.sha256(
             "".join(f"{each.relative_to(path)}\0{_digest(each)}\0" for each in inside).encode()

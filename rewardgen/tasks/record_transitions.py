@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -62,6 +63,7 @@ def record_transitions(task: Task, expert: Policy | None = None) -> TransitionSe
     found = _joined(pieces)
     facts = TransitionFacts(
         episode_steps=task.episode_steps,
+        observations=found.facts.observations,
         success_terminates=task.success_terminates,
         ends_early=bool(many.causes),
         bounds=_bounds(task, many, found.inputs),
@@ -112,7 +114,9 @@ def _bounds(task: Task, envs: VecEnv, inputs: Mapping[str, Tensor]) -> dict[str,
 def _roll(envs: VecEnv, observation: Tensor, policy: Policy, source: Source, steps: int) -> TransitionSet:
     """Some steps, sorted by environment and time, without those where physics diverged."""
     taken: list[Step] = []
+    seen = hashlib.sha256()
     for _ in range(steps):
+        seen.update(observation.numpy(force=True).tobytes())
         taken.append(envs.step(policy(observation)))
         observation = taken[-1].observation
     ended = torch.stack([each.terminated | each.truncated for each in taken])  # (T, N)
@@ -131,11 +135,12 @@ def _roll(envs: VecEnv, observation: Tensor, policy: Policy, source: Source, ste
         step=step,
         source=torch.full_like(step, SOURCES.index(source), dtype=torch.int8),
         terminated=rows(each.terminated for each in taken),
-        facts=TransitionFacts(),
+        facts=TransitionFacts(observations=seen.hexdigest()),
     )
 
 
 def _joined(pieces: Sequence[TransitionSet]) -> TransitionSet:
+    seen = hashlib.sha256("".join(each.facts.observations for each in pieces).encode()).hexdigest()
     starts = accumulate((int(each.episode.max()) + 1 for each in pieces), initial=0)
     return TransitionSet(
         inputs={name: torch.cat([each.inputs[name] for each in pieces]) for name in pieces[0].inputs},
@@ -143,5 +148,5 @@ def _joined(pieces: Sequence[TransitionSet]) -> TransitionSet:
         step=torch.cat([each.step for each in pieces]),
         source=torch.cat([each.source for each in pieces]),
         terminated=torch.cat([each.terminated for each in pieces]),
-        facts=pieces[0].facts,
+        facts=TransitionFacts(observations=seen),
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-import stat
 from pathlib import Path
 
 from pydantic import SerializeAsAny
 
+from rewardgen.core.files import read_plain
 from rewardgen.core.schema import Frozen
 from rewardgen.store.records import RewardSpec, SliceSpec, TrainerSettings
 
@@ -57,16 +56,9 @@ def take_policies(spec: SliceSpec, left: Path, kept: Path, most: int) -> str:
 
 
 def _copy(path: Path, to: Path, most: int) -> str:
-    """Copy a plain file of bounded size, or say why not. No link is followed, and of a pipe nothing is waited for."""
+    """Copy a plain file of bounded size, or say why not."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                return "it is not a plain file"
-            if found.st_size > most:
-                return f"it is larger than {most >> 20} MiB"
-            with to.open("wb") as copy:
-                shutil.copyfileobj(file, copy)
+        to.write_bytes(read_plain(path, most))
     except OSError as error:
         return f"it cannot be read: {error.strerror or error}"
     return ""

@@ -14,6 +14,7 @@ from rewardgen.core.files import write_atomic
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import SliceFailure, SliceResult, SliceSpec, TrainerSettings
+from rewardgen.store.run_files import MOST_POLICY_BYTES
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.artifacts import episodes_name, take_policies
 from rewardgen.training.protocol import POLICY_KINDS, TrainerSetup
@@ -24,7 +25,6 @@ EVALUATE = register("evaluate", "rewardgen.training.evaluate_job:evaluate_job", 
 EPISODES = 16
 """Episodes for the fitness of one policy; a slice has two, its last and the one an evaluation phase before."""
 _EVALUATION_SEED = 0
-_POLICY_BYTES = 64 << 20
 
 
 def evaluated(
@@ -50,7 +50,7 @@ def evaluated(
         WorkerCancelled: `cancel` was set.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
-    most = min(_POLICY_BYTES, setup.limits.file_bytes)
+    most = min(MOST_POLICY_BYTES, setup.limits.file_bytes)
     specs = [each.spec for each in results if not each.failure]
     problems = {spec: take_policies(spec, left, scratch / "policies", most) for spec in specs}
     found = {spec: Measured(**spec.model_dump(), problem=problem) for spec, problem in problems.items()}

@@ -68,7 +68,8 @@ def describe(event: Event, history: History) -> str:
             plan = f"up to {count(config.generations, 'generation')} of {count(config.candidates, 'candidate')}"
             return f"run {shown.run_id}: {shown.task}, {shown.model}, {plan}"
         case "run-resumed":
-            return f"resumed run {history.run_id}"
+            new = len(data.get("changes", ())) + ("task" in data)
+            return "; ".join([f"resumed run {history.run_id}", *history.changes[len(history.changes) - new :]])
         case "generation-started":
             return stage(history)
         case "designed":

@@ -39,6 +39,8 @@ def run_page(history: History, status: str) -> RenderableType:
     head.append(f" · {stage(history)}" if history.summary is None else "")
     if history.config and history.config.goal:
         head.append(f"\ngoal: {history.config.goal}")
+    for each in history.changes:
+        head.append(f"\n{each}", "yellow")
     parts: list[RenderableType] = [head, Text(), rows_text(search_rows(history, history.ids(), {}))]
     if history.summary:
         parts += section("Finals", closing_table(history.summary))

@@ -115,7 +115,7 @@ def test_a_failed_reading_is_recorded_and_the_candidate_trained(tmp_path):
 def test_a_budget_spent_on_a_reading_is_not_forgotten_when_the_run_is_killed(tmp_path):
     spent = BudgetExhausted("the limit of 1 USD is reached", "raise it")
     for stop_after in range(6, 12):
-        path = tmp_path / f"run {stop_after}"
+        path = tmp_path / f"run-{stop_after}"
         search, _ = a_search(path, Crew(), Listener(stop_after), reader=Reader(ScriptedLLM(spent)))
         with pytest.raises(KeyboardInterrupt):
             search()

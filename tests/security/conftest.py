@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import rewardgen  # noqa: F401  (a fixture)
 from tests.sandbox.confined import World
 
 

@@ -41,7 +41,7 @@ def test_the_endings_of_every_task_are_those_of_the_simulation():
 
 
 def test_what_a_training_has_no_say_in_is_not_taken_over(honest):
-    told = {**honest[0][0], "final_fitness": 1e9, "final_success_rate": 1.0, "policy": "../../best.npz"}
+    told = {**honest[0][0], "final_fitness": 1e9, "final_success_rate": 1.0, "policy": "best.npz"}
     kept = [{"fitness": 1e9, "success": True, "steps": 1}]
     sound, _ = validator().results({"slices": [{**told, "kept": kept}, honest[0][1]]})
     assert sound.final_fitness is sound.final_success_rate is None and not sound.kept

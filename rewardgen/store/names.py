@@ -1,0 +1,27 @@
+"""What names of things may be. They become parts of paths and commands, and come from files that anybody may have made.
+
+Nothing in a run's events names a place by itself: ids and file names have no separator and no leading dot or dash.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+CandidateId = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")]
+FileName = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$")]
+"""Also of a folder, such as a run's own."""
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{0,64}$")]
+Baseline = Literal["human", "sparse"]
+"""Ids of the task's own rewards, where a candidate's id could stand."""
+
+
+def _absolute(path: str) -> str:
+    if not Path(path).is_absolute() or not path.isprintable():
+        raise ValueError("it is not an absolute path")
+    return path
+
+
+AbsolutePath = Annotated[str, AfterValidator(_absolute)]

@@ -1,0 +1,306 @@
+"""Run folders that somebody else made, or that were changed: what they must not do, looked for from outside."""
+
+import json
+import os
+
+import pytest
+
+from rewardgen.core.config import RunConfig
+from rewardgen.store.origin import signature, terms
+from rewardgen.testing.server import Answer, ChatServer
+from tests.security.elsewhere import SECRET, Elsewhere
+from tests.ui.story import DRAFT, RUN_ID
+
+RESUME = ("resume", RUN_ID)
+AGREED = ("resume", RUN_ID, "--yes")
+"""The user says yes to whatever is asked: what follows must not happen even so."""
+SHOW = ("runs", "show", RUN_ID)
+REWARDS = ("runs", "compare", f"{RUN_ID}:g00-k1", f"{RUN_ID}:g00-k2", "--rewards")
+LIST = ("runs", "list")
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    with ChatServer(Answer("no code")) as server:
+        yield Elsewhere(tmp_path, server)
+
+
+# Interrupted runs that want to act in the user's name.
+
+
+def asks_another_server(run):
+    run.interrupted(model="openai/gpt-5.1", api_base=run.server.api_base)
+
+
+def reads_along_on_another_server(run):
+    run.interrupted(model="builtin", critic_model="openai/gpt-5.1", api_base=run.server.api_base)
+
+
+def runs_a_task_file_unconfined(run):
+    run.interrupted(task=str(run.task), model="builtin", sandbox="off")
+
+
+def runs_a_task_file(run):
+    run.interrupted(task=str(run.task), model="builtin")
+
+
+def writes_into_a_mailbox(run):
+    run.interrupted(model=f"mailbox:{run.kept}")
+
+
+def signs_with_another_key(run):
+    run.interrupted(task=str(run.task), model="builtin")
+    run.change("run-started", lambda data: data.update(signature="0" * 64))
+
+
+def was_changed_after_it_was_signed(run):
+    """The user's own run, with another server put in."""
+    run.interrupted()
+
+    def change(data):
+        data["signature"] = signature(terms(RUN_ID, RunConfig.model_validate(data["config"])))
+        data["config"]["api_base"] = run.server.api_base
+
+    run.change("run-started", change)
+
+
+def has_the_signature_of_another_run(run):
+    run.interrupted(task=str(run.task), model="builtin")
+
+    def change(data):
+        data["signature"] = signature(terms("another-run", RunConfig.model_validate(data["config"])))
+
+    run.change("run-started", change)
+
+
+# Finished runs, of which resuming writes the files again, and links.
+
+
+def policy_is_a_path(path):
+    def make(run):
+        run.make()
+        _finals(run, lambda slice: slice.update(policy=path.format(run)))
+
+    make.__name__ = f"policy is {path}"
+    return make
+
+
+def policy_file_is_a_link(run):
+    run.make()
+    _finals(run, lambda slice: slice.update(policy="p.npz"))
+    (run.folder / "policies" / "final").mkdir(parents=True)
+    (run.folder / "policies" / "final" / "p.npz").symlink_to(run.secret)
+
+
+def policies_are_a_link(run):
+    run.make()
+    _finals(run, lambda slice: slice.update(policy="secret"))
+    (run.folder / "policies").mkdir()
+    (run.folder / "policies" / "final").symlink_to(run.outside)
+
+
+def _finals(run, change):
+    number = 0
+    for line in (run.folder / "events.jsonl").read_text().splitlines():
+        told = json.loads(line)
+        if told["kind"] == "trained":
+            if told["data"]["phase"] == "final":
+                run.change("trained", lambda data: change(data["slice"]), number)
+            number += 1
+
+
+def linked(name, to="kept"):
+    def make(run):
+        run.interrupted(model="builtin")
+        place = run.folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        place.symlink_to(run.outside / to)
+
+    make.__name__ = f"{name} is a link"
+    return make
+
+
+def log_is_a_link(run):
+    run.make()
+    log = run.folder / "events.jsonl"
+    (run.outside / "kept" / "notes").write_bytes(log.read_bytes())
+    run._before = run._outside()
+    log.unlink()
+    log.symlink_to(run.outside / "kept" / "notes")
+
+
+# Names.
+
+
+def candidate_is_a_path(run):
+    run.interrupted(model="builtin")
+    run.change("designed", lambda data: data["candidate"].update(id="../../../outside/kept"))
+
+
+def planned_candidate_is_a_path(run):
+    run.interrupted(model="builtin")
+    run.change("generation-started", lambda data: data.update(ids=["../../../outside/kept"]))
+
+
+def baseline_is_a_path(run):
+    run.interrupted(model="builtin")
+    run.change("run-started", lambda data: data["baselines"].update({"../../outside/kept/x": DRAFT}))
+
+
+def slice_is_of_a_path(run):
+    run.interrupted(model="builtin")
+    run.change("trained", lambda data: data["slice"].update(candidate_id="../../../outside/kept"))
+
+
+def episodes_are_a_path(run):
+    run.interrupted(model="builtin")
+    run.change("trained", lambda data: data["slice"].update(episodes_file=str(run.secret)))
+
+
+def task_is_made_of_what_never_ends(run):
+    run.interrupted(model="builtin")
+    run.change("run-started", lambda data: data.update(task_files={"/dev/zero": "0" * 64}))
+
+
+def task_is_made_of_relative_paths(run):
+    run.interrupted(model="builtin")
+    run.change("run-started", lambda data: data.update(task_files={"../../outside/secret": "0" * 64}))
+
+
+def lock_is_a_pipe(run):
+    run.interrupted(model="builtin")
+    os.mkfifo(run.folder / ".lock")
+
+
+def provenance_is_a_pipe(run):
+    run.interrupted(model="builtin")
+    run.change("run-started", lambda data: data.update(format=3))
+    os.mkfifo(run.folder / "provenance.json")
+
+
+ATTACKS = [
+    *((attack, RESUME, "was not started here by you") for attack in (
+        asks_another_server, reads_along_on_another_server, runs_a_task_file_unconfined, runs_a_task_file,
+        writes_into_a_mailbox, signs_with_another_key, was_changed_after_it_was_signed,
+        has_the_signature_of_another_run,
+    )),
+    *((attack, command, "") for attack in (runs_a_task_file, runs_a_task_file_unconfined) for command in (SHOW, LIST)),
+    *((attack, REWARDS, "is not run") for attack in (runs_a_task_file, runs_a_task_file_unconfined)),
+    *((policy_is_a_path(path), AGREED, "does not fit")
+      for path in ("../../../../outside/secret", "{0.secret}", "..", "x/../secret")),
+    *((attack, AGREED, "neither a file nor a folder") for attack in (
+        policy_file_is_a_link, policies_are_a_link, log_is_a_link, linked("best"), linked("candidates"),
+        linked("candidates/g00-k1"), linked("scratch"), linked("llm"), linked("README.md", "kept/notes"),
+        linked("run.toml", "new"), linked("transitions.npz", "secret"),
+        linked("policies/search"),
+    )),
+    *((attack, AGREED, "cannot write") for attack in (linked(".lock", "new"), lock_is_a_pipe)),
+    *((attack, AGREED, "does not fit") for attack in (
+        candidate_is_a_path, planned_candidate_is_a_path, baseline_is_a_path, slice_is_of_a_path, episodes_are_a_path,
+        task_is_made_of_relative_paths,
+    )),
+    (task_is_made_of_what_never_ends, AGREED, "has changed since"),
+    (lock_is_a_pipe, LIST, ""),
+    (provenance_is_a_pipe, SHOW, "format 3"),
+    (provenance_is_a_pipe, LIST, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "command", "said"), [pytest.param(*each, id=f"{each[0].__name__}, {each[1][0]}") for each in ATTACKS]
+)
+def test_a_run_folder_has_no_effect(rewardgen, elsewhere, make, command, said):
+    make(elsewhere)
+    done = rewardgen(*command, OPENAI_API_KEY=SECRET)
+    assert elsewhere.effects() == []
+    assert said in " ".join(done.stderr.split())
+    assert done.returncode == (2 if said else 0)
+    assert "unexpectedly" not in done.stderr
+
+
+def test_what_is_left_below_scratch_is_removed_and_not_what_it_leads_to(rewardgen, elsewhere):
+    elsewhere.interrupted(model="builtin")
+    elsewhere.change("run-started", lambda data: data.update(task_files={"/gone": "0" * 64}))
+    (elsewhere.folder / "scratch" / "review").mkdir(parents=True)
+    (elsewhere.folder / "scratch" / "train").symlink_to(elsewhere.kept)
+    (elsewhere.folder / "scratch" / "review" / "in").symlink_to(elsewhere.kept)
+    assert "has changed since" in rewardgen(*AGREED).stderr
+    assert elsewhere.effects() == [] and not (elsewhere.folder / "scratch").exists()
+
+
+def test_the_question_names_all_that_the_run_does_in_the_users_name(rewardgen, elsewhere):
+    named = {"task": str(elsewhere.task), "model": "openai/gpt-5.1", "critic_model": "openai/gpt-5-mini"}
+    named |= {"api_base": elsewhere.server.api_base, "sandbox": "off"}
+    elsewhere.interrupted(**named)
+    said = rewardgen(*RESUME).stderr
+    assert [each for each in named.values() if each not in said] == []
+    assert "hint: add `--yes`" in said
+
+
+def test_what_the_user_sets_anew_is_what_is_asked_about(rewardgen, elsewhere):
+    elsewhere.interrupted(model="openai/gpt-5.1", api_base=elsewhere.server.api_base)
+    said = rewardgen(*RESUME, "--api-base", "", "--model", "builtin").stderr
+    assert "model builtin" in said and elsewhere.server.api_base not in said
+
+
+@pytest.mark.slow
+def test_the_instruments_see_what_happens_once_the_user_agrees(rewardgen, elsewhere):
+    elsewhere.interrupted(task=str(elsewhere.task), model="openai/gpt-5.1", api_base=elsewhere.server.api_base)
+    elsewhere.change("run-started", lambda data: data.update(task_files={}))
+    rewardgen(*AGREED, OPENAI_API_KEY=SECRET)
+    assert {"the user's key was sent", "somebody's server was called", "the task file was run"} <= {
+        *elsewhere.effects()
+    }
+
+
+@pytest.mark.parametrize("command", [SHOW, (*SHOW, "g00-k2"), (*SHOW, "--json"), LIST, ("resume", RUN_ID)])
+def test_texts_of_a_run_give_the_terminal_no_commands(rewardgen, elsewhere, command):
+    hostile = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\u202e\U000e0041\u200b"
+    elsewhere.make()
+    for name in ("diagnosis", "prediction", "source"):
+        elsewhere.change("designed", lambda data, name=name: data["candidate"].update({name: f"# a{hostile}b"}), 1)
+    elsewhere.change("run-started", lambda data: data["config"].update(goal=hostile, model=f"m{hostile}"))
+    elsewhere.change("run-started", lambda data: data["card"].update(name=f"n{hostile}", description=hostile))
+    elsewhere.change("finished", lambda data: data["summary"].update(conclusion=f"c{hostile}", reason=hostile))
+    done = rewardgen(*command)
+    assert done.returncode == 0, done.stderr
+    written = [path.read_text() for path in elsewhere.folder.rglob("*.md")]
+    shown = "".join([done.stdout, done.stderr, *written])
+    assert {each for each in shown if not each.isprintable()} <= {"\n"}
+
+
+def test_a_run_id_in_the_log_is_no_command_for_the_users_shell(rewardgen, elsewhere):
+    elsewhere.interrupted()
+    elsewhere.change("run-started", lambda data: data.update(run_id="x; touch canary"))
+    done = rewardgen(*SHOW)
+    assert done.returncode == 2 and "next:" not in done.stderr
+
+
+def test_an_own_run_is_asked_about_once_where_there_was_no_key_and_then_signed(rewardgen, elsewhere, tmp_path):
+    elsewhere.interrupted(model="builtin")
+    elsewhere.change("run-started", lambda data: data.update(task_files={"/gone": "0" * 64}))
+    state = tmp_path / "state"
+    assert "was not started here by you" in rewardgen(*RESUME, XDG_STATE_HOME=str(state)).stderr
+    key = state / "rewardgen" / "key"
+    assert key.stat().st_mode & 0o777 == 0o600 and key.stat().st_size == 32
+    log = elsewhere.folder / "events.jsonl"
+    config = RunConfig.model_validate(json.loads(log.read_text().splitlines()[0])["data"]["config"])
+    os.environ["XDG_STATE_HOME"], before = str(state), os.environ["XDG_STATE_HOME"]
+    try:
+        own = signature(terms(RUN_ID, config))
+    finally:
+        os.environ["XDG_STATE_HOME"] = before
+    elsewhere.change("run-started", lambda data: data.update(signature=own))
+    assert "has changed since" in rewardgen(*RESUME, XDG_STATE_HOME=str(state)).stderr
+    assert "was not started here by you" in rewardgen(*RESUME).stderr
+
+
+@pytest.mark.parametrize("state", ["/dev/null", "/proc", "unreadable"])
+def test_where_no_key_can_be_kept_every_run_is_asked_about(rewardgen, elsewhere, tmp_path, state):
+    elsewhere.interrupted(model="builtin")
+    if state == "unreadable":
+        (tmp_path / "unreadable" / "rewardgen" / "key").mkdir(parents=True)
+        state = str(tmp_path / state)
+    done = rewardgen(*RESUME, XDG_STATE_HOME=state)
+    assert "was not started here by you" in done.stderr and "unexpectedly" not in done.stderr
