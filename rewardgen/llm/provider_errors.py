@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import http.client
 import json
 import os
 import re
@@ -16,6 +17,8 @@ from rewardgen.core.text import visible
 from rewardgen.llm.protocol import CallFailed, CallRefused
 
 LISTING_TIMEOUT_S = 5.0
+_MOST_LISTED, _MOST_NAMES, _LONGEST_NAME = 1_000_000, 1_000, 100
+"""Bytes of a server's list of models, models in it, and characters of a name."""
 _MOST_TOLD = 300
 """Characters of an error: it may hold a whole page."""
 
@@ -145,8 +148,9 @@ def _listed_models(endpoint: Endpoint) -> tuple[str, ...]:
         request.add_header("Authorization", f"Bearer {endpoint.api_key}")
     try:
         with urllib.request.urlopen(request, timeout=LISTING_TIMEOUT_S) as response:
-            return tuple(str(entry["id"]) for entry in json.load(response)["data"])
-    except (OSError, ValueError, LookupError, TypeError):
+            listed = json.loads(response.read(_MOST_LISTED))["data"]
+            return tuple(visible(str(entry["id"]))[:_LONGEST_NAME] for entry in listed[:_MOST_NAMES])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, http.client.HTTPException):
         return ()
 
 
@@ -168,5 +172,5 @@ def _seconds(value: Any) -> float | None:
         pass
     try:
         return max((parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds(), 0.0)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

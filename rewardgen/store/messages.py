@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from rewardgen.core.schema import Frozen, Text
 
 
@@ -25,14 +27,14 @@ class LLMRequest(Frozen):
 
 
 class Usage(Frozen):
-    """Tokens and price of calls; adds up."""
+    """Tokens and price of calls; adds up, and nothing takes from it."""
 
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
+    prompt_tokens: int = Field(default=0, ge=0)
+    completion_tokens: int = Field(default=0, ge=0)
+    cost_usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
     """None where the price of a model is unknown."""
-    calls: int = 0
-    estimated_tokens: int = 0
+    calls: int = Field(default=0, ge=0)
+    estimated_tokens: int = Field(default=0, ge=0)
     """Of the tokens, those that nobody counted: estimated from the length of the texts."""
 
     def __add__(self, other: Usage) -> Usage:

@@ -126,6 +126,18 @@ def test_conversation_can_be_read_with_what_it_took(tmp_path):
     assert positions == sorted(positions)
 
 
+@pytest.mark.parametrize(
+    "forged", [{"prompt_tokens": -(10**9)}, {"cost_usd": -5.0}, {"cost_usd": "NaN"}, {"calls": -1}]
+)
+def test_an_archive_that_would_raise_the_budget_is_damaged(tmp_path, forged):
+    ask_one(ArchivedLLM(ScriptedLLM("x"), tmp_path))
+    path = next(tmp_path.glob("*.json"))
+    call = json.loads(path.read_text())
+    path.write_text(json.dumps(call | {"usage": call["usage"] | forged}))
+    with pytest.raises(RunFolderError, match="is not a recorded call"):
+        archived_usage(tmp_path)
+
+
 def test_damaged_archive_says_which_file_to_delete(tmp_path):
     llm = ArchivedLLM(ScriptedLLM("x"), tmp_path)
     ask_one(llm)

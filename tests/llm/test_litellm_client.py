@@ -8,6 +8,7 @@ import pytest
 from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed, CallRefused
+from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import Usage
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
@@ -275,6 +276,27 @@ def test_each_call_is_one_request():
 def test_rate_limit_carries_how_long_to_wait(header, low, high):
     error = failure(Answer("slow down", status=429, headers={"Retry-After": header} if header else {}))
     assert error.retry_after_s is None if low is None else low <= error.retry_after_s <= high
+
+
+DATES = ("Mon, 01 Jan 99999999999 00:00:00 GMT", "Mon, 01 Jan 2020 00:00:00 +99999999999")
+
+
+@pytest.mark.parametrize("header", ["nan", "-5", "soon", "9" * 5000, *DATES])
+def test_a_wait_that_cannot_be_meant_does_no_harm(header):
+    with ChatServer(Answer(status=429, headers={"Retry-After": header})) as server:
+        retrying = RetryingLLM(client(server), attempts=2, first_wait_s=0.0, longest_wait_s=0.01)
+        with pytest.raises(CallFailed):
+            ask_one(retrying)
+    assert len(server.bodies) == 2
+
+
+@pytest.mark.parametrize("names", [("m" * 500_000,) * 3, tuple(f"\x1b]0;{number}\x07" for number in range(50_000))])
+def test_a_servers_list_of_models_is_told_in_short_and_soon(names):
+    started = time.process_time()
+    with ChatServer(Answer("none", status=404), models=names) as server, pytest.raises(ModelError) as caught:
+        ask_one(client(server))
+    assert time.process_time() - started < 2.0
+    assert len(caught.value.hint) < 2_000 and caught.value.hint.isprintable()
 
 
 def test_retry_after_may_be_a_date():
