@@ -1,4 +1,4 @@
-"""`--sandbox off` is asked about on a terminal, and refused without one unless `--yes` is given."""
+"""`--sandbox off` and runs from elsewhere: asked about on a terminal, refused without one unless `--yes` is given."""
 
 import os
 import pty
@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from tests.cli.conftest import environment
+from tests.cli.conftest import environment, write_run
+from tests.ui.story import events
 
 OFF = ("run", "no_such_task", "--sandbox", "off")
 """Goes no further than finding out that there is no such task."""
@@ -40,10 +41,20 @@ def test_on_a_terminal_it_is_asked_about(tmp_path, answer, said):
     assert returncode == 2 and "Traceback" not in shown
 
 
-def on_a_terminal(folder, answer, within_s=60.0):
+@pytest.mark.parametrize(("answer", "said"), [("y\n", "the task hopper has changed"), ("n\n", "nothing was started")])
+def test_a_run_that_was_not_started_here_is_asked_about_in_the_same_way(tmp_path, answer, said):
+    began, *more = events()[:9]
+    began = began.model_copy(update={"data": began.data | {"task_files": {"/gone": "0" * 64}}})
+    folder = write_run(tmp_path / "runs", [began, *more])
+    returncode, shown = on_a_terminal(tmp_path, answer, ("resume", folder.name))
+    assert "was not started here by you" in shown and "model openai/gpt-5.1" in shown and "go on? [y/N]" in shown
+    assert said in shown and returncode == 2 and "Traceback" not in shown
+
+
+def on_a_terminal(folder, answer, words=OFF, within_s=60.0):
     """Exit code of the command and what it showed, with an answer typed ahead."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "rewardgen", *OFF]
+    command = [sys.executable, "-m", "rewardgen", *words]
     process = subprocess.Popen(command, cwd=folder, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:
