@@ -34,11 +34,11 @@ def kind_of(messages):
 
 
 class Recorded:
-    """Serves the recorded replies of each kind in turn, from the first again when all were served."""
+    """Serves the recorded replies of each kind in turn, the hasty ones first; from the first again after the last."""
 
     def __init__(self):
         self.replies = {
-            kind: [path.read_text() for path in sorted((RECORDED / kind).glob("*.md"))]
+            kind: [path.read_text() for path in sorted((RECORDED / kind).glob("*.md"), reverse=True)]
             for kind in ("draft", "mutation", "repair", "diagnosis")
         }
         self.served = defaultdict(int)
