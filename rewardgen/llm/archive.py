@@ -18,10 +18,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from rewardgen.core.errors import ModelError, RewardgenError, RunFolderError
-from rewardgen.core.files import write_atomic
+from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.schema import Frozen
 from rewardgen.llm.protocol import LLM, CallFailed, CallRefused
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
+
+_MOST_BYTES = 64 << 20
+"""Of a file of the archive."""
 
 
 class ArchivedCall(Frozen):
@@ -67,7 +70,7 @@ class ArchivedLLM:
         """See `LLM.complete`."""
         name = call_name(request)
         path = self._folder / f"{name}.json"
-        if path.is_file():
+        if path.exists():
             found = read_call(path).reply
             if found is not None:
                 return found
@@ -119,7 +122,7 @@ def read_call(path: Path) -> ArchivedCall:
         RunFolderError: It is damaged.
     """
     try:
-        return ArchivedCall.model_validate_json(path.read_bytes())
+        return ArchivedCall.model_validate_json(read_plain(path, _MOST_BYTES))
     except (OSError, ValidationError, RewardgenError) as error:
         raise RunFolderError(f"{path} is not a recorded call", "delete the file to make the call again") from error
 

@@ -109,7 +109,7 @@ class LiteLLMClient:
         """A semaphore serves one event loop only, and a run starts several."""
         return self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._concurrency))
 
-    async def _call(self, endpoint: Endpoint, request: LLMRequest, listen: Callable[[dict[str, Any]], None]) -> Any:
+    async def _call(self, endpoint: Endpoint, request: LLMRequest, hear: Callable[[dict[str, Any]], None]) -> Any:
         return await _litellm().acompletion(
             model=endpoint.model,
             messages=[message.model_dump() for message in request.messages],
@@ -121,7 +121,7 @@ class LiteLLMClient:
             num_retries=0,
             max_retries=0,
             drop_params=True,
-            logger_fn=listen,
+            logger_fn=hear,
         )
 
 

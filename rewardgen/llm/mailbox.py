@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, UsageError
-from rewardgen.core.files import explain_os_error, write_atomic
+from rewardgen.core.files import explain_os_error, read_plain, write_atomic
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.store.messages import LLMRequest, Reply, Usage
@@ -105,18 +105,14 @@ class MailboxLLM:
 
     def _read(self, taken: Path) -> str:
         """The reply. One that is not fit to be read is moved out of the way."""
-        unfit = self._unfit(taken.lstat())
+        unfit, text = self._unfit(taken.lstat()), ""
         if not unfit:
             try:
-                handle = os.open(taken, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+                text = read_plain(taken, MOST_BYTES).decode(errors="replace")
             except OSError as error:
                 unfit = f"cannot be read: {error.strerror}"
-            else:
-                with os.fdopen(handle, "rb") as file:
-                    unfit = self._unfit(os.fstat(handle))
-                    text = "" if unfit else file.read(MOST_BYTES).decode(errors="replace")
-                if text.strip():
-                    return text
+            if text.strip():
+                return text
         os.replace(taken, taken.with_suffix(".refused"))
         raise CallFailed(
             f"the reply {taken.name} {unfit or 'is empty'}",

@@ -1,10 +1,11 @@
 import asyncio
 import json
+import os
 
 import pytest
 
 from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError
-from rewardgen.llm.archive import ArchivedLLM, archived_usage, read_archive
+from rewardgen.llm.archive import ArchivedLLM, archived_usage, call_name, read_archive
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.llm.retry import RetryingLLM
@@ -136,6 +137,14 @@ def test_an_archive_that_would_raise_the_budget_is_damaged(tmp_path, forged):
     path.write_text(json.dumps(call | {"usage": call["usage"] | forged}))
     with pytest.raises(RunFolderError, match="is not a recorded call"):
         archived_usage(tmp_path)
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()])
+def test_a_recorded_call_that_is_no_plain_file_is_not_read(tmp_path, put):
+    put(tmp_path / f"{call_name(request())}.json")
+    for read in (archived_usage, lambda folder: ask_one(ArchivedLLM(ScriptedLLM("x"), folder))):
+        with pytest.raises(RunFolderError, match="is not a recorded call"):
+            read(tmp_path)
 
 
 def test_damaged_archive_says_which_file_to_delete(tmp_path):

@@ -146,7 +146,8 @@ def _first_generation(story: _Story) -> None:
     story.designed(ids[2], "draft", "speed only while the torso is high", DRAFT.replace("1.25", "1.2"))
     story.designed(ids[3], "draft", "", "", failure="the reply holds no code")
     story.designed(ids[4], "draft", "torso velocity with an alive bonus", DRAFT.replace("1.25", "1.3"))
-    story.tell("usage", usage=Usage(prompt_tokens=9800, completion_tokens=4100, cost_usd=0.074, calls=5).model_dump())
+    spent = Usage(prompt_tokens=9800, completion_tokens=4100, cost_usd=0.074, calls=5, estimated_tokens=1200)
+    story.tell("usage", usage=spent.model_dump())
     for id, finding in zip(ids, (None, IMPORT, None, None, UNKNOWN), strict=True):
         story.reviewed(id, *([finding] if finding else []))
     story.designed(ids[1], "draft", "progress per step, times a bounded posture term", EDIT, repairs=1)

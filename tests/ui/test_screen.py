@@ -38,7 +38,7 @@ def test_the_header_tells_task_model_generation_time_cost_and_tokens():
     head = " ".join(screen_at("trained", 3, 100)[:2])
     for part in ("hopper", "openai/gpt-5.1", "generation g00 (1 of at most 2)", "37 s", "min left", "$0.074 of $2.00"):
         assert part in head
-    assert "13.9k tokens, 5 calls" in head
+    assert "13.9k tokens (1.2k estimated), 5 calls" in head
 
 
 def test_a_past_generation_is_one_line():
