@@ -24,7 +24,7 @@ from rewardgen.reward.numpy_subset import numpy_names
 from rewardgen.reward.scope import split_module
 from rewardgen.reward.tolerance import tolerance
 from rewardgen.reward.transform import BOUNDED, GUARD, TOLERANCE
-from rewardgen.reward.worlds import Sizes, WorldCount, decided, is_mask, key, known
+from rewardgen.reward.worlds import Sizes, WorldCount, decided, is_known, is_mask, key, known
 
 MAX_TURNS = 10_000
 """Loop turns and calls of its own functions in one call of a reward, and elements of a list."""
@@ -113,9 +113,13 @@ class Guards:
         return functools.partial(self._kept, call) if name in SHORTENING else call
 
     @staticmethod
-    def check_constant(value: Any) -> None:
-        """Refuse a constant that holds more than a list may."""
-        _counted(value)
+    def holds_tensor(constant: Any) -> bool:
+        """Whether a constant has tensors in it.
+
+        Raises:
+            SizeError: It holds more than a list may.
+        """
+        return not is_known(_counted(constant))
 
     # Sizes.
 
@@ -165,6 +169,8 @@ class Guards:
     def _stored(self, value: Any, place: Any) -> Any:
         """Where it is assigned to. What was picked by a mask, and goes to the elements of a mask, has left no trace."""
         hidden = self._marks.pop()
+        if type(place) in _PLAIN_KEYS:
+            return place
         if isinstance(value, Tensor) and any(map(is_mask, place if isinstance(place, tuple) else (place,))):
             self._sizes.hidden = hidden
         return _place(value, place)
@@ -203,7 +209,10 @@ class Guards:
                     self._check_elements(elements(left, right))
             elif bounded and (contains or not (isinstance(left, _UNGROWING) and isinstance(right, _UNGROWING))):
                 left, right = bounded(left, right)
-            return function(left, right)
+            result = function(left, right)
+            if type(result) is set:
+                raise TypeError("keys are looked for with `in`, and not combined")
+            return result
 
         return call
 
@@ -216,6 +225,8 @@ class Guards:
 
     def _index(self, value: Any, place: Any) -> Any:
         """`value[place]`: of tensors, which may pick elements again and again, and of lists and dicts."""
+        if type(place) in _PLAIN_KEYS:
+            return value[place]
         if not isinstance(value, Tensor):
             return value[_place(value, place)]
         places = place if isinstance(place, tuple) else (place,)
@@ -445,6 +456,7 @@ def _contained(left: Any, right: Any) -> tuple[Any, Any]:
 
 _SHAPED = (Tensor, list, tuple)
 _SEQUENCES = (list, tuple, str)
+_PLAIN_KEYS = (str, int)
 _UNGROWING = (float, Tensor)
 """Of two of these, an operator makes a float or a tensor."""
 

@@ -33,23 +33,27 @@ class Program:
         signature: What it takes.
         function: Its function.
         guards: Bounds what it makes.
+        constants: Those of its module's constants that hold tensors, by name.
 
     Attributes:
         inputs: Names of its inputs, in the order in which it takes them.
         tunables: Names and defaults of its constants.
     """
 
-    def __init__(self, source: str, signature: Signature, function: Callable[..., Any], guards: Guards) -> None:
+    def __init__(
+        self,
+        source: str,
+        signature: Signature,
+        function: Callable[..., Any],
+        guards: Guards,
+        constants: dict[str, Any],
+    ) -> None:
         self.source = source
         self.inputs = signature.inputs
         self.tunables = signature.tunables
         self._function = function
         self._guards = guards
-        self._constants = {
-            name: value
-            for name, value in function.__globals__.items()
-            if isinstance(value, Tensor | list | tuple | dict) and name != "__builtins__"
-        }
+        self._constants = constants
 
     def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
         """Compute the components for N worlds.
@@ -115,14 +119,15 @@ def compile_reward(source: str) -> Program:
         raise RewardError(error.message, None, "exception", error.hint) from error
     guards = Guards()
     lowered = lower(tree)
-    scope = guards.reachable(lowered.references)
+    reachable = guards.reachable(lowered.references)
+    scope = dict(reachable)
     try:
         exec(compile(lowered.tree, FILENAME, "exec", dont_inherit=True), scope)
-        for name in scope.keys() - lowered.references:
-            guards.check_constant(scope[name])
+        own = [name for name in scope if name not in reachable]
+        constants = {name: scope[name] for name in own if guards.holds_tensor(scope[name])}
     except Exception as error:
         raise RewardError(f"{type(error).__name__}: {str(error)[:300]}", _line_of(error)) from error
-    return Program(source, signature, scope[ENTRY], guards)
+    return Program(source, signature, scope[ENTRY], guards, constants)
 
 
 def _copy(value: Any) -> Any:

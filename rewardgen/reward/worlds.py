@@ -128,21 +128,28 @@ class Sizes:
 
 
 def known(value: Any) -> Any:
-    """Anything that no tensor decides, at any depth of a list that can be gone through.
+    """Anything that no tensor decides.
 
     Raises:
         TypeError: It is a tensor or holds one.
     """
+    if not is_known(value):
+        raise TypeError(NO_NUMBER)
+    return value
+
+
+def is_known(value: Any) -> bool:
+    """Whether something is no tensor and holds none, at any depth."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
         if isinstance(each, Tensor):
-            raise TypeError(NO_NUMBER)
+            return False
         if isinstance(each, dict):
             waiting.extend(each.values())
         elif isinstance(each, list | tuple):
             waiting.extend(each)
-    return value
+    return True
 
 
 def decided(value: Any) -> Any:

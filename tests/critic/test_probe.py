@@ -3,6 +3,7 @@
 import ast
 
 import pytest
+import torch
 
 from rewardgen.core.errors import UsageError
 from rewardgen.critic.probe.component_source import ComponentSource
@@ -92,6 +93,30 @@ def test_equal_points_are_tried():
     away = "position - target"
     detector, finding = only(f"return {{'h': height, 'bad': ({away})[:, 0] / ({away}).norm(dim=-1)}}", bank=bank)
     assert detector == "non-finite" and "`position` and `target` are equal" in finding.message
+
+
+FOOT = torch.linspace(-0.02, 2.35, 512)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0], ids=["above", "below"])
+def test_far_out_is_the_recorded_range_many_times_over_on_both_of_its_sides(side):
+    bank = unrelated({**INPUTS, "height": side * FOOT, "contact": (FOOT < 0.5).float()})
+    down = f"{-10.0 * side} * height"
+    assert detectors(f"return {{'soft': torch.exp({down}) * contact}}", "height, contact", bank=bank) == {}
+    detector, finding = only(
+        f"return {{'soft': torch.exp(-1.0 * {down}) * contact}}", parameters="height, contact", bank=bank
+    )
+    assert detector == "non-finite" and "`height` = " in finding.message and "pushed out" in finding.message
+    assert abs(finding.evidence["input"]) > 10.0 and finding.evidence["input"] * side > 0.0
+
+
+def test_each_part_of_an_input_goes_as_far_out_as_it_was_recorded():
+    position = torch.stack([100.0 * INPUTS["x_velocity"], FOOT, 0.01 * INPUTS["x_velocity"]], dim=-1)
+    bank = unrelated({**INPUTS, "position": position})
+    assert "non-finite" not in detectors("return {'p': torch.exp(-10.0 * position[:, 1])}", "position", bank=bank)
+    assert "non-finite" not in detectors("return {'p': torch.exp(10.0 * position[:, 2])}", "position", bank=bank)
+    found = detectors("return {'p': torch.exp(position[:, 0] / 10.0)}", "position", bank=bank)
+    assert "`position` = (" in found["non-finite"].message
 
 
 def test_sizes_are_not_tried_below_zero_and_signed_inputs_are():

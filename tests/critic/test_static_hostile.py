@@ -2,6 +2,7 @@
 
 import resource
 import sys
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -9,9 +10,12 @@ import torch
 from rewardgen.critic.gates import Critic, check_form
 from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.critic.static import detectors as static_reading
+from rewardgen.critic.static.detectors import find_suspicions
+from rewardgen.reward.identity import source_fingerprint
+from rewardgen.reward.parsing import parse_source
 from rewardgen.sandbox.process import Limits
 from rewardgen.sim.transitions import save_transitions, unrelated
-from rewardgen.store.records import Candidate
+from rewardgen.store.records import Candidate, Finding
 from tests.builders import card
 from tests.critic.reviews import review_source, static_detector
 from tests.sandbox.confined import in_child, was_refused
@@ -122,3 +126,77 @@ def test_a_detector_that_fails_or_takes_too_long_costs_one_warning(monkeypatch):
         with static_detector(find):
             (found,) = static_reading.read_within_limits(reward("x = position"), card())
         assert (found.gate, found.detector, found.severity) == ("static", "not-read", "warn") and words in found.message
+
+
+def lines(line: str) -> Callable[[int], str]:
+    return lambda n: "\n    ".join(line.replace("#", str(i)) for i in range(n))
+
+
+def nested(left: str, right: str, most: int) -> Callable[[int], str]:
+    return lambda n: f"x = {left * (n * most // 400)}0{right * (n * most // 400)}"
+
+
+GROWING: dict[str, Callable[[int], str]] = {
+    "subscripts": nested("h[", "]", 24),
+    "subscripts on the left": lambda n: f"{'h[' * (n // 16)}0{']' * (n // 16)} = 1",
+    "subscripts that are added to": lambda n: f"{'h[' * (n // 16)}0{']' * (n // 16)} += 1",
+    "subscripts of subscripts": lambda n: f"x = h{'[0]' * (n // 16)}",
+    "calls": nested("abs(", ")", 24),
+    "methods": lambda n: f"x = h{'.abs()' * (n // 16)}",
+    "brackets": nested("[", "]", 24),
+    "conditions": nested("(0 if ", " else 1)", 24),
+    "lambdas": nested("(lambda: ", ")", 24),
+    "comprehensions": nested("[0 for i in ", "]", 12),
+    "tolerances": nested("tolerance(h, (0, ", "))", 12),
+    "signs": nested("-(h * ", ")", 24),
+    "blocks": lambda n: (
+        "\n".join(" " * 4 * (depth > 0) + " " * depth + "if h.ndim:" for depth in range(n // 16))
+        + "\n"
+        + " " * (n // 16 + 5)
+        + "x = h"
+    ),
+    "unknown names": lines("x = a#"),
+    "unknown functions": lines("a#(0)"),
+    "unknown methods": lines("h.a#()"),
+    "unknown functions of torch": lines("torch.a#(0)"),
+    "assignments": lines("x = h"),
+    "names": lines("a# = h"),
+    "chains of names": lines("a# = h + 1.0"),
+    "functions": lines("f# = lambda x: x"),
+    "functions given twice": lambda n: "\n    ".join(f"f{i % (n // 2)} = lambda x: x" for i in range(n)),
+    "functions that call functions": lines("f# = lambda x: f1(x)"),
+    "dicts": lines("d = {'a': h}"),
+    "texts": lambda n: f"x = '{'x' * 30 * n}'",
+    "comments": lambda n: "# " + "x" * 30 * n,
+}
+
+
+def steps(source: str) -> int:
+    """Calls of functions that it takes to read a text by all that reads it in the process of the user."""
+    count = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    parse_source.cache_clear()
+    source_fingerprint.cache_clear()
+    sys.setprofile(note)
+    try:
+        candidate = draft("a", source)
+        if all(each.gate != "parse" for each in check_form(candidate, card())):
+            source_fingerprint(source)
+        find_suspicions(source, card())
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_a_text_of_twice_the_size_takes_twice_the_steps(kind):
+    def text(n: int) -> str:
+        return f"def compute_reward(position):\n    h = position\n    {GROWING[kind](n)}\n    return {{'h': h}}\n"
+
+    assert not isinstance(parse_source(text(400)), Finding), parse_source(text(400))
+    half, whole = steps(text(200)), steps(text(400))
+    assert whole < 2.6 * half + 2000, (half, whole)

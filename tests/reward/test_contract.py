@@ -50,6 +50,98 @@ def test_what_is_not_one_finite_value_per_world_and_name_is_refused(name):
         checked_components(REFUSED[name], {"x": x()})
 
 
+FAILS_WITHIN = {
+    "a tensor on another device": "return {'a': x.to('me' + 'ta')}",
+    "a zero on another device": "return {'a': x, 'b': torch.zeros((), device='me' + 'ta')}",
+    "a total on another device": "return x.to('me' + 'ta'), {'a': x}",
+    "an integer too large for a float": "return {'a': int('9' * 500)}",
+    "an integer too large for a total": "return int('9' * 500), {'a': x}",
+    "an integer too large for a text": "return {int('9' * 4000) * 1: x}",
+    "a name that is none": "return {None: x}",
+    "a name of names": "return {('a', 'b'): x}",
+    "a deep value": "y = x\nfor i in range(900):\n    y = ((((((((y,),),),),),),),)\nreturn {'a': y}",
+    "a deep total": "y = x\nfor i in range(900):\n    y = ((((((((y,),),),),),),),)\nreturn y, {'a': x}",
+    "a tensor of tensors": "return {'a': [x, x]}",
+    "a slice": "return {'a': slice(0, 3)}",
+    "a dtype": "return {'a': torch.float32}",
+    "a text as the total": "return 'x', {'a': x}",
+    "an error without a text": "raise ValueError()",
+    "a missing key": "return {'a': {}['b']}",
+    "a device that is none": "return {'a': x + torch.zeros(3, device='no' + 'ne')}",
+}
+
+
+@pytest.mark.parametrize("name", FAILS_WITHIN)
+def test_what_fails_within_the_contract_is_the_reward_s_own_error(name):
+    body = FAILS_WITHIN[name].replace("\n", "\n    ")
+    program = compile_reward(f"def compute_reward(x):\n    {body}\n")
+    with pytest.raises(RewardError) as caught:
+        program({"x": x()})
+    assert caught.value.message and caught.value.hint
+
+
+STATE = {
+    "the text of a method": "k = str({'a': x}.values)",
+    "the text of a method in an f-string": "k = f\"{{'a': x}.values}\"",
+    "the indices of a tensor": "k = str(x.indices)",
+    "a set of tensors": "k = [y for y in {x, x * 2.0, x * 3.0}][0]",
+    "a set of tensors made": "k = list(set([x, x * 2.0, x * 3.0]))[0]",
+    "a set of tensors from a loop": "k = [y for y in {x * i for i in range(3)}][0]",
+    "a tensor as a key": "k = list({x: 0.0, x * 2.0: 1.0}.values())[0]",
+    "a tensor as a key of a loop": "k = {x * i: i for i in range(3)}",
+    "a tensor as a key of pairs": "k = dict([(x, 1.0)])",
+    "a tensor as a key that is assigned": "d = {}\nd[x] = 1.0",
+    "a tensor as a key that is updated": "d = {}\nd.update([(x, 1.0)])",
+    "a tensor as a key by default": "d = {}\nd.setdefault(x, 1.0)",
+    "a tensor in a key": "k = {(1, x): 0.0}",
+    "a tensor that is looked up": "k = {1: 2}.get(x)",
+    "a type as a key": "k = {torch.float32: 1.0}",
+    "a slice as a key": "k = {slice(0, 1): 1.0}",
+    "keys of both": "k = [n for n in {'a': 1, 'b': 2}.keys() & {'b': 1, 'a': 2}.keys()]",
+    "keys of either": "k = [n for n in {'a': 1, 'b': 2}.keys() | {'c': 1}.keys()]",
+    "keys of one": "k = [n for n in {'a': 1, 'b': 2}.keys() - {'c': 1}.keys()]",
+    "pairs of both": "k = {'a': 1}.items() ^ {'b': 2}.items()",
+}
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_no_address_and_no_order_of_hashes_is_told(name):
+    body = STATE[name].replace("\n", "\n    ")
+    with pytest.raises(RewardError):
+        compile_reward(f"def compute_reward(x):\n    {body}\n    return {{'x': x}}\n")({"x": x()})
+
+
+TEXTS = (
+    "str(x)",
+    "str([x])",
+    "str({'a': x}.values())",
+    "str({'a': x}.get('b'))",
+    "f'{x}'",
+    "f'{[x]}'",
+    "str(torch.float32)",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_text_of_what_is_no_number_says_only_what_it_is(text):
+    program = compile_reward(f"def compute_reward(x):\n    return {{({text}): x}}\n")
+    with pytest.raises(RewardError) as first:
+        program({"x": x()})
+    with pytest.raises(RewardError) as later:
+        program({"x": x() * 2.0})
+    assert first.value.message == later.value.message and "`a " in first.value.message
+
+
+def test_a_constant_among_the_components_is_handed_out_as_a_copy():
+    source = "X = torch.ones(6)\nD = {'b': X}\ndef compute_reward(x):\n    return D['b'], {'x': X, 'y': D['b']}\n"
+    program = compile_reward(source)
+    for _ in range(3):
+        found = program({"x": x()})
+        assert found.total.tolist() == found["x"].tolist() == found["y"].tolist() == [1.0] * WORLDS
+        for value in (found.total, *found.values()):
+            value.fill_(7.0)
+
+
 CONVERTED = {
     "double precision": {"a": x(), "b": x().double()},
     "one value": {"a": x(), "b": torch.tensor(2.0)},

@@ -108,7 +108,7 @@ register(
         "non-finite",
         "contract",
         "reject",
-        "NaN or infinity, also at rest, at zero and at ten times what was recorded",
+        "NaN or infinity, also at rest, at zero and at ten times the recorded range",
         "guard or bound it",
         check_contract,
     ),
