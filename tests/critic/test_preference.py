@@ -103,14 +103,14 @@ def trained(id, fitness, file):
 
 @pytest.fixture
 def earlier():
-    return [trained(f"g00-k{number}", number / 7, f"file {number}") for number in range(8)]
+    return [trained(f"g00-k{number}", number / 7, f"file-{number}") for number in range(8)]
 
 
 def test_what_passes_the_probe_is_ranked_on_earlier_episodes_and_the_rest_is_not(earlier):
     rising, falling = {"x": [float(n // 2) for n in range(16)]}, {"x": [-float(n // 2) for n in range(16)]}
     reviewer = FakeReviewer(lambda reward: reward.candidate_id == "c", {"a": rising, "b": falling, "c": falling})
     verdicts = Critic(reviewer, compares=False).review([candidate(id) for id in "abc"], card(), earlier).verdicts
-    assert reviewer.requests[0].files == [f"file {number}" for number in range(8)]
+    assert reviewer.requests[0].files == [f"file-{number}" for number in range(8)]
     assert verdicts["a"].accepted
     assert [each.gate for each in verdicts["b"].rejections] == ["preference"]
     assert [each.gate for each in verdicts["c"].rejections] == ["probe"]

@@ -93,10 +93,10 @@ def test_a_hostile_text_is_read_in_little_time_and_memory(name):
 
 
 def test_texts_that_would_keep_their_reader_busy_or_fail_it_are_read_and_disturb_no_other(reviewer):
-    drafts = [draft(name, reward(body)) for name, body in BUSY.items()]
+    drafts = [draft(name.replace(" ", "-"), reward(body)) for name, body in BUSY.items()]
     plain = draft("plain", "def compute_reward(position, speed):\n    return {'near': -position.abs()}\n")
     verdicts = Critic(reviewer, compares=False).review([*drafts, plain], card()).verdicts
-    assert list(verdicts) == [*BUSY, "plain"]
+    assert list(verdicts) == [each.id for each in (*drafts, plain)]
     assert [id for id, each in verdicts.items() if "not-read" in [found.detector for found in each.findings]] == []
     assert verdicts["plain"].accepted
     assert [each.detector for each in verdicts["plain"].findings] == ["unused-input"]
