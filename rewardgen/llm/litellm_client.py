@@ -127,12 +127,14 @@ class LiteLLMClient:
 
 @cache
 def _litellm() -> ModuleType:
-    """LiteLLM, quiet: no price list from the network, no `.env` file, no log lines."""
+    """LiteLLM, quiet: no price list from the network, no `.env` file, no log lines of its own or of what it uses."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     import litellm
 
     litellm.suppress_debug_info = True
+    # aiohttp's sessions outlive their event loop, and complain of that when they go: a run has many loops.
+    litellm.disable_aiohttp_transport = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     # Its warning of an answer in an unusual form.

@@ -359,6 +359,10 @@ with ChatServer(lambda number, body: Answer() if number % 2 else Answer("oops", 
         ask(llm, request("a"), request("b"))
 with ChatServer(Answer(usage={"prompt_tokens": "many", "completion_tokens": 0.5})) as server:
     ask(LiteLLMClient("some-model", api_base=server.api_base), request("a"))
+import gc
+import litellm
+litellm.in_memory_llm_clients_cache.flush_cache()  # as it does by itself after an hour
+gc.collect()
 """
 
 
