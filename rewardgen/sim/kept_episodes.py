@@ -6,8 +6,6 @@ The files hold what rewards read and nothing of fitness or success: those stay w
 from __future__ import annotations
 
 import io
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +15,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError
+from rewardgen.sim.arrays import read_arrays
 from rewardgen.sim.episodes import Episode, with_previous
 
 _LENGTHS = "lengths"
@@ -75,10 +74,10 @@ def load_episodes(path: Path) -> KeptInputs:
         RunFolderError: The file is missing or damaged.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            lengths = tuple(file[_LENGTHS].tolist())
-            values = {name: torch.from_numpy(file[name]) for name in file.files if name != _LENGTHS}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        arrays = read_arrays(path)
+        lengths = tuple(arrays.pop(_LENGTHS).tolist())
+        values = {name: torch.from_numpy(value) for name, value in arrays.items()}
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"cannot read the episodes {path}: {error}", "start a new run") from error
     if any(len(value) != sum(lengths) for value in values.values()):
         raise RunFolderError(f"the episodes {path} are damaged: their arrays differ in length", "start a new run")

@@ -6,7 +6,6 @@ Holds no fitness and no success, and none of the task's code: it goes to process
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from torch import Tensor
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen
+from rewardgen.sim.arrays import read_arrays
 from rewardgen.sim.variables import Flip, Pair, Shift, Wrap
 
 Source = Literal["random", "zero", "perturbed", "scripted", "expert"]
@@ -145,9 +145,8 @@ def load_transitions(path: Path) -> TransitionSet:
         UsageError: The file is missing, damaged, or of another version.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return _bank({name: arrays[name] for name in arrays.files})
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, UsageError) as error:
+        return _bank(read_arrays(path))
+    except (OSError, ValueError, KeyError, TypeError, UsageError) as error:
         hint = "delete it; it is recorded again when it is missing"
         raise UsageError(f"cannot read the recorded transitions {path}: {error}", hint) from error
 

@@ -12,7 +12,6 @@ none left over. The files are written by processes that ran generated code, so t
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -24,10 +23,10 @@ from torch import Tensor
 from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import write_atomic
 from rewardgen.sandbox.jobs import imported
+from rewardgen.sim.arrays import read_arrays
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.training.protocol import POLICY_KINDS
 
-_MAX_BYTES = 256 << 20
 _HINT = "train the reward again; the policy cannot be used"
 
 
@@ -84,12 +83,11 @@ class Arrays:
     """The arrays of a policy file; each is checked as it is taken.
 
     Args:
-        archive: The open file.
+        arrays: Name to array.
     """
 
-    def __init__(self, archive: np.lib.npyio.NpzFile) -> None:
-        self._archive = archive
-        self._left = set(archive.files)
+    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self._left = {**arrays}
 
     def take(self, name: str, shape: tuple[int | None, ...], dtype: type[np.number] = np.float32) -> Tensor:
         """An array of the file.
@@ -131,8 +129,7 @@ class Arrays:
     def _raw(self, name: str) -> np.ndarray:
         if name not in self._left:
             raise ValueError(f"`{name[:40]}` is missing")
-        self._left.remove(name)
-        return self._archive[name]
+        return self._left.pop(name)
 
 
 def save_policy(path: Path, kind: str, arrays: Mapping[str, Any]) -> None:
@@ -162,28 +159,17 @@ def load_policy(path: Path) -> Policy:
         RunFolderError: It is missing, or is not exactly a policy file.
     """
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise ValueError(f"larger than {_MAX_BYTES >> 20} MiB")
-        with np.load(path, allow_pickle=False) as archive:
-            return _read(archive)
+        arrays = Arrays(read_arrays(path))
+        kind = arrays.take_text("kind")
+        if kind not in POLICY_KINDS:
+            raise ValueError(f"its kind {kind!r} is unknown")
+        policy = cast("type[Policy]", imported(POLICY_KINDS.get(kind))).from_arrays(arrays)
+        arrays.require_none_left()
+        return policy
     except OSError as error:
         raise RunFolderError(f"cannot read the policy {path}: {error.strerror or error}", _HINT) from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except ValueError as error:
         raise RunFolderError(f"{path} is not a policy file: {error}", _HINT) from error
-
-
-def _read(archive: Any) -> Policy:
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise ValueError("it is a single array")
-    if sum(member.file_size for member in archive.zip.infolist()) > _MAX_BYTES:  # type: ignore[union-attr]
-        raise ValueError(f"unpacks to more than {_MAX_BYTES >> 20} MiB")
-    arrays = Arrays(archive)
-    kind = arrays.take_text("kind")
-    if kind not in POLICY_KINDS:
-        raise ValueError(f"its kind {kind!r} is unknown")
-    policy = cast("type[Policy]", imported(POLICY_KINDS.get(kind))).from_arrays(arrays)
-    arrays.require_none_left()
-    return policy
 
 
 def misfit(policy: Policy, envs: VecEnv) -> str:

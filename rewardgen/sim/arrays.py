@@ -1,0 +1,54 @@
+"""Reading `.npz` files that anybody may have made: plain arrays of a bounded size, or an error of one kind."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from rewardgen.core.files import read_plain
+
+MOST_BYTES = 256 << 20
+"""Of a file, and of all that is in it."""
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of a file by name. No code is run for it, and no memory taken that the file does not fill.
+
+    Args:
+        path: The file; the user may have put a link to it.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no such file, or a larger one.
+    """
+    content = read_plain(Path(os.path.realpath(path)), MOST_BYTES)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            members = file.infolist()
+            if sum(each.file_size for each in members) > MOST_BYTES:
+                raise ValueError(f"unpacks to more than {MOST_BYTES >> 20} MiB")
+            return {each.filename.removesuffix(".npy"): _array(file, each) for each in members}
+    except ValueError:
+        raise
+    except Exception as error:  # a damaged archive raises nearly anything
+        raise ValueError(f"{type(error).__name__}: {error}") from error
+
+
+def _array(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+    """One array, whose header is believed only as far as there are bytes behind it."""
+    with file.open(info) as member:
+        if np.lib.format.read_magic(member) != (1, 0):  # type: ignore[arg-type]
+            raise ValueError(f"`{info.filename[:40]}` is in an unknown format")
+        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)  # type: ignore[arg-type]
+        size = math.prod(shape) * dtype.itemsize
+        if dtype.hasobject or min(shape, default=0) < 0 or size > info.file_size:
+            raise ValueError(f"`{info.filename[:40]}` is not what its header says")
+        data = bytearray(member.read(size + 1))
+    if len(data) != size:
+        raise ValueError(f"`{info.filename[:40]}` is not as long as its header says")
+    return np.ndarray(shape, dtype, buffer=data, order="F" if by_columns else "C")
