@@ -20,6 +20,7 @@ from typing import IO, Any, Literal, NoReturn
 
 from rewardgen.core.errors import MachineError, WorkerError
 from rewardgen.core.files import MORE_FILES
+from rewardgen.core.text import all_visible
 from rewardgen.sandbox.answers import clean, raised
 from rewardgen.sandbox.environment import worker_environment
 from rewardgen.sandbox.folders import folder_use
@@ -203,7 +204,7 @@ class _Worker:
 
     def _parse(self, line: bytes) -> tuple[str, dict[str, Any]]:
         try:
-            ((kind, value),) = json.loads(line).items()
+            ((kind, value),) = all_visible(json.loads(line)).items()
         except (ValueError, AttributeError, RecursionError):
             raise self._failed("answered with something that is not one JSON object", "crash") from None
         if kind not in ("message", "result", "error") or not isinstance(value, dict):

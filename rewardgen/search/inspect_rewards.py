@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.files import read_plain
 from rewardgen.critic.gates import Critic, Review
 from rewardgen.critic.review import Comparison, SandboxedReviewer
 from rewardgen.sandbox.folders import scratch_folder
@@ -16,6 +18,9 @@ from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.setup import DEFAULT_TRAINER, card_for
 from rewardgen.training.transition_cache import get_or_record_transitions
+
+_MOST_BYTES = 16 << 20
+"""Of a file with a reward; the language allows much less."""
 
 
 def check_rewards(task: str, files: Sequence[Path]) -> Review:
@@ -80,7 +85,7 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_plain(Path(os.path.realpath(path)), _MOST_BYTES).decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
     except OSError as error:

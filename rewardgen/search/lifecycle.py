@@ -19,6 +19,8 @@ from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
 from rewardgen.llm.factory import lasting_model
 from rewardgen.llm.prompts import template_versions
+from rewardgen.reward.export import importable
+from rewardgen.reward.language import check_language
 from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
@@ -122,9 +124,11 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         if history.config is None:
             raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
         if history.summary is not None:
+            if not is_signed(terms(history.run_id, history.config), history.signature):
+                _require_language(folder, history)
             # It may have been killed, or the disk full, before they were all written.
             run_files.write_readme(folder, history)
-            run_files.write_best(folder, history)
+            run_files.write_best(folder, history, importable)
             return Outcome(folder, history)
         asked = unsigned_terms(folder, how.changes)
         if asked is not None and asked != how.agreed:
@@ -184,6 +188,16 @@ def _require_episodes(folder: RunFolder, history: History) -> None:
             f"episodes of earlier candidates are missing in {folder.policies / 'search'}: {', '.join(missing)}",
             "put them back, or go on without the ranking of episodes, which may choose another reward:"
             f" `rewardgen resume {folder.id} --ablate tpe`",
+        )
+
+
+def _require_language(folder: RunFolder, history: History) -> None:
+    """What is handed out in `best/`, for a user to import, is a reward and no other program, whoever made the run."""
+    record = history.record(history.summary.chosen) if history.summary and history.summary.chosen else None
+    if record and (found := check_language(record.candidate.source)):
+        raise RunFolderError(
+            f"the chosen reward of run {folder.id} is not written in the reward language: {found[0].message}",
+            "no run of rewardgen ends like that; do not use its files",
         )
 
 
@@ -267,7 +281,7 @@ class _Reporter:
         if event.kind in ("generation-finished", "interrupted", "failed", "finished"):
             run_files.write_readme(self._folder, history)
         if event.kind == "finished":
-            run_files.write_best(self._folder, history)
+            run_files.write_best(self._folder, history, importable)
         self._listener.event(event, history)
 
 

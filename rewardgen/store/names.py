@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-CandidateId = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$")]
+CandidateId = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$")]
 """Also of a folder, such as a run's own."""
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{0,64}$")]

@@ -5,7 +5,7 @@ All of it is derived from the event log and can be written again at any time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from rewardgen.core.files import read_plain, write_atomic
@@ -57,13 +57,19 @@ def _analysis_text(record: CandidateRecord) -> str:
     return "\n".join(parts) + "\n"
 
 
-def write_best(folder: RunFolder, history: History) -> None:
-    """Write `best/`: the chosen reward, the policy of its best final seed, and a card that says what they reached."""
+def write_best(folder: RunFolder, history: History, importable: Callable[[str], str] = str) -> None:
+    """Write `best/`: the chosen reward, the policy of its best final seed, and a card that says what they reached.
+
+    Args:
+        folder: The run's.
+        history: What is known of it.
+        importable: From a reward's source to what is handed out of it: `rewardgen.reward.export`.
+    """
     summary = history.summary
     record = history.record(summary.chosen) if summary and summary.chosen else None
     if summary is None or record is None:
         return
-    write_atomic(folder.best / "reward.py", record.candidate.source)
+    write_atomic(folder.best / "reward.py", importable(record.candidate.source))
     result = history.result("final", record.candidate.id)
     slices = [each for each in (result.slices if result else ()) if each.policy and each.final_fitness is not None]
     if slices:
