@@ -18,8 +18,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from rewardgen.core.errors import CredentialsError, ModelError
+from rewardgen.core.text import visible
 from rewardgen.llm.answers import Answer, answer_of, count, listen, raw_answer, tokens_in, unread
-from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.llm.provider_errors import Endpoint, explain, nothing_taken
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
@@ -95,8 +96,9 @@ class LiteLLMClient:
                     raise explained from error
         usage = _usage(answer, endpoint, self.sent(request))
         if not answer.text.strip():
-            message = f"{endpoint.model} sent an empty reply (finish reason: {answer.finish_reason})"
-            raise CallFailed(message, usage=usage)
+            message = f"{endpoint.model} sent an empty reply (finish reason: {visible(answer.finish_reason)[:80]})"
+            filtered = answer.finish_reason == "content_filter"
+            raise (CallRefused if filtered else CallFailed)(message, usage=usage)
         latency_s = round(time.monotonic() - started, 3)
         return Reply(text=answer.text, model=answer.model or endpoint.model, usage=usage, latency_s=latency_s)
 

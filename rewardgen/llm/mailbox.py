@@ -113,7 +113,8 @@ class MailboxLLM:
                 unfit = f"cannot be read: {error.strerror}"
             if text.strip():
                 return text
-        os.replace(taken, taken.with_suffix(".refused"))
+        number = 1 + len(list(taken.parent.glob(f"{taken.stem}.refused-*")))
+        os.replace(taken, taken.with_suffix(f".refused-{number}"))
         raise CallFailed(
             f"the reply {taken.name} {unfit or 'is empty'}",
             f"write a reply as a plain file of at most {MOST_BYTES} bytes",

@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -132,6 +133,15 @@ def test_refused_request_fails_with_the_servers_words_and_is_not_tried_again(sta
     assert isinstance(error, CallRefused) and not error.transient
     assert words[:60] in error.message
     assert error.usage == Usage()
+
+
+def test_reply_that_a_filter_took_is_refused_and_paid_for():
+    choice = {"index": 0, "finish_reason": "content_filter", "message": {"role": "assistant", "content": ""}}
+    counts = {"prompt_tokens": 70, "completion_tokens": 9}
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": counts}
+    error = failure(Answer(body=json.dumps(body).encode()))
+    assert isinstance(error, CallRefused)
+    assert error.usage.tokens == 79
 
 
 @pytest.mark.parametrize(
