@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,15 +19,15 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError
-from rewardgen.critic.limits import limits
 from rewardgen.critic.probe.detectors import probe
 from rewardgen.critic.probe.probed_reward import failure, finding
-from rewardgen.critic.probe.trace import trace
+from rewardgen.critic.probe.trace import Step, ancestors, trace
 from rewardgen.critic.registry import not_available
 from rewardgen.critic.static.detectors import read_within_limits
 from rewardgen.reward.distance import CanonicalReward, RewardDistance, distance
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.program import Program, RewardError, compile_reward
+from rewardgen.reward.vocabulary import words
 from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
 from rewardgen.sim.kept_episodes import KeptInputs, load_episodes
 from rewardgen.sim.transitions import TransitionSet, load_transitions
@@ -37,6 +37,16 @@ TIME_LIMIT_S = 10.0
 """Processor time for each stage of one reward; a sound one takes well under a second."""
 
 _TRACED_ROWS = 64
+_BENDING = frozenset(
+    words("""
+clamp clamp_min clamp_max clip where setitem masked_fill heaviside tolerance minimum maximum min max fmin fmax amin amax
+abs sgn sign round floor ceil trunc fix frac fmod mod remainder floordiv floor_divide isclose
+gt ge lt le eq ne greater greater_equal less less_equal not_equal
+relu relu6 leaky_relu elu selu celu gelu silu mish hardtanh hardsigmoid hardswish threshold huber_loss smooth_l1_loss
+l1_loss sigmoid logsigmoid tanh softplus softsign softmax softmin exp exp2 expm1 erf erfc atan arctan
+""")
+)
+"""Operations with a kink, a step, or a tail so flat that what happens in it is lost to rounding."""
 Result = TypeVar("Result")
 Report = Callable[[dict[str, Any]], None]
 
@@ -241,3 +251,15 @@ def _measure(transitions: TransitionSet, card: TaskCard) -> RewardDistance:
 
 def _rejects(findings: list[Finding]) -> bool:
     return any(each.severity == "reject" for each in findings)
+
+
+def limits(steps: Iterable[Step]) -> Counter[float]:
+    """The numbers that decide where a reward compares, clamps, saturates or rounds, with how often each is used.
+
+    Recorded states that are all on one side of such a number do not show it.
+
+    Args:
+        steps: What the reward computes.
+    """
+    bending = ancestors(each for each in steps if each.op in _BENDING)
+    return Counter(float(value) for step in bending for value in step.operands if isinstance(value, int | float))

@@ -206,7 +206,11 @@ PARTING = {
     **{"torch.unbind": 1, ".unbind": 1, ".split": 2, ".chunk": 2},
 }
 """Functions that take a tensor apart along an axis, with the place of that among their arguments."""
-LOOKED_AT = frozenset([*ELEMENTS, *SHORTENING, *PARTING, "torch.where", "torch.numel", ".numel", ".size", ".dim"])
+SQUEEZING = ("torch.squeeze", "numpy.squeeze", ".squeeze")
+"""Functions that drop an axis or not, depending on its size."""
+LOOKED_AT = frozenset(
+    [*ELEMENTS, *SHORTENING, *PARTING, *SQUEEZING, "torch.where", "torch.numel", ".numel", ".size", ".dim"]
+)
 """Functions that no program calls without a look at their arguments."""
 MAKING = frozenset(
     f"{module}.{name}"
@@ -215,9 +219,10 @@ MAKING = frozenset(
 )
 """Functions whose first argument is a size already."""
 _WITH_TENSORS = words("""
-stack cat concat concatenate hstack vstack column_stack tensor as_tensor scalar_tensor full_like gather index_select
-bucketize broadcast_tensors meshgrid dot outer mv mm bmm matmul masked_fill index_fill array asarray select
-clip astype new_tensor tolerance
+tensor as_tensor scalar_tensor full_like gather index_select bucketize broadcast_tensors meshgrid dot outer mv mm bmm
+matmul masked_fill index_fill array asarray clip astype new_tensor tolerance
 """)
+WITH_AXIS = ("gather", "index_select")
+"""Of those, the ones whose second argument is an axis."""
 TENSOR_TAKING = frozenset([*ELEMENTWISE, *NUMPY_ELEMENTWISE, *NUMPY_RENAMED, *_WITH_TENSORS])
 """Last names of functions whose further arguments may be whole tensors; those of others are sizes and axes."""

@@ -19,12 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardgen.reward.growth import ELEMENTS, MAKING, PARTING, SHORTENING, SIZED, TENSOR_TAKING
+from rewardgen.reward.growth import ELEMENTS, MAKING, PARTING, SHORTENING, SIZED, SQUEEZING, TENSOR_TAKING, WITH_AXIS
 from rewardgen.reward.numpy_subset import numpy_names
 from rewardgen.reward.scope import split_module
 from rewardgen.reward.tolerance import tolerance
 from rewardgen.reward.transform import BOUNDED, GUARD, TOLERANCE
-from rewardgen.reward.worlds import Sizes, WorldCount, decided, is_known, is_mask, key, known
+from rewardgen.reward.worlds import COUNT_KEPT, Sizes, WorldCount, decided, is_known, is_mask, key, known
 
 MAX_TURNS = 10_000
 """Loop turns and calls of its own functions in one call of a reward, and elements of a list."""
@@ -110,6 +110,8 @@ class Guards:
             return functools.partial(self._where, call)
         if name in ("torch.arange", "numpy.arange"):
             return functools.partial(self._arange, call)
+        if name in SQUEEZING:
+            return functools.partial(self._squeezed, call)
         return functools.partial(self._kept, call) if name in SHORTENING else call
 
     @staticmethod
@@ -147,8 +149,16 @@ class Guards:
         return result
 
     def _parted(self, function: Callable[..., Any], axis_at: int, *operands: Any, **options: Any) -> Any:
+        for each in known((*operands[1:], *options.values()) if operands else ()):
+            if isinstance(each, WorldCount):
+                raise TypeError(COUNT_KEPT)
         axis = options.get("dim", operands[axis_at] if len(operands) > axis_at else 0)
         self._sizes.part(_first(operands, options), axis)
+        return function(*operands, **options)
+
+    def _squeezed(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+        if self._sizes.hidden:
+            raise TypeError(COUNT_KEPT)
         return function(*operands, **options)
 
     def _where(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
@@ -184,14 +194,18 @@ class Guards:
     def _sized(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that makes tensors, refused before it makes one that is too large."""
         elements, hides = ELEMENTS.get(name, _broadcast), name not in SIZED
-        takes_sizes, first = name.split(".")[-1] not in TENSOR_TAKING, name not in MAKING
+        tensors = not hides or not name.startswith("numpy.")  # what numpy makes of numbers is a number
+        plain, axis = name.split(".")[-1] not in TENSOR_TAKING, name.split(".")[-1] in WITH_AXIS
+        first, last = int(name not in MAKING), None if plain else 1 + axis
+
+        def takes(option: str) -> bool:
+            return plain or option in ("dim", "axis")
 
         def call(*operands: Any, **options: Any) -> Any:
-            given = self._sizes.given
-            operands = tuple([given(each, hides=hides) for each in operands])
-            options = {name: given(each, hides=hides) for name, each in options.items()}
-            if takes_sizes:
-                self._sizes.unsized((*operands[first:], *options.values()))
+            if tensors:
+                operands = tuple([self._sizes.given(each, hides=hides) for each in operands])
+                options = {name: self._sizes.given(each, hides=hides) for name, each in options.items()}
+            self._sizes.unsized((*operands[first:last], *(each for name, each in options.items() if takes(name))))
             self._check_elements(elements(*operands, **options))
             return function(*operands, **options)
 
@@ -288,6 +302,8 @@ class Guards:
 
             def call(*operands: Any, **options: Any) -> Any:
                 items = list(self._items(operands[0])) if len(operands) == 1 else list(operands)
+                if "reverse" in options:
+                    decided(options["reverse"])
                 return function(_plain(items) if len(items) > 1 else items, **options)
 
             return call

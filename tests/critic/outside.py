@@ -2,7 +2,7 @@
 
 from rewardgen.critic.probe.probed_reward import finding as probe_finding
 from rewardgen.critic.registry import Detector, register
-from rewardgen.critic.static.finding import finding
+from rewardgen.critic.static.reading import finding
 
 
 def long_names(reward):

@@ -9,8 +9,7 @@ from rewardgen.critic.gates import Critic
 from rewardgen.critic.registry import DETECTORS, Detector, register
 from rewardgen.critic.review import BatchReview, ReviewRequest, RewardReview
 from rewardgen.critic.static.detectors import find_suspicions
-from rewardgen.critic.static.finding import finding
-from rewardgen.critic.static.reading import ParsedReward
+from rewardgen.critic.static.reading import ParsedReward, finding
 from rewardgen.store.records import Candidate, Finding, RewardSpec, TaskCard
 
 REJECTION = Finding(gate="probe", detector="non-finite", severity="reject", message="inf")

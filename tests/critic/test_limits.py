@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from rewardgen.critic.limits import limits
 from rewardgen.critic.probe.trace import trace
+from rewardgen.critic.review_job import limits
 from rewardgen.reward.program import compile_reward
 
 INPUTS = {"x": torch.linspace(-1.0, 1.0, 8), "y": torch.linspace(1.0, -1.0, 8)}

@@ -129,7 +129,7 @@ def compute_reward(action, prev_action, *, weight: float = {}):
 def test_a_slice_has_the_same_values_alone_and_among_others_to_the_last_bit(form, parts):
     offered = {"speed", "action", "prev_action"}
     given = {name: torch.rand(5, 12, parts) for name in ("action", "prev_action")} | {"speed": torch.rand(5, 12)}
-    specs = [RewardSpec(candidate_id=str(weight), source=form.format(weight)) for weight in (1.0, 3.0)]
+    specs = [RewardSpec(candidate_id=f"k{weight:.0f}", source=form.format(weight)) for weight in (1.0, 3.0)]
     slices = [SliceSpec(candidate_id=spec.candidate_id, seed=seed) for spec in specs for seed in range(2)]
     together = Rewards(specs, slices, offered).price(given, [True] * 4)
     for index, one in enumerate(slices):

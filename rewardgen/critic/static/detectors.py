@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from rewardgen.critic.registry import Detector, findings, register
 from rewardgen.critic.static import names, parts, signs
-from rewardgen.critic.static.finding import finding
-from rewardgen.critic.static.reading import parse_reward
+from rewardgen.critic.static.reading import finding, parse_reward
 from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
 from rewardgen.store.records import Finding, TaskCard
 

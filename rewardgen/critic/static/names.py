@@ -6,8 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from rewardgen.critic.static.finding import finding
-from rewardgen.critic.static.reading import ParsedReward, names_read
+from rewardgen.critic.static.reading import ParsedReward, finding, names_read
 from rewardgen.store.records import Finding
 
 _NOT_STATE = frozenset(["device", "dtype", "ndim", "shape", "size"])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from rewardgen.critic.static.finding import finding
-from rewardgen.critic.static.reading import ParsedReward
+from rewardgen.critic.static.reading import ParsedReward, finding
 from rewardgen.store.records import Finding, TaskCard
 
 _ENTRYWISE = ast.Add | ast.Sub | ast.Mult | ast.Div

@@ -1,15 +1,16 @@
-"""A reward's text as static detectors see it."""
+"""A reward's text as static detectors see it, and how they tell what they found."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.scope import Scope
 from rewardgen.reward.signature import ENTRY
-from rewardgen.store.records import Finding, TaskCard
+from rewardgen.store.records import Finding, Severity, TaskCard
 
 
 @dataclass(frozen=True)
@@ -61,3 +62,32 @@ def parse_reward(source: str, card: TaskCard) -> ParsedReward | None:
 def names_read(node: ast.AST) -> set[str]:
     """Names that are read in a piece of syntax."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+
+
+def finding(
+    detector: str,
+    at: ast.AST | None,
+    message: str,
+    hint: str,
+    severity: Severity = "warn",
+    evidence: Mapping[str, float] | None = None,
+) -> Finding:
+    """A finding of the gate `static`.
+
+    Args:
+        detector: Its name.
+        at: Where it is seen.
+        message: What, after "the reward".
+        hint: The fix.
+        severity: `reject` only for what surely is wrong.
+        evidence: The numbers that the message rests on, by name.
+    """
+    return Finding(
+        gate="static",
+        detector=detector,
+        severity=severity,
+        message=f"the reward {message}",
+        hint=hint,
+        line=getattr(at, "lineno", None),
+        evidence=dict(evidence or {}),
+    )

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from rewardgen.critic.static.finding import finding
-from rewardgen.critic.static.reading import ParsedReward
+from rewardgen.critic.static.reading import ParsedReward, finding
 from rewardgen.store.records import Finding
 
 
