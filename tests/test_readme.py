@@ -24,7 +24,7 @@ def test_the_commands_that_are_shown_exist():
     assert set(shown) <= known
 
 
-def test_the_clean_clone_script_runs_the_test_commands_of_the_readme_and_the_attack_matrix():
+def test_the_clean_clone_script_runs_the_test_command_of_the_readme_and_what_it_leaves_out():
     install, test = re.search(r"## Development\n```\n(.+)\n(.+)\n```", TEXT).groups()  # type: ignore[union-attr]
     script = (ROOT / ".ci" / "run").read_text().rstrip()
     assert install.removeprefix("pip install") in script

@@ -48,11 +48,15 @@ COMMANDS = (
         "Train a policy whose episodes the critic tries rewards on.",
         "tasks expert my_task.py",
     ),
+    Command("robots list", "robots:list_all", "List the robots that are here.", "robots list"),
+    Command("robots show", "robots:show", "Show what can be read off a robot's model.", "robots show my_robot.xml"),
+    Command("new", "robots:new", "Write a task file for a robot.", 'new "stand on one leg" --robot my_robot.xml'),
     Command("check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py"),
     Command("doctor", "doctor:doctor", "Say what works on this machine.", "doctor --model openai/gpt-5.1"),
 )
 _NOUNS = {
     "runs": "List, read and compare runs.",
+    "robots": "List robots, and what can be read off their models.",
     "tasks": "List, read, check and equip tasks.",
 }
 

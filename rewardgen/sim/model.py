@@ -5,8 +5,13 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
+from typing import Any, Literal
 
 import mujoco
 import torch
@@ -14,29 +19,84 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
 
-_GYMNASIUM = "gymnasium:"
+GYMNASIUM = "gymnasium:"
+
+Role = Literal["robot", "object", "world"]
 
 
-def load_model(path: Path) -> mujoco.MjModel:
+def load_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = None) -> mujoco.MjModel:
+    """Compile a model that a policy can act in.
+
+    Args:
+        path: The MJCF file.
+        prepare: See `compile_model`.
+
+    Raises:
+        TaskError: The file does not compile, or an actuator has no control range.
+    """
+    model = compile_model(path, prepare)
+    _check_actuators(model, path)
+    return model
+
+
+def compile_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = None) -> mujoco.MjModel:
     """Compile a model.
 
     MuJoCo's automatic reset of a diverged simulation is switched off, so that a divergence can be seen.
 
     Args:
-        path: The MJCF file.
+        path: The MJCF or URDF file.
+        prepare: Changes it before it is compiled; all its parts have names then.
 
     Raises:
-        TaskError: The file does not compile, or an actuator has no control range.
+        TaskError: The file does not compile.
     """
     # MuJoCo would log each warning to a file in the working folder; `CpuSimulator` tells of divergences by itself.
     mujoco.set_mju_user_warning(lambda message: None)
     try:
-        model = mujoco.MjModel.from_xml_path(str(path))
+        if prepare is None:
+            model = mujoco.MjModel.from_xml_path(str(path))
+        else:
+            spec = mujoco.MjSpec.from_file(str(path))
+            name_parts(spec)
+            prepare(spec)
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
+                model = spec.compile()
     except ValueError as error:
         raise TaskError(f"{path.name} does not compile: {' '.join(str(error).split())}", f"fix {path}") from error
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
-    _check_actuators(model, path)
     return model
+
+
+def name_parts(spec: mujoco.MjSpec) -> None:
+    """Name what has no name after what it is in: `torso_2` is the second body in `torso`, `foot_geom` a geom of `foot`.
+
+    A plane of the world is the `floor`. A name stays the same as long as nothing is put in before its part.
+
+    Args:
+        spec: The model.
+    """
+    sorts = {"body": spec.bodies, "geom": spec.geoms, "joint": spec.joints, "site": spec.sites}
+    sorts["actuator"] = spec.actuators
+    taken = {sort: {part.name for part in parts} for sort, parts in sorts.items()}
+
+    def give(part: Any, sort: str, wanted: str) -> None:
+        if not part.name:
+            names = (wanted if number == 1 else f"{wanted}_{number}" for number in count(1))
+            part.name = next(name for name in names if name not in taken[sort])
+            taken[sort].add(part.name)
+
+    for body in spec.bodies:
+        if not body.name:
+            siblings = list(body.parent.bodies)
+            give(body, "body", f"{body.parent.name}_{siblings.index(body) + 1}")
+        for sort, owned in (("joint", body.joints), ("geom", body.geoms), ("site", body.sites)):
+            for part in owned:
+                plane = sort == "geom" and part.type == mujoco.mjtGeom.mjGEOM_PLANE
+                give(part, sort, "floor" if plane else f"{body.name}_{sort}")
+    for number, actuator in enumerate(spec.actuators):
+        driven = actuator.trntype in (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT) and actuator.target
+        give(actuator, "actuator", driven or f"actuator_{number}")
 
 
 def find_model(name: object, task_file: Path) -> Path:
@@ -51,8 +111,8 @@ def find_model(name: object, task_file: Path) -> Path:
     """
     if not isinstance(name, str):
         raise TaskError(f"{task_file.name} names no model", 'set `model = "robot.xml"`, a file beside it, in the class')
-    if name.startswith(_GYMNASIUM):
-        return _gymnasium_asset(name.removeprefix(_GYMNASIUM))
+    if name.startswith(GYMNASIUM):
+        return gymnasium_asset(name.removeprefix(GYMNASIUM))
     path = task_file.parent / name
     if not path.is_file():
         raise TaskError(
@@ -69,10 +129,18 @@ def included_files(path: Path) -> tuple[Path, ...]:
         return ()
 
 
-def _gymnasium_asset(name: str) -> Path:
+def gymnasium_asset(name: str) -> Path:
+    """The file of one of Gymnasium's models.
+
+    Args:
+        name: Its file name, such as `hopper.xml`.
+
+    Raises:
+        TaskError: Gymnasium is not installed, or has no such model.
+    """
     spec = find_spec("gymnasium")
     if spec is None or spec.origin is None:
-        raise TaskError(f"the model {_GYMNASIUM}{name} needs Gymnasium", "pip install gymnasium")
+        raise TaskError(f"the model {GYMNASIUM}{name} needs Gymnasium", "pip install gymnasium")
     folder = Path(spec.origin).parent / "envs" / "mujoco" / "assets"
     if not (folder / name).is_file():
         assets = [path.name for path in folder.glob("*.xml")]
@@ -89,6 +157,45 @@ def _check_actuators(model: mujoco.MjModel, path: Path) -> None:
             f"{path.name} has actuators without a control range: {', '.join(free)}",
             'give each a range: `ctrllimited="true" ctrlrange="-1 1"`',
         )
+
+
+def body_roles(model: mujoco.MjModel) -> list[Role]:
+    """What each body is: of the robot if its tree has an actuator, an object if it can move, else part of the world.
+
+    A model without actuators is taken for a robot that lacks them: then the largest tree is the robot.
+
+    Args:
+        model: The model.
+    """
+    driven = {int(model.body_rootid[body]) for body in _driven_bodies(model)}
+    if not driven:
+        sizes = Counter(model.body_rootid[1:].tolist())
+        driven = {max(sizes, key=sizes.__getitem__)} if model.njnt else set()
+    moving = {int(model.body_rootid[body]) for body in model.jnt_bodyid}
+    roles: list[Role] = ["world"]
+    for body in range(1, model.nbody):
+        root = int(model.body_rootid[body])
+        roles.append("robot" if root in driven else "object" if root in moving else "world")
+    return roles
+
+
+def _driven_bodies(model: mujoco.MjModel) -> Iterator[int]:
+    for number, target in enumerate(model.actuator_trnid[:, 0]):
+        kind = mujoco.mjtTrn(model.actuator_trntype[number])
+        if kind in (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT):
+            yield int(model.jnt_bodyid[target])
+        elif kind in (mujoco.mjtTrn.mjTRN_SITE, mujoco.mjtTrn.mjTRN_SLIDERCRANK):
+            yield int(model.site_bodyid[target])
+        elif kind == mujoco.mjtTrn.mjTRN_BODY:
+            yield int(target)
+        elif kind == mujoco.mjtTrn.mjTRN_TENDON:
+            start = int(model.tendon_adr[target])
+            for wrap in range(start, start + int(model.tendon_num[target])):
+                index, sort = int(model.wrap_objid[wrap]), model.wrap_type[wrap]
+                if sort == mujoco.mjtWrap.mjWRAP_JOINT:
+                    yield int(model.jnt_bodyid[index])
+                elif sort == mujoco.mjtWrap.mjWRAP_SITE:
+                    yield int(model.site_bodyid[index])
 
 
 def action_parts(model: mujoco.MjModel) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.model import action_parts, action_range
 from rewardgen.sim.protocol import Simulator
+from rewardgen.sim.quantities import TurnCounter
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import DIVERGED, Policy, Step
 from rewardgen.sim.view import Draws, SimView, stream_keys
@@ -49,7 +50,7 @@ class Dynamics(Protocol):
         """Positions (n, nq) and velocities (n, nv) of n new episodes."""
         ...
 
-    def variables(self, sim: SimView) -> dict[str, Tensor]:
+    def read(self, sim: SimView) -> dict[str, Tensor]:
         """The variables after a control step, (N, ...) each."""
         ...
 
@@ -90,6 +91,7 @@ class MujocoVecEnv:
         self._previous: dict[str, Tensor] = {}
         self._awake = torch.ones_like(self._all, dtype=torch.bool)
         self._awake_ids: Tensor | None = None
+        self._turns = TurnCounter.of(self.view, dynamics.declared().values())
         self.observation_size, self.causes = self._rehearse()
 
     def reset(self, *, staggered: bool = False) -> Tensor:
@@ -118,6 +120,7 @@ class MujocoVecEnv:
             The observation, (N, O) float32.
         """
         self._simulator.reset(self._all, qpos, qvel)
+        self._turns.begin(self._all)
         self._episode_step[:] = 0
         with task_faults(self._dynamics.path):
             return self._observe(self.view)
@@ -139,7 +142,7 @@ class MujocoVecEnv:
 
         def act(observation: Tensor) -> Tensor:
             with task_faults(self._dynamics.path, "scripted"):
-                action = scripted(self.view, self._dynamics.variables(self.view))
+                action = scripted(self.view, self._dynamics.read(self.view))
             require(tensor_problems("the action of `scripted`", action, (self.num_envs, self.action_size)))
             return action
 
@@ -151,11 +154,12 @@ class MujocoVecEnv:
         self._simulator.step(action, self._awake_ids)
         self._episode_step += self._awake
         diverged = self._simulator.restore_diverged()
+        self._turns.advance()
         with task_faults(self._dynamics.path):
             return self._conclude(action, diverged)
 
     def _conclude(self, action: Tensor, diverged: Tensor) -> Step:
-        variables = self._dynamics.variables(self.view)
+        variables = self._dynamics.read(self.view)
         final_observation = self._dynamics.observe(self.view, variables).float()
         causes = {**self._dynamics.terminated(self.view, variables), DIVERGED: diverged}
         terminated = torch.stack(tuple(causes.values())).any(0) & self._awake
@@ -178,18 +182,19 @@ class MujocoVecEnv:
         state = self._dynamics.reset(self.view, draw)
         require(state_problems(state, len(ids), self.view.model.nq, self.view.model.nv))
         self._simulator.reset(ids, *state)
+        self._turns.begin(ids)
         self._episode[ids] += 1
         self._episode_step[ids] = 0
 
     def _observe(self, view: SimView) -> Tensor:
-        return self._dynamics.observe(view, self._dynamics.variables(view)).float()
+        return self._dynamics.observe(view, self._dynamics.read(view)).float()
 
     def _rehearse(self) -> tuple[int, tuple[str, ...]]:
         """Go through a reset once, check what the task returns, forget it; observation size and termination causes."""
         dynamics = self._dynamics
         with task_faults(dynamics.path):
             self._begin(self._all)
-            variables = dynamics.variables(self.view)
+            variables = dynamics.read(self.view)
             require(variable_problems(dynamics.declared(), variables, self.num_envs))
             observation = dynamics.observe(self.view, variables)
             require(tensor_problems("the observation", observation, (self.num_envs, -1)))

@@ -5,6 +5,7 @@ These are plain values: they go into files of transitions, and from there to pro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -28,6 +29,31 @@ class Var:
     def shape(self) -> tuple[int, ...]:
         """Shape without the world axis: () or (k,)."""
         return (len(self.parts),) if self.parts else ()
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Ends an episode where a variable leaves a range: `ends = {"fell": Outside("height", low=0.5)}`.
+
+    Args:
+        variable: Name of a scalar variable.
+        low: It ends below this value.
+        high: It ends above this value.
+    """
+
+    variable: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def in_words(self, unit: str) -> str:
+        """When it ends an episode.
+
+        Args:
+            unit: Of the variable.
+        """
+        bounds = {"below": self.low, "above": self.high}
+        told = [f"{side} {bound:g} {unit}".removesuffix(" 1") for side, bound in bounds.items() if math.isfinite(bound)]
+        return f"{self.variable} is {' or '.join(told)}"
 
 
 Setting = float | tuple[float, ...]

@@ -37,6 +37,7 @@ class SimView:
         self.control_step_s = simulator.control_step_s
         self.qpos0 = torch.tensor(simulator.model.qpos0, device=simulator.device)
         self._found: dict[tuple[str, str], int] = {}
+        self._rotated: dict[str, Tensor] = {}
 
     def of_worlds(self, ids: Tensor) -> SimView:
         """Some of the worlds only, as they are now.
@@ -79,6 +80,17 @@ class SimView:
         """
         return self._own(self._simulator.before(name))
 
+    def keyframe(self, name: str) -> tuple[Tensor, Tensor]:
+        """Positions (nq,) and velocities (nv,) of a named keyframe of the model.
+
+        Raises:
+            TaskError: The model has no such keyframe.
+        """
+        index = self._find("key", name, self.model.nkey)
+        state = (self.model.key_qpos[index], self.model.key_qvel[index])
+        qpos, qvel = (torch.tensor(each, device=self.device) for each in state)
+        return qpos, qvel
+
     def sensor(self, name: str) -> Tensor:
         """Reading of a named sensor of the model, (N, dimension).
 
@@ -96,6 +108,43 @@ class SimView:
             TaskError: The model has no such body.
         """
         return self._find("body", name, self.model.nbody)
+
+    def joint(self, name: str, kind: mujoco.mjtJoint, address: str) -> int:
+        """Where a joint's position or velocity is among all of them.
+
+        Args:
+            name: Name of the joint.
+            kind: What it has to be.
+            address: `jnt_qposadr` for `qpos`, `jnt_dofadr` for `qvel`.
+
+        Raises:
+            TaskError: The model has no such joint, or it is of another kind.
+        """
+        index = self._find("joint", name, self.model.njnt)
+        found = mujoco.mjtJoint(self.model.jnt_type[index])
+        if found != kind:
+            words = {each: each.name.removeprefix("mjJNT_").lower() for each in (found, kind)}
+            raise TaskError(f"joint `{name}` is no {words[kind]} joint", f"it is a {words[found]} joint")
+        return int(getattr(self.model, address)[index])
+
+    def rotated(self, body: str) -> Tensor:
+        """How far a body has turned about its own axes since the episode began, (N, 3) [rad].
+
+        Raises:
+            TaskError: Nobody counts its turns: see `rewardgen.sim.quantities.Body.turns`.
+        """
+        if body not in self._rotated:
+            hint = f'declare `Body("{body}").turns("y")` in the task'
+            raise TaskError(f"the turns of `{body}` are not counted", hint)
+        return self._own(self._rotated[body])
+
+    def count_turns(self, sums: dict[str, Tensor]) -> None:
+        """Take over the sums that `rotated` reads.
+
+        Args:
+            sums: Name of a body to (N, 3), changed in place by who counts.
+        """
+        self._rotated = sums
 
     def geom(self, name: str) -> int:
         """Number of a named geom: the index into fields such as `geom_xpos` (N, ngeom, 3).

@@ -20,6 +20,7 @@ from rewardgen.sim.contract import (
 )
 from rewardgen.sim.episodes import Recording, record_episodes, trivial_policies
 from rewardgen.sim.faults import task_faults
+from rewardgen.sim.quantities import TurnCounter
 from rewardgen.sim.vec_env import Step
 from rewardgen.sim.view import Draws, SimView, stream_keys
 from rewardgen.store.records import TrainerSettings
@@ -118,6 +119,7 @@ def call_problems(task: Task) -> list[Problem]:
 def _call_each(task: MujocoTask, problems: list[Problem]) -> None:
     simulator = task.make_simulator(_WORLDS)
     view, variables = SimView(simulator), {}
+    TurnCounter.of(view, task.declared().values())
     with noted(problems), task_faults(task.path, "reset"):
         ids = torch.arange(_WORLDS, device=simulator.device)
         state = task.reset(view, Draws(stream_keys(ids)))
@@ -126,7 +128,7 @@ def _call_each(task: MujocoTask, problems: list[Problem]) -> None:
         if not wrong:
             simulator.reset(ids, *state)
     with noted(problems), task_faults(task.path, "variables"), _unchanged(view, "variables", problems):
-        variables = task.variables(view)
+        variables = task.read(view)
         problems += variable_problems(task.declared(), variables, _WORLDS)
     with noted(problems), task_faults(task.path, "observe"), _unchanged(view, "observe", problems):
         problems += tensor_problems("the observation", task.observe(view, variables), (_WORLDS, -1))

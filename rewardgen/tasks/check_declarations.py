@@ -8,14 +8,14 @@ from typing import Any
 
 from rewardgen.core.errors import did_you_mean
 from rewardgen.sim.contract import Problem
-from rewardgen.sim.variables import Flip, Pair, Shift, Wrap, variables_of
+from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Wrap, variables_of
 from rewardgen.tasks.protocol import Task
 
 _QUATERNION = 4
 
 
 def declaration_problems(task: Task, action_size: int) -> list[Problem]:
-    """What is wrong with `pairs` and `invariances`.
+    """What is wrong with `pairs`, `invariances` and `ends`.
 
     Args:
         task: The task.
@@ -33,6 +33,12 @@ def declaration_problems(task: Task, action_size: int) -> list[Problem]:
         else:
             check = _pair_problems if name == "pairs" else _invariance_problems
             problems += [problem for each in declared for problem in check(each, sizes)]
+    ends: Mapping[str, Outside] = getattr(task, "ends", {})
+    for cause, end in ends.items():
+        if end.variable not in sizes:
+            problems.append(_unknown(f"end `{cause}`", end.variable, sizes))
+        elif sizes[end.variable]:
+            problems.append(Problem(f"end `{cause}` is about `{end.variable}`, which is a vector", "name a scalar"))
     return problems
 
 

@@ -3,19 +3,26 @@
 A task file holds one class. Everything in it is batched over N worlds: tensors are torch, batch first, in SI units.
 """
 
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+import mujoco
+import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.model import find_model, included_files, load_model
+from rewardgen.sim.model import body_roles, find_model, included_files, load_model
 from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.protocol import MUJOCO_CPU, SIMULATORS, Simulator
+from rewardgen.sim.quantities import Quantity, with_sensors
+from rewardgen.sim.variables import Outside
 from rewardgen.sim.view import Draws, SimView
 from rewardgen.tasks.protocol import Task
 
@@ -38,8 +45,15 @@ class MujocoTask(Task):
     needs_contact_forces: ClassVar[bool] = False
     """Whether `cfrc_ext` is read, which costs an extra pass per control step."""
 
+    keyframe: ClassVar[str] = ""
+    """Keyframe of the model in which episodes begin; its reference pose if empty."""
+    start_noise: ClassVar[float] = 0.005
+    """Largest difference of a position and a velocity from it at the start [m, rad, and per second]."""
+    ends: ClassVar[Mapping[str, Outside]] = {}
+    """What ends an episode early: name of the cause to `Outside("height", low=0.7)`."""
+
     def reset(self, sim: SimView, draw: Draws) -> tuple[Tensor, Tensor]:
-        """Draw the initial state of n worlds.
+        """Draw the initial state of n worlds: `keyframe` with `start_noise`, unless a task has it otherwise.
 
         Args:
             sim: The simulator; `sim.qpos0 (nq,)` is the model's reference pose.
@@ -48,19 +62,57 @@ class MujocoTask(Task):
         Returns:
             Positions (n, nq) and velocities (n, nv).
         """
-        raise NotImplementedError
+        qpos, qvel = sim.keyframe(self.keyframe) if self.keyframe else (sim.qpos0, torch.zeros(sim.model.nv))
+        noise = self.start_noise
+        return qpos + draw.uniform(-noise, noise, sim.model.nq), qvel + draw.uniform(-noise, noise, sim.model.nv)
 
     def variables(self, sim: SimView) -> dict[str, Tensor]:
-        """The declared variables after a control step, each (N,) or (N, k)."""
-        raise NotImplementedError
+        """The variables declared with `Var`, after a control step, each (N,) or (N, k); not the quantities."""
+        return {}
+
+    def read(self, sim: SimView) -> dict[str, Tensor]:
+        """All declared variables after a control step, each (N,) or (N, k)."""
+        return {name: each.read(sim) for name, each in self._quantities().items()} | self.variables(sim)
+
+    def _quantities(self) -> dict[str, Quantity]:
+        return {name: each for name, each in self.declared().items() if isinstance(each, Quantity)}
 
     def observe(self, sim: SimView, variables: Mapping[str, Tensor]) -> Tensor:
-        """What the policy sees, (N, observation size)."""
-        raise NotImplementedError
+        """What the policy sees, (N, observation size).
+
+        Unless a task has it otherwise: all positions, but for x and y of the robot if nothing else moves about, and all
+        velocities clipped to [-10, 10].
+        """
+        return torch.cat((sim.qpos[:, self._alone(sim) :], sim.qvel.clamp(-10.0, 10.0)), 1)
 
     def terminated(self, sim: SimView, variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Causes that end an episode early: name of the cause to (N,) bool. The docstring tells the designer."""
-        return {}
+        return {
+            cause: (variables[each.variable] < each.low) | (variables[each.variable] > each.high)
+            for cause, each in self.ends.items()
+        }
+
+    @staticmethod
+    def _alone(sim: SimView) -> int:
+        """How many positions the default observation leaves out: x and y of a robot that is all that floats freely."""
+        free = sim.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
+        floats = free.sum() == 1 and bool(free[0])
+        return 2 if floats and body_roles(sim.model)[sim.model.jnt_bodyid[0]] == "robot" else 0
+
+    def default_words(self, method: str) -> str:
+        """What the task card says of a method that a task leaves as it is here; empty if it has to have its own.
+
+        Args:
+            method: Its name.
+        """
+        pose = f"the model's keyframe `{self.keyframe}`" if self.keyframe else "the model's reference pose"
+        units = {name: each.unit for name, each in self.declared().items()}
+        when = ", or ".join(each.in_words(units.get(each.variable, "")) for each in self.ends.values())
+        return {
+            "reset": f"In {pose}, with uniform noise of {self.start_noise:g} on every position and velocity.",
+            "observe": "All positions, without x and y of a robot that floats freely; all velocities, in [-10, 10].",
+            "terminated": f"The episode ends when {when}." if when else "Nothing ends an episode early.",
+        }.get(method, "")
 
     def fitness(self, episode: Episode) -> Tensor:
         """The task's own number per episode, (N,), higher is better."""
@@ -89,7 +141,9 @@ class MujocoTask(Task):
             TaskError: The model is missing, does not compile, or has an actuator without a control range.
             UsageError: There is no such simulator.
         """
-        make, model = SIMULATORS.get(self.simulator), load_model(self.model_file())
+        quantities = self._quantities().values()
+        prepare = (lambda spec: with_sensors(spec, quantities)) if quantities else None
+        make, model = SIMULATORS.get(self.simulator), load_model(self.model_file(), prepare)
         return make(model, num_envs, self.frame_skip, threads=threads, contact_forces=self.needs_contact_forces)
 
     def model_file(self) -> Path:

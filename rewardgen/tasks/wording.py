@@ -12,8 +12,6 @@ from rewardgen.tasks.protocol import Task
 WORDED = ("reset", "observe", "terminated", "success", "fitness")
 """Methods whose docstrings' first paragraphs go on the task card."""
 
-_NOTHING_ENDS_IT = "Nothing ends an episode early."
-
 
 def description(task: Task) -> str:
     """The class docstring.
@@ -35,9 +33,9 @@ def first_paragraph(task: Task, method: str) -> str:
         TaskError: The task does not define the method, or gives it no docstring.
     """
     defined = getattr(type(task), method, None)
-    if defined is getattr(MujocoTask, method):
-        if method == "terminated":
-            return _NOTHING_ENDS_IT
+    if isinstance(task, MujocoTask) and defined is getattr(MujocoTask, method):
+        if words := task.default_words(method):
+            return words
         raise TaskError(f"{task.path.name} does not define `{method}`", "see the docstring of `MujocoTask`")
     text = inspect.cleandoc(defined.__doc__ or "").split("\n\n")[0]
     if not text:

@@ -82,8 +82,8 @@ def test_a_model_that_does_not_compile_is_a_problem(tmp_path):
 
 
 def test_a_missing_method_is_a_problem(tmp_path):
-    found = problems(tmp_path, ("def observe(", "def look("))
-    assert any("does not define `observe`" in problem["what"] for problem in found)
+    found = problems(tmp_path, ("def fitness(", "def look("))
+    assert any("does not define `fitness`" in problem["what"] for problem in found)
 
 
 def test_a_variable_that_turns_infinite_is_told_with_its_step(tmp_path):

@@ -1,0 +1,495 @@
+"""Typed variables that are read off a model by the names of its parts: `height = Body("torso").height`.
+
+Each is a `Var` that brings its unit, its meaning and the way it is read, so that a task file declares it in one line.
+What MuJoCo can sense is read from a sensor that is added to the model when it is compiled; the rest from the joints'
+state. As all derived quantities do, sensors describe the last physics substep.
+"""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import mujoco
+import torch
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.rotations import heading, upright
+from rewardgen.sim.variables import Var
+from rewardgen.sim.view import SimView
+
+XYZ = ("x", "y", "z")
+_FOUND, _FORCE = 1, 2
+"""What a contact sensor tells: how many contacts there are, and their force."""
+_NET_FORCE = 3
+
+_Kind = Literal["xbody", "body", "geom", "site", "camera", "joint", "tendon", "actuator", "thing", "contact"]
+_KINDS = {
+    "xbody": mujoco.mjtObj.mjOBJ_XBODY,
+    "body": mujoco.mjtObj.mjOBJ_BODY,
+    "geom": mujoco.mjtObj.mjOBJ_GEOM,
+    "site": mujoco.mjtObj.mjOBJ_SITE,
+    "camera": mujoco.mjtObj.mjOBJ_CAMERA,
+    "joint": mujoco.mjtObj.mjOBJ_JOINT,
+    "tendon": mujoco.mjtObj.mjOBJ_TENDON,
+    "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
+}
+
+
+class Part(NamedTuple):
+    """A part of a model. `thing` is a body, geom or site, whichever has the name; `contact` the same, for contacts."""
+
+    kind: _Kind
+    name: str
+
+
+class Sensed(NamedTuple):
+    """A sensor that has to be in the model.
+
+    Attributes:
+        kind: Its type, as MuJoCo's `mjSENS_` constants name it.
+        of: What it is on; None if it is on the whole model.
+        to: In whose frame, or between which two.
+    """
+
+    kind: str
+    of: Part | None = None
+    to: Part | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in the model."""
+        return ":".join(["rewardgen", self.kind, *(f"{each.kind}/{each.name}" for each in (self.of, self.to) if each)])
+
+
+@dataclass(frozen=True)
+class Quantity(Var):
+    """A variable that is read off the model.
+
+    Args:
+        read: From the simulation to its value, (N,) or (N, k).
+        code: The expression that declares it.
+        sensed: The sensors that it reads.
+        turning: The body whose turns it counts; empty if it counts none.
+    """
+
+    read: Callable[[SimView], Tensor] = field(default=lambda sim: sim.qpos[:, 0], compare=False)
+    code: str = ""
+    sensed: tuple[Sensed, ...] = ()
+    turning: str = ""
+
+
+def _quantity(
+    code: str,
+    unit: str,
+    meaning: str,
+    sensed: Sensed,
+    parts: tuple[str, ...] = (),
+    change: Callable[[Tensor], Tensor] | None = None,
+) -> Quantity:
+    """One that a single sensor tells; of a scalar, the first number."""
+    change = change or ((lambda values: values) if parts else (lambda values: values[:, 0]))
+    return Quantity(unit, meaning, parts, lambda sim: change(sim.sensor(sensed.name)), code, (sensed,))
+
+
+class _Placed:
+    """Something with a place in the world."""
+
+    def __init__(self, name: str, kind: _Kind, code: str) -> None:
+        self.name, self._part, self._code = name, Part(kind, name), code
+
+    @property
+    def position(self) -> Quantity:
+        """Position of its centre in the world, (N, 3) [m]."""
+        return self._of("position", "m", f"position of {self.name} in the world", "FRAMEPOS", XYZ)
+
+    @property
+    def height(self) -> Quantity:
+        """Height of its centre above z = 0, (N,) [m]."""
+        meaning = f"height of the centre of {self.name} above z = 0"
+        return self._of("height", "m", meaning, "FRAMEPOS", change=lambda values: values[:, 2])
+
+    @property
+    def velocity(self) -> Quantity:
+        """Linear velocity in the world's frame, (N, 3) [m/s]."""
+        return self._of("velocity", "m/s", f"velocity of {self.name} along the world's axes", "FRAMELINVEL", XYZ)
+
+    def _of(
+        self,
+        name: str,
+        unit: str,
+        meaning: str,
+        sensor: str,
+        parts: tuple[str, ...] = (),
+        change: Callable[[Tensor], Tensor] | None = None,
+        own: bool = False,
+    ) -> Quantity:
+        sensed = Sensed(sensor, self._part, self._part if own else None)
+        return _quantity(f"{self._code}.{name}", unit, meaning, sensed, parts, change)
+
+
+class Body(_Placed):
+    """A body of the model, by name.
+
+    Args:
+        name: Its name.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "xbody", f'Body("{name}")')
+
+    @property
+    def local_velocity(self) -> Quantity:
+        """Linear velocity in its own frame, (N, 3) [m/s]."""
+        meaning = f"velocity of {self.name} along its own axes"
+        sensed = (Sensed("FRAMELINVEL", self._part), Sensed("FRAMEQUAT", self._part))
+        read = lambda sim: _rotated_back(sim.sensor(sensed[0].name), sim.sensor(sensed[1].name))  # noqa: E731
+        return Quantity("m/s", meaning, XYZ, read, f"{self._code}.local_velocity", sensed)
+
+    @property
+    def angular_velocity(self) -> Quantity:
+        """Angular velocity about its own axes, (N, 3) [rad/s]."""
+        meaning = f"angular velocity of {self.name} about its own axes"
+        sensed = (Sensed("FRAMEANGVEL", self._part), Sensed("FRAMEQUAT", self._part))
+        read = lambda sim: _rotated_back(sim.sensor(sensed[0].name), sim.sensor(sensed[1].name))  # noqa: E731
+        return Quantity("rad/s", meaning, XYZ, read, f"{self._code}.angular_velocity", sensed)
+
+    @property
+    def upright(self) -> Quantity:
+        """Cosine of the angle between its own z axis and the world's, (N,)."""
+        meaning = f"cosine of the tilt of {self.name}: 1 as it stands in the model, 0 on its side, -1 upside down"
+        return self._of("upright", "1", meaning, "FRAMEQUAT", change=upright)
+
+    @property
+    def heading(self) -> Quantity:
+        """Angle of its own x axis about the world's z axis, (N,) [rad] in (-pi, pi]."""
+        meaning = f"direction of the x axis of {self.name} about the vertical: 0 along +x, positive to the left"
+        return self._of("heading", "rad", meaning, "FRAMEQUAT", change=heading)
+
+    def turns(self, axis: Literal["x", "y", "z"]) -> Quantity:
+        """Full turns about one of its own axes since the episode began, (N,): the sum of all rotations, signed.
+
+        Args:
+            axis: Which axis.
+        """
+        number = XYZ.index(axis)
+        meaning = f"full turns of {self.name} about its own {axis} axis since the episode began, with their sign"
+        return Quantity(
+            "1",
+            meaning,
+            (),
+            lambda sim: sim.rotated(self.name)[:, number] / (2.0 * torch.pi),
+            f'{self._code}.turns("{axis}")',
+            (Sensed("FRAMEQUAT", self._part),),
+            self.name,
+        )
+
+
+class Site(_Placed):
+    """A site of the model, by name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "site", f'Site("{name}")')
+
+
+class Geom(_Placed):
+    """A geom of the model, by name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "geom", f'Geom("{name}")')
+
+
+class CentreOfMass:
+    """The centre of mass of a body with all that hangs on it.
+
+    Args:
+        body: Name of the body.
+    """
+
+    def __init__(self, body: str) -> None:
+        self._body, self._part = body, Part("body", body)
+
+    @property
+    def position(self) -> Quantity:
+        """Its position in the world, (N, 3) [m]."""
+        meaning = f"centre of mass of {self._body} and all that hangs on it, in the world"
+        code = f'CentreOfMass("{self._body}").position'
+        return _quantity(code, "m", meaning, Sensed("SUBTREECOM", self._part), XYZ)
+
+    @property
+    def velocity(self) -> Quantity:
+        """Its velocity along the world's axes, (N, 3) [m/s]."""
+        meaning = f"velocity of the centre of mass of {self._body} and all that hangs on it, along the world's axes"
+        code = f'CentreOfMass("{self._body}").velocity'
+        return _quantity(code, "m/s", meaning, Sensed("SUBTREELINVEL", self._part), XYZ)
+
+
+class _Joint:
+    """A joint with one degree of freedom."""
+
+    _class, _type = "", mujoco.mjtJoint.mjJNT_HINGE
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _of(self, name: str, unit: str, meaning: str, values: str, address: str) -> Quantity:
+        read = lambda sim: sim.field(values)[:, sim.joint(self.name, self._type, address)]  # noqa: E731
+        return Quantity(unit, meaning, (), read, f'{self._class}("{self.name}").{name}')
+
+    def _effort(self, name: str, unit: str) -> Quantity:
+        meaning = f"what the actuators exert on the joint {self.name}"
+        sensed = Sensed("JOINTACTFRC", Part("joint", self.name))
+        return _quantity(f'{self._class}("{self.name}").{name}', unit, meaning, sensed)
+
+
+class Hinge(_Joint):
+    """A hinge joint of the model, by name."""
+
+    _class = "Hinge"
+
+    @property
+    def angle(self) -> Quantity:
+        """Its angle, not wrapped, (N,) [rad]."""
+        return self._of("angle", "rad", f"angle of the joint {self.name}", "qpos", "jnt_qposadr")
+
+    @property
+    def velocity(self) -> Quantity:
+        """Its angular velocity, (N,) [rad/s]."""
+        return self._of("velocity", "rad/s", f"angular velocity of the joint {self.name}", "qvel", "jnt_dofadr")
+
+    @property
+    def torque(self) -> Quantity:
+        """What the actuators exert on it, (N,) [N m]."""
+        return self._effort("torque", "N m")
+
+
+class Slide(_Joint):
+    """A slide joint of the model, by name."""
+
+    _class, _type = "Slide", mujoco.mjtJoint.mjJNT_SLIDE
+
+    @property
+    def position(self) -> Quantity:
+        """Its position, (N,) [m]."""
+        return self._of("position", "m", f"position of the joint {self.name}", "qpos", "jnt_qposadr")
+
+    @property
+    def velocity(self) -> Quantity:
+        """Its velocity, (N,) [m/s]."""
+        return self._of("velocity", "m/s", f"velocity of the joint {self.name}", "qvel", "jnt_dofadr")
+
+    @property
+    def force(self) -> Quantity:
+        """What the actuators exert on it, (N,) [N]."""
+        return self._effort("force", "N")
+
+
+class Tendon:
+    """A tendon of the model, by name."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._part = name, Part("tendon", name)
+
+    @property
+    def length(self) -> Quantity:
+        """Its length, (N,) [m; for a fixed tendon, in the unit of its joints]."""
+        code = f'Tendon("{self._name}").length'
+        return _quantity(code, "m", f"length of the tendon {self._name}", Sensed("TENDONPOS", self._part))
+
+    @property
+    def velocity(self) -> Quantity:
+        """The speed at which it grows longer, (N,) [m/s]."""
+        code = f'Tendon("{self._name}").velocity'
+        meaning = f"speed at which the tendon {self._name} lengthens"
+        return _quantity(code, "m/s", meaning, Sensed("TENDONVEL", self._part))
+
+
+def Sensor(name: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Quantity:  # noqa: N802
+    """A sensor that the model has itself.
+
+    Args:
+        name: Its name.
+        unit: Unit of what it tells.
+        meaning: What it tells.
+        parts: Names of the numbers, if it tells several.
+    """
+    read = (lambda sim: sim.sensor(name)) if parts else (lambda sim: sim.sensor(name)[:, 0])
+    told = f", {parts!r}" if parts else ""
+    return Quantity(unit, meaning, parts, read, f'Sensor("{name}", "{unit}", "{meaning}"{told})')
+
+
+def Distance(one: str, other: str) -> Quantity:  # noqa: N802
+    """Distance between the centres of two bodies, geoms or sites, (N,) [m].
+
+    Args:
+        one: Name of one.
+        other: Name of the other.
+    """
+    return _between("Distance", one, other, "m", f"distance between the centres of {one} and {other}")
+
+
+def Direction(one: str, other: str) -> Quantity:  # noqa: N802
+    """The way from one body, geom or site to another along the world's axes, (N, 3) [m].
+
+    Args:
+        one: Name of where it begins.
+        other: Name of where it ends.
+    """
+    return _between("Direction", one, other, "m", f"the way from {one} to {other} along the world's axes", XYZ)
+
+
+def _between(code: str, one: str, other: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Quantity:
+    ends = tuple(Sensed("FRAMEPOS", Part("thing", name)) for name in (one, other))
+
+    def read(sim: SimView) -> Tensor:
+        way = sim.sensor(ends[1].name) - sim.sensor(ends[0].name)
+        return way if parts else way.norm(dim=1)
+
+    return Quantity(unit, meaning, parts, read, f'{code}("{one}", "{other}")', ends)
+
+
+def Touching(one: str, other: str) -> Quantity:  # noqa: N802
+    """Whether two bodies or geoms are in contact, (N,): 1 or 0.
+
+    Args:
+        one: Name of a body or geom.
+        other: Name of another.
+    """
+    sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
+    meaning = f"1 while {one} touches {other}, else 0"
+    return _quantity(
+        f'Touching("{one}", "{other}")', "1", meaning, sensed, change=lambda told: (told[:, 0] > 0.0).to(told.dtype)
+    )
+
+
+def ContactForce(one: str, other: str) -> Quantity:  # noqa: N802
+    """Size of the net contact force between two bodies or geoms, (N,) [N].
+
+    Args:
+        one: Name of a body or geom.
+        other: Name of another.
+    """
+    sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
+    meaning = f"size of the net contact force between {one} and {other}, 0 without contact"
+    return _quantity(
+        f'ContactForce("{one}", "{other}")', "N", meaning, sensed, change=lambda told: told[:, 1:4].norm(dim=1)
+    )
+
+
+def Energy(kind: Literal["kinetic", "potential"]) -> Quantity:  # noqa: N802
+    """Energy of all there is in the model, (N,) [J].
+
+    Args:
+        kind: Of its motion, or of its place.
+    """
+    return _quantity(f'Energy("{kind}")', "J", f"{kind} energy of the whole model", Sensed(f"E_{kind.upper()}"))
+
+
+def Effort(actuator: str) -> Quantity:  # noqa: N802
+    """What an actuator exerts, (N,) [N or N m].
+
+    Args:
+        actuator: Its name.
+    """
+    sensed = Sensed("ACTUATORFRC", Part("actuator", actuator))
+    return _quantity(f'Effort("{actuator}")', "N", f"force (or torque, in N m) of the actuator {actuator}", sensed)
+
+
+def with_sensors(spec: mujoco.MjSpec, quantities: Iterable[Quantity]) -> None:
+    """Add to a model the sensors that quantities read.
+
+    Args:
+        spec: The model; every part has a name: see `rewardgen.sim.model.name_parts`.
+        quantities: The quantities.
+
+    Raises:
+        TaskError: The model has no part of a name.
+    """
+    for each in dict.fromkeys(sensed for quantity in quantities for sensed in quantity.sensed):
+        asked: dict[str, object] = {"name": each.name, "type": getattr(mujoco.mjtSensor, f"mjSENS_{each.kind}")}
+        if each.of:
+            asked["objtype"], asked["objname"] = _found(spec, each.of)
+        if each.to:
+            asked["reftype"], asked["refname"] = _found(spec, each.to)
+        if each.kind == "CONTACT":
+            asked["intprm"] = [_FOUND | _FORCE, _NET_FORCE, 1]
+        spec.add_sensor(**asked)
+
+
+def _found(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:
+    kinds: Mapping[str, tuple[_Kind, ...]] = {
+        "thing": ("xbody", "geom", "site", "camera"),
+        "contact": ("body", "geom"),
+    }
+    for kind in kinds.get(part.kind, (part.kind,)):
+        if getattr(spec, "body" if kind == "xbody" else kind)(part.name) is not None:
+            return _KINDS[kind], part.name
+    sort = {"thing": "body, geom or site", "contact": "body or geom", "xbody": "body"}.get(part.kind, part.kind)
+    raise TaskError(f"the model has no {sort} `{part.name}`", "see `rewardgen robots show` for what it has")
+
+
+def _rotated_back(vector: Tensor, quaternion: Tensor) -> Tensor:
+    """A vector of the world in the frame of a body, (N, 3)."""
+    w, axis = quaternion[:, :1], -quaternion[:, 1:]
+    twice = 2.0 * torch.linalg.cross(axis, vector)
+    return vector + w * twice + torch.linalg.cross(axis, twice)
+
+
+class TurnCounter:
+    """Adds up the rotations of bodies about their own axes, step by step; no rotation of a step may reach a half turn.
+
+    Args:
+        view: The simulation; gets the sums under `rotated`.
+        bodies: Names of the bodies.
+    """
+
+    def __init__(self, view: SimView, bodies: Iterable[str]) -> None:
+        self._view = view
+        self._sensors = {name: Sensed("FRAMEQUAT", Part("xbody", name)).name for name in dict.fromkeys(bodies)}
+        self._last = {name: self._now(name) for name in self._sensors}
+        view.count_turns({name: torch.zeros_like(last[:, :3]) for name, last in self._last.items()})
+
+    @classmethod
+    def of(cls, view: SimView, declared: Iterable[Var]) -> TurnCounter:
+        """A counter for those of some variables that count turns.
+
+        Args:
+            view: The simulation.
+            declared: The variables.
+        """
+        return cls(view, (each.turning for each in declared if isinstance(each, Quantity) and each.turning))
+
+    def begin(self, ids: Tensor) -> None:
+        """Count from zero in some worlds.
+
+        Args:
+            ids: Which worlds, (n,).
+        """
+        for name, last in self._last.items():
+            last[ids] = self._now(name)[ids]
+            self._view.rotated(name)[ids] = 0.0
+
+    def advance(self) -> None:
+        """Take in what a control step turned."""
+        for name, last in self._last.items():
+            now = self._now(name)
+            self._view.rotated(name).add_(_rotation(last, now))
+            self._last[name] = now
+
+    def _now(self, name: str) -> Tensor:
+        return self._view.sensor(self._sensors[name]).clone()
+
+
+def _rotation(before: Tensor, after: Tensor) -> Tensor:
+    """The rotation from one orientation to another as a vector in the first one's frame, (N, 3) [rad]."""
+    w1, v1, w2, v2 = before[:, :1], -before[:, 1:], after[:, :1], after[:, 1:]
+    w = w1 * w2 - (v1 * v2).sum(1, keepdim=True)
+    v = w1 * v2 + w2 * v1 + torch.linalg.cross(v1, v2)
+    sine = v.norm(dim=1, keepdim=True)
+    angle = 2.0 * torch.atan2(sine, w.abs())
+    return v * torch.where(sine > 1e-12, angle / sine.clamp_min(1e-12), 2.0) * torch.where(w < 0.0, -1.0, 1.0)

@@ -1,0 +1,268 @@
+"""The catalogue of a robot: every variable that can be read off its model, with the range that random actions reach."""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import torch
+
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.model import Role, action_parts, body_roles, compile_model
+from rewardgen.sim.mujoco_cpu import CpuSimulator
+from rewardgen.sim.quantities import (
+    Body,
+    CentreOfMass,
+    ContactForce,
+    Direction,
+    Distance,
+    Effort,
+    Energy,
+    Hinge,
+    Quantity,
+    Sensor,
+    Site,
+    Slide,
+    Tendon,
+    Touching,
+    TurnCounter,
+    with_sensors,
+)
+from rewardgen.sim.view import SimView
+from rewardgen.tasks.robots import Catalogue, Entry
+
+_WORLDS, _STEPS = 4, 50
+_CONTROL_S = 0.02
+"""Control step of the measurement, as near as the model's own step allows [s]."""
+_MOST_PAIRS = 24
+"""Pairs of a part of the robot and an object, or the ground, that are listed; any others can be declared too."""
+_SENSORS = {
+    "ACCELEROMETER": ("m/s^2", "acceleration"),
+    "VELOCIMETER": ("m/s", "velocity"),
+    "GYRO": ("rad/s", "angular velocity"),
+    "FORCE": ("N", "force"),
+    "TORQUE": ("N m", "torque"),
+    "TOUCH": ("N", "sum of contact forces"),
+    "RANGEFINDER": ("m", "distance to what is in front; -1 for nothing"),
+    "JOINTPOS": ("rad", "position"),
+    "JOINTVEL": ("rad/s", "velocity"),
+    "ACTUATORFRC": ("N", "force"),
+    "FRAMEPOS": ("m", "position"),
+    "FRAMEQUAT": ("1", "orientation (w, x, y, z)"),
+    "FRAMELINVEL": ("m/s", "velocity"),
+    "FRAMEANGVEL": ("rad/s", "angular velocity"),
+    "SUBTREECOM": ("m", "centre of mass"),
+    "SUBTREELINVEL": ("m/s", "velocity of the centre of mass"),
+    "SUBTREEANGMOM": ("kg m^2/s", "angular momentum"),
+}
+_XYZW = {3: ("x", "y", "z"), 4: ("w", "x", "y", "z")}
+
+
+def catalogue_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The worker job `catalogue`: {"model": path} to a `Catalogue`."""
+    return catalogue(Path(payload["model"])).model_dump(mode="json")
+
+
+def catalogue(path: Path) -> Catalogue:
+    """All that a model offers.
+
+    Args:
+        path: An MJCF or URDF file.
+
+    Raises:
+        TaskError: It does not compile, or nothing in it moves.
+    """
+    model = compile_model(path, lambda spec: None)
+    if not model.nv:
+        raise TaskError(f"nothing in {path.name} moves", "give the model of a robot: bodies with joints")
+    roles = body_roles(model)
+    listed = list(_listed(model, roles))
+    quantities = [quantity for _, _, quantity in listed]
+    model = compile_model(path, lambda spec: with_sensors(spec, quantities))
+    measured = zip(listed, _measured(model, quantities), strict=True)
+    # A planar robot turns about one axis only.
+    found = [(each, ends) for each, ends in measured if not (each[2].turning and ends[0] == ends[1])]
+    names = _unique([name for (name, _, _), _ in found])
+    return Catalogue(
+        entries=tuple(
+            Entry(
+                name=name,
+                code=quantity.code,
+                about=about,
+                unit=quantity.unit,
+                meaning=quantity.meaning,
+                parts=quantity.parts,
+                minimum=low,
+                maximum=high,
+            )
+            for name, ((_, about, quantity), (low, high)) in zip(names, found, strict=True)
+        ),
+        robot=tuple(_names(model, "body", lambda body: roles[body] == "robot")),
+        objects=tuple(_names(model, "body", lambda body: roles[body] == "object")),
+        geoms=tuple(_names(model, "geom", lambda geom: True)),
+        sites=tuple(_names(model, "site", lambda site: True)),
+        keyframes=tuple(_names(model, "key", lambda key: True)),
+        actuators=action_parts(model),
+        unlimited_actuators=tuple(
+            name for name, limited in zip(action_parts(model), model.actuator_ctrllimited, strict=True) if not limited
+        ),
+        timestep_s=float(model.opt.timestep),
+    )
+
+
+def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, Role, Quantity]]:
+    """Suggested name, what it is about, and the quantity; what matters most to most tasks comes first."""
+    named = [model.body(index).name for index in range(model.nbody)]
+    roots = [body for body in range(1, model.nbody) if model.body_rootid[body] == body and roles[body] != "world"]
+    for body in roots:
+        yield from _body(named[body], roles[body])
+        yield from (
+            (f"{named[body]}_turns_{axis}", roles[body], Body(named[body]).turns(axis)) for axis in ("x", "y", "z")
+        )
+        centre = CentreOfMass(named[body])
+        yield f"{named[body]}_com", roles[body], centre.position
+        yield f"{named[body]}_com_velocity", roles[body], centre.velocity
+    for joint in range(model.njnt):
+        yield from _joint(model, joint, roles[model.jnt_bodyid[joint]])
+    for body in range(1, model.nbody):
+        if body not in roots and roles[body] != "world":
+            place = Body(named[body])
+            yield f"{named[body]}_position", roles[body], place.position
+            yield f"{named[body]}_velocity", roles[body], place.velocity
+    for one, other, about in _pairs(model, roles, roots, named):
+        yield f"{one}_to_{other}", about, Direction(one, other)
+        yield f"{one}_{other}_distance", about, Distance(one, other)
+    for one, other, about in _contacts(model, roles):
+        yield f"{one}_touches_{other}", about, Touching(one, other)
+        yield f"{one}_{other}_force", about, ContactForce(one, other)
+    for site in range(model.nsite):
+        name = model.site(site).name
+        yield f"{name}_position", roles[model.site_bodyid[site]], Site(name).position
+    for index in range(model.ntendon):
+        if name := model.tendon(index).name:
+            yield f"{name}_length", "robot", Tendon(name).length
+            yield f"{name}_velocity", "robot", Tendon(name).velocity
+    for name in action_parts(model):
+        yield f"{name}_effort", "robot", Effort(name)
+    for index in range(model.nsensor):
+        yield from _sensor(model, index)
+    yield "kinetic_energy", "world", Energy("kinetic")
+    yield "potential_energy", "world", Energy("potential")
+
+
+def _body(name: str, about: Role) -> Iterator[tuple[str, Role, Quantity]]:
+    body = Body(name)
+    for quantity in (
+        body.position,
+        body.height,
+        body.velocity,
+        body.local_velocity,
+        body.angular_velocity,
+        body.upright,
+        body.heading,
+    ):
+        yield f"{name}_{quantity.code.rpartition('.')[2]}", about, quantity
+
+
+def _joint(model: mujoco.MjModel, joint: int, about: Role) -> Iterator[tuple[str, Role, Quantity]]:
+    name, kind = model.joint(joint).name, model.jnt_type[joint]
+    driven = joint in model.actuator_trnid[model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]
+    if kind == mujoco.mjtJoint.mjJNT_HINGE:
+        hinge = Hinge(name)
+        found = [hinge.angle, hinge.velocity, *([hinge.torque] if driven else [])]
+    elif kind == mujoco.mjtJoint.mjJNT_SLIDE:
+        slide = Slide(name)
+        found = [slide.position, slide.velocity, *([slide.force] if driven else [])]
+    else:  # a ball or a free joint is told by its body
+        return
+    yield from ((f"{name}_{each.code.rpartition('.')[2]}", about, each) for each in found)
+
+
+def _pairs(
+    model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]
+) -> Iterator[tuple[str, str, Role]]:
+    """Ends of the robot and objects, and objects among themselves."""
+    parents = {int(parent) for parent in model.body_parentid}
+    tips = [named[body] for body in range(1, model.nbody) if roles[body] == "robot" and body not in parents]
+    objects = [named[body] for body in roots if roles[body] == "object"]
+    pairs = [(tip, thing) for thing in objects for tip in tips]
+    pairs += [(one, other) for number, one in enumerate(objects) for other in objects[number + 1 :]]
+    yield from ((one, other, "object") for one, other in pairs[:_MOST_PAIRS])
+
+
+def _contacts(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str, Role]]:
+    """The ends of the robot with the ground and the objects, and objects with the ground."""
+    touching = [geom for geom in range(model.ngeom) if model.geom_contype[geom] or model.geom_conaffinity[geom]]
+    ground = [geom for geom in touching if int(model.geom_type[geom]) in _GROUND and not model.geom_bodyid[geom]]
+    parents = {int(parent) for parent in model.body_parentid}
+    bodies = {int(model.geom_bodyid[geom]) for geom in touching}
+    tips = [body for body in sorted(bodies) if roles[body] == "robot" and (body not in parents or len(bodies) < 8)]
+    objects = [body for body in sorted(bodies) if roles[body] == "object"]
+    named = {body: model.body(body).name for body in bodies}
+    pairs = [(named[body], model.geom(geom).name) for geom in ground for body in (*tips, *objects)]
+    pairs += [(named[tip], named[thing]) for thing in objects for tip in tips]
+    yield from ((one, other, "robot") for one, other in pairs[:_MOST_PAIRS])
+
+
+_GROUND = {int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD)}
+
+
+def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, Role, Quantity]]:
+    name, kind = model.sensor(index).name, mujoco.mjtSensor(model.sensor_type[index]).name.removeprefix("mjSENS_")
+    size = int(model.sensor_dim[index])
+    if name and not name.startswith("rewardgen:"):
+        unit, what = _SENSORS.get(kind, ("1", kind.lower()))
+        parts = () if size == 1 else _XYZW.get(size, tuple(f"value_{number}" for number in range(size)))
+        yield name, "robot", Sensor(name, unit, f"{what}, as the model's sensor {name} tells it", parts)
+
+
+def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[tuple[float, ...], tuple[float, ...]]]:
+    """Lowest and highest value of each part over a second of random actions, from the reference pose."""
+    frame_skip = max(1, round(_CONTROL_S / float(model.opt.timestep)))
+    simulator = CpuSimulator(model, _WORLDS, frame_skip)
+    view = SimView(simulator)
+    turns = TurnCounter.of(view, quantities)
+    low, high = (torch.tensor(model.actuator_ctrlrange)[:, side].clone() for side in (0, 1))
+    free = torch.tensor(model.actuator_ctrllimited == 0)
+    low[free], high[free] = -1.0, 1.0
+    random = torch.Generator().manual_seed(0)
+    seen = [[quantity.read(view).clone() for quantity in quantities]]
+    for _ in range(_STEPS):
+        simulator.step(low + (high - low) * torch.rand(_WORLDS, model.nu, dtype=torch.float64, generator=random))
+        simulator.restore_diverged()
+        turns.advance()
+        seen.append([quantity.read(view).clone() for quantity in quantities])
+    ranges = []
+    for values in zip(*seen, strict=True):
+        rows = torch.cat([each.reshape(_WORLDS, -1) for each in values])
+        ranges.append((_rounded(rows.amin(0)), _rounded(rows.amax(0))))
+    return ranges
+
+
+def _rounded(values: torch.Tensor) -> tuple[float, ...]:
+    return tuple(float(f"{round(value, 6):.4g}") for value in values.tolist())
+
+
+def _unique(names: list[str]) -> list[str]:
+    """The names as Python names, each once."""
+    taken: dict[str, None] = {}
+    for name in names:
+        plain = re.sub(r"\W+", "_", name).strip("_").lower() or "part"
+        plain = f"part_{plain}" if plain[0].isdigit() or keyword.iskeyword(plain) else plain
+        choices = (plain if number == 1 else f"{plain}_{number}" for number in itertools.count(1))
+        taken[next(each for each in choices if each not in taken)] = None
+    return list(taken)
+
+
+def _names(model: mujoco.MjModel, sort: str, belongs: Callable[[int], bool]) -> Iterator[str]:
+    for index in range(getattr(model, f"n{sort}")):
+        if (name := getattr(model, sort)(index).name) and belongs(index) and not (sort == "body" and index == 0):
+            yield name

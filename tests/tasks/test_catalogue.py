@@ -1,0 +1,149 @@
+"""The catalogue of robots, and the task file that is made of it."""
+
+import json
+import re
+from pathlib import Path
+
+import gymnasium
+import pytest
+
+from rewardgen.core.errors import TaskError
+from rewardgen.tasks.catalogue import catalogue
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.robots import find_robot
+from rewardgen.tasks.scaffold import scaffold
+from tests.e2e.command import rewardgen
+
+MODELS = sorted((Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets").glob("*.xml"))
+GOLDEN = Path(__file__).parent.parent / "golden" / "catalogues"
+TABLE = """
+<mujoco model="table"><option timestep="0.01"/>
+<worldbody><geom type="plane" size="3 3 1"/>
+<body name="table" pos="1 0 .2"><geom type="box" size=".3 .3 .2"/></body>
+<body name="red box" pos="1 0 .5"><freejoint/><geom type="box" size=".05 .05 .05"/></body>
+<body name="arm"><joint name="swing" axis="0 0 1"/><geom type="capsule" fromto="0 0 .5 .5 0 .5" size=".03"/>
+  <body pos=".5 0 .5"><joint axis="0 1 0"/><geom size=".04"/><site name="2nd.tip"/></body></body></worldbody>
+<actuator><motor joint="swing" ctrlrange="-1 1" ctrllimited="true"/></actuator>
+<keyframe><key name="home" qpos="1 0 .5 1 0 0 0 .3 0"/></keyframe></mujoco>
+"""
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "table.xml").write_text(TABLE)
+    return tmp_path / "table.xml"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda path: path.stem)
+def test_every_model_of_gymnasium_has_a_catalogue_with_names_that_can_be_used(model):
+    found = catalogue(model)
+    names = [each.name for each in found.entries]
+    assert len(set(names)) == len(names) >= 15 and all(name.isidentifier() for name in names)
+    assert all(each.unit and each.meaning and len(each.minimum) == max(1, len(each.parts)) for each in found.entries)
+    assert found.robot and found.actuators
+
+
+@pytest.mark.parametrize("name", ["hopper", "ant", "pusher_v5"])
+def test_a_catalogue_stays_as_it_was(name):
+    """Written anew by deleting the file."""
+    (model,) = (each for each in MODELS if each.stem == name)
+    lines = [f"{each.name}: {each.code} [{each.unit}] {each.meaning}" for each in catalogue(model).entries]
+    golden = GOLDEN / f"{name}.txt"
+    if not golden.exists():
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text("\n".join(lines) + "\n")
+    assert golden.read_text().splitlines() == lines
+
+
+def test_robot_objects_and_world_are_told_apart_and_unnamed_parts_get_names(table):
+    found = catalogue(table)
+    assert found.robot == ("arm", "arm_1") and found.objects == ("red box",) and found.keyframes == ("home",)
+    codes = {each.name: each.code for each in found.entries}
+    assert codes["red_box_height"] == 'Body("red box").height'
+    assert codes["arm_1_red_box_distance"] == 'Distance("arm_1", "red box")'
+    assert codes["red_box_touches_floor"] == 'Touching("red box", "floor")'
+    assert codes["arm_1_joint_angle"] == 'Hinge("arm_1_joint").angle'
+    assert codes["part_2nd_tip_position"] == 'Site("2nd.tip").position'
+
+
+def test_what_does_not_move_has_no_catalogue(tmp_path):
+    (tmp_path / "rock.xml").write_text("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+    with pytest.raises(TaskError, match=r"nothing in rock\.xml moves"):
+        catalogue(tmp_path / "rock.xml")
+
+
+def test_a_urdf_is_a_robot(tmp_path):
+    (tmp_path / "arm.urdf").write_text(
+        '<robot name="arm"><link name="base"/><link name="hand"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="elbow" type="revolute"><parent link="base"/><child link="hand"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" effort="5" velocity="1"/></joint></robot>'
+    )
+    found = catalogue(tmp_path / "arm.urdf")
+    assert 'Hinge("elbow").angle' in {each.code for each in found.entries} and found.robot == ("hand",)
+    with pytest.raises(TaskError, match="no actuator") as caught:
+        scaffold("arm", "arm.urdf", found)
+    assert "<actuator>" in caught.value.hint
+
+
+def test_an_actuator_without_a_range_is_named(table):
+    table.write_text(TABLE.replace(' ctrlrange="-1 1" ctrllimited="true"', ""))
+    with pytest.raises(TaskError, match="without a control range: swing"):
+        scaffold("table", "table.xml", catalogue(table))
+
+
+@pytest.mark.parametrize(
+    "reference, told",
+    [("hoper", "unknown robot"), ("gymnasium:hoper.xml", "no model"), ("none.xml", "no model file"), (".", "0 models")],
+)
+def test_a_robot_that_is_not_there_is_told_with_a_way_on(reference, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TaskError, match=told) as caught:
+        find_robot(reference)
+    assert caught.value.hint
+
+
+def test_a_folder_of_menagerie_is_its_scene(tmp_path):
+    for name in ("arm.xml", "scene.xml"):
+        (tmp_path / name).write_text(TABLE)
+    assert find_robot(str(tmp_path)) == tmp_path / "scene.xml"
+
+
+def test_the_file_that_new_writes_lacks_nothing_but_the_metric(table, tmp_path):
+    made = rewardgen("new", "push the red box", "--robot", "table.xml", "--json", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    file = tmp_path / json.loads(made.stdout)["file"]
+    problems = json.loads(rewardgen("tasks", "check", file, "--json", cwd=tmp_path).stdout)["problems"]
+    assert problems and all("the metric is yours to write" in each["what"] for each in problems)
+    text = file.read_text().replace("raise NotImplementedError", "return episode.lengths.float() # ")
+    text = text.replace('episode.lengths.float() #  ("the', 'episode.lengths.float()  # ("the')
+    success = text.rindex("return episode.lengths.float()")
+    file.write_text(text[:success] + text[success:].replace(".float()", " > 5", 1))
+    checked = rewardgen("tasks", "check", file, cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+    again = rewardgen("new", "--robot", "table.xml", cwd=tmp_path)
+    assert again.returncode == 2 and "exists" in again.stderr
+
+
+def test_a_task_can_be_declared_without_methods(table, tmp_path):
+    (tmp_path / "push.py").write_text(
+        "from rewardgen import Body, Distance, MujocoTask, Outside\n\n\n"
+        "class Push(MujocoTask):\n"
+        '    """Push the red box off the table."""\n\n'
+        '    model = "table.xml"\n    keyframe = "home"\n    start_noise = 0.0\n    episode_steps = 20\n'
+        '    height = Body("red box").height\n    gap = Distance("arm", "red box")\n'
+        '    ends = {"lost": Outside("height", low=0.1, high=2.0)}\n\n'
+        "    def fitness(self, episode):\n"
+        '        """How low the box gets."""\n'
+        '        return -episode.last(episode["height"])\n\n'
+        "    def success(self, episode):\n"
+        '        """The box is down."""\n'
+        '        return episode.last(episode["height"]) < 0.3\n'
+    )
+    shown = json.loads(rewardgen("tasks", "show", "push.py", "--json", cwd=tmp_path).stdout)
+    assert shown["reset"] == "In the model's keyframe `home`, with uniform noise of 0 on every position and velocity."
+    assert shown["termination"] == "The episode ends when height is below 0.1 m or above 2 m."
+    assert re.search("floats freely", shown["observation"]) and shown["observation_size"] == 9 + 8
+    envs = load_task(str(tmp_path / "push.py")).make_envs([0], 1)
+    envs.reset()
+    assert float(envs.view.qpos[0, 7]) == pytest.approx(0.3)
