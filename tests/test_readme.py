@@ -19,7 +19,7 @@ def test_the_example_task_has_no_problems(tmp_path, monkeypatch, capfd):
 
 def test_the_commands_that_are_shown_exist():
     known = {command.words for command in COMMANDS}
-    shown = re.findall(r"^rewardgen ((?:runs |tasks )?\w+)", TEXT, re.M)
+    shown = re.findall(r"^rewardgen ((?:runs |tasks |robots )?\w+)", TEXT, re.M)
     assert shown
     assert set(shown) <= known
 
