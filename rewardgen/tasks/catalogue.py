@@ -10,7 +10,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import mujoco
 import torch
@@ -96,7 +96,7 @@ def catalogue(path: Path) -> Catalogue:
             Entry(
                 name=name,
                 code=quantity.code,
-                about=about,
+                about=cast("Role", about),
                 unit=quantity.unit,
                 meaning=quantity.meaning,
                 parts=quantity.parts,
@@ -118,7 +118,7 @@ def catalogue(path: Path) -> Catalogue:
     )
 
 
-def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, Role, Quantity]]:
+def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str, Quantity]]:
     """Suggested name, what it is about, and the quantity; what matters most to most tasks comes first."""
     named = [model.body(index).name for index in range(model.nbody)]
     roots = [body for body in range(1, model.nbody) if model.body_rootid[body] == body and roles[body] != "world"]
@@ -137,12 +137,12 @@ def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, Rol
             place = Body(named[body])
             yield f"{named[body]}_position", roles[body], place.position
             yield f"{named[body]}_velocity", roles[body], place.velocity
-    for one, other, about in _pairs(model, roles, roots, named):
-        yield f"{one}_to_{other}", about, Direction(one, other)
-        yield f"{one}_{other}_distance", about, Distance(one, other)
-    for one, other, about in _contacts(model, roles):
-        yield f"{one}_touches_{other}", about, Touching(one, other)
-        yield f"{one}_{other}_force", about, ContactForce(one, other)
+    for one, other in _pairs(model, roles, roots, named):
+        yield f"{one}_to_{other}", "object", Direction(one, other)
+        yield f"{one}_{other}_distance", "object", Distance(one, other)
+    for one, other in _contacts(model, roles):
+        yield f"{one}_touches_{other}", "robot", Touching(one, other)
+        yield f"{one}_{other}_force", "robot", ContactForce(one, other)
     for site in range(model.nsite):
         name = model.site(site).name
         yield f"{name}_position", roles[model.site_bodyid[site]], Site(name).position
@@ -158,7 +158,7 @@ def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, Rol
     yield "potential_energy", "world", Energy("potential")
 
 
-def _body(name: str, about: Role) -> Iterator[tuple[str, Role, Quantity]]:
+def _body(name: str, about: Role) -> Iterator[tuple[str, str, Quantity]]:
     body = Body(name)
     for quantity in (
         body.position,
@@ -172,7 +172,7 @@ def _body(name: str, about: Role) -> Iterator[tuple[str, Role, Quantity]]:
         yield f"{name}_{quantity.code.rpartition('.')[2]}", about, quantity
 
 
-def _joint(model: mujoco.MjModel, joint: int, about: Role) -> Iterator[tuple[str, Role, Quantity]]:
+def _joint(model: mujoco.MjModel, joint: int, about: Role) -> Iterator[tuple[str, str, Quantity]]:
     name, kind = model.joint(joint).name, model.jnt_type[joint]
     driven = joint in model.actuator_trnid[model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]
     if kind == mujoco.mjtJoint.mjJNT_HINGE:
@@ -186,19 +186,17 @@ def _joint(model: mujoco.MjModel, joint: int, about: Role) -> Iterator[tuple[str
     yield from ((f"{name}_{each.code.rpartition('.')[2]}", about, each) for each in found)
 
 
-def _pairs(
-    model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]
-) -> Iterator[tuple[str, str, Role]]:
+def _pairs(model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]) -> Iterator[tuple[str, str]]:
     """Ends of the robot and objects, and objects among themselves."""
     parents = {int(parent) for parent in model.body_parentid}
     tips = [named[body] for body in range(1, model.nbody) if roles[body] == "robot" and body not in parents]
     objects = [named[body] for body in roots if roles[body] == "object"]
     pairs = [(tip, thing) for thing in objects for tip in tips]
     pairs += [(one, other) for number, one in enumerate(objects) for other in objects[number + 1 :]]
-    yield from ((one, other, "object") for one, other in pairs[:_MOST_PAIRS])
+    yield from pairs[:_MOST_PAIRS]
 
 
-def _contacts(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str, Role]]:
+def _contacts(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str]]:
     """The ends of the robot with the ground and the objects, and objects with the ground."""
     touching = [geom for geom in range(model.ngeom) if model.geom_contype[geom] or model.geom_conaffinity[geom]]
     ground = [geom for geom in touching if int(model.geom_type[geom]) in _GROUND and not model.geom_bodyid[geom]]
@@ -209,13 +207,13 @@ def _contacts(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, s
     named = {body: model.body(body).name for body in bodies}
     pairs = [(named[body], model.geom(geom).name) for geom in ground for body in (*tips, *objects)]
     pairs += [(named[tip], named[thing]) for thing in objects for tip in tips]
-    yield from ((one, other, "robot") for one, other in pairs[:_MOST_PAIRS])
+    yield from pairs[:_MOST_PAIRS]
 
 
 _GROUND = {int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD)}
 
 
-def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, Role, Quantity]]:
+def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quantity]]:
     name, kind = model.sensor(index).name, mujoco.mjtSensor(model.sensor_type[index]).name.removeprefix("mjSENS_")
     size = int(model.sensor_dim[index])
     if name and not name.startswith("rewardgen:"):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import register
-from rewardgen.tasks.loading import shipped_tasks
+from rewardgen.tasks.loading import load_task, shipped_tasks
 from rewardgen.tasks.measure import measure
 
 CATALOGUE = register(
@@ -79,7 +79,7 @@ def find_robot(reference: str) -> Path:
     """
     tasks = shipped_tasks()
     if reference in tasks:
-        return _model_of(tasks[reference])
+        return Path(load_task(reference).model_file())  # type: ignore[attr-defined]
     if reference.startswith(GYMNASIUM):
         return _loaded().gymnasium_asset(reference.removeprefix(GYMNASIUM))
     path = Path(reference).expanduser()
@@ -117,11 +117,6 @@ def robot_files(payload: dict[str, Any]) -> list[Path]:
 def _loaded() -> Any:
     """MuJoCo takes a while to import, and most commands need none of it."""
     return importlib.import_module("rewardgen.sim.model")
-
-
-def _model_of(task: Path) -> Path:
-    loading = importlib.import_module("rewardgen.tasks.loading")
-    return loading.load_task(str(task)).model_file()
 
 
 def _of_folder(folder: Path) -> Path:
