@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -125,7 +126,8 @@ def _measured(one: _Compared, other: _Compared) -> Comparison:
             f"rewards for different tasks, {tasks[0]} and {tasks[1]}, have no distance",
             "compare runs of one task, or leave out `--rewards`",
         )
-    return compare_rewards(one.folder, one.history, one.reward, other.reward)
+    own = one.history.is_own and other.history.is_own
+    return compare_rewards(one.folder, one.history, one.reward, other.reward, own=own)
 
 
 def _run_facts(side: _Compared) -> RunFacts:
@@ -154,7 +156,7 @@ def _suggest(one: _Compared, other: _Compared, unmeasured: bool, runs_dir: Path)
     cards = one.history.card, other.history.card
     if not (one.has_reward and other.has_reward and cards[0] and cards[1] and cards[0].name == cards[1].name):
         return
-    command = f"runs compare {one.reward.candidate_id} {other.reward.candidate_id}"
+    command = shlex.join(["runs", "compare", one.reward.candidate_id, other.reward.candidate_id])
     runs_dir = home_of(one.folder, runs_dir)
     if not (one.named or other.named):
         next_steps((with_runs_dir(command, runs_dir), "the code of the chosen rewards"))

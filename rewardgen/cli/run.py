@@ -195,12 +195,12 @@ def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
             }
         )
         return outcome.exit_code
-    steps = [(with_runs_dir(f"runs show {folder.id}", runs_dir), "every candidate, and why some failed")]
+    steps = [(with_runs_dir(f"runs show {folder.word}", runs_dir), "every candidate, and why some failed")]
     if summary:
         results().print()
         results().print(closing_table(summary))
     if summary and reward:
-        show = with_runs_dir(f"runs show {folder.id} {summary.chosen}", runs_dir)
+        show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)
         steps.append((show, "the chosen reward and its origin"))
         messages().print(f"\nreward: {reward}", soft_wrap=True)
     next_steps(*steps)

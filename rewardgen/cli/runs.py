@@ -63,7 +63,7 @@ def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int
         more = [str(each.candidates), duration(each.elapsed_s), money(each.cost_usd), each.model]
         table.add_row(*cells, *(more if roomy else []))
     results().print(table)
-    next_steps((with_runs_dir(f"runs show {listed[-1].id}", runs_dir), "the newest of them"))
+    next_steps((with_runs_dir(f"runs show {shlex.quote(listed[-1].id)}", runs_dir), "the newest of them"))
     return 0
 
 
@@ -152,11 +152,13 @@ def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -
     results().print(run_page(history, status))
     steps = []
     if status in ("interrupted", "failed"):
-        steps.append((with_runs_dir(f"resume {folder.id}", runs_dir), "goes on with it"))
+        steps.append((with_runs_dir(f"resume {folder.word}", runs_dir), "goes on with it"))
     chosen, best = history.summary.chosen if history.summary else None, history.ranking.best
     failed = [row.id for row in rows if row.has_ended_badly]
     looks = [id for id in (chosen or (best.candidate_id if best else None), *failed[:1]) if id]
-    steps += [(with_runs_dir(f"runs show {folder.id} {id}", runs_dir), "its code, origin and evidence") for id in looks]
+    steps += [
+        (with_runs_dir(f"runs show {folder.word} {id}", runs_dir), "its code, origin and evidence") for id in looks
+    ]
     if steps:
         next_steps(*steps)
     return 0
@@ -169,7 +171,7 @@ def _show_baseline(folder: RunFolder, history: History, name: str, runs_dir: Pat
         print_json({"id": name, "source": history.baselines[name], "final": results_data})
         return 0
     results().print(baseline_page(history, name))
-    next_steps((with_runs_dir(f"runs show {folder.id}", runs_dir), "the whole run"))
+    next_steps((with_runs_dir(f"runs show {folder.word}", runs_dir), "the whole run"))
     return 0
 
 
@@ -184,12 +186,12 @@ def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord
     folder_of = folder.candidate(id)
     messages().print(f"\nfiles: {folder_of}", soft_wrap=True)
     steps = [
-        (with_runs_dir(f"runs show {folder.id} {each}", runs_dir), "its parent") for each in record.candidate.parents
+        (with_runs_dir(f"runs show {folder.word} {each}", runs_dir), "its parent") for each in record.candidate.parents
     ]
     if record.candidate.source and history.config:
         files = shlex.join([history.config.task, str(folder_of / "reward.py")])
         steps.append((f"check {files}", "its way through the gates"))
-    next_steps(*steps, (with_runs_dir(f"runs show {folder.id}", runs_dir), "the whole run"))
+    next_steps(*steps, (with_runs_dir(f"runs show {folder.word}", runs_dir), "the whole run"))
     return 0
 
 

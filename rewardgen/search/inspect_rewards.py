@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.errors import RunFolderError, SandboxError, UsageError
 from rewardgen.core.files import read_plain
 from rewardgen.critic.gates import Critic, Review
 from rewardgen.critic.review import Comparison, SandboxedReviewer
@@ -51,19 +51,23 @@ def check_rewards(task: str, files: Sequence[Path]) -> Review:
     return Review(named, not_available)
 
 
-def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> Comparison:
+def compare_rewards(
+    folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec, *, own: bool
+) -> Comparison:
     """Compare two rewards on a run's recorded transitions; on fresh ones if the run has none, of a shipped task.
 
-    The run may be somebody else's: its task file is not run, and its rewards with every layer of the sandbox that this
-    machine has, whatever the run was started with.
+    The run may be somebody else's: its task file is not run, and its rewards with every layer of the sandbox, whatever
+    the run was started with.
 
     Args:
         folder: The run.
         history: What is known of it.
         one: A reward for its task.
         other: Another, with another id.
+        own: Whether both are of runs that this user started; only then a layer may be missing on this machine.
 
     Raises:
+        SandboxError: One is.
         UsageError: One of the rewards cannot be computed on the transitions, or these are missing or cannot be read.
         RunFolderError: The run has not begun.
     """
@@ -80,7 +84,12 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
                 )
             transitions = scratch / transitions.name
             get_or_record_transitions(config.task, transitions)
-        return SandboxedReviewer(transitions, MEASURING, scratch).compare(one, other, card)
+        limits = MEASURING if own else MEASURING.model_copy(update={"sandbox": "strict"})
+        try:
+            return SandboxedReviewer(transitions, limits, scratch).compare(one, other, card)
+        except SandboxError as error:
+            hint = "rewards of a run that you did not start here run with every layer only: see `rewardgen doctor`"
+            raise SandboxError(error.message, hint) from error
 
 
 def _read(path: Path) -> str:

@@ -31,7 +31,7 @@ from rewardgen.store import run_files
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import ChangedTask, History, Resumption
 from rewardgen.store.journal import Journal, Listener
-from rewardgen.store.origin import Terms, is_signed, signature, terms
+from rewardgen.store.origin import Terms, signature, terms
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
@@ -105,8 +105,7 @@ def unsigned_terms(folder: RunFolder, changes: Mapping[str, Any]) -> Terms | Non
     history = History.load(folder)
     if history.config is None or history.summary is not None:  # it does nothing more
         return None
-    as_it_is = terms(history.run_id, history.config)
-    return None if is_signed(as_it_is, history.signature) else terms(history.run_id, _changed(history, changes))
+    return None if history.is_own else terms(history.run_id, _changed(history, changes))
 
 
 def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Outcome:  # noqa: B008
@@ -124,7 +123,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         if history.config is None:
             raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
         if history.summary is not None:
-            if not is_signed(terms(history.run_id, history.config), history.signature):
+            if not history.is_own:
                 _require_language(folder, history)
             # It may have been killed, or the disk full, before they were all written.
             run_files.write_readme(folder, history)
@@ -173,7 +172,7 @@ def _task_as_it_is(folder: RunFolder, history: History, config: RunConfig, may_d
         raise RunFolderError(
             f"the task {config.task} has changed since the run began: {', '.join(map(str, files))}",
             "restore what has changed, or start a new run; if only its fitness, success or words changed, and you want"
-            f" to go on with that: `rewardgen resume {folder.id} --changed-task`",
+            f" to go on with that: `rewardgen resume {folder.word} --changed-task`",
         )
     assert history.card is not None and history.training is not None
     return measured_anew(folder, config, history.card, history.training, history.baselines)
@@ -187,7 +186,7 @@ def _require_episodes(folder: RunFolder, history: History) -> None:
         raise RunFolderError(
             f"episodes of earlier candidates are missing in {folder.policies / 'search'}: {', '.join(missing)}",
             "put them back, or go on without the ranking of episodes, which may choose another reward:"
-            f" `rewardgen resume {folder.id} --ablate tpe`",
+            f" `rewardgen resume {folder.word} --ablate tpe`",
         )
 
 

@@ -15,6 +15,7 @@ from rewardgen.store.events import FORMAT, Event, read_events
 from rewardgen.store.measurements import Count
 from rewardgen.store.messages import Usage
 from rewardgen.store.names import AbsolutePath, Baseline, CandidateId, Digest, FileName
+from rewardgen.store.origin import is_signed, terms
 from rewardgen.store.ranking import Rank, Ranking
 from rewardgen.store.records import (
     Analysis,
@@ -232,6 +233,11 @@ class History:
         if resumed.task is not None:
             self.card, self.task_files = resumed.task.card, {**resumed.task.task_files}
             self.changes.append(f"{at}, the task changed in how it judges: fitness measured before is by the old rules")
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this user started the run here, or agreed to it later, and it does the same in their name now."""
+        return self.config is not None and is_signed(terms(self.run_id, self.config), self.signature)
 
     def ids(self) -> list[str]:
         """Ids of all candidates of the search, in the order in which they were planned."""

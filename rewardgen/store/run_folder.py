@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import secrets
+import shlex
 import shutil
 import time
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.id = path.name
+        self.word = shlex.quote(path.name)
+        """Its id in a command for a shell."""
         self.events = path / EVENTS
         self.config = path / "run.toml"
         self.provenance = path / "provenance.json"

@@ -4,6 +4,8 @@ from subprocess import CompletedProcess
 import pytest
 
 from rewardgen.cli.app import main
+from rewardgen.core.config import RunConfig
+from rewardgen.store.origin import signature, terms
 from tests.ui.story import RUN_ID, events
 
 
@@ -34,11 +36,15 @@ def rewardgen(tmp_path, monkeypatch, capfd):
     return call
 
 
-def write_run(runs_dir, told=None, run_id=RUN_ID):
-    """A run folder that holds only its event log, which is all that reading a run needs."""
+def write_run(runs_dir, told=None, run_id=RUN_ID, own=False):
+    """A run folder that holds only its event log, which is all that reading a run needs; signed if it is own."""
     folder = runs_dir / run_id
     folder.mkdir(parents=True)
-    lines = [event.model_dump_json() for event in (told if told is not None else events())]
+    first, *rest = told if told is not None else events()
+    if own:
+        signed = signature(terms(first.data["run_id"], RunConfig.model_validate(first.data["config"])))
+        first = first.model_copy(update={"data": first.data | {"signature": signed}})
+    lines = [event.model_dump_json() for event in (first, *rest)]
     (folder / "events.jsonl").write_text("\n".join(lines) + "\n")
     return folder
 
@@ -46,4 +52,4 @@ def write_run(runs_dir, told=None, run_id=RUN_ID):
 @pytest.fixture
 def finished_run(tmp_path):
     """The story's run in the default runs folder."""
-    return write_run(tmp_path / "runs")
+    return write_run(tmp_path / "runs", own=True)

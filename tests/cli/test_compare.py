@@ -34,7 +34,7 @@ def two_runs(tmp_path, finished_run):
     now = {"forward_velocity": 3.0 * normal(), "height": 1.2 + 0.3 * normal(), "action": normal(3)}
     before = {f"prev_{name}": value + 0.1 for name, value in now.items()}
     save_transitions(finished_run / "transitions.npz", unrelated(now | before))
-    write_run(tmp_path / "runs", retold()[:-10], OTHER_ID)
+    write_run(tmp_path / "runs", retold()[:-10], OTHER_ID, own=True)
 
 
 def page(renderable, width=100):

@@ -8,11 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from rewardgen.core.errors import SandboxError
 from rewardgen.sandbox.process import Limits
 from rewardgen.sandbox.selftest import escapes, layers_in_force
+from rewardgen.sim.transitions import save_transitions, unrelated
+from tests.cli.conftest import write_run
 from tests.sandbox.confined import LAYER_CALLS, forbid, in_child, landlock_abi, no_seccomp
+from tests.ui.story import RUN_ID
 
 pytestmark = [
     pytest.mark.skipif(bool(no_seccomp()), reason=f"needs a filter that refuses: {no_seccomp()}"),
@@ -87,6 +91,17 @@ def test_a_strict_run_is_refused_with_a_hint_and_leaves_nothing(tmp_path):
     assert done.returncode != 0 and "the sandbox is not complete on this machine" in done.stderr
     assert "landlock" in done.stderr and "seccomp" in done.stderr and "--sandbox auto" in done.stderr
     assert list(tmp_path.rglob("reward.py")) == []
+
+
+def test_rewards_of_a_run_from_elsewhere_are_not_run_for_a_comparison(tmp_path):
+    folder = write_run(tmp_path / "runs")
+    height, speed = torch.rand(50), torch.rand(50)
+    now = {"height": height, "forward_velocity": speed, "action": torch.rand(50, 3)}
+    bank = unrelated(now | {f"prev_{name}": value for name, value in now.items()})
+    save_transitions(folder / "transitions.npz", bank)
+    done = run_without_layers("runs", "compare", f"{RUN_ID}:g00-k1", f"{RUN_ID}:g00-k2", "--rewards", cwd=tmp_path)
+    assert done.returncode == 2 and "the sandbox is not complete" in done.stderr
+    assert "a run that you did not start here" in done.stderr
 
 
 @pytest.mark.slow

@@ -9,10 +9,8 @@ import pytest
 
 from rewardgen.testing.server import ChatServer
 from tests.security.elsewhere import SECRET, Elsewhere
-from tests.security.test_run_folders import _finals
+from tests.security.test_run_folders import CHOSEN, _finals
 from tests.ui.story import DRAFT, RUN_ID
-
-CHOSEN = "g01-k5"
 
 
 @pytest.fixture

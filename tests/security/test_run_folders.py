@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 
 import pytest
 
@@ -17,6 +18,7 @@ AGREED = ("resume", RUN_ID, "--yes")
 SHOW = ("runs", "show", RUN_ID)
 REWARDS = ("runs", "compare", f"{RUN_ID}:g00-k1", f"{RUN_ID}:g00-k2", "--rewards")
 LIST = ("runs", "list")
+CHOSEN = "g01-k5"
 
 
 @pytest.fixture
@@ -275,6 +277,21 @@ def test_a_run_id_in_the_log_is_no_command_for_the_users_shell(rewardgen, elsewh
     elsewhere.change("run-started", lambda data: data.update(run_id="x; touch canary"))
     done = rewardgen(*SHOW)
     assert done.returncode == 2 and "next:" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("runs", "list"), ("runs", "show"), ("runs", "show", "latest", CHOSEN), ("runs", "compare", *["latest"] * 2)],
+)
+def test_commands_that_are_proposed_for_a_folder_are_words_for_the_users_shell(rewardgen, elsewhere, command):
+    elsewhere.make()
+    name = "x; touch canary #$(touch canary)"
+    elsewhere.folder.rename(elsewhere.folder.with_name(name))
+    proposed = [line for line in rewardgen(*command).stderr.splitlines() if " rewardgen " in line]
+    assert proposed
+    for line in proposed:
+        touching = [each for each in shlex.split(line) if "touch" in each]
+        assert touching and all(name in each for each in touching)
 
 
 def test_an_own_run_is_asked_about_once_where_there_was_no_key_and_then_signed(rewardgen, elsewhere, tmp_path):
