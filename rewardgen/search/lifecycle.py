@@ -207,6 +207,10 @@ def _toml(config: RunConfig) -> str:
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     """Measure the task, and record what the run rests on."""
     check_names(folder, config)  # a wrong name or a missing key must show before anything is measured
+    if config.goal:
+        listener.note(
+            "the goal is told to the designer and not measured: candidates are ranked by the task's own fitness"
+        )
     listener.note(f"measuring the task {Path(config.task).stem}")
     with _layers(config) as asked:
         task = get_or_measure(config.task, measuring(config), with_transitions=True)

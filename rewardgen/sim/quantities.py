@@ -84,6 +84,28 @@ class Quantity(Var):
     turning: str = ""
 
 
+def call(function: str, *arguments: str | tuple[str, ...]) -> str:
+    """The source of a call. Names of a model's parts may be anything, so they are quoted as Python does.
+
+    Args:
+        function: Its name.
+        arguments: Its arguments.
+    """
+    return f"{function}({', '.join(map(quoted, arguments))})"
+
+
+def quoted(value: str | tuple[str, ...]) -> str:
+    """The literal of a value, in double quotes where that is the same, without characters that cannot be seen.
+
+    Args:
+        value: Any text, or several.
+    """
+    if isinstance(value, tuple):
+        return f"({', '.join(map(quoted, value))},)"
+    text = repr(value)
+    return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in value and "\\'" not in text else text
+
+
 def _quantity(
     code: str,
     unit: str,
@@ -141,7 +163,7 @@ class Body(_Placed):
     """
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "xbody", f'Body("{name}")')
+        super().__init__(name, "xbody", call("Body", name))
 
     @property
     def local_velocity(self) -> Quantity:
@@ -184,7 +206,7 @@ class Body(_Placed):
             meaning,
             (),
             lambda sim: sim.rotated(self.name)[:, number] / (2.0 * torch.pi),
-            f'{self._code}.turns("{axis}")',
+            f"{self._code}.{call('turns', axis)}",
             (Sensed("FRAMEQUAT", self._part),),
             self.name,
         )
@@ -194,14 +216,14 @@ class Site(_Placed):
     """A site of the model, by name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "site", f'Site("{name}")')
+        super().__init__(name, "site", call("Site", name))
 
 
 class Geom(_Placed):
     """A geom of the model, by name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "geom", f'Geom("{name}")')
+        super().__init__(name, "geom", call("Geom", name))
 
 
 class CentreOfMass:
@@ -218,14 +240,14 @@ class CentreOfMass:
     def position(self) -> Quantity:
         """Its position in the world, (N, 3) [m]."""
         meaning = f"centre of mass of {self._body} and all that hangs on it, in the world"
-        code = f'CentreOfMass("{self._body}").position'
+        code = f"{call('CentreOfMass', self._body)}.position"
         return _quantity(code, "m", meaning, Sensed("SUBTREECOM", self._part), XYZ)
 
     @property
     def velocity(self) -> Quantity:
         """Its velocity along the world's axes, (N, 3) [m/s]."""
         meaning = f"velocity of the centre of mass of {self._body} and all that hangs on it, along the world's axes"
-        code = f'CentreOfMass("{self._body}").velocity'
+        code = f"{call('CentreOfMass', self._body)}.velocity"
         return _quantity(code, "m/s", meaning, Sensed("SUBTREELINVEL", self._part), XYZ)
 
 
@@ -239,12 +261,12 @@ class _Joint:
 
     def _of(self, name: str, unit: str, meaning: str, values: str, address: str) -> Quantity:
         read = lambda sim: sim.field(values)[:, sim.joint(self.name, self._type, address)]  # noqa: E731
-        return Quantity(unit, meaning, (), read, f'{self._class}("{self.name}").{name}')
+        return Quantity(unit, meaning, (), read, f"{call(self._class, self.name)}.{name}")
 
     def _effort(self, name: str, unit: str) -> Quantity:
         meaning = f"what the actuators exert on the joint {self.name}"
         sensed = Sensed("JOINTACTFRC", Part("joint", self.name))
-        return _quantity(f'{self._class}("{self.name}").{name}', unit, meaning, sensed)
+        return _quantity(f"{call(self._class, self.name)}.{name}", unit, meaning, sensed)
 
 
 class Hinge(_Joint):
@@ -298,13 +320,13 @@ class Tendon:
     @property
     def length(self) -> Quantity:
         """Its length, (N,) [m; for a fixed tendon, in the unit of its joints]."""
-        code = f'Tendon("{self._name}").length'
+        code = f"{call('Tendon', self._name)}.length"
         return _quantity(code, "m", f"length of the tendon {self._name}", Sensed("TENDONPOS", self._part))
 
     @property
     def velocity(self) -> Quantity:
         """The speed at which it grows longer, (N,) [m/s]."""
-        code = f'Tendon("{self._name}").velocity'
+        code = f"{call('Tendon', self._name)}.velocity"
         meaning = f"speed at which the tendon {self._name} lengthens"
         return _quantity(code, "m/s", meaning, Sensed("TENDONVEL", self._part))
 
@@ -319,8 +341,7 @@ def Sensor(name: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Q
         parts: Names of the numbers, if it tells several.
     """
     read = (lambda sim: sim.sensor(name)) if parts else (lambda sim: sim.sensor(name)[:, 0])
-    told = f", {parts!r}" if parts else ""
-    return Quantity(unit, meaning, parts, read, f'Sensor("{name}", "{unit}", "{meaning}"{told})')
+    return Quantity(unit, meaning, parts, read, call("Sensor", name, unit, meaning, *([parts] if parts else [])))
 
 
 def Distance(one: str, other: str) -> Quantity:  # noqa: N802
@@ -350,7 +371,7 @@ def _between(code: str, one: str, other: str, unit: str, meaning: str, parts: tu
         way = sim.sensor(ends[1].name) - sim.sensor(ends[0].name)
         return way if parts else way.norm(dim=1)
 
-    return Quantity(unit, meaning, parts, read, f'{code}("{one}", "{other}")', ends)
+    return Quantity(unit, meaning, parts, read, call(code, one, other), ends)
 
 
 def Touching(one: str, other: str) -> Quantity:  # noqa: N802
@@ -363,7 +384,7 @@ def Touching(one: str, other: str) -> Quantity:  # noqa: N802
     sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
     meaning = f"1 while {one} touches {other}, else 0"
     return _quantity(
-        f'Touching("{one}", "{other}")', "1", meaning, sensed, change=lambda told: (told[:, 0] > 0.0).to(told.dtype)
+        call("Touching", one, other), "1", meaning, sensed, change=lambda told: (told[:, 0] > 0.0).to(told.dtype)
     )
 
 
@@ -377,7 +398,7 @@ def ContactForce(one: str, other: str) -> Quantity:  # noqa: N802
     sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
     meaning = f"size of the net contact force between {one} and {other}, 0 without contact"
     return _quantity(
-        f'ContactForce("{one}", "{other}")', "N", meaning, sensed, change=lambda told: told[:, 1:4].norm(dim=1)
+        call("ContactForce", one, other), "N", meaning, sensed, change=lambda told: told[:, 1:4].norm(dim=1)
     )
 
 
@@ -387,7 +408,7 @@ def Energy(kind: Literal["kinetic", "potential"]) -> Quantity:  # noqa: N802
     Args:
         kind: Of its motion, or of its place.
     """
-    return _quantity(f'Energy("{kind}")', "J", f"{kind} energy of the whole model", Sensed(f"E_{kind.upper()}"))
+    return _quantity(call("Energy", kind), "J", f"{kind} energy of the whole model", Sensed(f"E_{kind.upper()}"))
 
 
 def Effort(actuator: str) -> Quantity:  # noqa: N802
@@ -397,7 +418,7 @@ def Effort(actuator: str) -> Quantity:  # noqa: N802
         actuator: Its name.
     """
     sensed = Sensed("ACTUATORFRC", Part("actuator", actuator))
-    return _quantity(f'Effort("{actuator}")', "N", f"force (or torque, in N m) of the actuator {actuator}", sensed)
+    return _quantity(call("Effort", actuator), "N", f"force (or torque, in N m) of the actuator {actuator}", sensed)
 
 
 def with_sensors(spec: mujoco.MjSpec, quantities: Iterable[Quantity]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,9 @@ def resolve_task(reference: str) -> Path:
         raise TaskError(
             f"there is no task file {reference}", "give the path of an existing .py file, or see `rewardgen tasks list`"
         )
+    if " " in reference.strip():
+        hint = f"`rewardgen new {shlex.quote(reference)} --robot hopper` writes a task file for a robot, then run that"
+        raise TaskError("a run needs a task that measures what is wanted, and these are words", hint)
     raise TaskError(f"unknown task `{reference}`", did_you_mean(reference, tasks))
 
 

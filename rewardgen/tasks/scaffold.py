@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 
 from rewardgen.core.errors import TaskError
+from rewardgen.core.text import visible
+from rewardgen.sim.quantities import quoted
 from rewardgen.tasks.robots import Catalogue, Entry
 
 _CONTROL_S = 0.02
@@ -23,7 +25,7 @@ from rewardgen import {imports}
 class {name}(MujocoTask):
     """{words}"""
 
-    model = "{model}"
+    model = {model}
     frame_skip = {frame_skip}
     episode_steps = {episode_steps}
 
@@ -69,19 +71,27 @@ def scaffold(robot: str, model: str, found: Catalogue, words: str = "") -> str:
     scalar = next(each.name for each in found.entries if not each.parts)
     used = {re.match(r"\w+", each.code).group() for each in found.entries}  # type: ignore[union-attr]
     return _TEXT.format(
-        title=f"A task for {robot}.",
+        title=_plain(f"A task for {robot}."),
         imports=", ".join(sorted({*used, "MujocoTask", "Outside"})),
-        name="".join(part.capitalize() for part in re.findall(r"[A-Za-z0-9]+", robot)) + "Task",
-        words=words.replace("\\", " ").replace('"""', "'''") or "TODO: say what the robot is, and what it should do.",
-        model=model.replace("\\", "/"),
+        name=_class_name(robot),
+        words=_plain(words) or "TODO: say what the robot is, and what it should do.",
+        model=quoted(model),
         frame_skip=frame_skip,
         episode_steps=round(_EPISODE_S / (frame_skip * found.timestep_s)),
         variables="\n".join(line for each in found.entries for line in _declared(each)),
-        keyframes=f"The model has keyframes: {', '.join(found.keyframes[:8])}"
-        if found.keyframes
-        else "The model has no keyframes.",
+        keyframes=_plain(f"The model's keyframes: {', '.join(found.keyframes[:8]) or 'none'}."),
         scalar=scalar,
     )
+
+
+def _class_name(robot: str) -> str:
+    name = "".join(part.capitalize() for part in re.findall(r"[A-Za-z0-9]+", robot)) + "Task"
+    return f"Robot{name}" if name[0].isdigit() else name
+
+
+def _plain(text: str) -> str:
+    """A text of somebody else on one line of a docstring or a comment, which it cannot end."""
+    return " ".join(visible(text).split()).replace("\\", "/").replace('"', "'")
 
 
 def _declared(entry: Entry) -> Sequence[str]:

@@ -14,6 +14,12 @@ CASES = {
     "value out of range": (("run", "cartpole", "--seeds", "0"), 2, "`--seeds 0`: input should be greater", "--help"),
     "value of a wrong type": (("run", "cartpole", "--seeds", "two"), 2, "`--seeds two`", "rewardgen run --help"),
     "unknown task": (("run", "hoper"), 2, "unknown task `hoper`", "did you mean `hopper`?"),
+    "words instead of a task": (
+        ("run", "make the hopper do a backflip"),
+        2,
+        "these are words",
+        "`rewardgen new 'make the hopper do a backflip' --robot hopper`",
+    ),
     "unknown task to show": (("tasks", "show", "hoper"), 2, "unknown task `hoper`", "did you mean `hopper`?"),
     "missing task file": (("tasks", "check", "nowhere/my_task.py"), 2, "nowhere/my_task.py", "rewardgen tasks list"),
     "unknown model": (("run", "cartpole", "--model", "nowhere/x"), 2, "`nowhere/x`", "--api-base"),

@@ -1,8 +1,10 @@
 """The catalogue of robots, and the task file that is made of it."""
 
+import ast
 import json
 import re
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import gymnasium
 import pytest
@@ -147,3 +149,20 @@ def test_a_task_can_be_declared_without_methods(table, tmp_path):
     envs = load_task(str(tmp_path / "push.py")).make_envs([0], 1)
     envs.reset()
     assert float(envs.view.qpos[0, 7]) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    "name", ['"); import os; os.abort() #', "a\\", "line\nimport os", "'\\\"", "tab\tbidi\u202e", '"""', "{model}"]
+)
+def test_no_name_in_a_model_becomes_code_of_the_task_file(name, tmp_path):
+    attribute = quoteattr(name, {"\n": "&#10;", "\t": "&#9;"})
+    (tmp_path / "evil.xml").write_text(
+        TABLE.replace('"red box"', attribute).replace('name="home"', f"name={attribute}")
+    )
+    found = catalogue(tmp_path / "evil.xml")
+    text = scaffold(f"evil {name}", f"{name}.xml", found, words=f"do {name}")
+    tree = ast.parse(text)
+    (imported, kind) = tree.body[1:]
+    assert isinstance(imported, ast.ImportFrom) and imported.module == "rewardgen" and isinstance(kind, ast.ClassDef)
+    named = [each.value for each in ast.walk(kind) if isinstance(each, ast.Constant)]
+    assert found.objects[0] in named and "\u202e" not in text
