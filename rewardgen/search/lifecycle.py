@@ -209,7 +209,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     check_names(folder, config)  # a wrong name or a missing key must show before anything is measured
     if config.goal:
         listener.note(
-            "the goal is told to the designer and not measured: candidates are ranked by the task's own fitness"
+            "the goal is told to the designer and not measured: the task's own fitness ranks candidates"
         )
     listener.note(f"measuring the task {Path(config.task).stem}")
     with _layers(config) as asked:
