@@ -208,9 +208,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     """Measure the task, and record what the run rests on."""
     check_names(folder, config)  # a wrong name or a missing key must show before anything is measured
     if config.goal:
-        listener.note(
-            "the goal is told to the designer and not measured: the task's own fitness ranks candidates"
-        )
+        listener.note("the goal is told to the designer and not measured: the task's own fitness ranks candidates")
     listener.note(f"measuring the task {Path(config.task).stem}")
     with _layers(config) as asked:
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
