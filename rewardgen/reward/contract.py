@@ -128,11 +128,11 @@ def _value_per_world(name: str, value: Any, like: Tensor) -> Tensor:
             return torch.full((worlds,), float(value), device=like.device)
         message = f"component `{name}` is a {type(value).__name__}, expected a tensor of shape (N,)"
         raise RewardError(message, None, "shape", _SHAPE_HINT, str(name))
+    if value.ndim == 0 and not value.is_meta:
+        value = value.to(like.device).repeat(worlds)
     if value.device != like.device:
         message = f"component `{name}` is on the device {value.device}, the inputs are on {like.device}"
         raise RewardError(message, None, "shape", "make it with `device=` of an input", name)
-    if value.ndim == 0:
-        value = value.repeat(worlds)
     if value.shape != (worlds,):
         got = f"({', '.join('N' if size == worlds else str(size) for size in value.shape)})"
         message = f"component `{name}` has shape {got}, expected (N,)"

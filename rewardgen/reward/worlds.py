@@ -75,8 +75,8 @@ class Sizes:
         """Whether a size depends on the number of worlds."""
         if not self.worlds or (size in self._parts and not self.hidden):
             return False
-        whole = size % self.worlds == 0 if self.worlds > _FEW else size == self.worlds > _ALONE
-        return self.hidden or size > _OWN_SIZES or whole
+        multiple = size > 0 and size % self.worlds == 0 if self.worlds > _FEW else size == self.worlds > _ALONE
+        return self.hidden or size > _OWN_SIZES or multiple
 
     def shape(self, value: Tensor) -> tuple[Any, ...]:
         """`value.shape`."""

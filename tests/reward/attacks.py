@@ -132,6 +132,21 @@ BODY = {
     "class": ("class A:\n    pass", "forbidden-construct"),
     "try": ("try:\n    pass\nexcept Exception:\n    pass", "forbidden-construct"),
     "try star": ("try:\n    pass\nexcept* ValueError:\n    pass", "forbidden-construct"),
+    "a rest in a loop": ("for first, *rest in [height]:\n    pass", "star-argument"),
+    "a rest in a comprehension": ("x = [rest for first, *rest in [height]]", "star-argument"),
+    "a rest in brackets": ("(first, *rest), x = height, 1", "star-argument"),
+    "in place through a helper": ("helper(height).add_(1).mul_(2)", "changes-input"),
+    "in place through a name of an input": ("x = height\nx.add_(1).mul_(2)", "changes-input"),
+    "in place through a name of names": ("x = height\ny = x\ny.mul_(2)", "changes-input"),
+    "in place through names in a circle": (
+        "x = y = 1.0 * height\nx = y\ny = x\ny = height\nx.add_(1)",
+        "changes-input",
+    ),
+    "in place through an element": ("x = [height]\nx[0].add_(1)", "changes-input"),
+    "in place through what is popped": ("x = [height]\nx.pop().add_(1)", "changes-input"),
+    "in place through a view in a chain": ("height.view(-1).add_(1).mul_(2)", "changes-input"),
+    "in place on a constant": ("TENSOR.add_(1).mul_(2)", "changes-input"),
+    "in place on a choice": ("x = height * 1.0 if True else height\nx.add_(1)", "changes-input"),
     "raise what ends a process": ("raise SystemExit", "forbidden-construct"),
     "raise what is called": ("raise SystemExit(0)", "forbidden-construct"),
     "raise an interrupt": ("raise KeyboardInterrupt()", "forbidden-construct"),
@@ -198,5 +213,7 @@ WHOLE = {
 def source(body: str) -> str:
     """A reward with a helper and a constant, and an attack in its body."""
     indented = "".join(f"    {line}\n" for line in body.split("\n"))
-    start = "TABLE = {'a': 1.0}\n\ndef helper(x):\n    return x\n\ndef compute_reward(height):\n"
+    start = (
+        "TABLE = {'a': 1.0}\nTENSOR = torch.ones(4)\n\ndef helper(x):\n    return x\n\ndef compute_reward(height):\n"
+    )
     return f"{start}{indented}    return {{'h': height}}\n"

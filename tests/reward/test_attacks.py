@@ -1,6 +1,7 @@
 """Everything that a reward must not do is refused, by the detector for it, before anything runs."""
 
 import pytest
+import torch
 
 from rewardgen.reward.language import check_language
 from rewardgen.reward.program import RewardError, compile_reward
@@ -23,8 +24,6 @@ def test_an_attack_is_refused_with_its_line_and_a_remedy(name):
 def test_an_attack_is_never_compiled_into_a_working_program(name):
     text, _ = REFUSED[name]
     with pytest.raises(RewardError):
-        import torch
-
         compile_reward(text)({"height": torch.ones(4)})
 
 
@@ -39,6 +38,46 @@ def test_a_refusal_names_line_construct_and_remedy():
 def test_a_misspelt_method_is_answered_with_the_nearest_one():
     (finding,) = check_language("def compute_reward(height):\n    return {'h': height.clmap(0.0, 1.0)}\n")
     assert "`.clamp()`" in finding.hint
+
+
+@pytest.mark.parametrize(
+    "name", ["torch.one_hots_of", "torch.unique", "torch.nonzero", "torch.scatter_add", "F.grid_sample"]
+)
+def test_a_name_that_is_like_none_is_answered_without_one(name):
+    (finding,) = check_language(f"def compute_reward(height):\n    return {{'h': {name}(height)}}\n")
+    assert "did you mean" not in finding.hint and finding.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("torch.maximun", "torch.maximum"), ("F.onehot", "torch.nn.functional.one_hot"), ("torch.clmp", "torch.clamp")],
+)
+def test_a_misspelt_function_is_answered_with_the_one_that_is_meant(name, meant):
+    (finding,) = check_language(f"def compute_reward(height):\n    return {{'h': {name}(height)}}\n")
+    assert f"`{meant}`" in finding.hint
+
+
+CHAINS = {
+    "what it made": "y = x.clone().mul_(2.0).add_(1.0)",
+    "by a name": "y = x.clone()\ny.mul_(2.0).add_(1.0)",
+    "given its own name": "y = torch.zeros_like(x)\ny = y.add_(x).mul_(2.0)\ny += 1.0",
+    "by a second name": "z = x * 2.0\ny = z\ny.add_(1.0)",
+    "on a difference": "y = (x - 1.0).mul_(2.0).add_(3.0)",
+    "in a loop": "y = torch.ones_like(x)\nfor _ in range(2):\n    y = y.add_(x)",
+    "on zeros": "y = torch.zeros(len(x)).add_(x).mul_(2.0).add_(1.0).clamp_(-9.0, 9.0)",
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_changes_in_place_may_be_chained_on_what_a_reward_made(name):
+
+    body = CHAINS[name].replace("\n", "\n    ")
+    program = compile_reward(f"def compute_reward(x):\n    {body}\n    return {{'y': y, 'x': x}}\n")
+    x = torch.linspace(0.0, 1.0, 5)
+    for _ in range(2):
+        found = program({"x": x})
+        torch.testing.assert_close(found["y"], 2.0 * x + 1.0)
+        assert torch.equal(found["x"], torch.linspace(0.0, 1.0, 5))
 
 
 def test_all_refusals_of_a_reward_are_listed_in_the_order_of_lines():
