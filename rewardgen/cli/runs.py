@@ -14,6 +14,7 @@ from rewardgen.core.formatting import percent
 from rewardgen.store.history import History
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
+from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import duration, money, number
 from rewardgen.ui.rows import search_rows
@@ -188,7 +189,8 @@ def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord
     steps = [
         (with_runs_dir(f"runs show {folder.word} {each}", runs_dir), "its parent") for each in record.candidate.parents
     ]
-    if record.candidate.source and history.config:
+    # `check` runs the task file: that of a run from elsewhere is not proposed in passing.
+    if record.candidate.source and history.config and (history.is_own or history.config.task in shipped_tasks()):
         files = shlex.join([history.config.task, str(folder_of / "reward.py")])
         steps.append((f"check {files}", "its way through the gates"))
     next_steps(*steps, (with_runs_dir(f"runs show {folder.word}", runs_dir), "the whole run"))
