@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import Ablation, RunConfig
-from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.llm.factory import lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.lifecycle import Outcome
@@ -171,10 +171,11 @@ def _watch(work: Callable[[Listener], Outcome], runs_dir: Path, json: bool) -> i
         console.print(f"interrupted; everything that was finished is saved in {saved}", soft_wrap=True)
         next_steps((with_runs_dir(f"resume {watching.run_id}", runs_dir), "goes on from here"))
         return INTERRUPTED
-    except RewardgenError:
+    except RewardgenError as error:
         if watching.run_id:
             resume_line = with_runs_dir(f"resume {watching.run_id}", runs_dir)
-            console.print(f"stopped; `rewardgen {resume_line}` goes on once this is fixed\n", soft_wrap=True)
+            other = ", with `--model` also by another model" if isinstance(error, ModelError | CredentialsError) else ""
+            console.print(f"stopped; `rewardgen {resume_line}` goes on once this is fixed{other}\n", soft_wrap=True)
         raise
     return _conclude(outcome, runs_dir, json)
 

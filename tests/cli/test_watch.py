@@ -29,7 +29,7 @@ def test_an_interrupted_run_prints_the_line_that_resumes_it(capsys):
 def test_an_error_within_a_run_is_passed_on_after_the_line_that_resumes_it(capsys):
     with pytest.raises(CredentialsError):
         _watch(ending_with(CredentialsError("the key was refused", "set another")), Path("runs"), json=False)
-    assert f"`rewardgen resume {RUN_ID}` goes on once this is fixed" in capsys.readouterr().err
+    assert f"`rewardgen resume {RUN_ID}` goes on once this is fixed, with `--model` also" in capsys.readouterr().err
 
 
 def test_an_interruption_before_the_run_began_promises_nothing(capsys):
