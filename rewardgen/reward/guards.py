@@ -163,7 +163,7 @@ class Guards:
 
     def _where(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         if len(operands) + len(options) == 1:  # the places at which something holds
-            self._sizes.hidden = True
+            self._sizes.hide()
         return function(*operands, **options)
 
     def _arange(self, function: Callable[..., Any], *limits: Any, **options: Any) -> Any:
@@ -244,15 +244,19 @@ class Guards:
         if not isinstance(value, Tensor):
             return value[_place(value, place)]
         places = place if isinstance(place, tuple) else (place,)
+        for each in places:
+            if isinstance(each, list | tuple) and not is_known(each):
+                raise TypeError("a list of tensors is no index: stack them")
         if any(isinstance(each, _SHAPED) for each in places):
             self._check_elements(_indexed(value, places))
-            self._sizes.hidden = self._sizes.hidden or any(map(is_mask, places))
+            if any(map(is_mask, places)):
+                self._sizes.hide()
         result = value[_place(value, place)]
         slices = [each for each in places if isinstance(each, slice)]
         if slices:
             self._sizes.keep(value, result)
             if any(isinstance(limit, WorldCount) for each in slices for limit in (each.start, each.stop, each.step)):
-                self._sizes.hidden = True
+                self._sizes.hide()
         return result
 
     # Loops, lists and dicts.

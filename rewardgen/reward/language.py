@@ -261,11 +261,9 @@ class _Checker(ast.NodeVisitor):
 
     def _check_condition(self, test: ast.expr) -> None:
         """Refuse a condition that reduces a tensor to one yes or no for all worlds."""
-        for call in (node for node in ast.walk(test) if isinstance(node, ast.Call)):
+        for call in _deciding(test):
             dotted = self._scope.resolve(call.func) or ""
-            method = (
-                isinstance(call.func, ast.Attribute) and not dotted and call.func.attr not in vocabulary.SHAPE_METHODS
-            )
+            method = isinstance(call.func, ast.Attribute) and not dotted
             if method or dotted.startswith(("torch.", "numpy.")):
                 what = f"branches on `{ast.unparse(call)[:60]}`, one answer for all worlds"
                 self._refuse(call, "tensor-branch", what, "use `torch.where`, which decides for each world")
@@ -471,6 +469,19 @@ class _Checker(ast.NodeVisitor):
                 self._refuse(node, "loop-bound", f"loops more than {_MAX_RANGE} times", vocabulary.WHOLE_BATCH)
             elif _is_batch_size(argument):
                 self._refuse(node, "loop-bound", "loops over the worlds", vocabulary.WHOLE_BATCH)
+
+
+def _deciding(test: ast.expr) -> Iterator[ast.Call]:
+    """The calls in a condition, but for those of which only the shape is asked, or a key."""
+    waiting: list[ast.AST] = [test]
+    while waiting:
+        node = waiting.pop()
+        name = node.func if isinstance(node, ast.Call) else node
+        if isinstance(name, ast.Attribute) and name.attr in vocabulary.ASKED_FOR:
+            continue
+        if isinstance(node, ast.Call):
+            yield node
+        waiting.extend(ast.iter_child_nodes(node))
 
 
 def _close(name: str, valid: Iterable[str]) -> str | None:

@@ -28,8 +28,8 @@ PLAIN: tuple[type[ast.AST], ...] = (
 
 AT_TOP_LEVEL = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
 
-SHAPE_METHODS = frozenset({"dim", "size", "numel"})
-"""Methods of a tensor that tell of its shape, not of what it holds: an `if` may ask for them."""
+ASKED_FOR = frozenset({"dim", "size", "numel", "shape", "ndim", "dtype", "device", "keys", "items", "values", "get"})
+"""What tells of a tensor's shape, not of what it holds, and of the keys of a dict: an `if` may ask for it."""
 
 WHOLE_BATCH = "use a torch function over the whole batch, or a `for` over a short literal range"
 """Instead of what may run for long."""

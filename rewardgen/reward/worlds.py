@@ -78,14 +78,18 @@ class Sizes:
         multiple = size > 0 and size % self.worlds == 0 if self.worlds > _FEW else size == self.worlds > _ALONE
         return self.hidden or size > _OWN_SIZES or multiple
 
+    def hide(self) -> None:
+        """Tell no size any more in this call."""
+        self.hidden = self.worlds > 0
+
     def shape(self, value: Tensor) -> tuple[Any, ...]:
         """`value.shape`."""
         return tuple(map(self.told, value.shape))
 
     def keep(self, value: Any, result: Tensor) -> None:
         """Notice a result that is shorter along the worlds than what it was made of."""
-        if isinstance(value, Tensor) and not self.hidden:
-            self.hidden = any(self.depends(size) and size not in result.shape for size in value.shape)
+        if isinstance(value, Tensor) and any(self.depends(size) and size not in result.shape for size in value.shape):
+            self.hide()
 
     def given(self, value: Any, *, hides: bool) -> Any:
         """An argument of torch: a size as a number again.
@@ -96,7 +100,8 @@ class Sizes:
         """
         kind = type(value)
         if kind is WorldCount:
-            self.hidden = self.hidden or hides
+            if hides:
+                self.hide()
             return value.size
         if (kind is tuple or kind is list) and any(type(each) is WorldCount for each in value):
             return kind([self.given(each, hides=hides) for each in value])
@@ -168,6 +173,4 @@ def key(value: Any) -> Any:
 
 def is_mask(place: Any) -> bool:
     """Whether an index picks by what a tensor holds."""
-    if isinstance(place, list):
-        return any(map(is_mask, place))
     return isinstance(place, Tensor) and place.dtype in (torch.bool, torch.uint8)

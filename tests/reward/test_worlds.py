@@ -241,6 +241,8 @@ HONEST = {
     "parts": "y = sum(action[:, i] for i in range(action.shape[1])) / action.shape[-1]",
     "parts by name": "y = action.sum(-1) / action.size(-1)",
     "rank": "y = action.sum(-1) if action.ndim == 2 and action.dim() > 1 else action",
+    "rank of a result": "y = x if action.sum(-1).ndim == 1 and torch.abs(action).shape[-1] > 3 else x * 2.0",
+    "keys": "d = {'a': 2.0}\ny = x * d['a'] if 'a' in d.keys() and d.get('b') is None and d.get('a', 0.0) > 1.0 else x",
     "unbound parts": "a, b, c, d = action.unbind(-1)\ny = a * b + c * d",
     "split parts": "a, b = action.split(2, dim=-1)\ny = (a * b).sum(-1)",
     "rows of parts": "a, b, c, d = action.T\ny = a * b + c * d",
@@ -269,6 +271,15 @@ def test_sizes_are_good_for_making_tensors_of_them(name):
     for worlds in (1, 2, 5, 64, 32768):
         assert program(inputs(worlds))["y"].shape == (worlds,)
     assert many.shape == (4096,)
+
+
+def test_constants_of_the_module_have_sizes_of_their_own():
+    constants = (
+        "GRID = torch.linspace(0.0, 1.0, 1000)\nHALF = GRID[GRID > 0.5]\nSTEP = 1.0 / len(GRID)\n"
+        "COUNT = HALF.shape[0] if HALF.squeeze().ndim == 1 else 0\nMEAN = sum(each for each in GRID[:10]) / 10\n"
+    )
+    program = compile_reward(f"{constants}def compute_reward(x):\n    return {{'x': x * STEP * COUNT + MEAN}}\n")
+    assert program({"x": torch.ones(3)})["x"].tolist() == pytest.approx([0.5 + 4.5 / 999] * 3)
 
 
 CALLS = {
