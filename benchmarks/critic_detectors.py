@@ -77,8 +77,8 @@ def review(task: str, own: Sequence[Text]) -> dict[str, list[Finding]]:
         transitions = Path(folder) / "transitions.npz"
         card = get_or_record_transitions(task, transitions).card
         reviewer = SandboxedReviewer(transitions, MEASURING, Path(folder))
-        drafts = [Candidate(id=each.name, generation=0, operator="draft", source=each.source) for each in own]
-        found = {each.id: list(check_form(each, card)) for each in drafts}
+        drafts = [Candidate(id="draft", generation=0, operator="draft", source=each.source) for each in own]
+        found = {each.name: list(check_form(draft, card)) for each, draft in zip(own, drafts, strict=True)}
         specs = [RewardSpec(candidate_id=each.name, source=each.source) for each in own]
         parsed = [each for each in specs if all(told.gate != "parse" for told in found[each.candidate_id])]
         runs = [each for each in specs if not found[each.candidate_id]]
