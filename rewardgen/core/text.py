@@ -44,6 +44,18 @@ def _replacement(found: re.Match[str]) -> str:
     return " " if character in "\u2028\u2029" else ""
 
 
+def quoted(value: str | tuple[str, ...]) -> str:
+    """The literal of a value, in double quotes where that is the same, without characters that cannot be seen.
+
+    Args:
+        value: Any text, or several.
+    """
+    if isinstance(value, tuple):
+        return f"({', '.join(map(quoted, value))},)"
+    text = repr(value)
+    return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in value and "\\'" not in text else text
+
+
 def all_visible(data: Any) -> Any:
     """Plain data with every text in it made visible, those that are keys too.
 

@@ -58,6 +58,7 @@ def run_worker(
     limits: Limits,
     scratch: Path,
     on_message: Callable[[dict[str, Any]], None] | None = None,
+    on_restart: Callable[[], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> dict[str, Any]:
     """Run one job in a fresh process and wait for its result.
@@ -69,6 +70,7 @@ def run_worker(
         scratch: The worker's own folder, made if missing: working folder, home, temporary files, and `worker.log` with
             what it printed.
         on_message: Called, in this thread, with each message that the job reports.
+        on_restart: Called before the job is begun anew because something outside killed its worker.
         cancel: Ends the worker when set.
 
     Returns:
@@ -93,6 +95,8 @@ def run_worker(
     try:
         return attempt()
     except _Killed:
+        if on_restart is not None:
+            on_restart()
         return attempt()
 
 

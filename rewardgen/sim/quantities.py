@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
+from rewardgen.core.text import quoted
 from rewardgen.sim.rotations import heading, upright
 from rewardgen.sim.variables import Var
 from rewardgen.sim.view import SimView
@@ -92,18 +93,6 @@ def call(function: str, *arguments: str | tuple[str, ...]) -> str:
         arguments: Its arguments.
     """
     return f"{function}({', '.join(map(quoted, arguments))})"
-
-
-def quoted(value: str | tuple[str, ...]) -> str:
-    """The literal of a value, in double quotes where that is the same, without characters that cannot be seen.
-
-    Args:
-        value: Any text, or several.
-    """
-    if isinstance(value, tuple):
-        return f"({', '.join(map(quoted, value))},)"
-    text = repr(value)
-    return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in value and "\\'" not in text else text
 
 
 def _quantity(

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rewardgen.core.errors import TaskError
-from rewardgen.core.text import visible
-from rewardgen.sim.quantities import quoted
+from rewardgen.core.text import quoted, visible
 from rewardgen.tasks.robots import Catalogue, Entry
 
 _CONTROL_S = 0.02

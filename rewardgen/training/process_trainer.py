@@ -177,8 +177,8 @@ class _Work:
             self._news.put(validator.progress(message))
 
         payload = job.model_dump(mode="json")
-        answer = run_worker(self._job, payload, limits=limits, scratch=scratch, on_message=report, cancel=self.stop)
-        return validator.results(answer)
+        heard = {"on_message": report, "on_restart": validator.restart, "cancel": self.stop}
+        return validator.results(run_worker(self._job, payload, limits=limits, scratch=scratch, **heard))
 
     def _blame(self, batch: list[SliceSpec], error: RewardgenError, own: Path) -> list[list[SliceSpec]]:
         if not isinstance(error, WorkerError):

@@ -86,7 +86,7 @@ class ResultValidator:
         self._stops = job.stop_hacking
         self._wall_s = wall_s
         self._names = names
-        self._reported: set[tuple[str, int, int]] = set()
+        self._reports = 0
 
     def progress(self, message: dict[str, Any]) -> Progress:
         """A report within training.
@@ -95,13 +95,16 @@ class ResultValidator:
             WorkerError: It is out of contract.
         """
         (told,) = _validated(Progress, [message])
-        # A worker that was killed from outside and started anew reports the same again.
-        self._reported.add((*_key(told), told.env_steps))
-        _require(len(self._reported) <= len(self._slices) * self._phases, "it reports more often than it evaluates")
+        self._reports += 1
+        _require(self._reports <= len(self._slices) * self._phases, "it reports more often than it evaluates")
         _require(_key(told) in map(_key, self._slices), "it reports of a slice that it was not given")
         _require(self._stops or not told.stopped, "it stopped a slice that has to train to the end")
         self._check_steps(told.env_steps)
         return told
+
+    def restart(self) -> None:
+        """The worker was killed from outside and is started anew: it will report everything again."""
+        self._reports = 0
 
     def results(self, answer: Mapping[str, Any]) -> list[SliceResult]:
         """The results of all slices, without what a training has no say in: fitness, kept episodes, the policy's name.

@@ -1,3 +1,5 @@
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -7,9 +9,11 @@ import pytest
 from rewardgen.core.errors import TaskError
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.store.run_folder import RunFolder
 from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.process_trainer import split
 from rewardgen.training.protocol import TrainerSetup
+from tests.e2e.command import workers_of
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, leaver
 
 HANG = """
@@ -38,8 +42,8 @@ class Heard:
         self.threads.add(threading.current_thread())
 
 
-def train(folder, sources, seeds=(0,), task="cartpole", workers=1, wall_s=60.0, settings=TINY, **options):
-    heard = Heard()
+def train(folder, sources, seeds=(0,), task="cartpole", workers=1, wall_s=60.0, settings=TINY, heard=None, **options):
+    heard = heard or Heard()
     trainer = ppo_trainer(TrainerSetup(task, settings, workers, folder / "scratch", Limits(wall_s=wall_s)))
     trainer.train(
         [RewardSpec(candidate_id=id, source=source) for id, source in sources.items()],
@@ -70,6 +74,24 @@ def test_a_reward_that_hangs_fails_alone(tmp_path):
     good, hangs = heard.results["good", 0], heard.results["hangs", 0]
     assert good.failure is None and good.final_fitness is not None
     assert hangs.failure and hangs.failure.kind == "timeout" and hangs.final_fitness is None
+
+
+def test_a_training_whose_worker_is_killed_from_outside_is_begun_anew(tmp_path):
+    class Killer(Heard):
+        killed = ()
+
+        def message(self, fields):
+            super().message(fields)
+            if not self.killed:
+                self.killed = workers_of(RunFolder(tmp_path))
+                for pid in self.killed:
+                    os.kill(pid, signal.SIGKILL)
+
+    longer = TINY.model_copy(update={"env_steps": 16_384})
+    heard = train(tmp_path, {"a": UPRIGHT}, settings=longer, heard=Killer())
+    undisturbed = train(tmp_path / "again", {"a": UPRIGHT}, settings=longer)
+    assert heard.killed and len(heard.progress) == len(undisturbed.progress) + 1
+    assert heard.results["a", 0].curve == undisturbed.results["a", 0].curve
 
 
 def test_a_worker_that_is_killed_is_a_result(tmp_path):
