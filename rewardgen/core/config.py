@@ -29,6 +29,8 @@ class RunConfig(Frozen):
     """Name of a shipped task, or the path of a task file."""
     goal: str = ""
     """What the robot should do, in plain words, beyond the task's own description."""
+    init: str | None = None
+    """A Python file with a reward of your own: the first candidate, and told of at the end."""
     model: str = BUILTIN
     """`builtin`, a LiteLLM model string, `mailbox:DIR`, or `replay:RUN`."""
     critic_model: str | None = None

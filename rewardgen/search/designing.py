@@ -31,7 +31,8 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
 
     def settle() -> None:
         """Record the calls without an answer as failures once an answer shows that it is not for want of a model."""
-        answered = [each for each in designed.values() if not each.failure.startswith((NO_REPLY, REFUSED))]
+        replies = [each for each in designed.values() if each.id != run.history.given_id]
+        answered = [each for each in replies if not each.failure.startswith((NO_REPLY, REFUSED))]
         here = any(each.id in ids for each in answered)
         for candidate in unanswered[:]:
             if here or (answered and candidate.failure.startswith(REFUSED)):
@@ -48,10 +49,20 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
             _record(run, candidate)
         settle()
 
-    run.gather([design_one(slot) for slot in slots if (slot.candidate_id, 0) not in designed])
+    missing = [slot for slot in slots if (slot.candidate_id, 0) not in designed]
+    for slot in missing:
+        if slot.candidate_id == run.history.given_id:
+            _record(run, _given(slot, run.history.given))
+    run.gather([design_one(slot) for slot in missing if (slot.candidate_id, 0) not in designed])
     if unanswered:
         raise _no_answers(unanswered)
     return [designed[slot.candidate_id, 0] for slot in slots]
+
+
+def _given(slot: Slot, source: str) -> Candidate:
+    """The candidate of the reward that a person gave."""
+    told = "The reward that the run was given."
+    return Candidate(id=slot.candidate_id, generation=0, operator=slot.operator, source=source, diagnosis=told)
 
 
 def repair(run: Context, generation: int, slots: Sequence[Slot], verdicts: Mapping[str, Verdict]) -> list[Candidate]:

@@ -28,7 +28,8 @@ def run_finals(run: Context, reason: str) -> Summary:
         reason: Why the search stopped.
     """
     history = run.history
-    finalists = run.parts.judge.rank(run.records()).ids[: run.config.finalists]
+    ranked = run.parts.judge.rank(run.records()).ids
+    finalists = [id for place, id in enumerate(ranked) if place < run.config.finalists or id == history.given_id]
     sources = {id: record.candidate.source for id in finalists if (record := history.record(id))}
     if sources:
         sources |= history.baselines
@@ -68,7 +69,8 @@ def summarise(reason: str, ids: Sequence[str], history: History, judge: Judge) -
         rows=tuple(_row(id, result, estimates, _scale(values)) for id, result in results.items()),
         against_human=against.get("human"),
         against_sparse=against.get("sparse"),
-        conclusion=_conclusion(chosen, estimates, against, results, _scale(values) is not None),
+        conclusion=_conclusion(chosen, estimates, against, results, _scale(values) is not None)
+        + _about_given(history.given_id, chosen, estimates, values),
     )
 
 
@@ -126,6 +128,19 @@ def _conclusion(
         words.append("The human and the sparse reward are within noise of each other: no human-normalised score.")
     words += ["With a single seed, any of this may be noise."] if seeds == 1 else []
     return " ".join(words)
+
+
+def _about_given(
+    given: str | None, chosen: str | None, estimates: dict[str, Interval], values: dict[str, list[float]]
+) -> str:
+    """What became of the reward that a person gave, if there was one."""
+    if given is None or chosen is None:
+        return ""
+    if given == chosen:
+        return f" {given} is the reward that the run was given: nothing better was found."
+    if given not in estimates:
+        return f" The reward that the run was given, {given}, did not come to the finals."
+    return " " + _comparison("given", standing(values[chosen], values[given]), estimates[given])
 
 
 def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:

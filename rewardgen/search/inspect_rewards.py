@@ -39,7 +39,7 @@ def check_rewards(task: str, files: Sequence[Path]) -> Review:
     """
     names = {f"reward-{number}": str(each) for number, each in enumerate(files)}
     candidates = [
-        Candidate(id=id, generation=0, operator="draft", source=_read(each))
+        Candidate(id=id, generation=0, operator="draft", source=read_reward(each))
         for id, each in zip(names, files, strict=True)
     ]
     with scratch_folder() as scratch:
@@ -92,7 +92,15 @@ def compare_rewards(
             raise SandboxError(error.message, hint) from error
 
 
-def _read(path: Path) -> str:
+def read_reward(path: Path) -> str:
+    """The text of a reward file.
+
+    Args:
+        path: The file.
+
+    Raises:
+        UsageError: It cannot be read, or is no text.
+    """
     try:
         return read_plain(Path(os.path.realpath(path)), _MOST_BYTES).decode()
     except UnicodeDecodeError as error:

@@ -26,6 +26,7 @@ from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search.assembly import check_names, make_parts, measuring
 from rewardgen.search.changed_task import measured_anew
+from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.search import run_search
 from rewardgen.store import run_files
 from rewardgen.store.events import FORMAT, Event, EventLog
@@ -207,6 +208,7 @@ def _toml(config: RunConfig) -> str:
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     """Measure the task, and record what the run rests on."""
     check_names(folder, config)  # a wrong name or a missing key must show before anything is measured
+    given = read_reward(Path(config.init)) if config.init else ""
     if config.goal:
         listener.note("the goal is told to the designer and not measured: the task's own fitness ranks candidates")
     listener.note(f"measuring the task {Path(config.task).stem}")
@@ -229,6 +231,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
         card=card.model_dump(mode="json"),
         training={"trainer": config.trainer, "settings": settings.model_dump(mode="json")},
         baselines=task.baselines,
+        given=given,
         task_files=task.files,
         search_seeds=[first + number for number in range(config.seeds)],
         final_seeds=[first + SEEDS_PER_RUN // 2 + number for number in range(config.final_seeds)],

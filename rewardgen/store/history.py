@@ -45,6 +45,8 @@ class Beginning(Frozen):
     """Source of the task's own rewards, where it has them."""
     task_files: dict[AbsolutePath, Digest]
     """Path to hash of what the task was made of: `rewardgen.tasks.fingerprint`."""
+    given: str = ""
+    """A person's own reward to begin with, if there is one."""
     search_seeds: tuple[Count, ...]
     final_seeds: tuple[Count, ...]
     signature: str = ""
@@ -123,6 +125,8 @@ class History:
         self.config: RunConfig | None = None
         self.card: TaskCard | None = None
         self.training: Training | None = None
+        self.given = ""
+        """A person's own reward, which is the first candidate's; empty if there is none."""
         self.baselines: dict[str, str] = {}
         """Source of the task's own rewards: `human` and `sparse`, where it has them."""
         self.task_files: dict[str, str] = {}
@@ -181,6 +185,7 @@ class History:
                 self.run_id, self.config, self.card = began.run_id, began.config, began.card
                 self.training, self.task_files = began.training, dict(began.task_files)
                 self.baselines, self.signature = {**began.baselines}, began.signature
+                self.given = began.given
                 self.search_seeds, self.final_seeds = began.search_seeds, began.final_seeds
             case "run-resumed":
                 self.status = "running"
@@ -242,6 +247,11 @@ class History:
     def ids(self) -> list[str]:
         """Ids of all candidates of the search, in the order in which they were planned."""
         return [each for generation in self.generations for each in generation.ids]
+
+    @property
+    def given_id(self) -> str | None:
+        """Id of the candidate that has the reward that a person gave; None if nobody did."""
+        return next(iter(self.ids()), None) if self.given else None
 
     def result(self, phase: Phase, candidate_id: str) -> CandidateResult | None:
         """The slices of a candidate in a phase once all its seeds are in, else None."""

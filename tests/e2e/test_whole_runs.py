@@ -162,3 +162,15 @@ def test_a_full_temporary_folder_is_a_clear_error(small_disk, tmp_path):
     (small_disk / "filler").write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 4096))
     done = rewardgen("run", POINT, *SHORTER, cwd=tmp_path, TMPDIR=str(small_disk))
     assert done.returncode == 1 and "No space left" in done.stderr and "TMPDIR" in done.stderr, done.stderr
+
+
+def test_a_run_begins_with_a_reward_file(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "def compute_reward(position):\n    return {'near': torch.exp(-position.abs())}\n"
+    )
+    done = rewardgen("run", POINT, *SHORTER, "--init", "mine.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    record = history(tmp_path).record("g00-k0")
+    assert record and "torch.exp(-position.abs())" in record.candidate.source and record.result
+    missing = rewardgen("run", POINT, "--init", "none.py", cwd=tmp_path)
+    assert missing.returncode == 2 and "cannot read none.py" in missing.stderr

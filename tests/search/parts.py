@@ -122,6 +122,7 @@ def a_search(
     listener: Listener | None = None,
     reader: Reader | None = None,
     critic: Critic | None = None,
+    given: str = "",
     **config,
 ):
     """A function that runs a search in a folder, taken up again if the folder holds one, and its history."""
@@ -141,6 +142,7 @@ def a_search(
             card=card().model_dump(mode="json"),
             training={"trainer": "ppo", "settings": {"env_steps": 1000}},
             baselines={"human": "human source", "sparse": "sparse source"},
+            given=given,
             task_files={},
             search_seeds=list(range(settings.seeds)),
             final_seeds=[5000 + number for number in range(settings.final_seeds)],

@@ -299,3 +299,39 @@ def test_repair_that_failed_in_a_finished_generation_is_not_tried_again_on_resum
     assert history.generations[0].finished and history.summary is None
     search()
     assert ("repair", "g00-k1") not in again.calls
+
+
+GIVEN = "def compute_reward(speed):\n    return {'mine': speed}\n"
+
+
+def test_a_persons_reward_is_the_first_candidate_and_told_of_at_the_end(tmp_path):
+    crew = Crew()
+    search, history = a_search(tmp_path, crew, given=GIVEN)
+    summary = search()
+    assert ("design", "g00-k0") not in crew.calls and ("design", "g00-k1") in crew.calls
+    record = history.record("g00-k0")
+    assert record and record.candidate.source == GIVEN and record.result
+    assert {"g00-k0", "human", "sparse", summary.chosen} < {row.candidate_id for row in summary.rows}
+    assert "It beats the given reward (0.0" in summary.conclusion
+
+
+def test_a_persons_reward_that_is_the_best_is_the_one_to_keep(tmp_path):
+    search, _ = a_search(tmp_path, Crew(fitness=lambda id: -float(id[5:])), given=GIVEN, generations=1)
+    summary = search()
+    assert summary.chosen == "g00-k0" and "nothing better was found" in summary.conclusion
+
+
+def test_a_persons_reward_that_is_rejected_is_told(tmp_path):
+    search, _ = a_search(tmp_path, Crew(rejected=("g00-k0",)), given=GIVEN, generations=1)
+    assert "g00-k0, did not come to the finals" in search().conclusion
+
+
+def test_a_model_that_refuses_everything_ends_the_run_though_a_reward_was_given(tmp_path):
+    class Refused(Crew):
+        async def design(self, request):
+            candidate = await super().design(request)
+            return candidate.model_copy(update={"source": "", "failure": f"{REFUSED}: no"})
+
+    search, _ = a_search(tmp_path, Refused(), given=GIVEN)
+    with pytest.raises(ModelError):
+        search()
