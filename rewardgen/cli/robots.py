@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ from rich.text import Text
 from rewardgen.cli.output import Json, next_steps, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
-from rewardgen.tasks.robots import GYMNASIUM, catalogue_of, find_robot, known_robots
+from rewardgen.tasks.robots import catalogue_of, find_robot, known_robots, model_named
 from rewardgen.tasks.scaffold import range_text, scaffold
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.tables import plain_table
@@ -76,9 +75,7 @@ def new(
     file = output or Path(f"{re.sub(r'[^a-z0-9]+', '_', robot_name.lower()).strip('_')}_task.py")
     if file.exists():
         raise UsageError(f"{file} exists", "name another file with `--output`, or delete it")
-    folder = file.resolve().parent
-    beside = model.is_relative_to(folder)
-    named = robot if robot.startswith(GYMNASIUM) else os.fspath(model.relative_to(folder) if beside else model)
+    named = model_named(robot, file)
     found = catalogue_of(robot)
     write_atomic(file, scaffold(robot_name, named, found, words))
     if json:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -17,9 +16,8 @@ import mujoco
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError, did_you_mean
-
-GYMNASIUM = "gymnasium:"
+from rewardgen.core.errors import TaskError
+from rewardgen.core.resources import GYMNASIUM, gymnasium_asset
 
 Role = Literal["robot", "object", "world"]
 
@@ -127,25 +125,6 @@ def included_files(path: Path) -> tuple[Path, ...]:
         return tuple(Path(each) for each in mujoco.mju_getXMLDependencies(str(path)))
     except mujoco.FatalError:
         return ()
-
-
-def gymnasium_asset(name: str) -> Path:
-    """The file of one of Gymnasium's models.
-
-    Args:
-        name: Its file name, such as `hopper.xml`.
-
-    Raises:
-        TaskError: Gymnasium is not installed, or has no such model.
-    """
-    spec = find_spec("gymnasium")
-    if spec is None or spec.origin is None:
-        raise TaskError(f"the model {GYMNASIUM}{name} needs Gymnasium", "pip install gymnasium")
-    folder = Path(spec.origin).parent / "envs" / "mujoco" / "assets"
-    if not (folder / name).is_file():
-        assets = [path.name for path in folder.glob("*.xml")]
-        raise TaskError(f"Gymnasium has no model `{name}`", did_you_mean(name, assets))
-    return folder / name
 
 
 def _check_actuators(model: mujoco.MjModel, path: Path) -> None:

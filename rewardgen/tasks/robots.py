@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 from pathlib import Path
 from typing import Any, Literal
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.resources import GYMNASIUM, gymnasium_asset, gymnasium_models
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import register
-from rewardgen.tasks.loading import load_task, shipped_tasks
+from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.tasks.measure import measure
 
 CATALOGUE = register(
     "catalogue", "rewardgen.tasks.catalogue:catalogue_job", inputs="rewardgen.tasks.robots:robot_files"
 )
 
-GYMNASIUM = "gymnasium:"
 _SUFFIXES = (".xml", ".mjcf", ".urdf")
 
 
@@ -79,9 +80,10 @@ def find_robot(reference: str) -> Path:
     """
     tasks = shipped_tasks()
     if reference in tasks:
-        return Path(load_task(reference).model_file())  # type: ignore[attr-defined]
+        model = _model_named(tasks[reference])
+        return find_robot(model if model.startswith(GYMNASIUM) else str(tasks[reference].parent / model))
     if reference.startswith(GYMNASIUM):
-        return _loaded().gymnasium_asset(reference.removeprefix(GYMNASIUM))
+        return gymnasium_asset(reference.removeprefix(GYMNASIUM))
     path = Path(reference).expanduser()
     if path.is_dir():
         return _of_folder(path)
@@ -95,9 +97,7 @@ def find_robot(reference: str) -> Path:
 def known_robots() -> dict[str, str]:
     """Name of each robot that is here to where it comes from."""
     found = dict.fromkeys(shipped_tasks(), "a shipped task's model")
-    if spec := importlib.util.find_spec("gymnasium"):
-        folder = Path(spec.origin or "").parent / "envs" / "mujoco" / "assets"
-        found |= {f"{GYMNASIUM}{path.name}": "Gymnasium" for path in sorted(folder.glob("*.xml"))}
+    found |= {f"{GYMNASIUM}{name}": "Gymnasium" for name in gymnasium_models()}
     if importlib.util.find_spec("robot_descriptions"):
         described = importlib.import_module("robot_descriptions._descriptions").DESCRIPTIONS
         found |= dict.fromkeys(sorted(described), "robot_descriptions, downloaded when it is first used")
@@ -111,12 +111,30 @@ def robot_files(payload: dict[str, Any]) -> list[Path]:
         payload: Of a job, with `model`, the path of the model.
     """
     path = Path(payload["model"])
-    return [path.parent, *_loaded().included_files(path)]
+    # MuJoCo takes a while to import, and most commands need none of it.
+    return [path.parent, *importlib.import_module("rewardgen.sim.model").included_files(path)]
 
 
-def _loaded() -> Any:
-    """MuJoCo takes a while to import, and most commands need none of it."""
-    return importlib.import_module("rewardgen.sim.model")
+def model_named(robot: str, task: Path) -> str:
+    """What a task file calls the model of a robot.
+
+    Args:
+        robot: See `find_robot`.
+        task: The task file.
+    """
+    shipped = shipped_tasks().get(robot)
+    name = _model_named(shipped) if shipped else robot
+    if name.startswith(GYMNASIUM):
+        return name
+    path, folder = find_robot(robot), task.resolve().parent
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+def _model_named(task: Path) -> str:
+    """The `model` of a shipped task, read without running its file."""
+    (kind,) = (node for node in ast.parse(task.read_text()).body if isinstance(node, ast.ClassDef))
+    values = {node.targets[0].id: node.value for node in kind.body if isinstance(node, ast.Assign)}  # type: ignore[attr-defined]
+    return ast.literal_eval(values["model"])
 
 
 def _of_folder(folder: Path) -> Path:

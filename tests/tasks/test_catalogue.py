@@ -12,7 +12,7 @@ import pytest
 from rewardgen.core.errors import TaskError
 from rewardgen.tasks.catalogue import catalogue
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.robots import find_robot
+from rewardgen.tasks.robots import find_robot, known_robots, model_named
 from rewardgen.tasks.scaffold import scaffold
 from tests.e2e.command import rewardgen
 
@@ -103,6 +103,20 @@ def test_a_robot_that_is_not_there_is_told_with_a_way_on(reference, told, tmp_pa
     with pytest.raises(TaskError, match=told) as caught:
         find_robot(reference)
     assert caught.value.hint
+
+
+def test_a_robot_is_named_in_a_task_file_so_that_it_is_found_from_there(table, tmp_path):
+    assert model_named("hopper", tmp_path / "task.py") == "gymnasium:hopper.xml"
+    assert model_named(str(table), tmp_path / "task.py") == "table.xml"
+    assert model_named(str(table), tmp_path / "below" / "task.py") == str(table)
+    cartpole = Path(model_named("cartpole", tmp_path / "task.py"))
+    assert cartpole.is_absolute() and cartpole == find_robot("cartpole")
+
+
+def test_every_shipped_task_is_a_robot_and_the_list_has_them_all():
+    robots = known_robots()
+    assert {"hopper", "cartpole", "gymnasium:pusher_v5.xml"} <= set(robots)
+    assert all(find_robot(name).is_file() for name, origin in robots.items() if "downloaded" not in origin)
 
 
 def test_a_folder_of_menagerie_is_its_scene(tmp_path):
