@@ -35,7 +35,7 @@ _WATCH_S = 0.1
 """Pause between two looks at memory, the clock and the cancel event [s]."""
 _LOG_BYTES = 1 << 20
 _FROM_OUTSIDE = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT}
-"""Signals that a worker cannot send itself: see `rewardgen.sandbox.seccomp`."""
+"""Signals that a worker cannot send itself where `rewardgen.sandbox.seccomp` holds."""
 _END_S = 2.0
 """Time in which a worker that has closed its answers has ended, if it is ending [s]."""
 

@@ -17,7 +17,7 @@ from rewardgen.search.context import Context
 from rewardgen.search.evaluating import train
 from rewardgen.search.judge import Judge
 from rewardgen.store.history import FinalRow, History, Summary
-from rewardgen.store.records import BASELINES, CandidateResult
+from rewardgen.store.records import BASELINES, CandidateRecord, CandidateResult
 
 
 def run_finals(run: Context, reason: str) -> Summary:
@@ -70,7 +70,7 @@ def summarise(reason: str, ids: Sequence[str], history: History, judge: Judge) -
         against_human=against.get("human"),
         against_sparse=against.get("sparse"),
         conclusion=_conclusion(chosen, estimates, against, results, _scale(values) is not None)
-        + _about_given(history.given_id, chosen, estimates, values),
+        + _about_given(history.record(history.given_id) if history.given_id else None, chosen, estimates, values),
     )
 
 
@@ -131,16 +131,18 @@ def _conclusion(
 
 
 def _about_given(
-    given: str | None, chosen: str | None, estimates: dict[str, Interval], values: dict[str, list[float]]
+    record: CandidateRecord | None, chosen: str | None, estimates: dict[str, Interval], values: dict[str, list[float]]
 ) -> str:
     """What became of the reward that a person gave, if there was one."""
-    if given is None or chosen is None:
+    if record is None or chosen is None:
         return ""
+    given, repaired = record.candidate.id, ", once repaired" if record.candidate.repairs else ""
     if given == chosen:
-        return f" {given} is the reward that the run was given: nothing better was found."
+        return f" {given} is the reward that the run was given{repaired}: nothing better was found."
     if given not in estimates:
         return f" The reward that the run was given, {given}, did not come to the finals."
-    return " " + _comparison("given", standing(values[chosen], values[given]), estimates[given])
+    name = "given, then repaired" if repaired else "given"
+    return " " + _comparison(name, standing(values[chosen], values[given]), estimates[given])
 
 
 def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:

@@ -68,7 +68,7 @@ class Sensed(NamedTuple):
         return ":".join(["rewardgen", self.kind, *(f"{each.kind}/{each.name}" for each in (self.of, self.to) if each)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Quantity(Var):
     """A variable that is read off the model.
 
@@ -79,8 +79,8 @@ class Quantity(Var):
         turning: The body whose turns it counts; empty if it counts none.
     """
 
-    read: Callable[[SimView], Tensor] = field(default=lambda sim: sim.qpos[:, 0], compare=False)
-    code: str = ""
+    read: Callable[[SimView], Tensor] = field(compare=False)
+    code: str
     sensed: tuple[Sensed, ...] = ()
     turning: str = ""
 
@@ -105,7 +105,8 @@ def _quantity(
 ) -> Quantity:
     """One that a single sensor tells; of a scalar, the first number."""
     change = change or ((lambda values: values) if parts else (lambda values: values[:, 0]))
-    return Quantity(unit, meaning, parts, lambda sim: change(sim.sensor(sensed.name)), code, (sensed,))
+    read = lambda sim: change(sim.sensor(sensed.name))  # noqa: E731
+    return Quantity(unit, meaning, parts, read=read, code=code, sensed=(sensed,))
 
 
 class _Placed:
@@ -138,10 +139,8 @@ class _Placed:
         sensor: str,
         parts: tuple[str, ...] = (),
         change: Callable[[Tensor], Tensor] | None = None,
-        own: bool = False,
     ) -> Quantity:
-        sensed = Sensed(sensor, self._part, self._part if own else None)
-        return _quantity(f"{self._code}.{name}", unit, meaning, sensed, parts, change)
+        return _quantity(f"{self._code}.{name}", unit, meaning, Sensed(sensor, self._part), parts, change)
 
 
 class Body(_Placed):
@@ -157,18 +156,18 @@ class Body(_Placed):
     @property
     def local_velocity(self) -> Quantity:
         """Linear velocity in its own frame, (N, 3) [m/s]."""
-        meaning = f"velocity of {self.name} along its own axes"
-        sensed = (Sensed("FRAMELINVEL", self._part), Sensed("FRAMEQUAT", self._part))
-        read = lambda sim: _rotated_back(sim.sensor(sensed[0].name), sim.sensor(sensed[1].name))  # noqa: E731
-        return Quantity("m/s", meaning, XYZ, read, f"{self._code}.local_velocity", sensed)
+        return self._along_own_axes("local_velocity", "m/s", "velocity", "FRAMELINVEL")
 
     @property
     def angular_velocity(self) -> Quantity:
         """Angular velocity about its own axes, (N, 3) [rad/s]."""
-        meaning = f"angular velocity of {self.name} about its own axes"
-        sensed = (Sensed("FRAMEANGVEL", self._part), Sensed("FRAMEQUAT", self._part))
-        read = lambda sim: _rotated_back(sim.sensor(sensed[0].name), sim.sensor(sensed[1].name))  # noqa: E731
-        return Quantity("rad/s", meaning, XYZ, read, f"{self._code}.angular_velocity", sensed)
+        return self._along_own_axes("angular_velocity", "rad/s", "angular velocity", "FRAMEANGVEL")
+
+    def _along_own_axes(self, name: str, unit: str, what: str, sensor: str) -> Quantity:
+        sensed = (Sensed(sensor, self._part), Sensed("FRAMEQUAT", self._part))
+        read = lambda sim: _rotated_back(*(sim.sensor(each.name) for each in sensed))  # noqa: E731
+        meaning = f"{what} of {self.name}, along its own axes"
+        return Quantity(unit, meaning, XYZ, read=read, code=f"{self._code}.{name}", sensed=sensed)
 
     @property
     def upright(self) -> Quantity:
@@ -193,23 +192,30 @@ class Body(_Placed):
         return Quantity(
             "1",
             meaning,
-            (),
-            lambda sim: sim.rotated(self.name)[:, number] / (2.0 * torch.pi),
-            f"{self._code}.{call('turns', axis)}",
-            (Sensed("FRAMEQUAT", self._part),),
-            self.name,
+            read=lambda sim: sim.rotated(self.name)[:, number] / (2.0 * torch.pi),
+            code=f"{self._code}.{call('turns', axis)}",
+            sensed=(Sensed("FRAMEQUAT", self._part),),
+            turning=self.name,
         )
 
 
 class Site(_Placed):
-    """A site of the model, by name."""
+    """A site of the model.
+
+    Args:
+        name: Its name.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "site", call("Site", name))
 
 
 class Geom(_Placed):
-    """A geom of the model, by name."""
+    """A geom of the model.
+
+    Args:
+        name: Its name.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "geom", call("Geom", name))
@@ -250,7 +256,7 @@ class _Joint:
 
     def _of(self, name: str, unit: str, meaning: str, values: str, address: str) -> Quantity:
         read = lambda sim: sim.field(values)[:, sim.joint(self.name, self._type, address)]  # noqa: E731
-        return Quantity(unit, meaning, (), read, f"{call(self._class, self.name)}.{name}")
+        return Quantity(unit, meaning, read=read, code=f"{call(self._class, self.name)}.{name}")
 
     def _effort(self, name: str, unit: str) -> Quantity:
         meaning = f"what the actuators exert on the joint {self.name}"
@@ -259,7 +265,11 @@ class _Joint:
 
 
 class Hinge(_Joint):
-    """A hinge joint of the model, by name."""
+    """A hinge joint of the model.
+
+    Args:
+        name: Its name.
+    """
 
     _class = "Hinge"
 
@@ -280,7 +290,11 @@ class Hinge(_Joint):
 
 
 class Slide(_Joint):
-    """A slide joint of the model, by name."""
+    """A slide joint of the model.
+
+    Args:
+        name: Its name.
+    """
 
     _class, _type = "Slide", mujoco.mjtJoint.mjJNT_SLIDE
 
@@ -301,7 +315,11 @@ class Slide(_Joint):
 
 
 class Tendon:
-    """A tendon of the model, by name."""
+    """A tendon of the model.
+
+    Args:
+        name: Its name.
+    """
 
     def __init__(self, name: str) -> None:
         self._name, self._part = name, Part("tendon", name)
@@ -330,7 +348,8 @@ def Sensor(name: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Q
         parts: Names of the numbers, if it tells several.
     """
     read = (lambda sim: sim.sensor(name)) if parts else (lambda sim: sim.sensor(name)[:, 0])
-    return Quantity(unit, meaning, parts, read, call("Sensor", name, unit, meaning, *([parts] if parts else [])))
+    code = call("Sensor", name, unit, meaning, *([parts] if parts else []))
+    return Quantity(unit, meaning, parts, read=read, code=code)
 
 
 def Distance(one: str, other: str) -> Quantity:  # noqa: N802
@@ -360,7 +379,7 @@ def _between(code: str, one: str, other: str, unit: str, meaning: str, parts: tu
         way = sim.sensor(ends[1].name) - sim.sensor(ends[0].name)
         return way if parts else way.norm(dim=1)
 
-    return Quantity(unit, meaning, parts, read, call(code, one, other), ends)
+    return Quantity(unit, meaning, parts, read=read, code=call(code, one, other), sensed=ends)
 
 
 def Touching(one: str, other: str) -> Quantity:  # noqa: N802

@@ -8,12 +8,14 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
+from functools import cached_property
 
 import mujoco
 import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.sim.model import body_roles
 from rewardgen.sim.protocol import Simulator
 
 Bound = float | Sequence[float] | Tensor
@@ -79,6 +81,13 @@ class SimView:
             TaskError: There is no such field, or it was first asked for in the middle of an episode.
         """
         return self._own(self._simulator.before(name))
+
+    @cached_property
+    def floats_alone(self) -> bool:
+        """Whether the model begins with a robot's free joint, and nothing else floats freely."""
+        free = self.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
+        alone = free.sum() == 1 and bool(free[0])
+        return alone and body_roles(self.model)[self.model.jnt_bodyid[0]] == "robot"
 
     def keyframe(self, name: str) -> tuple[Tensor, Tensor]:
         """Positions (nq,) and velocities (nv,) of a named keyframe of the model.

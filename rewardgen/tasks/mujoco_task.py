@@ -9,16 +9,16 @@ A task file holds one class. Everything in it is batched over N worlds: tensors 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-import mujoco
 import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.model import body_roles, find_model, included_files, load_model
+from rewardgen.sim.model import find_model, included_files, load_model
 from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.protocol import MUJOCO_CPU, SIMULATORS, Simulator
 from rewardgen.sim.quantities import Quantity, with_sensors
@@ -62,7 +62,7 @@ class MujocoTask(Task):
         Returns:
             Positions (n, nq) and velocities (n, nv).
         """
-        qpos, qvel = sim.keyframe(self.keyframe) if self.keyframe else (sim.qpos0, torch.zeros(sim.model.nv))
+        qpos, qvel = sim.keyframe(self.keyframe) if self.keyframe else (sim.qpos0, sim.qpos0.new_zeros(sim.model.nv))
         noise = self.start_noise
         return qpos + draw.uniform(-noise, noise, sim.model.nq), qvel + draw.uniform(-noise, noise, sim.model.nv)
 
@@ -72,8 +72,9 @@ class MujocoTask(Task):
 
     def read(self, sim: SimView) -> dict[str, Tensor]:
         """All declared variables after a control step, each (N,) or (N, k)."""
-        return {name: each.read(sim) for name, each in self._quantities().items()} | self.variables(sim)
+        return {name: each.read(sim) for name, each in self._quantities.items()} | self.variables(sim)
 
+    @cached_property
     def _quantities(self) -> dict[str, Quantity]:
         return {name: each for name, each in self.declared().items() if isinstance(each, Quantity)}
 
@@ -83,7 +84,7 @@ class MujocoTask(Task):
         Unless a task has it otherwise: all positions, but for x and y of the robot if nothing else moves about, and all
         velocities clipped to [-10, 10].
         """
-        return torch.cat((sim.qpos[:, self._alone(sim) :], sim.qvel.clamp(-10.0, 10.0)), 1)
+        return torch.cat((sim.qpos[:, 2 if sim.floats_alone else 0 :], sim.qvel.clamp(-10.0, 10.0)), 1)
 
     def terminated(self, sim: SimView, variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Causes that end an episode early: name of the cause to (N,) bool. The docstring tells the designer."""
@@ -91,13 +92,6 @@ class MujocoTask(Task):
             cause: (variables[each.variable] < each.low) | (variables[each.variable] > each.high)
             for cause, each in self.ends.items()
         }
-
-    @staticmethod
-    def _alone(sim: SimView) -> int:
-        """How many positions the default observation leaves out: x and y of a robot that is all that floats freely."""
-        free = sim.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
-        floats = free.sum() == 1 and bool(free[0])
-        return 2 if floats and body_roles(sim.model)[sim.model.jnt_bodyid[0]] == "robot" else 0
 
     def default_words(self, method: str) -> str:
         """What the task card says of a method that a task leaves as it is here; empty if it has to have its own.
@@ -141,7 +135,7 @@ class MujocoTask(Task):
             TaskError: The model is missing, does not compile, or has an actuator without a control range.
             UsageError: There is no such simulator.
         """
-        quantities = self._quantities().values()
+        quantities = self._quantities.values()
         prepare = (lambda spec: with_sensors(spec, quantities)) if quantities else None
         make, model = SIMULATORS.get(self.simulator), load_model(self.model_file(), prepare)
         return make(model, num_envs, self.frame_skip, threads=threads, contact_forces=self.needs_contact_forces)

@@ -321,6 +321,12 @@ def test_a_persons_reward_that_is_the_best_is_the_one_to_keep(tmp_path):
     assert summary.chosen == "g00-k0" and "nothing better was found" in summary.conclusion
 
 
+def test_a_persons_reward_that_was_repaired_is_not_told_as_theirs(tmp_path):
+    search, history = a_search(tmp_path, Crew(repairable=("g00-k0",)), given=GIVEN, generations=1)
+    conclusion = search().conclusion
+    assert history.record("g00-k0").candidate.repairs == 1 and "the given, then repaired reward" in conclusion
+
+
 def test_a_persons_reward_that_is_rejected_is_told(tmp_path):
     search, _ = a_search(tmp_path, Crew(rejected=("g00-k0",)), given=GIVEN, generations=1)
     assert "g00-k0, did not come to the finals" in search().conclusion
