@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +58,7 @@ def show(robot: Annotated[str, Parameter(help=_ROBOT)], /, *, json: Json = False
     messages().print(
         "between any two of them: Distance, Direction; between bodies or geoms: Touching, ContactForce", soft_wrap=True
     )
-    next_steps((f"new --robot {robot}", "a task file that declares all of it"))
+    next_steps((f"new --robot {shlex.quote(robot)}", "a task file that declares all of it"))
     return 0
 
 
@@ -83,5 +84,6 @@ def new(
         return 0
     told = f"{file}: {len(found.entries)} variables of {model.name}; `fitness` and `success` are yours to write"
     messages().print(told, soft_wrap=True)
-    next_steps((f"tasks check {file}", "what is still missing"), (f"tasks show {file}", "what the designer will read"))
+    word = shlex.quote(str(file))
+    next_steps((f"tasks check {word}", "what is still missing"), (f"tasks show {word}", "what the designer will read"))
     return 0

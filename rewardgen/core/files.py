@@ -12,7 +12,8 @@ from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError
 
-_UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}")
+_SUFFIX = ".unfinished"
+_UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(_SUFFIX))
 MORE_FILES = "allow more open files, with `ulimit -n 1024`"
 """A hint."""
 
@@ -36,7 +37,7 @@ def write_atomic(path: Path, content: str | bytes) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -100,8 +100,9 @@ def nothing_taken(error: BaseException) -> bool:
         error: What LiteLLM raised, which makes a status 500 of much that is none.
     """
     others = [each for each in causes(error) if not type(each).__module__.startswith("litellm")]
-    statuses = [getattr(getattr(each, "response", None), "status_code", 0) for each in others]
-    return any(type(each).__name__ in _NEVER_SENT for each in others) or any(each >= 400 for each in statuses)
+    statuses = [getattr(getattr(each, "response", None), "status_code", None) for each in others]
+    refused = any(isinstance(each, int) and each >= 400 for each in statuses)
+    return refused or any(type(each).__name__ in _NEVER_SENT for each in others)
 
 
 def _codes(error: Exception) -> list[str]:

@@ -76,6 +76,9 @@ class Context(NamedTuple):
         """The result of a language model's call; `otherwise` if money or time is up, which ends the search."""
         limit = asyncio.timeout(self.remaining_s)
         try:
+            if self.time_up:
+                call.close()  # begun, it would be sent and paid for
+                raise BudgetExhausted(self.time_up)
             async with limit:
                 return await call
         except BudgetExhausted as error:

@@ -57,7 +57,7 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
         except WorkerCancelled:
             if not cancel.is_set():
                 raise
-    for each in missing:
+    for each in missing if cancel.is_set() else ():
         if (phase, each.candidate_id, each.seed) not in history.trained:
             keep(SliceResult(**each.model_dump(), failure=SliceFailure(kind="timeout", message=run.time_up)))
 

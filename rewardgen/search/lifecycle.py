@@ -124,16 +124,15 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         if history.config is None:
             raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
         if history.summary is not None:
-            if not history.is_own:
-                _require_language(folder, history)
             # It may have been killed, or the disk full, before they were all written.
             run_files.write_readme(folder, history)
-            run_files.write_best(folder, history, importable)
+            _write_best(folder, history)
             return Outcome(folder, history)
         asked = unsigned_terms(folder, how.changes)
         if asked is not None and asked != how.agreed:
             raise UsageError(
-                f"run {folder.id} was not started here as it is", "agree to what it does, see `unsigned_terms`"
+                f"run {folder.id} was not started here as it is",
+                "look at what it does, then add `--yes`",
             )
         discard(folder.scratch)  # workers that were killed may have left anything there
         config = _changed(history, how.changes)
@@ -191,14 +190,15 @@ def _require_episodes(folder: RunFolder, history: History) -> None:
         )
 
 
-def _require_language(folder: RunFolder, history: History) -> None:
-    """What is handed out in `best/`, for a user to import, is a reward and no other program, whoever made the run."""
+def _write_best(folder: RunFolder, history: History) -> None:
+    """Write `best/`, for a user to import: a reward and no other program, whoever wrote the log that it comes from."""
     record = history.record(history.summary.chosen) if history.summary and history.summary.chosen else None
     if record and (found := check_language(record.candidate.source)):
         raise RunFolderError(
             f"the chosen reward of run {folder.id} is not written in the reward language: {found[0].message}",
             "no run of rewardgen ends like that; do not use its files",
         )
+    run_files.write_best(folder, history, importable)
 
 
 def _toml(config: RunConfig) -> str:
@@ -209,6 +209,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     """Measure the task, and record what the run rests on."""
     check_names(folder, config)  # a wrong name or a missing key must show before anything is measured
     given = read_reward(Path(config.init)) if config.init else ""
+    if config.init and not given.strip():
+        raise UsageError(f"{config.init} is empty", "give a Python file with a `compute_reward`, or leave out `--init`")
     if config.goal:
         listener.note("the goal is told to the designer and not measured: the task's own fitness ranks candidates")
     listener.note(f"measuring the task {Path(config.task).stem}")
@@ -285,7 +287,7 @@ class _Reporter:
         if event.kind in ("generation-finished", "interrupted", "failed", "finished"):
             run_files.write_readme(self._folder, history)
         if event.kind == "finished":
-            run_files.write_best(self._folder, history, importable)
+            _write_best(self._folder, history)
         self._listener.event(event, history)
 
 

@@ -54,8 +54,10 @@ def _read(run: Context, candidates: Sequence[Candidate], verdicts: dict[str, Ver
     async def read(candidate: Candidate, reader: Reader) -> None:
         verdict = verdicts[candidate.id]
         reading = reader.read(candidate, run.card, run.config.goal, verdict.findings)
-        unread = no_reading("the budget left no room for the call", "raise `--max-cost` or `--max-tokens`")
-        found = await run.within_budget(reading, (unread,))
+        found = await run.within_budget(reading, None)
+        if found is None:
+            hint = "raise `--max-cost`, `--max-tokens` or `--max-minutes`"
+            found = (no_reading(run.history.exhausted, hint),)
         verdicts[candidate.id] = verdict.model_copy(update={"findings": (*verdict.findings, *found)})
 
     if reader is not None:

@@ -13,6 +13,8 @@ from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError
 from rewardgen.core.files import explain_os_error, read_plain
 from rewardgen.core.schema import Frozen, VisibleData
 
+_MOST_BYTES = 1 << 29
+"""Of a log; the longest runs take some tens of MiB."""
 FORMAT = 2
 """Of what the events hold. A log in another one is refused: see `read_events`."""
 
@@ -99,7 +101,7 @@ def read_events(path: Path) -> list[Event]:
         RunFolderError: There is no log, or a line before the last is damaged.
     """
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_plain(path, _MOST_BYTES).split(b"\n")
     except OSError as error:
         raise RunFolderError(f"cannot read {path}: {error.strerror}", "see `rewardgen runs list`") from error
     events: list[Event] = []

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -139,17 +139,22 @@ def sweep_runs(runs_dir: Path) -> list[Path]:
     Args:
         runs_dir: Where the runs are. Those that are being worked on are left alone.
     """
-    swept = []
-    for path in sorted(runs_dir.iterdir()) if runs_dir.is_dir() else ():
-        folder = RunFolder(path)
-        if path.is_symlink() or not _RUN_NAME.fullmatch(path.name) or folder.is_locked():
-            continue
-        if not folder.events.exists() and not set(os.listdir(path)) - _BEFORE_EVENTS and _is_old(path):
-            shutil.rmtree(path, ignore_errors=True)
-            swept.append(path)
-        else:
-            swept += sweep_unfinished(path)
+    swept: list[Path] = []
+    with suppress(OSError):
+        for path in sorted(runs_dir.iterdir()):
+            if path.is_dir() and not path.is_symlink() and _RUN_NAME.fullmatch(path.name):
+                with suppress(OSError, RunFolderError):  # another's, or another sweep is there already
+                    swept += _sweep_run(RunFolder(path))
     return swept
+
+
+def _sweep_run(folder: RunFolder) -> list[Path]:
+    old = _is_old(folder.path)
+    with folder.locked():
+        if folder.events.exists() or not old or set(os.listdir(folder.path)) - _BEFORE_EVENTS:
+            return sweep_unfinished(folder.path)
+        shutil.rmtree(folder.path)
+    return [folder.path]
 
 
 def _is_old(path: Path) -> bool:
