@@ -347,6 +347,14 @@ class _Checker(ast.NodeVisitor):
         elif isinstance(value, str) and len(value) > _MAX_TEXT:
             self._refuse(node, "forbidden-literal", "holds a long string", "strings only name components")
 
+    def visit_Compare(self, node: ast.Compare) -> None:
+        """Whether two things are the same object may tell what their values must not, such as the number of worlds."""
+        for op, left, right in zip(node.ops, [node.left, *node.comparators], node.comparators, strict=False):
+            by_identity = isinstance(op, ast.Is | ast.IsNot)
+            if by_identity and not any(isinstance(each, ast.Constant) and each.value is None for each in (left, right)):
+                self._refuse(node, "forbidden-construct", "compares by `is`", "write `==`; `is` is for `None` only")
+        self.generic_visit(node)
+
     def visit_BinOp(self, node: ast.BinOp) -> None:
         """Arithmetic, without shifts and without the formatting of strings."""
         left = node.left

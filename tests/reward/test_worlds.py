@@ -297,3 +297,13 @@ def test_calls_are_counted_as_turns_of_loops_are(kind):
         compile_reward(f"{chain}def compute_reward(x):\n    return {{'x': x + f39(x)}}\n")({"x": torch.zeros(3)})
     with pytest.raises(RewardError, match="loop turns and calls"):
         compile_reward(f"{chain}Y = f39(1.0)\ndef compute_reward(x):\n    return {{'x': x + Y}}\n")
+
+
+@pytest.mark.parametrize("test", ["n is 128", "n is not 128", "128 is n", "n is n", "1.0 is x", "None is n is 128"])
+def test_nothing_is_told_by_being_the_same_object(test):
+    found = check_language(source(f"n = torch.zeros(128).shape[0]\nreturn {{'x': x if {test} else -x}}"))
+    assert any("compares by `is`" in each.message for each in found)
+
+
+def test_an_optional_value_may_be_compared_with_none():
+    assert not check_language(source("y = None\nreturn {'x': x if y is None else -x}"))

@@ -192,11 +192,12 @@ ATTACKS = [
     *((policy_is_a_path(path), AGREED, "does not fit")
       for path in ("../../../../outside/secret", "{0.secret}", "..", "x/../secret")),
     *((attack, AGREED, "neither a file nor a folder") for attack in (
-        policy_file_is_a_link, policies_are_a_link, log_is_a_link, linked("best"), linked("candidates"),
+        policy_file_is_a_link, policies_are_a_link, linked("best"), linked("candidates"),
         linked("candidates/g00-k1"), linked("scratch"), linked("llm"), linked("README.md", "kept/notes"),
         linked("run.toml", "new"), linked("transitions.npz", "secret"),
         linked("policies/search"),
     )),
+    (log_is_a_link, AGREED, "it is a link"),
     *((attack, AGREED, "cannot write") for attack in (linked(".lock", "new"), lock_is_a_pipe)),
     *((attack, AGREED, "does not fit") for attack in (
         candidate_is_a_path, planned_candidate_is_a_path, baseline_is_a_path, slice_is_of_a_path, episodes_are_a_path,
