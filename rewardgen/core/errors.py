@@ -96,17 +96,18 @@ class BudgetExhausted(RewardgenError):
     """The limit on cost or tokens leaves no room for the next call."""
 
 
-def nearest(name: str, valid: Iterable[str]) -> str | None:
+def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | None:
     """The valid name closest to a wrong one, or None if nothing is close.
 
     Args:
         name: The name that was given.
         valid: The names that exist.
+        sure: Whether a wrong hint would be worse than none.
     """
     names = list(valid)
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if found:
-        return found[0]
+    found = difflib.get_close_matches(name, names, n=1, cutoff=0.75 if sure else 0.6)
+    if found or sure:
+        return found[0] if found else None
     parts = set(name.lower().split("_"))
     overlap = {candidate: len(parts & set(candidate.lower().split("_"))) for candidate in names}
     best = max(overlap, key=overlap.__getitem__, default=None)

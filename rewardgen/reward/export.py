@@ -1,12 +1,17 @@
 """A reward as a file that a user may import: plain Python runs what the reward language only ignores."""
 
+# The names of visitor methods are given by `ast`.
+# ruff: noqa: N802
+
 from __future__ import annotations
 
 import ast
 import copy
 import re
 
+from rewardgen.core.errors import UsageError
 from rewardgen.reward.parsing import parse_source
+from rewardgen.reward.transform import Pruning
 
 _ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=]")
 """A comment by which Python would read the file as other text than was checked."""
@@ -20,6 +25,9 @@ def importable(source: str) -> str:
 
     Args:
         source: What the language accepts.
+
+    Raises:
+        UsageError: What is left cannot be written as Python.
     """
     tree = parse_source(source)
     assert isinstance(tree, ast.Module)
@@ -28,10 +36,18 @@ def importable(source: str) -> str:
     recoded = any(map(_ENCODING.match, source.split("\n")[:2]))
     if not (unread.found or recoded):
         return source
-    return ast.unparse(ast.fix_missing_locations(stripped)) + "\n"
+    try:
+        text = ast.unparse(ast.fix_missing_locations(stripped)) + "\n"
+        compile(text, "<reward>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UsageError(
+            f"a reward cannot be written without what the reward language does not read: {error}",
+            "read it in its candidate's folder, and leave out its annotations and asserts yourself",
+        ) from error
+    return text
 
 
-class _Unread(ast.NodeTransformer):
+class _Unread(Pruning):
     """Takes out what the language does not read, and knows whether any of it calls something."""
 
     def __init__(self) -> None:
@@ -49,9 +65,7 @@ class _Unread(ast.NodeTransformer):
         for each in node.decorator_list:
             self._leave_out(*((*each.args, *each.keywords) if isinstance(each, ast.Call) else ()))
         node.returns, node.decorator_list = None, []
-        self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
-        return node
+        return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         self._leave_out(node.annotation)
@@ -59,13 +73,3 @@ class _Unread(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> None:
         self._leave_out(node)
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
-        return node
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
-        return node

@@ -10,19 +10,18 @@ is called is a listed function of torch or math, a listed method, or a function 
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 
+from rewardgen.core.errors import nearest
 from rewardgen.reward import vocabulary
 from rewardgen.reward.ownership import is_fresh, owned_names
-from rewardgen.reward.parsing import parse_source, refusal
+from rewardgen.reward.parsing import MAX_FINDINGS, parse_source, refusal
 from rewardgen.reward.scope import Function, Scope, split_module
 from rewardgen.reward.signature import ENTRY
 from rewardgen.store.records import Finding
 
-_MAX_FINDINGS = 20
-_MOST_COMPARED = 5 * _MAX_FINDINGS
+_MOST_COMPARED = 5 * MAX_FINDINGS
 """With so many refusals, names are not compared any more: it takes time, and nobody is told of them."""
 _MAX_INT = 10**9
 _MAX_TEXT = 200
@@ -53,7 +52,7 @@ def check_tree(tree: ast.Module) -> tuple[Finding, ...]:
     """
     checker = _Checker(tree)
     checker.check()
-    return tuple(sorted(checker.findings, key=lambda finding: finding.line or 0)[:_MAX_FINDINGS])
+    return tuple(sorted(checker.findings, key=lambda finding: finding.line or 0)[:MAX_FINDINGS])
 
 
 class _Checker(ast.NodeVisitor):
@@ -113,9 +112,11 @@ class _Checker(ast.NodeVisitor):
         instead = vocabulary.NO_REACH if "__" in last else vocabulary.INSTEAD.get(last) or vocabulary.INSTEAD.get(first)
         if instead is None and last.endswith("_"):
             instead = "use the function without the `_` at its end, and give the result a name"
-        close = _close(name, valid) if instead is None and len(self.findings) < _MOST_COMPARED else None
+        close, dotted = None, {each.split(".")[-1]: each for each in sorted(valid)}
+        if instead is None and len(self.findings) < _MOST_COMPARED:
+            close = nearest(last, dotted, sure=True)
         listed = "write it with elementwise torch functions"
-        hint = instead or (f"did you mean {form.format(close)}?" if close else listed)
+        hint = instead or (f"did you mean {form.format(dotted[close])}?" if close else listed)
         self._refuse(node, detector, f"uses {form.format(name)}, which is not in the reward language", hint)
 
     def _refuse_construct(self, node: ast.AST, construct: ast.AST) -> None:
@@ -490,13 +491,6 @@ def _deciding(test: ast.expr) -> Iterator[ast.Call]:
         if isinstance(node, ast.Call):
             yield node
         waiting.extend(ast.iter_child_nodes(node))
-
-
-def _close(name: str, valid: Iterable[str]) -> str | None:
-    """The valid name that is nearly the same, modules aside: no hint is better than a wrong one."""
-    dotted = {each.split(".")[-1]: each for each in sorted(valid)}
-    found = difflib.get_close_matches(name.split(".")[-1], dotted, n=1, cutoff=0.75)
-    return dotted[found[0]] if found else None
 
 
 def _is_docstring(node: ast.stmt) -> bool:

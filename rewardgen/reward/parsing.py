@@ -9,6 +9,8 @@ import warnings
 
 from rewardgen.store.records import Finding, Gate
 
+MAX_FINDINGS = 20
+"""Nobody reads more about one text."""
 _MAX_CHARACTERS = 24_000
 _MAX_NODES = 6_000
 _MAX_DEPTH = 80

@@ -9,11 +9,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from rewardgen.core.errors import UsageError, nearest
-from rewardgen.reward.parsing import parse_source, refusal
+from rewardgen.reward.parsing import MAX_FINDINGS, parse_source, refusal
 from rewardgen.reward.vocabulary import INSTEAD
 from rewardgen.store.records import Finding
 
-_MAX_FINDINGS = 20
 ENTRY = "compute_reward"
 """The name of the function that a reward must define."""
 
@@ -63,7 +62,7 @@ def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, 
         Rejections of the gate `signature`, or of `parse` if it does not parse.
     """
     tree = parse_source(source)
-    return (tree,) if isinstance(tree, Finding) else tuple(islice(_findings(tree, valid), _MAX_FINDINGS))
+    return (tree,) if isinstance(tree, Finding) else tuple(islice(_findings(tree, valid), MAX_FINDINGS))
 
 
 def _entries(tree: ast.Module) -> list[ast.FunctionDef]:

@@ -56,7 +56,18 @@ def lower(tree: ast.Module) -> Lowered:
     return Lowered(ast.fix_missing_locations(lowered), transformer.references)
 
 
-class _Lowering(ast.NodeTransformer):
+class Pruning(ast.NodeTransformer):
+    """Leaves out parts of a tree; where nothing of a body is left, `pass` is."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """See `ast.NodeTransformer`."""
+        super().generic_visit(node)
+        if isinstance(node, ast.FunctionDef | ast.If | ast.For | ast.With):
+            node.body = node.body or [ast.Pass()]
+        return node
+
+
+class _Lowering(Pruning):
     def __init__(self, scope: Scope) -> None:
         self.references: dict[str, str] = {}
         self._scope = scope
@@ -83,7 +94,7 @@ class _Lowering(ast.NodeTransformer):
         node.returns = None
         for argument in (*node.args.args, *node.args.kwonlyargs):
             argument.annotation = None
-        self._with_body(node)
+        self.generic_visit(node)
         node.body.insert(0, ast.copy_location(ast.Expr(_guarded("turn", [], node)), node))
         return node
 
@@ -93,15 +104,9 @@ class _Lowering(ast.NodeTransformer):
         node.body = ast.copy_location(ast.BoolOp(ast.Or(), [_guarded("turn", [], node.body), node.body]), node.body)
         return node
 
-    def _with_body(self, node: ast.FunctionDef | ast.If | ast.For) -> ast.AST:
-        """Keeps a body where all of it was dropped."""
-        self.generic_visit(node)
-        node.body = node.body or [ast.Pass()]
-        return node
-
     def visit_If(self, node: ast.If) -> ast.AST:
         """By a condition that no tensor decides."""
-        self._with_body(node)
+        self.generic_visit(node)
         node.test = _decided(node.test)
         return node
 
@@ -126,8 +131,9 @@ class _Lowering(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> list[ast.stmt]:
         """Its body alone."""
-        lowered = ast.Module(body=node.body, type_ignores=[])
-        return self.generic_visit(lowered).body  # pyright: ignore[reportAttributeAccessIssue]
+        node.items = []
+        self.generic_visit(node)
+        return node.body
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt] | None:
         """An assignment without the annotation."""
@@ -145,7 +151,7 @@ class _Lowering(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Counts its turns."""
-        self._with_body(node)
+        self.generic_visit(node)
         node.iter = _guarded("iterate", [node.iter], node.iter)
         return node
 

@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from rewardgen.core.errors import UsageError
 from rewardgen.reward.export import importable
 from rewardgen.reward.language import check_language
 
@@ -48,6 +49,25 @@ def test_what_the_language_ignores_and_python_runs_is_left_out(old, new):
     ast.parse(handed)
 
 
-def test_a_branch_of_nothing_but_an_assert_stays_a_program():
-    body = "    for _ in range(2):\n        assert len('x')\n    return {'h': height}\n"
-    assert "pass" in importable(f"def compute_reward(height):\n{body}")
+EMPTIED = {
+    "for": "    for _ in range(2):\n        assert len('x')\n",
+    "if": "    if w:\n        assert len('x')\n",
+    "else": "    if w:\n        w = 1.0\n    else:\n        assert len('x')\n",
+    "with": "    with torch.no_grad():\n        assert len('x')\n",
+    "nested": "    if w:\n        with torch.no_grad():\n            assert len('x')\n",
+    "def": "    def helper(x):\n        assert len('x')\n",
+}
+
+
+@pytest.mark.parametrize("body", EMPTIED.values(), ids=EMPTIED)
+def test_what_held_nothing_but_an_assert_stays_a_program(body):
+    source = f"def compute_reward(height, *, w: float = 1.0):\n{body}    return {{'h': w * height}}\n"
+    handed = importable(source)
+    compile(handed, "reward.py", "exec")
+    assert "assert" not in handed and check_language(handed) == check_language(source)
+
+
+def test_a_reward_that_cannot_be_written_out_is_no_broken_file(monkeypatch):
+    monkeypatch.setattr(ast, "unparse", lambda _: "def compute_reward(:")
+    with pytest.raises(UsageError, match="cannot be written"):
+        importable(PLAIN.replace("height.ndim == 1", "len('x')"))
