@@ -206,10 +206,23 @@ PARTING = {
     **{"torch.unbind": 1, ".unbind": 1, ".split": 2, ".chunk": 2},
 }
 """Functions that take a tensor apart along an axis, with the place of that among their arguments."""
+JOINING = frozenset(
+    [
+        *(f"torch.{name}" for name in ("cat", "concat", "concatenate", "hstack", "vstack", "column_stack")),
+        *("numpy.concatenate", "numpy.column_stack"),
+    ]
+)
+"""Functions that join tensors along an axis that they have."""
+RESHAPING = frozenset(
+    [*("torch.reshape", "numpy.reshape", ".reshape", ".view"), *("torch.unflatten", "numpy.unflatten", ".unflatten")]
+)
+"""Functions that take one of the sizes from the others."""
+TABLES = frozenset(["torch.tensor", "torch.as_tensor", "numpy.array", "numpy.asarray"])
+"""Functions that make a tensor of lists."""
 SQUEEZING = ("torch.squeeze", "numpy.squeeze", ".squeeze")
 """Functions that drop an axis or not, depending on its size."""
 LOOKED_AT = frozenset(
-    [*ELEMENTS, *SHORTENING, *PARTING, *SQUEEZING, "torch.where", "torch.numel", ".numel", ".size", ".dim"]
+    [*ELEMENTS, *SHORTENING, *RESHAPING, *PARTING, *SQUEEZING, "torch.where", "torch.numel", ".numel", ".size", ".dim"]
 )
 """Functions that no program calls without a look at their arguments."""
 MAKING = frozenset(

@@ -19,12 +19,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardgen.reward.growth import ELEMENTS, MAKING, PARTING, SHORTENING, SIZED, SQUEEZING, TENSOR_TAKING, WITH_AXIS
+from rewardgen.reward.growth import (
+    ELEMENTS,
+    JOINING,
+    MAKING,
+    PARTING,
+    RESHAPING,
+    SHORTENING,
+    SIZED,
+    SQUEEZING,
+    TABLES,
+    TENSOR_TAKING,
+    WITH_AXIS,
+)
 from rewardgen.reward.numpy_subset import numpy_names
 from rewardgen.reward.scope import split_module
 from rewardgen.reward.tolerance import tolerance
 from rewardgen.reward.transform import BOUNDED, GUARD, TOLERANCE
-from rewardgen.reward.worlds import COUNT_KEPT, Sizes, WorldCount, decided, is_known, is_mask, key, known
+from rewardgen.reward.worlds import COUNT_KEPT, Sizes, WorldCount, decided, is_known, is_mask, key, known, tensors_in
 
 MAX_TURNS = 10_000
 """Loop turns and calls of its own functions in one call of a reward, and elements of a list."""
@@ -52,6 +64,7 @@ class Guards:
         self._numpy = numpy_names(lambda: self.device)
         self._operators = {name: self._operator(name) for name in _OPERATORS}
         self._builtins = {**_BUILTINS, **self._own_builtins()}
+        self._tables: dict[int, Tensor] = {}
         self.begin(0)
 
     def begin(self, worlds: int, parts: frozenset[int] = frozenset()) -> None:
@@ -63,8 +76,12 @@ class Guards:
         """
         self._turns = MAX_TURNS
         self._elements = ELEMENTS_AT_ALL + ELEMENTS_PER_WORLD * worlds
-        self._sizes = Sizes(worlds, parts)
+        self._sizes = Sizes(worlds, parts, self._tables)
         self._marks: list[bool] = []
+
+    def know(self, constants: Iterable[Any]) -> None:
+        """Know the tensors in a program's constants, whose sizes it may be told."""
+        self._tables = {id(each): each for each in tensors_in(list(constants))}
 
     def reachable(self, references: dict[str, str]) -> dict[str, Any]:
         """The globals of a program.
@@ -110,6 +127,10 @@ class Guards:
             return functools.partial(self._where, call)
         if name in ("torch.arange", "numpy.arange"):
             return functools.partial(self._arange, call)
+        if name in JOINING:
+            return functools.partial(self._joined, call)
+        if name in RESHAPING:
+            return functools.partial(self._unflattened if "unflatten" in name else self._reshaped, call)
         if name in SQUEEZING:
             return functools.partial(self._squeezed, call)
         return functools.partial(self._kept, call) if name in SHORTENING else call
@@ -130,7 +151,8 @@ class Guards:
 
     def _size(self, value: Any, axis: int | None = None, *, dim: int | None = None) -> Any:
         axis = dim if axis is None else axis
-        return self._sizes.shape(value) if axis is None else self._sizes.told(value.shape[axis])
+        sizes = self._sizes.shape(value)
+        return sizes if axis is None else sizes[axis]
 
     def _rank(self, value: Tensor) -> Any:
         return WorldCount(value.ndim) if self._sizes.hidden else value.ndim
@@ -141,11 +163,30 @@ class Guards:
         return WorldCount(count) if any(isinstance(each, WorldCount) for each in sizes) else count
 
     def _len(self, value: Any) -> Any:
-        return self._sizes.told(len(value)) if isinstance(value, Tensor) else len(value)
+        return self._sizes.shape(value)[0] if isinstance(value, Tensor) and value.ndim else len(value)
 
     def _kept(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
         result = function(*operands, **options)
         self._sizes.keep(_first(operands, options), result)
+        return result
+
+    def _joined(self, function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+        result = function(*operands, **options)
+        self._sizes.joined(_first(operands, options), result)
+        return result
+
+    def _reshaped(self, function: Callable[..., Any], value: Any, *operands: Any, **options: Any) -> Any:
+        result = function(value, *operands, **options)
+        if isinstance(value, Tensor) and isinstance(result, Tensor) and not self._sizes.is_own(value):
+            given = (*operands, *options.values())
+            asked = next((each for each in given if isinstance(each, list | tuple)), given)
+            self._sizes.inferred(value.shape, asked, result.shape)
+        return result
+
+    def _unflattened(self, function: Callable[..., Any], value: Tensor, dim: int, sizes: Any, **options: Any) -> Any:
+        result = function(value, dim, sizes, **options)
+        axis = dim % value.ndim
+        self._sizes.inferred(value.shape[axis : axis + 1], sizes, result.shape[axis : axis + len(sizes)])
         return result
 
     def _parted(self, function: Callable[..., Any], axis_at: int, *operands: Any, **options: Any) -> Any:
@@ -170,7 +211,8 @@ class Guards:
         known((*limits, *options.values()))
         if len(limits) == 1 and isinstance(limits[0], WorldCount):
             return function(limits[0].size, **options)
-        return function(*limits, **options)
+        result = function(*limits, **options)
+        return self._sizes.own(result) if all(map(_own, (*limits, *options.values()))) else result
 
     def _mark(self) -> None:
         """Begin to compute what is assigned to an element."""
@@ -196,18 +238,21 @@ class Guards:
         elements, hides = ELEMENTS.get(name, _broadcast), name not in SIZED
         tensors = not hides or not name.startswith("numpy.")  # what numpy makes of numbers is a number
         plain, axis = name.split(".")[-1] not in TENSOR_TAKING, name.split(".")[-1] in WITH_AXIS
+        makes = name in TABLES or (name in MAKING and not name.endswith(".arange"))
         first, last = int(name not in MAKING), None if plain else 1 + axis
 
         def takes(option: str) -> bool:
             return plain or option in ("dim", "axis")
 
         def call(*operands: Any, **options: Any) -> Any:
+            asked = (*operands, *options.values())
             if tensors:
                 operands = tuple([self._sizes.given(each, hides=hides) for each in operands])
                 options = {name: self._sizes.given(each, hides=hides) for name, each in options.items()}
             self._sizes.unsized((*operands[first:last], *(each for name, each in options.items() if takes(name))))
             self._check_elements(elements(*operands, **options))
-            return function(*operands, **options)
+            result = function(*operands, **options)
+            return self._sizes.own(result) if makes and all(map(_own, asked)) else result
 
         return call
 
@@ -252,6 +297,8 @@ class Guards:
             if any(map(is_mask, places)):
                 self._sizes.hide()
         result = value[_place(value, place)]
+        if self._sizes.is_own(value) and all(map(_own, places)):
+            return self._sizes.own(result)
         slices = [each for each in places if isinstance(each, slice)]
         if slices:
             self._sizes.keep(value, result)
@@ -325,6 +372,14 @@ class Guards:
             "enumerate": lambda iterable, start=0: tuple(enumerate(self._items(iterable), known(start))),
             "zip": lambda *lists, strict=False: _counted(tuple(zip(*map(self._items, lists), strict=decided(strict)))),
         }
+
+
+def _own(value: Any) -> bool:
+    """Whether an argument is of a reward's own numbers, with no tensor and no size of one in it."""
+    if isinstance(value, slice):
+        return not any(type(each) is WorldCount for each in (value.start, value.stop, value.step))
+    counts = value if isinstance(value, list | tuple) else (value,)
+    return is_known(value) and not any(type(each) is WorldCount for each in counts)
 
 
 def _first(operands: tuple[Any, ...], options: dict[str, Any]) -> Any:

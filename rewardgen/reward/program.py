@@ -5,7 +5,7 @@ Imported by workers only: it needs torch, and it runs generated code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -54,6 +54,8 @@ class Program:
         self._function = function
         self._guards = guards
         self._constants = constants
+        self._names: tuple[str, ...] = ()
+        guards.know(constants.values())
 
     def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
         """Compute the components for N worlds.
@@ -71,21 +73,27 @@ class Program:
         """
         given = {name: inputs[name] for name in self.inputs}
         like = given[self.inputs[0]]
-        self._guards.begin(len(like), frozenset(size for each in given.values() for size in each.shape[1:]))
         try:
             if like.device != self._guards.device:
                 self._move_constants(like.device)
+            self._guards.begin(len(like), frozenset(size for each in given.values() for size in each.shape[1:]))
             returned = self._function(*map(_copy, given.values()), **{k: _copy(each) for k, each in tunables.items()})
             # What is returned may be a constant, and is the caller's to change.
-            return checked_components(_copied(returned) if self._constants else returned, given)
+            components = checked_components(_copied(returned) if self._constants else returned, given)
         except RewardError:
             raise
         except Exception as error:
             raise self._explain(error) from error
+        self._names = self._names or tuple(components)
+        if tuple(components) != self._names:
+            message = f"it returned the components {_listed(components)}, in another call {_listed(self._names)}"
+            raise RewardError(message, None, "shape", "return the same components in every call")
+        return components
 
     def _move_constants(self, device: torch.device) -> None:
         self._constants = {name: _moved(value, device) for name, value in self._constants.items()}
         self._function.__globals__.update(self._constants)
+        self._guards.know(self._constants.values())
         self._guards.device = device
 
     def _explain(self, error: Exception) -> RewardError:
@@ -128,6 +136,10 @@ def compile_reward(source: str) -> Program:
     except Exception as error:
         raise RewardError(f"{type(error).__name__}: {str(error)[:300]}", _line_of(error)) from error
     return Program(source, signature, scope[ENTRY], guards, constants)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _copy(value: Any) -> Any:

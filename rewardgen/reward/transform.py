@@ -25,6 +25,8 @@ BOUNDED = "bounded:"
 TOLERANCE = "rewardgen.tolerance"
 _MADE_NUMPY = ("astype", "copy")
 """Methods of numpy arrays that tensors do not have, or not with that meaning."""
+_KEEPING = ("append", "extend", "insert", "update", "setdefault")
+"""Methods that put something into a list or dict."""
 _KEYED = ("get", "setdefault", "pop", "insert")
 _CONVERSIONS = ("float", "int", "bool")
 _FIELDS = ("values", "indices")
@@ -164,13 +166,23 @@ class _Lowering(Pruning):
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
         """To an element, remembering what was known of sizes before; with `*` among the targets, not of the worlds."""
+        keeps = self._may_keep(node.value)
         self.generic_visit(node)
-        if len(node.targets) == 1 and (place := _placed(node.targets[0])):
+        if not keeps and len(node.targets) == 1 and (place := _placed(node.targets[0])):
             place.func = ast.Name(GUARD + "stored", ast.Load())
             return [ast.copy_location(ast.Expr(_guarded("mark", [], node)), node), node]
         if any(isinstance(each, ast.Starred) for target in node.targets for each in getattr(target, "elts", ())):
             node.value = _guarded("items", [node.value], node.value)
         return node
+
+    def _may_keep(self, value: ast.expr) -> bool:
+        """Whether something may be kept elsewhere, in a list or dict, while a value is computed."""
+        called = [each.func for each in ast.walk(value) if isinstance(each, ast.Call)]
+        return any(
+            (isinstance(each, ast.Attribute) and each.attr in _KEEPING)
+            or (isinstance(each, ast.Name) and each.id in self._scope.functions)
+            for each in called
+        )
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
         """Of anything but the worlds."""

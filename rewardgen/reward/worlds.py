@@ -7,7 +7,7 @@ count to or calculate with. And no tensor becomes a number, a yes or no, a text,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -26,20 +26,30 @@ _KEYS = (str, int, float, bool, type(None))
 class WorldCount:
     """A size that depends on the number of worlds. Whatever is done with it in Python is an error.
 
+    But for one thing: N is N, so shapes can be compared.
+
     Args:
         size: The size.
+        exact: Whether it is N itself, and not some other size that N decides.
     """
 
-    __slots__ = ("size",)
+    __slots__ = ("exact", "size")
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, exact: bool = False) -> None:
         self.size = size
+        self.exact = exact
+
+    def __eq__(self, other: object) -> bool:
+        return (self.exact and isinstance(other, WorldCount) and other.exact) or self._refuse()
+
+    def __ne__(self, other: object) -> bool:
+        return not self.__eq__(other)
 
     def _refuse(self, *_: Any) -> NoReturn:
         raise TypeError(COUNT_KEPT)
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __str__ = __format__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __str__ = __format__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __abs__ = __round__ = _refuse
     __int__ = __float__ = _refuse
@@ -54,22 +64,34 @@ class Sizes:
     Args:
         worlds: N; 0 while a program is compiled, when nothing depends on them.
         parts: Sizes of the inputs' other axes.
+        own: Tensors made of a reward's own numbers, by their id: their sizes say nothing of the worlds.
 
     Attributes:
         hidden: Whether some tensor's size depends on what tensors hold, or on N in a way that does not show in it, as
             that of `x[::1000]`: then no size is told any more.
     """
 
-    __slots__ = ("_parts", "hidden", "worlds")
+    __slots__ = ("_own", "_parts", "hidden", "worlds")
 
-    def __init__(self, worlds: int, parts: frozenset[int] = frozenset()) -> None:
+    def __init__(self, worlds: int, parts: frozenset[int] = frozenset(), own: Mapping[int, Tensor] = {}) -> None:
         self.worlds = worlds
         self.hidden = False
         self._parts = parts
+        self._own = dict(own)
+
+    def own(self, table: Any) -> Any:
+        """Know a tensor as made of a reward's own numbers."""
+        if isinstance(table, Tensor):
+            self._own[id(table)] = table  # held, so that no other gets its address
+        return table
+
+    def is_own(self, value: Tensor) -> bool:
+        """Whether a tensor is one of those."""
+        return id(value) in self._own
 
     def told(self, size: int) -> Any:
         """A size as a reward may see it."""
-        return WorldCount(size) if self.depends(size) else size
+        return WorldCount(size, size == self.worlds and not self.hidden) if self.depends(size) else size
 
     def depends(self, size: int) -> bool:
         """Whether a size depends on the number of worlds."""
@@ -84,11 +106,33 @@ class Sizes:
 
     def shape(self, value: Tensor) -> tuple[Any, ...]:
         """`value.shape`."""
-        return tuple(map(self.told, value.shape))
+        return tuple(value.shape) if self.is_own(value) else tuple(map(self.told, value.shape))
 
     def keep(self, value: Any, result: Tensor) -> None:
         """Notice a result that is shorter along the worlds than what it was made of."""
         if isinstance(value, Tensor) and any(self.depends(size) and size not in result.shape for size in value.shape):
+            self.hide()
+
+    def joined(self, values: Sequence[Any], result: Tensor) -> None:
+        """Notice worlds that were joined with something else, so that the size is no multiple of their number."""
+        parts = [each.shape for each in values if isinstance(each, Tensor) and each.ndim == result.ndim]
+        for axis, size in enumerate(result.shape):
+            sizes = {each[axis] for each in parts}
+            if size not in sizes and self.worlds and size % self.worlds and any(map(self.depends, sizes)):
+                self.hide()
+
+    def inferred(self, before: Iterable[int], asked: Sequence[Any], after: Iterable[int]) -> None:
+        """Notice a size that was left to be inferred, and is a part of the number of worlds.
+
+        Args:
+            before: Sizes of the axes that are rearranged.
+            asked: Those that were asked for, with -1 for one to be inferred.
+            after: Those that there are then.
+        """
+        told = any(type(each) is WorldCount for each in asked)
+        if told or -1 not in asked or not any(map(self.depends, before)):
+            return
+        if any(size % self.worlds for size in {*after}.difference(before, asked)):
             self.hide()
 
     def given(self, value: Any, *, hides: bool) -> Any:
@@ -122,13 +166,13 @@ class Sizes:
 
     def items(self, value: Any) -> Any:
         """What is gone through in Python, which is never the worlds."""
-        if isinstance(value, Tensor) and value.ndim and self.depends(value.shape[0]):
+        if isinstance(value, Tensor) and value.ndim and not self.is_own(value) and self.depends(value.shape[0]):
             raise ValueError(ONE_BY_ONE)
         return value
 
     def part(self, value: Tensor, axis: int) -> None:
         """Refuse to take the worlds apart along an axis."""
-        if self.depends(value.shape[axis]):
+        if not self.is_own(value) and self.depends(value.shape[axis]):
             raise ValueError(ONE_BY_ONE)
 
 
@@ -145,16 +189,20 @@ def known(value: Any) -> Any:
 
 def is_known(value: Any) -> bool:
     """Whether something is no tensor and holds none, at any depth."""
+    return not any(True for _ in tensors_in(value))
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """The tensors in something, at any depth."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
         if isinstance(each, Tensor):
-            return False
-        if isinstance(each, dict):
+            yield each
+        elif isinstance(each, dict):
             waiting.extend(each.values())
         elif isinstance(each, list | tuple):
             waiting.extend(each)
-    return True
 
 
 def decided(value: Any) -> Any:

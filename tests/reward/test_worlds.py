@@ -81,8 +81,8 @@ def test_the_number_of_worlds_is_good_for_nothing_in_python(use, worlds):
 ROADS = {
     # By comparing shapes.
     "equal shapes": "k = x.shape == torch.zeros(128).shape",
-    "unequal shapes": "k = x.shape != action.shape",
-    "the same size": "k = len(x) == len(x)",
+    "twice as many": "k = len(torch.cat([x, x])) == len(x)",
+    "as many as a mask picks": "k = TABLE[TABLE < torch.ones_like(x).sum()].shape == x.shape",
     "sizes of two": "k = x.size() == (128,)",
     # By going through the worlds.
     "a loop": "k = 0\nfor each in x * 1.0:\n    k = k + 1",
@@ -162,6 +162,19 @@ ROADS = {
     "summed by numpy": "m = 0\nk = np.sum([len(x), m], axis=m)",
     "the largest of numpy": "m = None\nk = np.max([len(x), 3], axis=m)",
     "a root of numpy": "k = np.sqrt(len(x))",
+    # By a size that hides it.
+    "joined": "k = torch.cat([x[:, None], torch.ones(5, 1)]).shape[0]",
+    "joined by numpy": "k = np.concatenate([x, np.zeros(5)]).shape[0]",
+    "a part of them": "k = x.view(128, -1).shape[1]",
+    "a part of them by torch": "k = torch.reshape(x, (128, -1)).shape[1]",
+    "a part of them by unflatten": "k = x.unflatten(0, (128, -1)).shape[1]",
+    "squeezed or not": "k = x.view(-1, 4096).squeeze().dim()",
+    "squeezed or not, by its shape": "k = len(x.reshape((-1, 4096)).squeeze(0).shape)",
+    "kept from a mask": "y, m = [], x > 1.0\nz = x.clone()\nz[m] = [y.append(x[m]), x[m]][1]\nk = y[0].shape[0]",
+    "kept from a mask by a function": (
+        "y, m = [], x > 1.0\ndef keep(v):\n    y.append(v)\n    return v\n"
+        "z = x.clone()\nz[m] = keep(x[m])\nk = y[0].shape[0]"
+    ),
     # By a tensor that holds it.
     "a tensor decides": "k = torch.ones_like(x).sum()\nif k == 128:\n    x = x * 2.0",
     "a tensor is compared": "k = 1.0 if torch.ones_like(x).sum() > 128 else 2.0",
@@ -258,6 +271,16 @@ HONEST = {
     "none of it": "y = x if action is not None and action.shape[-1] in (3, 4) else x * 2.0",
     "whole numbers": "y = torch.where(x > 1.0, torch.tensor(1), torch.tensor(0))\na, *_ = action.unbind(-1)\ny = y + a",
     "one of a table": "y = max([x], default=0.0) + float(math.sqrt(action.shape[1])) + int(3.7) + round(1.26, 1)",
+    "tables as large as the worlds": (
+        "w = torch.linspace(0.0, 1.0, 64)\ny = x * sum(w[i] for i in range(len(w))) / len(w)\n"
+        "v = torch.tensor([0.5] * 64)\ny = y + sum(each for each in v) * v[1:33].shape[0]"
+    ),
+    "large tables": "w = torch.arange(300)\ny = x * (1.0 / len(w)) + 1.0 / TABLE.shape[0]",
+    "compared shapes": "y = x if x.shape == action[:, 0].shape and x.shape != action.shape else x * 2.0",
+    "compared lengths": "y = x if len(x) == action.shape[0] else x * 2.0",
+    "joined parts": "y = torch.cat([action, x[:, None], x[:, None]], -1)\ny = y.sum(-1) / y.shape[1]",
+    "doubled": "y = torch.cat([x, x]).view(2, -1).sum(0)",
+    "inferred parts": "y = action.view(-1, 2, 2).sum((1, 2)) + action.unflatten(1, (2, -1)).sum((1, 2))",
     "sets of names": "names = {'b', 'a'}\ny = sum(x for name in names if name in {'a', 'b'})",
 }
 
@@ -307,3 +330,10 @@ def test_nothing_is_told_by_being_the_same_object(test):
 
 def test_an_optional_value_may_be_compared_with_none():
     assert not check_language(source("y = None\nreturn {'x': x if y is None else -x}"))
+
+
+def test_components_have_the_same_names_in_every_call():
+    program = compile_reward("def compute_reward(x):\n    return {'a': x} if x.squeeze().ndim else {'b': x}\n")
+    assert list(program({"x": torch.ones(1)})) == ["b"]
+    with pytest.raises(RewardError, match="returned the components `a`, in another call `b`"):
+        program({"x": torch.ones(20)})
