@@ -112,11 +112,11 @@ class _Checker(ast.NodeVisitor):
         instead = vocabulary.NO_REACH if "__" in last else vocabulary.INSTEAD.get(last) or vocabulary.INSTEAD.get(first)
         if instead is None and last.endswith("_"):
             instead = "use the function without the `_` at its end, and give the result a name"
-        close, dotted = None, {each.split(".")[-1]: each for each in sorted(valid)}
+        hint = instead or "write it with elementwise torch functions"
         if instead is None and len(self.findings) < _MOST_COMPARED:
-            close = nearest(last, dotted, sure=True)
-        listed = "write it with elementwise torch functions"
-        hint = instead or (f"did you mean {form.format(dotted[close])}?" if close else listed)
+            dotted = {each.split(".")[-1]: each for each in sorted(valid)}
+            if close := nearest(last, dotted, sure=True):
+                hint = f"did you mean {form.format(dotted[close])}?"
         self._refuse(node, detector, f"uses {form.format(name)}, which is not in the reward language", hint)
 
     def _refuse_construct(self, node: ast.AST, construct: ast.AST) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import SerializeAsAny
 
-from rewardgen.core.files import read_plain
+from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.schema import Frozen
 from rewardgen.store.records import RewardSpec, SliceSpec, TrainerSettings
 
@@ -47,8 +47,10 @@ def take_policies(spec: SliceSpec, left: Path, kept: Path, most: int) -> str:
 
     Returns:
         Why the final policy cannot be taken; empty if it was.
+
+    Raises:
+        RunFolderError: The copies cannot be written.
     """
-    kept.mkdir(parents=True, exist_ok=True)
     final, before = policy_names(spec)
     found = [name for name in (final, before) if os.path.lexists(left / name)]
     problems = {name: _copy(left / name, kept / name, most) for name in found}
@@ -58,7 +60,8 @@ def take_policies(spec: SliceSpec, left: Path, kept: Path, most: int) -> str:
 def _copy(path: Path, to: Path, most: int) -> str:
     """Copy a plain file of bounded size, or say why not."""
     try:
-        to.write_bytes(read_plain(path, most))
+        content = read_plain(path, most)
     except OSError as error:
         return f"it cannot be read: {error.strerror or error}"
+    write_atomic(to, content)
     return ""
