@@ -10,6 +10,7 @@ from cyclopts import App, CycloptsError
 
 from rewardgen import __version__
 from rewardgen.cli import failures
+from rewardgen.ui.console import results
 
 DEBUG = "--debug"
 """Accepted anywhere on the command line: show the traceback of an unexpected error."""
@@ -90,6 +91,7 @@ def _make_app() -> App:
         help_epilogue=_EPILOGUE,
         help_format="markdown",
         version=__version__,
+        console=results(),
         result_action="return_value",
     )
     nouns: dict[str, App] = {}

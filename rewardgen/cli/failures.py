@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 import sys
 from contextlib import suppress
@@ -30,9 +29,6 @@ def report(error: BaseException) -> int:
     """
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter's last flush complains
-        return 0
     known = error if isinstance(error, RewardgenError) else _unexpected(error)
     with suppress(OSError):  # nobody may be reading any more
         print(visible(f"error: {known.message}" + (f"\n\nhint: {known.hint}" if known.hint else "")), file=sys.stderr)

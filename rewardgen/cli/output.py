@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from rewardgen.core.text import visible
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
-from rewardgen.ui.console import messages
+from rewardgen.ui.console import messages, results
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print data as JSON on stdout.", show_default=False)]
 TASK_HELP = "Name of a shipped task, or the path of a task file."
@@ -20,7 +19,7 @@ RunsDir = Annotated[Path, Parameter(help="Folder that holds the runs.")]
 
 def print_json(data: Any) -> None:
     """Print data on stdout."""
-    print(visible(json.dumps(data, indent=1, ensure_ascii=False)))
+    results().print_data(json.dumps(data, indent=1, ensure_ascii=False))
 
 
 def next_steps(*steps: tuple[str, str]) -> None:

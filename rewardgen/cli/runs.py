@@ -203,5 +203,5 @@ def path(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, 
     if json:
         print_json({"run_id": folder.id, "path": str(folder.path.resolve())})
     else:
-        print(folder.path.resolve())
+        results().print_data(str(folder.path.resolve()))
     return 0

@@ -1,44 +1,69 @@
 """The two consoles: results on stdout, messages on stderr.
 
 Text is never read as markup, and what others wrote gives the terminal no commands. A reader that goes away, as `head`
-does, ends nothing: what is printed after that is lost, and files tell the rest.
+does, ends nothing: what is printed after that is lost, and files tell the rest. Results that cannot be written for
+another reason are an error; messages cannot, for nobody could be told.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from rewardgen.core.errors import UsageError
 from rewardgen.core.text import visible
 
 
-class _SafeConsole(Console):
+class SafeConsole(Console):
+    """See above."""
+
+    def print_data(self, text: str) -> None:
+        """Print a text for programs: neither wrapped nor styled.
+
+        Args:
+            text: Without a line end.
+        """
+        with self._written():
+            self.file.write(visible(text) + "\n")
+            self.file.flush()
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """See `Console.render`."""
         for each in super().render(renderable, options):
             yield each if each.control else each._replace(text=visible(each.text))
 
+    def on_broken_pipe(self) -> None:
+        """See `Console.on_broken_pipe`."""
+        raise BrokenPipeError
+
     def _check_buffer(self) -> None:
-        try:
+        with self._written():
             super()._check_buffer()
-        except OSError:  # a pipe that nobody reads, a terminal that was closed, a log on a full disk
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
             self.quiet = True
             del self._buffer[:]
             with suppress(OSError):  # what Python still has to write would fail as well
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+            if not (self.stderr or isinstance(error, BrokenPipeError)):
+                raise UsageError(
+                    f"cannot write what was asked for: {error.strerror}", "free some space, or let it go elsewhere"
+                ) from error
 
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
 
-
-def results() -> Console:
+def results() -> SafeConsole:
     """Where a command's results go."""
-    return _SafeConsole(markup=False, highlight=False, emoji=False)
+    return SafeConsole(markup=False, highlight=False, emoji=False)
 
 
-def messages() -> Console:
+def messages() -> SafeConsole:
     """Where progress, notes and next steps go."""
-    return _SafeConsole(stderr=True, markup=False, highlight=False, emoji=False)
+    return SafeConsole(stderr=True, markup=False, highlight=False, emoji=False)

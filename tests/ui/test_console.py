@@ -11,14 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rewardgen.core.errors import RewardgenError
-from rewardgen.ui.console import _SafeConsole
-from tests.cli.conftest import environment
+from rewardgen.ui.console import SafeConsole
+from tests.cli.conftest import environment, write_run
 
 HOSTILE = "a\x1b]52;c;ZXZpbA==\x07b\x1b[2J\x9b31mc\u202e\U000e0041d"
 
 
 def shown(renderable, **options):
-    console = _SafeConsole(file=io.StringIO(), markup=False, width=60, **options)
+    console = SafeConsole(file=io.StringIO(), markup=False, width=60, **options)
     console.print(renderable)
     return console.file.getvalue()
 
@@ -54,24 +54,35 @@ from rewardgen.ui.console import messages, results
 for number in range(5000):
     messages().print("a line of messages", number)
     results().print("a line of results", number)
+    results().print_data("data")
 open("done", "w").close()
 """
 
 
-@pytest.mark.parametrize("closed", ["pipe", "nothing", "full"])
-def test_a_console_that_nobody_reads_ends_nothing(tmp_path, closed):
-    redirect = {"pipe": "2>&1 | head -n 3; exit ${PIPESTATUS[0]}", "nothing": ">&- 2>&-", "full": ">/dev/full 2>&1"}
-    command = f"{sys.executable} -c '{ASK}' {redirect[closed]}"
+@pytest.mark.parametrize("redirect", ["2>&1 | head -n 3; exit ${PIPESTATUS[0]}", ">&- 2>&-", "2>/dev/full"])
+def test_a_console_that_nobody_reads_ends_nothing(tmp_path, redirect):
+    command = f"{sys.executable} -c '{ASK}' {redirect}"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert (tmp_path / "done").exists() and done.returncode == 0, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["runs show latest", "runs list --json", "runs path latest", "--help"])
+@pytest.mark.parametrize(("redirect", "code"), [(">/dev/full", 2), ("| true; exit ${PIPESTATUS[0]}", 0)])
+def test_results_on_a_full_disk_are_an_error_and_without_a_reader_none(tmp_path, arguments, redirect, code):
+    write_run(tmp_path / "runs")
+    command = f"{sys.executable} -m rewardgen {arguments} {redirect}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == code
+    assert ("error: cannot write what was asked for: No space left" in done.stderr) == (code == 2)
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
 
 
 def test_a_console_whose_reader_is_gone_is_silent(capfd):
     ours, theirs = os.pipe()
     os.close(ours)
     with open(theirs, "w") as file:
-        console = _SafeConsole(file=file)
+        console = SafeConsole(file=file)
         console.print("lost")
         console.print("lost too")
         assert console.quiet
