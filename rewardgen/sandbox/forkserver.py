@@ -32,8 +32,8 @@ from typing import NamedTuple
 from rewardgen.sandbox import worker
 from rewardgen.sandbox.limits import die_with
 
-WORD = struct.Struct("=qq")
-"""What is said on a leash: (process id, 0), or (-errno, 0) without a child; at the end (exit status, peak bytes)."""
+WORD = struct.Struct("=qqd")
+"""What is said on a leash: a process id, or -errno without a child; at the end exit status, peak bytes, CPU time."""
 
 _MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
 
@@ -88,14 +88,14 @@ class _ForkServer:
         try:
             pid = os.fork()
         except OSError as error:
-            _say(leash, -(error.errno or 1), 0)
+            _say(leash, -(error.errno or 1))
             return leash.close()
         if pid == 0:
             leash.close()
             self._become_worker(order, server)
         self._held[pid] = leash
         self._selector.register(leash, selectors.EVENT_READ, functools.partial(self._end, pid))
-        _say(leash, pid, 0)
+        _say(leash, pid)
 
     def _become_worker(self, order: _Order, server: int) -> None:
         """Never returns: nothing of the server may run on in the child."""
@@ -138,7 +138,8 @@ class _ForkServer:
             done, status, usage = os.wait4(pid, os.WNOHANG)
             if done:
                 with self._ending.pop(pid) as leash:
-                    _say(leash, os.waitstatus_to_exitcode(status), usage.ru_maxrss * _MAXRSS_BYTES)
+                    peak, cpu_s = usage.ru_maxrss * _MAXRSS_BYTES, usage.ru_utime + usage.ru_stime
+                    _say(leash, os.waitstatus_to_exitcode(status), peak, cpu_s)
 
 
 def main() -> None:
@@ -184,9 +185,9 @@ def _kill(pid: int) -> None:
             kill(pid, signal.SIGKILL)
 
 
-def _say(leash: socket.socket, first: int, second: int) -> None:
+def _say(leash: socket.socket, first: int, peak: int = 0, cpu_s: float = 0.0) -> None:
     with contextlib.suppress(OSError):
-        leash.sendall(WORD.pack(first, second))
+        leash.sendall(WORD.pack(first, peak, cpu_s))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,8 @@ class Exit(NamedTuple):
     """Exit status; negative for the signal that killed it."""
     peak_bytes: int
     """Largest resident memory, pages shared with the server included; 0 if that was lost with the server."""
+    cpu_s: float
+    """CPU time of all its threads [s]; 0 if that was lost with the server."""
     lost: bool = False
     """Whether the server died, which takes all workers down."""
 
@@ -63,7 +65,7 @@ class Child:
             said = _hear(self._leash)
             self._leash.close()
             # Without its server it was killed by the system.
-            self._exit = Exit(*said) if said else Exit(-signal.SIGKILL, 0, lost=True)
+            self._exit = Exit(*said) if said else Exit(-signal.SIGKILL, 0, 0.0, lost=True)
         return self._exit
 
 
@@ -202,7 +204,7 @@ atexit.register(_stop)
 os.register_at_fork(after_in_child=_forget)
 
 
-def _hear_patiently(leash: socket.socket, check: Callable[[], None]) -> tuple[int, int] | None:
+def _hear_patiently(leash: socket.socket, check: Callable[[], None]) -> tuple[int, int, float] | None:
     deadline = time.monotonic() + _START_S
     leash.settimeout(_LOOK_S)
     while True:
@@ -214,7 +216,7 @@ def _hear_patiently(leash: socket.socket, check: Callable[[], None]) -> tuple[in
             raise MachineError(f"no worker started within {_START_S:g} s", "look at `rewardgen doctor`")
 
 
-def _hear(leash: socket.socket) -> tuple[int, int] | None:
+def _hear(leash: socket.socket) -> tuple[int, int, float] | None:
     """The server's next word, or None if it died."""
     try:
         data = leash.recv(WORD.size)

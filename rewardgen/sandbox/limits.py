@@ -18,7 +18,7 @@ from rewardgen.core.config import SandboxMode
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.privileges import end_with_parent
 
-_TO_SAY_SO_S = 5
+_TO_SAY_SO_S = 1
 """CPU time that is left to a process which does not end when it is told that its CPU time is used up [s]."""
 
 

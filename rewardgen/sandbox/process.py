@@ -35,7 +35,7 @@ _WATCH_S = 0.1
 """Pause between two looks at memory, the clock and the cancel event [s]."""
 _LOG_BYTES = 1 << 20
 _FROM_OUTSIDE = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT}
-"""Signals that a worker cannot send itself where `rewardgen.sandbox.seccomp` holds."""
+"""Signals that a worker cannot send itself where `rewardgen.sandbox.seccomp` holds; elsewhere nothing tells."""
 _END_S = 2.0
 """Time in which a worker that has closed its answers has ended, if it is ending [s]."""
 
@@ -58,7 +58,7 @@ def run_worker(
     limits: Limits,
     scratch: Path,
     on_message: Callable[[dict[str, Any]], None] | None = None,
-    on_restart: Callable[[], None] | None = None,
+    on_restart: Callable[[], None] | None = lambda: None,
     cancel: threading.Event | None = None,
 ) -> dict[str, Any]:
     """Run one job in a fresh process and wait for its result.
@@ -70,7 +70,8 @@ def run_worker(
         scratch: The worker's own folder, made if missing: working folder, home, temporary files, and `worker.log` with
             what it printed.
         on_message: Called, in this thread, with each message that the job reports.
-        on_restart: Called before the job is begun anew because something outside killed its worker.
+        on_restart: Called before the job is begun anew because something outside killed its worker, which happens once;
+            None to raise instead.
         cancel: Ends the worker when set.
 
     Returns:
@@ -78,7 +79,7 @@ def run_worker(
 
     Raises:
         WorkerError: It crashed, ran past a limit, or answered out of contract.
-        MachineError: It could not be started, or something outside killed it, and again when it was started anew.
+        MachineError: It could not be started, or something outside killed it, and again when it was begun anew.
         WorkerCancelled: `cancel` was set.
         RewardgenError: What the job itself raised for the user, of the same class. A job that ran generated code may
             have been made to say so: see `rewardgen.sandbox.answers`.
@@ -95,8 +96,9 @@ def run_worker(
     try:
         return attempt()
     except _Killed:
-        if on_restart is not None:
-            on_restart()
+        if on_restart is None:
+            raise
+        on_restart()
         return attempt()
 
 
@@ -161,8 +163,7 @@ class _Worker:
         self._limits = limits
         self._log = log
         self._folder = Path(log.name).parent
-        self._began = time.monotonic()
-        self._deadline = self._began + limits.wall_s
+        self._deadline = time.monotonic() + limits.wall_s
         self._unread = b""
         self._received = 0
         self._logged = 0
@@ -250,18 +251,18 @@ class _Worker:
 
     def _fail_as_it_ended(self) -> NoReturn:
         lives = not self._ends()
-        status, _, lost = self._child.end()
+        status, _, cpu_s, lost = self._child.end()
         if lives:
             raise self._failed("closed the pipe for its answers", "crash")
         out_of_time = status == -signal.SIGXCPU
         # The system kills one that does not heed that its CPU time is used up.
-        out_of_time |= status == -signal.SIGKILL and time.monotonic() - self._began > self._limits.cpu_seconds()
+        out_of_time |= status == -signal.SIGKILL and cpu_s > self._limits.cpu_seconds()
         if lost or (status in _FROM_OUTSIDE and not out_of_time):
             how = "lost with the process that starts workers" if lost else exit_in_words(status)
-            raise _Killed(
-                f"the {self._job} worker was {how}; that was not its own doing, and not the first time",
-                "if memory ran out, free some or use fewer `--workers`; what was finished is kept",
-            )
+            hint = "if memory ran out, free some or use fewer `--workers`; what was finished is kept"
+            if self._limits.sandbox == "off":
+                hint += "; with `--sandbox off`, a reward can also do this to its own process"
+            raise _Killed(f"the {self._job} worker was {how}, and not for the first time", hint)
         if out_of_time:
             raise self._failed(f"used up its limit of {self._limits.cpu_seconds()} s of CPU time", "timeout")
         raise self._failed(f"ended without an answer ({exit_in_words(status)})", "crash")

@@ -56,8 +56,9 @@ class ProcessTrainer:
     ) -> None:
         """See `rewardgen.training.protocol.Trainer.train`.
 
-        A worker that crashes, hangs, passes a limit or answers out of contract takes its whole batch down. Then each
-        candidate of the batch is trained again in a process of its own, and only the one that does it again has failed.
+        A worker that crashes, hangs, passes a limit, answers out of contract or is killed from outside takes its whole
+        batch down. Then each candidate of the batch is trained again in a process of its own, and only the one that
+        does it again has failed; one that is killed from outside is begun anew, and the next time ends the run.
         That a training says that the task cannot be simulated, or the disk is full, is not enough to end the run: it
         must be seen without generated code.
         """
@@ -150,8 +151,15 @@ class _Work:
         except OSError as error:
             raise explain_os_error(scratch, error) from error
         try:
-            trained = self._train(batch, own / "train")
+            return self._run(batch, own)
         except (WorkerCancelled, MachineError):
+            discard(own)  # neither is the fault of what ran, so nothing in it is of use
+            raise
+
+    def _run(self, batch: list[SliceSpec], own: Path) -> list[list[SliceSpec]]:
+        try:
+            trained = self._train(batch, own / "train")
+        except WorkerCancelled:
             raise
         except RewardgenError as error:
             return self._blame(batch, error, own)
@@ -177,16 +185,19 @@ class _Work:
             self._news.put(validator.progress(message))
 
         payload = job.model_dump(mode="json")
-        heard = {"on_message": report, "on_restart": validator.restart, "cancel": self.stop}
+        restart = validator.restart if len(job.rewards) == 1 else None  # less memory is needed by each alone
+        heard = {"on_message": report, "on_restart": restart, "cancel": self.stop}
         return validator.results(run_worker(self._job, payload, limits=limits, scratch=scratch, **heard))
 
     def _blame(self, batch: list[SliceSpec], error: RewardgenError, own: Path) -> list[list[SliceSpec]]:
-        if not isinstance(error, WorkerError):
+        if not isinstance(error, WorkerError | MachineError):
             self._confirm(error, own)
         candidates = by_candidate(batch)
         if len(candidates) > 1:
             discard(own)
             return candidates
+        if isinstance(error, MachineError):
+            raise error
         # Of what it left only the log is of use, and it may be a lot.
         discard(own / "train", log="worker.log")
         kind = error.kind if isinstance(error, WorkerError) else "crash"

@@ -1,6 +1,7 @@
 """A job that misbehaves, beyond the misdeeds of the package's own self-test."""
 
 import ctypes
+import hashlib
 import itertools
 import mmap
 import os
@@ -90,6 +91,14 @@ def _spin(report):
         pass
 
 
+def _deaf(report):
+    signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+    waste = bytes(1 << 20)
+    for _ in range(4):  # hashing lets other threads run
+        threading.Thread(target=lambda: [hashlib.sha256(waste) for _ in itertools.count()], daemon=True).start()
+    return _spin(report)
+
+
 def _crowd(report):
     report({"pid": os.getpid()})
     for _ in range(200):
@@ -131,6 +140,7 @@ MISDEEDS = selftest.MISDEEDS | {
     "flood": _flood,
     "spawn": _spawn,
     "spin": _spin,
+    "deaf": _deaf,
     "crowd": _crowd,
     "fill": _fill,
     "litter": _litter,

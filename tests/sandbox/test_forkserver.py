@@ -13,7 +13,7 @@ import pytest
 
 from rewardgen.core.errors import MachineError, RewardgenError, WorkerError
 from rewardgen.sandbox import launcher
-from rewardgen.sandbox.process import WorkerCancelled, peak_bytes
+from rewardgen.sandbox.process import Limits, WorkerCancelled, peak_bytes
 from tests.sandbox.confined import landlock_abi
 from tests.sandbox.processes import FREE, PATIENT, dies, is_alive, misbehave, orchestrator, state
 
@@ -36,15 +36,15 @@ def children(pid):
 class Hanging:
     """A worker that hangs in a thread of its own, until it is cancelled."""
 
-    def __init__(self, scratch, job="hang", limits=PATIENT):
+    def __init__(self, scratch, job="hang", limits=PATIENT, **options):
         self.cancel, self._begun, self.error = threading.Event(), threading.Event(), None
-        self._thread = threading.Thread(target=self._run, args=(scratch, job, limits))
+        self._thread = threading.Thread(target=self._run, args=(scratch, job, limits), kwargs=options)
         self._thread.start()
         assert self._begun.wait(30.0)
 
-    def _run(self, scratch, job, limits):
+    def _run(self, scratch, job, limits, **options):
         try:
-            misbehave(job, scratch, limits, on_message=self._note, cancel=self.cancel)
+            misbehave(job, scratch, limits, on_message=self._note, cancel=self.cancel, **options)
         except RewardgenError as error:
             self.error = error
 
@@ -182,6 +182,25 @@ def test_a_worker_that_is_killed_from_outside_is_started_anew_once(tmp_path, how
     os.kill(hung.pid, how)
     error = hung.join()
     assert isinstance(error, MachineError) and how.name in error.message and "memory" in error.hint
+
+
+def test_time_that_a_worker_waited_is_no_cpu_time(tmp_path):
+    hung = Hanging(tmp_path, limits=Limits(wall_s=60.0, cpu_s=1.0), on_restart=None)
+    time.sleep(1.1)
+    os.kill(hung.pid, signal.SIGKILL)
+    assert isinstance(hung.join(), MachineError)
+
+
+def test_a_worker_that_is_deaf_to_the_end_of_its_cpu_time_has_used_it_up(tmp_path):
+    with pytest.raises(WorkerError, match="1 s of CPU time") as caught:
+        misbehave("deaf", tmp_path, Limits(wall_s=60.0, cpu_s=1.0))
+    assert caught.value.kind == "timeout"
+
+
+def test_without_the_sandbox_nobody_says_that_a_worker_did_not_kill_itself(tmp_path):
+    with pytest.raises(MachineError, match=r"killed by SIGKILL.*not for the first time") as caught:
+        misbehave("kill-itself", tmp_path, FREE)
+    assert "`--sandbox off`" in caught.value.hint and "own doing" not in caught.value.message
 
 
 @pytest.mark.parametrize("misdeed, told", [("kill-itself", "PermissionError"), ("close-answers", "closed the pipe")])

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from rewardgen.core.errors import TaskError
+from rewardgen.core.errors import MachineError, TaskError
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.store.run_folder import RunFolder
@@ -76,22 +76,42 @@ def test_a_reward_that_hangs_fails_alone(tmp_path):
     assert hangs.failure and "processor time in one call" in hangs.failure.message and hangs.final_fitness is None
 
 
-def test_a_training_whose_worker_is_killed_from_outside_is_begun_anew(tmp_path):
-    class Killer(Heard):
-        killed = ()
+LONGER = TINY.model_copy(update={"env_steps": 16_384})
 
-        def message(self, fields):
-            super().message(fields)
-            if not self.killed:
-                self.killed = workers_of(RunFolder(tmp_path))
-                for pid in self.killed:
-                    os.kill(pid, signal.SIGKILL)
 
-    longer = TINY.model_copy(update={"env_steps": 16_384})
-    heard = train(tmp_path, {"a": UPRIGHT}, settings=longer, heard=Killer())
-    undisturbed = train(tmp_path / "again", {"a": UPRIGHT}, settings=longer)
-    assert heard.killed and len(heard.progress) == len(undisturbed.progress) + 1
-    assert heard.results["a", 0].curve == undisturbed.results["a", 0].curve
+class Killer(Heard):
+    """Kills the first workers that report, each once."""
+
+    def __init__(self, folder, kills):
+        super().__init__()
+        self._folder, self._kills, self.killed = RunFolder(folder), kills, set()
+
+    def message(self, fields):
+        super().message(fields)
+        new = {*workers_of(self._folder)} - self.killed
+        if len(self.killed) < self._kills and new:
+            self.killed |= new
+            for pid in new:
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("ids", ["a", "ab"])
+def test_what_something_outside_kills_is_trained_anew_each_candidate_alone(tmp_path, ids):
+    sources = {id: UPRIGHT.replace("upright'", f"{id}'") for id in ids}
+    heard = train(tmp_path, sources, settings=LONGER, heard=Killer(tmp_path, 1))
+    undisturbed = train(tmp_path / "again", sources, settings=LONGER)
+    assert heard.killed
+    assert [each["candidate_id"] for each in heard.progress[-2 * len(ids) :]] == [id for id in ids for _ in range(2)]
+    for key, result in undisturbed.results.items():
+        assert heard.results[key].model_copy(update={"wall_s": result.wall_s}) == result
+
+
+def test_a_candidate_alone_that_is_killed_again_ends_the_run_and_is_not_blamed(tmp_path):
+    heard = Killer(tmp_path, 3)
+    with pytest.raises(MachineError, match="SIGKILL") as caught:
+        train(tmp_path, {"a": UPRIGHT, "b": UPRIGHT}, settings=LONGER, heard=heard)
+    assert len(heard.killed) == 3 and not heard.results and "memory" in caught.value.hint
+    assert not list((tmp_path / "scratch").iterdir())
 
 
 def test_a_worker_that_is_killed_is_a_result(tmp_path):
@@ -151,6 +171,7 @@ def test_training_can_be_cancelled(tmp_path):
     threading.Timer(1.0, cancel.set).start()
     with pytest.raises(WorkerCancelled):
         train(tmp_path, {"a": HANG}, cancel=cancel)
+    assert not list((tmp_path / "scratch").iterdir())
 
 
 def test_results_depend_neither_on_the_number_of_workers_nor_on_what_is_left_to_train(tmp_path):
