@@ -25,6 +25,7 @@ from rewardgen.llm.factory import make_llm
 from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, sweep_runs
+from rewardgen.training.transition_cache import sweep_cache
 from rewardgen.ui.console import messages, results
 
 _GIB = 1 << 30
@@ -59,7 +60,7 @@ def doctor(
     json: Json = False,
 ) -> int:
     """Look at this machine."""
-    swept = [*sweep_scratch(), *sweep_runs(runs_dir)] if clean else []
+    swept = [*sweep_scratch(), *sweep_runs(runs_dir), *sweep_cache()] if clean else []
     found = [Check("litter", "ok", f"removed {path}") for path in swept]
     found += [*_machine(), *_disk(runs_dir), _gpu(), *_sandbox(), _keys()]
     if model is not None:

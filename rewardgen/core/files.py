@@ -8,12 +8,14 @@ import os
 import re
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError
 
 _SUFFIX = ".unfinished"
 _UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(_SUFFIX))
+_YOUNG_S = 60.0
 MORE_FILES = "allow more open files, with `ulimit -n 1024`"
 """A hint."""
 
@@ -53,19 +55,29 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
-def sweep_unfinished(folder: Path) -> list[Path]:
+def sweep_unfinished(folder: Path, *, shared: bool = False) -> list[Path]:
     """Remove what `write_atomic` has left where it was killed; what was removed.
 
     Args:
         folder: Looked through with all below it; nobody writes there now.
+        shared: Whether others may write there now, and more may lie below it than ours: then only what is in the
+            folder itself and not young is removed.
     """
     swept = []
-    for place, _, names in os.walk(folder):
-        for name in filter(_UNFINISHED.fullmatch, names):
+    for place, below, names in os.walk(folder):
+        if shared:
+            below.clear()
+        for path in (Path(place, name) for name in names if _UNFINISHED.fullmatch(name)):
             with contextlib.suppress(OSError):
-                os.unlink(os.path.join(place, name))
-                swept.append(Path(place, name))
+                if not (shared and is_young(path)):
+                    path.unlink()
+                    swept.append(path)
     return swept
+
+
+def is_young(path: Path) -> bool:
+    """Whether a file or folder was made or changed so lately that it may be in use, though nobody holds it yet."""
+    return time.time() - path.lstat().st_mtime < _YOUNG_S
 
 
 def read_plain(path: Path, most: int) -> bytes:
@@ -93,8 +105,14 @@ def read_plain(path: Path, most: int) -> bytes:
     return content
 
 
-def explain_os_error(path: Path, error: OSError) -> RunFolderError:
-    """Turn an operating-system error on a path into one that says how to fix it."""
+def explain_os_error(path: Path, error: OSError, option: str = "--runs-dir") -> RunFolderError:
+    """Turn an operating-system error on a path into one that says how to fix it.
+
+    Args:
+        path: The path.
+        error: What the operating system said.
+        option: By which the user chose where the path is.
+    """
     if error.errno == errno.ENOSPC:
         return RunFolderError(
             f"the disk is full: cannot write {path}", "free some space, then run `rewardgen resume latest`"
@@ -103,6 +121,6 @@ def explain_os_error(path: Path, error: OSError) -> RunFolderError:
         return RunFolderError(f"cannot open {path}: {error.strerror}", MORE_FILES)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return RunFolderError(
-            f"cannot write {path}: {error.strerror}", "choose a folder you may write with `--runs-dir`"
+            f"cannot write {path}: {error.strerror}", f"choose a folder you may write with `{option}`"
         )
-    return RunFolderError(f"cannot write {path}: {error.strerror or error}", "check the path given with `--runs-dir`")
+    return RunFolderError(f"cannot write {path}: {error.strerror or error}", f"check the path given with `{option}`")

@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, UsageError
-from rewardgen.core.files import explain_os_error, read_plain, write_atomic
+from rewardgen.core.files import explain_os_error, read_plain, sweep_unfinished, write_atomic
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.store.messages import LLMRequest, Reply, Usage
@@ -48,12 +48,14 @@ class MailboxLLM:
         self._answered = folder / "answered" / run
         self._timeout_s = timeout_s
         self._poll_s = poll_s
+        sweep_unfinished(folder, shared=True)
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`. A reply costs nothing; its tokens are not counted.
 
         Raises:
-            UsageError: The mailbox cannot be written, or a folder in it is a link.
+            RunFolderError: The mailbox cannot be written.
+            UsageError: A folder in it is a link.
         """
         name = call_name(request)
         posted, reply = self._folder / f"{name}.request.md", self._folder / f"{name}.reply.md"
@@ -68,8 +70,9 @@ class MailboxLLM:
             if os.path.lexists(posted):
                 os.replace(posted, self._answered / posted.name)
         except (OSError, RunFolderError) as error:
-            told = error if isinstance(error, RunFolderError) else explain_os_error(self._folder, error)
-            raise UsageError(told.message, "name a folder that you may write: `--model mailbox:DIR`") from error
+            cause = error if isinstance(error, OSError) else error.__cause__
+            assert isinstance(cause, OSError)
+            raise explain_os_error(self._folder, cause, "--model mailbox:DIR") from error
         return Reply(
             text=text,
             model=f"mailbox:{self._folder}",

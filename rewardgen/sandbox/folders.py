@@ -8,18 +8,17 @@ import os
 import secrets
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from rewardgen.core.files import is_young
 
 _LOG_BYTES = 2 << 20
 """More than a worker's log is allowed to take."""
 
 
 _SCRATCH = "rewardgen-"
-_YOUNG_S = 60.0
-"""A folder may have been made, and not be held yet, for so long."""
 
 
 @contextlib.contextmanager
@@ -52,7 +51,7 @@ def is_held(folder: Path) -> bool:
     Args:
         folder: The folder.
     """
-    if time.time() - folder.stat().st_mtime < _YOUNG_S:
+    if is_young(folder):
         return True
     handle = os.open(folder, os.O_RDONLY)
     try:

@@ -8,22 +8,19 @@ import re
 import secrets
 import shlex
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, did_you_mean
-from rewardgen.core.files import explain_os_error, sweep_unfinished
+from rewardgen.core.files import explain_os_error, is_young, sweep_unfinished
 
 DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
 _RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9-]+-[0-9a-f]{4}")
 _BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz"}
 """What may be in a folder before its run has begun."""
-_YOUNG_S = 60.0
-"""A new folder may not be locked yet for so long."""
 
 
 class RunFolder:
@@ -149,16 +146,12 @@ def sweep_runs(runs_dir: Path) -> list[Path]:
 
 
 def _sweep_run(folder: RunFolder) -> list[Path]:
-    old = _is_old(folder.path)
+    young = is_young(folder.path)  # before there is a lock in it
     with folder.locked():
-        if folder.events.exists() or not old or set(os.listdir(folder.path)) - _BEFORE_EVENTS:
+        if folder.events.exists() or young or set(os.listdir(folder.path)) - _BEFORE_EVENTS:
             return sweep_unfinished(folder.path)
         shutil.rmtree(folder.path)
     return [folder.path]
-
-
-def _is_old(path: Path) -> bool:
-    return time.time() - path.stat().st_mtime > _YOUNG_S
 
 
 def list_runs(runs_dir: Path) -> list[RunFolder]:

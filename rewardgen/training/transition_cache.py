@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from rewardgen.core.errors import RewardgenError, RunFolderError
-from rewardgen.core.files import write_atomic
+from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.resources import PACKAGE
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import register
@@ -121,11 +121,22 @@ def _recorded(task: str, path: Path, limits: Limits) -> MeasuredTask:
     return MeasuredTask.model_validate(measure(RECORD_TRANSITIONS, {"task": task, "path": str(path)}, limits))
 
 
+def sweep_cache() -> list[Path]:
+    """Remove what killed processes have left unfinished among the kept transitions; what was removed."""
+    with suppress(RuntimeError):
+        return sweep_unfinished(_folder(), shared=True)
+    return []
+
+
+def _folder() -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / "transitions"
+
+
 def _place(task: str) -> Path | None:
     """The file in which a task's measurements are kept, beside the transitions; None if there is no folder for it."""
     try:
-        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        folder = (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / "transitions"
+        folder = _folder()
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):
         return None

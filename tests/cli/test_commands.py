@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -208,5 +209,12 @@ def test_doctor_judges_the_machine_the_sandbox_and_a_model(rewardgen, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_doctor_exits_with_0_when_nothing_fails(rewardgen):
-    assert rewardgen("doctor").returncode == 0
+def test_doctor_removes_litter_and_exits_with_0_when_nothing_fails(rewardgen, tmp_path):
+    litter = tmp_path / "cache" / "rewardgen" / "transitions" / ".hopper-1f.npz.k3x_9abc.unfinished"
+    litter.parent.mkdir(parents=True)
+    litter.touch()
+    os.utime(litter, (0, 0))
+    done = rewardgen("doctor", "--clean", "--json", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 0
+    assert f"removed {litter}" in [each["detail"] for each in json.loads(done.stdout)["checks"]]
+    assert not litter.exists()

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.mailbox import MailboxLLM
 from rewardgen.llm.protocol import CallFailed
@@ -139,6 +139,41 @@ def test_no_content_of_a_message_can_look_like_the_line_before_a_message(tmp_pat
     mark = posted.name.split(".")[1]
     frames = [line for line in posted.read_text().splitlines() if line.startswith("=====") and mark in line]
     assert frames == [f"===== system {mark} =====", f"===== user {mark} ====="]
+
+
+def test_what_a_killed_run_left_is_swept_and_nothing_else(tmp_path):
+    litter, young, own, below = (
+        tmp_path / name
+        for name in (
+            f".{call_name(request())}.request.md.k3x_9abc.unfinished",
+            ".other.request.md.k3x_9abc.unfinished",
+            ".mine.unfinished",
+            "notes/.own.md.k3x_9abc.unfinished",
+        )
+    )
+    below.parent.mkdir()
+    for each in (litter, young, own, below):
+        each.touch()
+    for each in (litter, own, below):
+        os.utime(each, (0, 0))
+    mailbox(tmp_path)
+    assert not litter.exists() and young.exists() and own.exists() and below.exists()
+
+
+def test_a_mailbox_on_a_full_disk_says_so(small_disk):
+    (small_disk / "answered" / "run").mkdir(parents=True)
+    with contextlib.suppress(OSError), open(small_disk / "filling", "wb", buffering=0) as file:
+        file.write(bytes(4 << 20))
+    with pytest.raises(RunFolderError, match="disk is full") as caught:
+        ask_one(mailbox(small_disk, timeout_s=0.1))
+    assert "free some space" in caught.value.hint
+
+
+def test_a_mailbox_that_cannot_be_made_names_the_option(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RunFolderError) as caught:
+        ask_one(mailbox(tmp_path / "file" / "box", timeout_s=0.1))
+    assert "`--model mailbox:DIR`" in caught.value.hint
 
 
 def linked(reply, secret):
