@@ -37,9 +37,9 @@ class RewardError(RewardgenError):
     def __init__(
         self,
         message: str,
-        line: int | None = None,
-        kind: RewardFailureKind = "exception",
-        hint: str = "",
+        line: int | None,
+        kind: RewardFailureKind,
+        hint: str,
         component: str | None = None,
     ) -> None:
         super().__init__(message, hint)

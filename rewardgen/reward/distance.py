@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from rewardgen.core.errors import did_you_mean
 from rewardgen.reward.contract import RewardError
 
 Inputs = Mapping[str, Tensor]
@@ -94,7 +95,8 @@ class RewardDistance:
         """
         missing = [name for name in reads if name not in self.rows]
         if missing:
-            raise RewardError(f"it reads `{missing[0]}`, which the recorded transitions do not have")
+            message = f"it reads `{missing[0]}`, which the recorded transitions do not have"
+            raise RewardError(message, None, "exception", did_you_mean(missing[0], self.rows))
         paid = call({name: self.rows[name] for name in reads})
         after, before = (self._expected(call, reads, state) for state in ("", "prev_"))
         components = {name: self._put_together(paid[name].double(), after[name], before[name]) for name in paid}

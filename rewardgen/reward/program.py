@@ -104,8 +104,7 @@ class Program:
             text = "no text"
         code = self.source.splitlines()[line - 1].strip()[:120] if line else ""
         place = f"`{code}`: " if code else ""
-        hint = next((hint for phrase, hint in _HINTS.items() if phrase in text), _INPUTS_HINT)
-        return RewardError(f"{place}{type(error).__name__}: {text}", line, "exception", hint)
+        return RewardError(f"{place}{type(error).__name__}: {text}", line, "exception", _hint(text))
 
 
 def compile_reward(source: str) -> Program:
@@ -134,8 +133,14 @@ def compile_reward(source: str) -> Program:
         own = [name for name in scope if name not in reachable]
         constants = {name: scope[name] for name in own if guards.holds_tensor(scope[name])}
     except Exception as error:
-        raise RewardError(f"{type(error).__name__}: {str(error)[:300]}", _line_of(error)) from error
+        text = str(error)[:300]
+        raise RewardError(f"{type(error).__name__}: {text}", _line_of(error), "exception", _hint(text)) from error
     return Program(source, signature, scope[ENTRY], guards, constants)
+
+
+def _hint(text: str) -> str:
+    """What to write instead, by what an exception says."""
+    return next((hint for phrase, hint in _HINTS.items() if phrase in text), _INPUTS_HINT)
 
 
 def _listed(names: Iterable[str]) -> str:

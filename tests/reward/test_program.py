@@ -173,8 +173,9 @@ def test_tolerance_is_in_scope_and_can_be_replaced_by_a_helper_of_that_name():
 
 
 def test_a_failing_constant_is_told_when_the_reward_is_compiled():
-    with pytest.raises(RewardError, match="line 1"):
+    with pytest.raises(RewardError, match="line 1") as caught:
         compile_reward("X = 1.0 / 0.0\ndef compute_reward(height):\n    return {'h': X * height}\n")
+    assert caught.value.hint
 
 
 def test_a_program_reaches_only_the_functions_that_it_names():

@@ -91,6 +91,17 @@ def test_what_the_probe_was_not_shown_fails_its_slice_only(name, monkeypatch):
     assert time.process_time() - started < 2.0
 
 
+def test_looking_for_the_step_that_fails_takes_no_longer_than_a_call_may(monkeypatch):
+    monkeypatch.setattr("rewardgen.training.ppo.rewards.CALL_LIMIT_S", 0.5)
+    work = "y = [torch.linalg.inv(torch.eye(200)) for i in range(40)]"
+    late = f"def compute_reward(speed):\n    {work}\n    return {{'x': torch.sqrt(speed)}}\n"
+    given = inputs(1, steps=60)
+    given["speed"][-1] = -1.0
+    started = time.process_time()
+    (fault,) = rewards({"a": late}, seeds=1).price(given, [True]).faults
+    assert fault.step == 59 and time.process_time() - started < 1.5
+
+
 def test_a_constant_that_takes_without_end_fails_its_slice_only(monkeypatch):
     monkeypatch.setattr("rewardgen.training.ppo.rewards.CALL_LIMIT_S", 0.3)
     endless = "X = [torch.linalg.inv(torch.eye(400)) for i in range(999)]\n" + SPEED

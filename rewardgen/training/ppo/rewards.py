@@ -10,12 +10,15 @@ Shapes: T steps, S slices, N worlds per slice.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
+from rewardgen.core.errors import did_you_mean
 from rewardgen.reward.contract import Components
 from rewardgen.reward.program import Program, RewardError, compile_reward
 from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
@@ -25,7 +28,8 @@ Inputs = Mapping[str, Tensor]
 Result = TypeVar("Result")
 
 CALL_LIMIT_S = 5.0
-"""Processor time of one call. What the probe has passed, in a few seconds for all of its calls, takes much less."""
+"""Processor time of one call, and of looking for the step that fails. What the probe has passed, in a few seconds for all
+of its calls, takes much less."""
 
 
 class _TooSlowError(RewardError):
@@ -103,7 +107,7 @@ class Rewards:
         for index in (index for index in self._programs if active[index]):
             own = {name: by_slice[name][:, index] for name in self._programs[index].inputs}
             try:
-                parts = self._call(index, own)
+                parts = _in_time(partial(self._call, index, own))
             except RewardError as error:
                 faults.append(self._first_failure(index, own, error))
                 continue
@@ -115,16 +119,23 @@ class Rewards:
     def _call(self, index: int, inputs: Inputs) -> Components:
         """Components (T * N,) of a slice, of its inputs (T, N, ...)."""
         rows = {name: value.flatten(0, 1) for name, value in inputs.items()}
-        return _in_time(lambda: self._programs[index](rows, self._specs[index].tunables))
+        return self._programs[index](rows, self._specs[index].tunables)
 
     def _first_failure(self, index: int, inputs: Inputs, error: RewardError) -> Fault:
-        """The first step that fails when priced by itself; the last step if only all of them together fail."""
+        """The first step that fails when priced by itself; the last one if none does, or if that takes too long."""
         steps = len(next(iter(inputs.values())))
-        for step in range(0 if isinstance(error, _TooSlowError) else steps):
-            try:
-                self._call(index, {name: value[step : step + 1] for name, value in inputs.items()})
-            except RewardError as first:
-                return Fault(index, step, first.kind, str(first))
+
+        def search() -> Fault | None:
+            for step in range(steps):
+                try:
+                    self._call(index, {name: value[step : step + 1] for name, value in inputs.items()})
+                except RewardError as first:
+                    return Fault(index, step, first.kind, str(first))
+            return None
+
+        with suppress(_TooSlowError):
+            if not isinstance(error, _TooSlowError) and (found := _in_time(search)):
+                return found
         return Fault(index, steps - 1, error.kind, str(error))
 
 
@@ -133,12 +144,14 @@ def _in_time(call: Callable[[], Result]) -> Result:
         with time_limit(CALL_LIMIT_S):
             return call()
     except OutOfTimeError:
-        raise _TooSlowError(f"the reward takes more than {CALL_LIMIT_S:g} s of processor time in one call") from None
+        message = f"the reward takes more than {CALL_LIMIT_S:g} s of processor time in one call"
+        raise _TooSlowError(message, None, "exception", "compute over the whole batch, without large loops") from None
 
 
 def _compiled(source: str, valid: Collection[str]) -> Program:
     program = compile_reward(source)
     unknown = [name for name in program.inputs if name not in valid]
     if unknown:
-        raise RewardError(f"the task has no input `{unknown[0]}`")
+        hint = did_you_mean(unknown[0], valid)
+        raise RewardError(f"the task has no input `{unknown[0]}`", None, "exception", hint)
     return program
