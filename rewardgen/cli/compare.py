@@ -126,8 +126,7 @@ def _measured(one: _Compared, other: _Compared) -> Comparison:
             f"rewards for different tasks, {tasks[0]} and {tasks[1]}, have no distance",
             "compare runs of one task, or leave out `--rewards`",
         )
-    own = one.history.is_own and other.history.is_own
-    return compare_rewards(one.folder, one.history, one.reward, other.reward, own=own)
+    return compare_rewards(one.folder, one.history, one.reward, other.reward)
 
 
 def _run_facts(side: _Compared) -> RunFacts:

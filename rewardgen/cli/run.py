@@ -18,7 +18,7 @@ from rewardgen.search import lifecycle
 from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.history import History
 from rewardgen.store.journal import Listener
-from rewardgen.store.origin import Terms
+from rewardgen.store.origin import Terms, can_sign
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
@@ -26,6 +26,11 @@ from rewardgen.ui.screen import Screen
 from rewardgen.ui.tables import closing_table
 
 _UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
+
+_UNSIGNED = (
+    "no key can be kept in ~/.local/state/rewardgen or $XDG_STATE_HOME/rewardgen, so this run is not signed as yours:"
+    " `resume` will ask about it"
+)
 
 _NAMED = {
     "task": "its file is run as your own code",
@@ -82,6 +87,8 @@ def run(
     config = RunConfig.model_validate(options.model_dump() | {"task": task})
     if config.sandbox == "off" and not yes:
         _confirm(_UNCONFINED, "leave out `--sandbox off`")
+    if not can_sign():
+        messages().print(_UNSIGNED, soft_wrap=True)
     return _watch(lambda listener: lifecycle.start(config, runs_dir, listener), runs_dir, json)
 
 
@@ -117,7 +124,10 @@ def _terms_text(asked: Terms) -> str:
     """What the user is asked about a run that they did not start here as it is."""
     named = {name.replace("_", " "): (getattr(asked, name), what) for name, what in _NAMED.items()}
     lines = [f"  {name} {value}: {what}" for name, (value, what) in named.items() if value]
-    head = f"run {asked.run_id} was not started here by you, or was changed since; if it goes on,"
+    unknown = "was not started here by you, or was changed since"
+    if not can_sign():
+        unknown = "may be anybody's, for no key of yours can be kept here to tell by"
+    head = f"run {asked.run_id} {unknown}; if it goes on,"
     return "\n".join([head, *lines])
 
 

@@ -51,23 +51,20 @@ def check_rewards(task: str, files: Sequence[Path]) -> Review:
     return Review(named, not_available)
 
 
-def compare_rewards(
-    folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec, *, own: bool
-) -> Comparison:
+def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> Comparison:
     """Compare two rewards on a run's recorded transitions; on fresh ones if the run has none, of a shipped task.
 
-    The run may be somebody else's: its task file is not run, and its rewards with every layer of the sandbox, whatever
-    the run was started with.
+    Anybody may have written in the folder: its task file is not run, and its rewards with every layer of the sandbox,
+    whoever started the run, and with whatever sandbox.
 
     Args:
         folder: The run.
         history: What is known of it.
         one: A reward for its task.
         other: Another, with another id.
-        own: Whether both are of runs that this user started; only then a layer may be missing on this machine.
 
     Raises:
-        SandboxError: One is.
+        SandboxError: A layer is missing on this machine.
         UsageError: One of the rewards cannot be computed on the transitions, or these are missing or cannot be read.
         RunFolderError: The run has not begun.
     """
@@ -84,11 +81,11 @@ def compare_rewards(
                 )
             transitions = scratch / transitions.name
             get_or_record_transitions(config.task, transitions)
-        limits = MEASURING if own else MEASURING.model_copy(update={"sandbox": "strict"})
+        limits = MEASURING.model_copy(update={"sandbox": "strict"})
         try:
             return SandboxedReviewer(transitions, limits, scratch).compare(one, other, card)
         except SandboxError as error:
-            hint = "rewards of a run that you did not start here run with every layer only: see `rewardgen doctor`"
+            hint = "leave out `--rewards`: what a run folder holds runs with every layer only; see `rewardgen doctor`"
             raise SandboxError(error.message, hint) from error
 
 

@@ -114,7 +114,8 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
 
     Raises:
         RunFolderError: The run is damaged, held by another process, its task has changed, or files of it are missing.
-        UsageError: The user did not start it here as it is, and did not agree to what it does.
+        UsageError: The user did not start it here as it is, and did not agree to what it does; or it is finished, and
+            was to go on otherwise.
         KeyboardInterrupt: The run was interrupted again.
     """
     with folder.locked(), _termination_as_interrupt():
@@ -124,6 +125,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         if history.config is None:
             raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
         if history.summary is not None:
+            _refuse_options(folder, how)
             # It may have been killed, or the disk full, before they were all written.
             run_files.write_readme(folder, history)
             _write_best(folder, history)
@@ -145,6 +147,17 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         if config.sandbox == "off":
             listener.note("the sandbox is off, as it was when the run began")
         return _work(folder, journal)
+
+
+def _refuse_options(folder: RunFolder, how: Resume) -> None:
+    """Of a finished run, nothing would come of them."""
+    given = [*how.changes, *(["changed_task"] if how.changed_task else [])]
+    if given:
+        options = ", ".join(f"`--{name.replace('_', '-')}`" for name in given)
+        raise UsageError(
+            f"run {folder.id} is finished: no call, training or measurement is left that {options} could change",
+            "start a new run with `rewardgen run`, or leave the options out to have its files written again",
+        )
 
 
 def _resumption(config: RunConfig, changes: Mapping[str, Any], task: ChangedTask | None, run_id: str) -> dict[str, Any]:

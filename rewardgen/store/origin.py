@@ -2,7 +2,8 @@
 
 A run folder can come from anybody. What in it decides about the user's code, keys and files is signed when the run
 begins, and again when the user agrees to go on with a run that lacks their signature: somebody else's, one that was
-changed, or their own on another machine. Where no key can be kept, every run lacks it.
+changed, or their own on another machine. Where no key can be kept, every run lacks it. Nothing else in a folder is
+signed, so what it holds is never run on the strength of a signature but by going on with the run.
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ def is_signed(agreed: Terms, by: str) -> bool:
     """Whether a signature is this user's, under exactly these terms."""
     own = signature(agreed)
     return bool(own) and hmac.compare_digest(own.encode(), by.encode())
+
+
+def can_sign() -> bool:
+    """Whether a key of the user's is, or can be, kept here."""
+    return bool(_key())
 
 
 def _key() -> bytes:

@@ -93,15 +93,15 @@ def test_a_strict_run_is_refused_with_a_hint_and_leaves_nothing(tmp_path):
     assert list(tmp_path.rglob("reward.py")) == []
 
 
-def test_rewards_of_a_run_from_elsewhere_are_not_run_for_a_comparison(tmp_path):
-    folder = write_run(tmp_path / "runs")
+def test_rewards_are_not_run_for_a_comparison_not_even_of_an_own_run(tmp_path):
+    folder = write_run(tmp_path / "runs", own=True)  # the signature says nothing of the rewards
     height, speed = torch.rand(50), torch.rand(50)
     now = {"height": height, "forward_velocity": speed, "action": torch.rand(50, 3)}
     bank = unrelated(now | {f"prev_{name}": value for name, value in now.items()})
     save_transitions(folder / "transitions.npz", bank)
     done = run_without_layers("runs", "compare", f"{RUN_ID}:g00-k1", f"{RUN_ID}:g00-k2", "--rewards", cwd=tmp_path)
     assert done.returncode == 2 and "the sandbox is not complete" in done.stderr
-    assert "a run that you did not start here" in done.stderr
+    assert "leave out `--rewards`" in done.stderr
 
 
 @pytest.mark.slow

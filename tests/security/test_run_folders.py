@@ -321,11 +321,32 @@ def test_an_own_run_is_asked_about_once_where_there_was_no_key_and_then_signed(r
     assert "was not started here by you" in rewardgen(*RESUME).stderr
 
 
-@pytest.mark.parametrize("state", ["/dev/null", "/proc", "unreadable"])
-def test_where_no_key_can_be_kept_every_run_is_asked_about(rewardgen, elsewhere, tmp_path, state):
+def no_state(tmp_path):
+    (tmp_path / "unreadable" / "rewardgen" / "key").mkdir(parents=True)
+    return ["/dev/null", "/proc", str(tmp_path / "unreadable")]
+
+
+def test_where_no_key_can_be_kept_it_is_said_and_every_run_is_asked_about(rewardgen, elsewhere, tmp_path):
     elsewhere.interrupted(model="builtin")
-    if state == "unreadable":
-        (tmp_path / "unreadable" / "rewardgen" / "key").mkdir(parents=True)
-        state = str(tmp_path / state)
-    done = rewardgen(*RESUME, XDG_STATE_HOME=state)
-    assert "was not started here by you" in done.stderr and "unexpectedly" not in done.stderr
+    for state in no_state(tmp_path):
+        begun = rewardgen("run", "no_such_task", XDG_STATE_HOME=state).stderr
+        assert "is not signed as yours: `resume` will ask" in begun and "unexpectedly" not in begun
+        asked = rewardgen(*RESUME, XDG_STATE_HOME=state).stderr
+        assert "no key of yours can be kept here" in asked and "unexpectedly" not in asked
+    assert "signed" not in rewardgen("run", "no_such_task").stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--model", "builtin"), "`--model`"),
+        (("--critic-model", ""), "`--critic-model`"),
+        (("--api-base", "http://localhost:1/v1", "--ablate", "tpe"), "`--api-base`, `--ablate`"),
+        (("--changed-task",), "`--changed-task`"),
+    ],
+)
+def test_options_that_would_change_nothing_of_a_finished_run_are_not_ignored(rewardgen, elsewhere, options, named):
+    elsewhere.make()
+    done = rewardgen(*RESUME, *options)
+    assert done.returncode == 2 and f"is finished: no call, training or measurement is left that {named}" in done.stderr
+    assert "start a new run with `rewardgen run`" in done.stderr
