@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import functools
 import importlib
-import itertools
 import math
 import operator
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from rewardgen.reward.broadcasting import SHAPED, broadcast, indexed
 from rewardgen.reward.growth import (
     ELEMENTS,
     JOINING,
@@ -46,6 +46,8 @@ MAX_BITS = 128
 """Of an integer."""
 ELEMENTS_AT_ALL = 1_000_000
 ELEMENTS_PER_WORLD = 256
+INPUTS_PER_WORLD = 4
+"""Of a reward's largest input: a tensor may have so many times its elements."""
 
 
 class SizeError(ValueError):
@@ -67,15 +69,16 @@ class Guards:
         self._tables: dict[int, Tensor] = {}
         self.begin(0)
 
-    def begin(self, worlds: int, parts: frozenset[int] = frozenset()) -> None:
+    def begin(self, worlds: int, parts: frozenset[int] = frozenset(), largest: int = 1) -> None:
         """Start a call.
 
         Args:
             worlds: N; 0 while the program is compiled.
             parts: Sizes of the other axes of its inputs.
+            largest: Elements per world of the largest input.
         """
         self._turns = MAX_TURNS
-        self._elements = ELEMENTS_AT_ALL + ELEMENTS_PER_WORLD * worlds
+        self._elements = ELEMENTS_AT_ALL + max(ELEMENTS_PER_WORLD, INPUTS_PER_WORLD * largest) * worlds
         self._sizes = Sizes(worlds, parts, self._tables)
         self._marks: list[bool] = []
 
@@ -235,7 +238,7 @@ class Guards:
 
     def _sized(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function that makes tensors, refused before it makes one that is too large."""
-        elements, hides = ELEMENTS.get(name, _broadcast), name not in SIZED
+        elements, hides = ELEMENTS.get(name, broadcast), name not in SIZED
         tensors = not hides or not name.startswith("numpy.")  # what numpy makes of numbers is a number
         plain, axis = name.split(".")[-1] not in TENSOR_TAKING, name.split(".")[-1] in WITH_AXIS
         makes = name in TABLES or (name in MAKING and not name.endswith(".arange"))
@@ -259,7 +262,7 @@ class Guards:
     def _operator(self, name: str) -> Callable[[Any, Any], Any]:
         """An operator, or a comparison."""
         function, bounded = _OPERATORS[name], _BOUNDED.get(name)
-        elements = ELEMENTS["torch.matmul"] if name == "MatMult" else _broadcast
+        elements = ELEMENTS["torch.matmul"] if name == "MatMult" else broadcast
         contains = name in ("In", "NotIn")
 
         def call(left: Any, right: Any) -> Any:
@@ -292,8 +295,8 @@ class Guards:
         for each in places:
             if isinstance(each, list | tuple) and not is_known(each):
                 raise TypeError("a list of tensors is no index: stack them")
-        if any(isinstance(each, _SHAPED) for each in places):
-            self._check_elements(_indexed(value, places))
+        if any(isinstance(each, SHAPED) for each in places):
+            self._check_elements(indexed(value, places))
             if any(map(is_mask, places)):
                 self._sizes.hide()
         result = value[_place(value, place)]
@@ -384,54 +387,6 @@ def _own(value: Any) -> bool:
 
 def _first(operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     return operands[0] if operands else next(iter(options.values()))
-
-
-def _broadcast(*operands: Any, **options: Any) -> int:
-    """Elements of operands that are broadcast together, those in lists too; 0 where torch will tell that it cannot."""
-    return _together({_shape_of(each) for each in (*operands, *options.values()) if isinstance(each, _SHAPED)})
-
-
-def _together(shapes: Collection[tuple[int, ...]]) -> int:
-    count = 1
-    for axis in itertools.zip_longest(*map(reversed, shapes), fillvalue=1):
-        size = max(axis)
-        if any(each != size and each != 1 for each in axis):
-            return 0
-        count *= size
-    return count
-
-
-def _shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a tensor, or of a list of what is shaped like its first element."""
-    if isinstance(value, Tensor):
-        return value.shape
-    return (len(value), *_shape_of(value[0])) if isinstance(value, list | tuple) and value else ()
-
-
-def _indexed(value: Tensor, places: tuple[Any, ...]) -> int:
-    """How many elements `value[places]` has at most."""
-    used = sum(map(_axes, places))
-    kept = list(value.shape)
-    axis, picked = 0, []
-    for each in places:
-        if each is Ellipsis:
-            axis += max(0, value.ndim - used)
-            continue
-        if isinstance(each, Tensor) and each.dtype == torch.bool:
-            picked.append((each.numel(),))
-        elif isinstance(each, _SHAPED):
-            picked.append(_shape_of(each))
-        for _ in range(_axes(each)):
-            kept[axis : axis + 1] = [kept[axis]] if isinstance(each, slice) else [1]
-            axis += 1
-    return math.prod(kept) * _together(picked)
-
-
-def _axes(place: Any) -> int:
-    """How many axes a part of an index stands for."""
-    if place is None or place is Ellipsis:
-        return 0
-    return place.ndim if isinstance(place, Tensor) and place.dtype == torch.bool else 1
 
 
 def _call_method(name: str, value: Any, *arguments: Any, **options: Any) -> Any:
@@ -529,7 +484,6 @@ def _contained(left: Any, right: Any) -> tuple[Any, Any]:
     return (key(left), right) if isinstance(right, dict) else (_plain(left), _plain(right))
 
 
-_SHAPED = (Tensor, list, tuple)
 _SEQUENCES = (list, tuple, str)
 _PLAIN_KEYS = (str, int)
 _UNGROWING = (float, Tensor)

@@ -34,6 +34,7 @@ class Program:
         function: Its function.
         guards: Bounds what it makes.
         constants: Those of its module's constants that hold tensors, by name.
+        episodes: Whether its inputs are whole episodes, whose parts may be of any length.
 
     Attributes:
         inputs: Names of its inputs, in the order in which it takes them.
@@ -47,6 +48,7 @@ class Program:
         function: Callable[..., Any],
         guards: Guards,
         constants: dict[str, Any],
+        episodes: bool = False,
     ) -> None:
         self.source = source
         self.inputs = signature.inputs
@@ -54,6 +56,7 @@ class Program:
         self._function = function
         self._guards = guards
         self._constants = constants
+        self._episodes = episodes
         self._names: tuple[str, ...] = ()
         guards.know(constants.values())
 
@@ -76,7 +79,7 @@ class Program:
         try:
             if like.device != self._guards.device:
                 self._move_constants(like.device)
-            self._guards.begin(len(like), frozenset(size for each in given.values() for size in each.shape[1:]))
+            self._begin(list(given.values()))
             returned = self._function(*map(_copy, given.values()), **{k: _copy(each) for k, each in tunables.items()})
             # What is returned may be a constant, and is the caller's to change.
             components = checked_components(_copied(returned) if self._constants else returned, given)
@@ -89,6 +92,13 @@ class Program:
             message = f"it returned the components {_listed(components)}, in another call {_listed(self._names)}"
             raise RewardError(message, None, "shape", "return the same components in every call")
         return components
+
+    def _begin(self, given: list[Tensor]) -> None:
+        worlds = len(given[0])
+        parts = {size for each in given for size in each.shape[1:]}
+        if self._episodes:
+            parts = {*range(max(parts, default=0) + 1)} - {worlds}
+        self._guards.begin(worlds, frozenset(parts), max(each[0].numel() for each in given))
 
     def _move_constants(self, device: torch.device) -> None:
         self._constants = {name: _moved(value, device) for name, value in self._constants.items()}
@@ -107,11 +117,12 @@ class Program:
         return RewardError(f"{place}{type(error).__name__}: {text}", line, "exception", _hint(text))
 
 
-def compile_reward(source: str) -> Program:
+def compile_reward(source: str, *, episodes: bool = False) -> Program:
     """Check and compile a reward.
 
     Args:
         source: Its source.
+        episodes: Whether it is a metric, whose inputs are whole episodes.
 
     Raises:
         RewardError: It is not written in the reward language, or has no sound signature.
@@ -135,7 +146,7 @@ def compile_reward(source: str) -> Program:
     except Exception as error:
         text = str(error)[:300]
         raise RewardError(f"{type(error).__name__}: {text}", _line_of(error), "exception", _hint(text)) from error
-    return Program(source, signature, scope[ENTRY], guards, constants)
+    return Program(source, signature, scope[ENTRY], guards, constants, episodes)
 
 
 def _hint(text: str) -> str:

@@ -1,4 +1,7 @@
-"""The rewards in a task file as standalone programs, so that they train on the same road as candidates."""
+"""What a task file has in the reward language, as programs of their own: its rewards, and its metric.
+
+So its rewards train on the same road as candidates.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ Baseline = Literal["human_reward", "sparse_reward"]
 BASELINES: tuple[Baseline, ...] = ("human_reward", "sparse_reward")
 
 
-class BaselineProgram(NamedTuple):
-    """A reward of a task file as a program of its own.
+class OwnProgram(NamedTuple):
+    """A static method of a task file as a program of its own.
 
     Attributes:
         source: Defines `compute_reward`.
@@ -27,8 +30,8 @@ class BaselineProgram(NamedTuple):
     first_line: int
 
 
-def baseline_program(task: Task, name: Baseline) -> BaselineProgram | None:
-    """The program of one of the task's own rewards, or None if it has none.
+def own_program(task: Task, name: Baseline | Literal["metric"]) -> OwnProgram | None:
+    """The program of one of the task's own rewards or of its metric, or None if it has none.
 
     Args:
         task: The task.
@@ -48,14 +51,14 @@ def baseline_program(task: Task, name: Baseline) -> BaselineProgram | None:
     if start is None:
         raise TaskError(f"`{name}` is not a plain function", f"write it as `def {name}(...):`")
     source = text[start.start() :].replace(f"def {name}", f"def {ENTRY}", 1)
-    return BaselineProgram(source, line + text[: start.start()].count("\n"))
+    return OwnProgram(source, line + text[: start.start()].count("\n"))
 
 
 def baseline_sources(task: Task) -> dict[str, str]:
     """Source of the task's own rewards, `human` and `sparse`, as far as it has them.
 
     Raises:
-        TaskError: As for `baseline_program`.
+        TaskError: As for `own_program`.
     """
-    programs = {name.removesuffix("_reward"): baseline_program(task, name) for name in BASELINES}
+    programs = {name.removesuffix("_reward"): own_program(task, name) for name in BASELINES}
     return {name: program.source for name, program in programs.items() if program}

@@ -15,7 +15,7 @@ from rewardgen.reward.signature import check_signature
 from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Recording
 from rewardgen.sim.situations import between
-from rewardgen.tasks.baselines import BASELINES, Baseline, BaselineProgram, baseline_program
+from rewardgen.tasks.baselines import BASELINES, Baseline, OwnProgram, own_program
 from rewardgen.tasks.protocol import Task
 
 _TRIED, _NEARLY_ALL = 64, 0.95
@@ -33,7 +33,7 @@ def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Probl
     inputs = _inputs(recordings)
     for name in BASELINES:
         try:
-            program = baseline_program(task, name)
+            program = own_program(task, name)
         except TaskError as error:
             problems.append(Problem(error.message, error.hint))
             continue
@@ -50,7 +50,7 @@ def _inputs(recordings: Sequence[Recording]) -> dict[str, Tensor]:
     }
 
 
-def _program_problems(name: Baseline, program: BaselineProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+def _program_problems(name: Baseline, program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
     # A misnamed input would show a second time, where the body uses the right name.
     findings = check_signature(program.source, tuple(inputs)) or check_language(program.source)
     if findings:
@@ -62,7 +62,7 @@ def _program_problems(name: Baseline, program: BaselineProgram, inputs: dict[str
     return []
 
 
-def _contradictions(task: Task, name: Baseline, program: BaselineProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+def _contradictions(task: Task, name: Baseline, program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
     """Pairs that the task's own reward has the wrong way round wherever it is tried."""
     reward = compile_reward(program.source)
     count = len(next(iter(inputs.values())))
@@ -78,7 +78,7 @@ def _contradictions(task: Task, name: Baseline, program: BaselineProgram, inputs
     return problems
 
 
-def _told(name: Baseline, program: BaselineProgram, line: int | None, message: str, hint: str) -> Problem:
+def _told(name: Baseline, program: OwnProgram, line: int | None, message: str, hint: str) -> Problem:
     """The problem with the line of the task file, in place of the line within the program."""
     where = f" at line {program.first_line + line - 1}" if line else ""
     return Problem(f"`{name}`{where}: {_PLACE.sub('', message)}", hint or "fix it in the task file")

@@ -24,6 +24,7 @@ from rewardgen.sim.protocol import MUJOCO_CPU, SIMULATORS, Simulator
 from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.variables import Outside
 from rewardgen.sim.view import Draws, SimView
+from rewardgen.tasks.metric import METRIC, Measured, Metric, metric_of, metric_words
 from rewardgen.tasks.protocol import Task
 
 
@@ -106,17 +107,30 @@ class MujocoTask(Task):
             "reset": f"In {pose}, with uniform noise of {self.start_noise:g} on every position and velocity.",
             "observe": "All positions, without x and y of a robot that floats freely; all velocities, in [-10, 10].",
             "terminated": f"The episode ends when {when}." if when else "Nothing ends an episode early.",
+            **(metric_words(self) if hasattr(self, METRIC) else {}),
         }.get(method, "")
 
     def fitness(self, episode: Episode) -> Tensor:
-        """The task's own number per episode, (N,), higher is better."""
-        raise NotImplementedError
+        """The task's own number per episode, (N,), higher is better: what `metric` says, if the task has one."""
+        return self._measured(episode).fitness
 
     def success(self, episode: Episode) -> Tensor:
-        """The task's own yes or no per episode, (N,) bool."""
-        raise NotImplementedError
+        """The task's own yes or no per episode, (N,) bool; likewise."""
+        return self._measured(episode).success
 
-    # Optional: `human_reward` and `sparse_reward`, static methods in the reward contract, and
+    def _measured(self, episode: Episode) -> Measured:
+        if self._metric is None:
+            raise TaskError(
+                f"{self.path.name} has no `fitness` or no `success`", "define both, or `metric`: see `MujocoTask`"
+            )
+        return self._metric(episode)
+
+    @cached_property
+    def _metric(self) -> Metric | None:
+        return metric_of(self)
+
+    # Optional: `metric`, a static method with named parts, fitness and success in one; see `rewardgen.tasks.metric`.
+    # `human_reward` and `sparse_reward`, static methods in the reward contract, and
     # `scripted(self, sim, variables)`, the actions (N, A) of a simple controller that gets somewhere: the critic then
     # tries rewards on its transitions too. It has no memory, so that it acts alike whenever it is asked.
 

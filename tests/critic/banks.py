@@ -13,7 +13,7 @@ from rewardgen.critic.probe.detectors import probe
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.transitions import TransitionSet, load_transitions
 from rewardgen.store.records import Finding
-from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.transition_cache import get_or_record_transitions
 
@@ -50,6 +50,6 @@ def probe_source(source: str, transitions: TransitionSet, **tunables: float) -> 
 def of_trap(name: str, reward: str) -> dict[str, Finding]:
     """Findings of the `naive_reward` or `sound_reward` of a trap task."""
     reference = str(TRAPS / f"{name}.py")
-    program = baseline_program(load_task(reference), reward)  # pyright: ignore[reportArgumentType]
+    program = own_program(load_task(reference), reward)  # pyright: ignore[reportArgumentType]
     assert program is not None
     return probed(recorded(reference), program.source)

@@ -17,7 +17,7 @@ from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
 from rewardgen.search.inspect_rewards import check_rewards
 from rewardgen.store.records import Candidate, Finding, RewardSpec
-from rewardgen.tasks.baselines import BASELINES, baseline_program
+from rewardgen.tasks.baselines import BASELINES, own_program
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import MEASURING
@@ -97,7 +97,7 @@ TASKS = sorted({each.label["task"] for each in FILES})
 
 def honest_sources(task: str) -> dict[str, str]:
     """The task's own rewards, and for hopper what capable language models answered."""
-    programs = {name: baseline_program(load_task(task), name) for name in BASELINES}
+    programs = {name: own_program(load_task(task), name) for name in BASELINES}
     sources = {f"{task}_{name}": each.source for name, each in programs.items() if each is not None}
     for reply in sorted(RECORDED.glob("*/g0*.md")) if task == "hopper" else ():
         if reply.parent.name in ("draft", "mutation") and "-k5-" not in reply.name:
@@ -206,7 +206,7 @@ def test_no_honest_reward_from_elsewhere_is_rejected(reviewed):
 def test_the_sound_reward_of_a_trap_is_not_rejected(trap):
     reference = str(TRAPS / f"{trap}.py")
     task = load_task(reference)
-    program = baseline_program(task, "sound_reward")  # pyright: ignore[reportArgumentType]
+    program = own_program(task, "sound_reward")  # pyright: ignore[reportArgumentType]
     assert program is not None
     written = Candidate(id=trap, generation=0, operator="draft", source=program.source)
     found = review_source(written, measure_card(task))

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from rewardgen.tasks.baselines import BASELINES, baseline_program
+from rewardgen.tasks.baselines import BASELINES, own_program
 from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
 from rewardgen.tasks.record_transitions import record_transitions
 from tests.critic.banks import found, probed, recorded
@@ -49,7 +49,7 @@ def test_a_reward_that_pays_the_expert_no_more_than_nothing_is_told(terms, culpr
 @pytest.mark.parametrize("task", EQUIPPED)
 @pytest.mark.parametrize("baseline", BASELINES)
 def test_the_tasks_own_rewards_pay_the_expert(task, baseline):
-    program = baseline_program(load_task(task), baseline)
+    program = own_program(load_task(task), baseline)
     assert program is not None
     assert "expert-underpaid" not in probed(recorded(task), program.source)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.loading import load_task
 from tests.critic.banks import found, probed, recorded
 
@@ -11,7 +11,7 @@ ALIVE = "healthy, x_velocity, action"
 
 @pytest.mark.parametrize("task", ["cartpole", "hopper", "walker2d", "half_cheetah", "ant", "humanoid"])
 def test_the_human_reward_of_a_shipped_task_has_no_finding(task):
-    program = baseline_program(load_task(task), "human_reward")
+    program = own_program(load_task(task), "human_reward")
     assert program is not None and probed(recorded(task), program.source) == {}
 
 

@@ -21,7 +21,7 @@ from rewardgen.store.records import (
     SliceSpec,
     Verdict,
 )
-from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.evaluate_job import evaluate_job
@@ -45,7 +45,7 @@ def reference(name: str) -> str:
 
 def sources(task: Any) -> dict[str, str]:
     """The naive and the sound reward of a trap as programs of their own."""
-    programs = {kind: baseline_program(task, f"{kind}_reward") for kind in KINDS}  # type: ignore[arg-type]
+    programs = {kind: own_program(task, f"{kind}_reward") for kind in KINDS}  # type: ignore[arg-type]
     return {kind: program.source for kind, program in programs.items() if program is not None}
 
 

@@ -28,8 +28,8 @@ Inputs = Mapping[str, Tensor]
 Result = TypeVar("Result")
 
 CALL_LIMIT_S = 5.0
-"""Processor time of one call, and of looking for the step that fails. What the probe has passed, in a few seconds for all
-of its calls, takes much less."""
+"""Processor time of one call, and of looking for the step that fails. What the probe has passed, in a few seconds for
+all of its calls, takes much less."""
 
 
 class _TooSlowError(RewardError):
