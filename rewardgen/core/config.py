@@ -63,7 +63,8 @@ class RunConfig(Frozen):
     target_fitness: float | None = None
     """The search stops once a candidate reaches it."""
     max_minutes: float | None = Field(default=None, gt=0)
-    """The search ends after this wall-clock time, with the calls and trainings still under way; the finals follow."""
+    """The search ends after this wall-clock time, with whatever is under way; the finals follow, however long they
+    take."""
     max_cost: float | None = Field(default=None, ge=0)
     """Limit on the price of language model calls [USD]."""
     max_tokens: int | None = Field(default=None, ge=0)

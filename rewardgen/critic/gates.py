@@ -6,6 +6,7 @@ process of its own.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -49,6 +50,7 @@ class Critic:
         earlier: Sequence[CandidateRecord] = (),
         *,
         ranks: bool = True,
+        cancel: threading.Event | None = None,
     ) -> Review:
         """Put candidates through the gates.
 
@@ -58,11 +60,15 @@ class Critic:
             earlier: All other candidates so far. Those that were trained have episodes to rank; of those that passed,
                 but for a veto of a language model, none is trained again.
             ranks: Whether rewards must rank those episodes as fitness does.
+            cancel: Ends the reviewer's work when set.
+
+        Raises:
+            WorkerCancelled: `cancel` was set.
         """
         findings = {each.id: check_form(each, card) for each in candidates}
         passed = [each for each in earlier if each.candidate.id not in findings and each.verdict.passed]
         files = _ranked_files(earlier) if ranks else []
-        batch = self._batch(candidates, findings, card, files, passed)
+        batch = self._batch(candidates, findings, card, files, passed, cancel)
         for id, review in batch.reviews.items():
             # All at once: a candidate is repaired only once, so it should hear of everything that one look can tell.
             told = {(each.detector, each.line) for each in findings[id]}
@@ -81,6 +87,7 @@ class Critic:
         card: TaskCard,
         files: Sequence[EpisodeFile],
         passed: Sequence[CandidateRecord],
+        cancel: threading.Event | None,
     ) -> BatchReview:
         """What the reviewer says of the candidates that parse."""
         parsed = [each for each in candidates if all(found.gate != "parse" for found in findings[each.id])]
@@ -93,6 +100,7 @@ class Critic:
             card,
             [each.name for each in files],
             others if self._compares and len(parsed) + len(others) > 1 else None,
+            cancel=cancel,
         )
         return self._reviewer.review(request)
 

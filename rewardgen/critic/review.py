@@ -7,6 +7,7 @@ far as its form goes: the worker ran that reward.
 from __future__ import annotations
 
 import math
+import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -104,6 +105,7 @@ class ReviewRequest(NamedTuple):
         files: Names of files of episodes, to sum them up over.
         others: Rewards to compare them with, beside each other; None to compare nothing.
         skip: Stages that are left out; `probe` leaves out what follows it too.
+        cancel: Ends all work promptly when set.
     """
 
     rewards: Sequence[RewardSpec]
@@ -112,6 +114,7 @@ class ReviewRequest(NamedTuple):
     files: Sequence[str] = ()
     others: Sequence[RewardSpec] | None = None
     skip: tuple[Stage, ...] = ()
+    cancel: threading.Event | None = None
 
 
 class Reviewer(Protocol):
@@ -142,7 +145,7 @@ class SandboxedReviewer:
         """Review all rewards in one worker or, if that fails, each in its own.
 
         Raises:
-            WorkerCancelled: The run is being stopped.
+            WorkerCancelled: It was cancelled.
             MachineError: Something outside keeps killing the worker.
             RewardgenError: The transitions cannot be read, or no worker can be run here. That a worker says so which
                 has rewards to run is not enough.
@@ -245,7 +248,7 @@ class SandboxedReviewer:
                 begun.append(message.get("stage"))
 
         limited = self._limits.model_copy(update=limits)
-        return run_worker(job, payload, limits=limited, scratch=folder, on_message=note)
+        return run_worker(job, payload, limits=limited, scratch=folder, on_message=note, cancel=request.cancel)
 
 
 def _checked(kind: type[_Answer], job: Job, answer: Mapping[str, Any]) -> _Answer:

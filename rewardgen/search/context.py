@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,6 +15,7 @@ from rewardgen.core.errors import BudgetExhausted
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.llm_review import Reader
 from rewardgen.designer.protocol import Designer
+from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.judge import Judge
 from rewardgen.search.strategy import Strategy
 from rewardgen.store.history import History
@@ -66,6 +69,22 @@ class Context(NamedTuple):
         """Wall-clock time that is left to the search [s]; None without a limit."""
         most = self.config.max_minutes
         return None if most is None else max(0.0, 60.0 * most - self.journal.elapsed_s)
+
+    @contextmanager
+    def time_limit(self) -> Iterator[threading.Event]:
+        """An event that is set when the time of the search is up; what a worker was at then is left undone."""
+        up, remaining_s = threading.Event(), self.remaining_s
+        timer = threading.Timer(remaining_s or 0.0, up.set)
+        timer.daemon = True
+        if remaining_s is not None:
+            timer.start()
+        try:
+            yield up
+        except WorkerCancelled:
+            if not up.is_set():
+                raise
+        finally:
+            timer.cancel()
 
     def records(self, before: int | None = None) -> list[CandidateRecord]:
         """All candidates so far, in order; only those of generations before an index, if one is given."""

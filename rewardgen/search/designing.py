@@ -72,7 +72,7 @@ def repair(run: Context, generation: int, slots: Sequence[Slot], verdicts: Mappi
         run: The run.
         generation: Index of the generation.
         slots: What its candidates were designed from.
-        verdicts: On their first versions, by id.
+        verdicts: On their first versions, by id, of those that were reviewed.
     """
     designed = run.history.designed
 
@@ -83,7 +83,7 @@ def repair(run: Context, generation: int, slots: Sequence[Slot], verdicts: Mappi
         if repaired is not None:
             _record(run, repaired.model_copy(update={"repairs": 1}))
 
-    repairable = [slot for slot in slots if verdicts[slot.candidate_id].repairable]
+    repairable = [slot for slot in slots if (found := verdicts.get(slot.candidate_id)) and found.repairable]
     if not run.history.generations[generation].finished:  # else a repair failed for good back then
         run.gather([repair_one(slot) for slot in repairable if (slot.candidate_id, 1) not in designed])
     return [version for slot in slots if (version := designed.get((slot.candidate_id, 1)))]

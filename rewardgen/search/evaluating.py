@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
-from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.context import Context
 from rewardgen.search.strategy import Slot
 from rewardgen.store.history import Phase
@@ -42,40 +41,20 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
 
     if not missing:
         return
-    with _time_limit(run if phase == "search" else None) as cancel:
-        try:
-            run.parts.trainer.train(
-                [RewardSpec(candidate_id=id, source=source) for id, source in sources.items() if id in wanted],
-                missing,
-                folder=run.parts.policies / phase,
-                on_progress=progress,
-                on_slice=keep,
-                # The final figures are those of the full budget.
-                stop_hacking=phase == "search" and "analyzer" not in run.config.ablate,
-                cancel=cancel,
-            )
-        except WorkerCancelled:
-            if not cancel.is_set():
-                raise
+    with run.time_limit() if phase == "search" else nullcontext(threading.Event()) as cancel:
+        run.parts.trainer.train(
+            [RewardSpec(candidate_id=id, source=source) for id, source in sources.items() if id in wanted],
+            missing,
+            folder=run.parts.policies / phase,
+            on_progress=progress,
+            on_slice=keep,
+            # The final figures are those of the full budget.
+            stop_hacking=phase == "search" and "analyzer" not in run.config.ablate,
+            cancel=cancel,
+        )
     for each in missing if cancel.is_set() else ():
         if (phase, each.candidate_id, each.seed) not in history.trained:
             keep(SliceResult(**each.model_dump(), failure=SliceFailure(kind="timeout", message=run.time_up)))
-
-
-@contextmanager
-def _time_limit(run: Context | None) -> Iterator[threading.Event]:
-    """An event that is set when the time of a search is up."""
-    up = threading.Event()
-    if run is None or run.remaining_s is None:
-        yield up
-        return
-    timer = threading.Timer(run.remaining_s, up.set)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield up
-    finally:
-        timer.cancel()
 
 
 def study(run: Context, slots: Sequence[Slot]) -> None:
@@ -104,5 +83,5 @@ def study(run: Context, slots: Sequence[Slot]) -> None:
 
     run.gather([study_one(slot) for slot in slots if slot.candidate_id not in run.history.studied])
     for slot in slots:
-        if found := run.history.record(slot.candidate_id):
+        if (found := run.history.record(slot.candidate_id)) and found.result:
             run.parts.on_study(found)

@@ -12,7 +12,7 @@ from rewardgen.store.records import Candidate, Verdict
 
 
 def review(run: Context, generation: int, slots: Sequence[Slot], drafts: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates worth training, each in its last version.
+    """The candidates worth training, each in its last version; none that was not reviewed before the time was up.
 
     Args:
         run: The run.
@@ -24,9 +24,10 @@ def review(run: Context, generation: int, slots: Sequence[Slot], drafts: Sequenc
     repaired = repair(run, generation, slots, verdicts)
     _verdicts(run, repaired, repairs=1)
     records = [record for slot in slots if (record := run.history.record(slot.candidate_id))]
-    for record in records:
+    reviewed = [each for each in records if (each.candidate.id, each.candidate.repairs) in run.history.reviewed]
+    for record in reviewed:
         run.parts.on_study(record)
-    return [record.candidate for record in records if record.verdict.accepted]
+    return [record.candidate for record in reviewed if record.verdict.accepted]
 
 
 def _verdicts(run: Context, candidates: Sequence[Candidate], repairs: int) -> dict[str, Verdict]:
@@ -40,11 +41,13 @@ def _verdicts(run: Context, candidates: Sequence[Candidate], repairs: int) -> di
     if pending:
         # The ranking of earlier episodes tells a repair what earlier candidates reached.
         ranks = run.parts.strategy.learns and "tpe" not in run.config.ablate
-        verdicts = run.parts.critic.review(pending, run.card, run.records(), ranks=ranks).verdicts
-        _read(run, pending, verdicts)
+        verdicts: dict[str, Verdict] = {}
+        with run.time_limit() as up:
+            verdicts = run.parts.critic.review(pending, run.card, run.records(), ranks=ranks, cancel=up).verdicts
+        _read(run, [each for each in pending if each.id in verdicts], verdicts)
         for verdict in verdicts.values():
             run.journal.record("reviewed", verdict=verdict.model_dump(mode="json"), repairs=repairs)
-    return {each.id: reviewed[each.id, repairs] for each in candidates}
+    return {each.id: reviewed[each.id, repairs] for each in candidates if (each.id, repairs) in reviewed}
 
 
 def _read(run: Context, candidates: Sequence[Candidate], verdicts: dict[str, Verdict]) -> None:

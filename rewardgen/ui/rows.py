@@ -82,6 +82,8 @@ def _search_row(history: History, id: str, live: Live) -> Row:
     if record.candidate.failure:
         return Row(id, operator, "rejected", record.candidate.failure)
     if (id, record.candidate.repairs) not in history.reviewed:
+        if any(each.finished for each in history.generations if id in each.ids):
+            return Row(id, operator, "failed", "not reviewed: the time of the search was up")
         return Row(id, operator, "checking", idea)
     if not record.verdict.accepted:
         status = "repairing" if _may_be_repaired(history, record, live) else "rejected"

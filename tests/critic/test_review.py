@@ -1,5 +1,7 @@
 """Rewards are reviewed in a process of their own, and one that ends it is the only one to be rejected for that."""
 
+import threading
+
 import pytest
 import torch
 
@@ -167,13 +169,12 @@ def test_a_worker_that_dies_without_a_word_on_where_is_the_probes(reviewer, dyin
     assert [each.detector for each in findings] == ["probe-timeout"]
 
 
-def test_a_run_that_is_being_stopped_rejects_nobody(reviewer, monkeypatch):
-    def cancelled(*_, **__):
-        raise WorkerCancelled("the review worker was cancelled")
-
-    monkeypatch.setattr(module, "run_worker", cancelled)
+@pytest.mark.parametrize("rewards", [[SOUND], [SOUND, FINE]])
+def test_a_review_that_is_cancelled_rejects_nobody(reviewer, rewards):
+    cancel = threading.Event()
+    cancel.set()
     with pytest.raises(WorkerCancelled):
-        reviewer.review(request(SOUND, FINE))
+        reviewer.review(request(*rewards)._replace(cancel=cancel))
 
 
 def test_a_folder_that_the_worker_before_has_spoilt_is_no_hindrance(reviewer, tmp_path):

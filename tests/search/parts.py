@@ -80,7 +80,7 @@ class Crew:
 
     # critic
 
-    def review(self, candidates, card, earlier=(), *, ranks=True):
+    def review(self, candidates, card, earlier=(), *, ranks=True, cancel=None):
         return Review({each.id: self.verdict(each) for each in candidates})
 
     def verdict(self, candidate):

@@ -8,6 +8,7 @@ from rewardgen.critic.gates import Critic
 from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.store.events import read_events
+from rewardgen.ui.rows import search_rows
 from tests.search.parts import Crew, Listener, a_search
 
 
@@ -103,6 +104,23 @@ def test_time_that_is_up_ends_a_training_and_the_finals_follow(tmp_path):
     failed = history.result("search", "g01-k1").failure
     assert failed and failed.kind == "timeout" and "0.01 min" in failed.message
     assert history.result("search", "g01-k0").failure  # one of its seeds was trained, which is no fitness
+
+
+def test_time_that_is_up_ends_a_review_which_blames_nobody_and_the_finals_follow(tmp_path):
+    class Slow(Crew):
+        def review(self, candidates, card, earlier=(), *, cancel, **options):
+            if candidates[0].id.startswith("g01"):
+                assert cancel.wait(20.0)
+                raise WorkerCancelled("the review worker was cancelled")
+            return super().review(candidates, card, earlier, cancel=cancel, **options)
+
+    crew = Slow(repairable=["g00-k1", "g01-k1"])
+    search, history = a_search(tmp_path, crew, max_minutes=0.01)
+    summary = search()
+    assert summary.reason == "time limit of 0.01 min reached" and summary.chosen == "g00-k3"
+    assert not [what for kind, what in crew.calls if what.startswith("g01") and kind != "design"]
+    assert not history.record("g01-k1").outcome
+    assert search_rows(history, ["g01-k1"], {})[0].reason == "not reviewed: the time of the search was up"
 
 
 def test_time_that_is_up_ends_a_call_of_the_designer(tmp_path):
