@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rewardgen.core.errors import TaskError, WorkerError
-from rewardgen.core.files import write_atomic
+from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import SliceFailure, SliceResult, SliceSpec, TrainerSettings
@@ -60,7 +60,7 @@ def evaluated(
     for each in concluded:
         for name, place in ((each.policy, "policies"), (each.episodes_file, "evaluate")):
             if name:
-                write_atomic(folder / name, (scratch / place / name).read_bytes())
+                write_atomic(folder / name, read_plain(scratch / place / name, setup.limits.file_bytes))
     return concluded
 
 
