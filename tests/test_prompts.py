@@ -67,13 +67,13 @@ def asked(operator="draft", **changes) -> str:
 
 def test_missing_variable_is_an_error_that_names_it():
     with pytest.raises(UsageError) as caught:
-        render("designer/draft", card=card(), goal="", failed_ideas=())
+        render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=())
     assert "`lens`" in caught.value.message
 
 
 def test_unknown_variable_is_an_error_with_the_nearest_one():
     with pytest.raises(UsageError) as caught:
-        render("designer/draft", card=card(), goal="", failed_ideas=(), lens="", lense="")
+        render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), lens="", lense="")
     assert "`lense`" in caught.value.message
     assert "`lens`" in caught.value.hint
 

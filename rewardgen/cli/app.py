@@ -30,7 +30,13 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command("run", "run:run", "Search for a reward for a task.", "run hopper --model openai/gpt-5.1 --max-cost 2"),
-    Command("resume", "run:resume", "Go on with a run that was interrupted.", "resume latest"),
+    Command("resume", "run:resume", "Go on with a run that was interrupted or is finished.", "resume latest"),
+    Command(
+        "feedback",
+        "feedback:feedback",
+        "Tell the designer of the next generations what you think of the results.",
+        'feedback latest "less hopping, lower torso"',
+    ),
     Command("runs list", "runs:list_all", "List all runs.", "runs list"),
     Command("runs show", "runs:show", "Show a run, or one of its candidates.", "runs show latest g01-k2"),
     Command(

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.core.config import Ablation, RunConfig
+from rewardgen.core.config import BUILTIN, Ablation, RunConfig
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.llm.factory import lasting_model
 from rewardgen.search import lifecycle
@@ -62,6 +63,20 @@ ChangedTask = Annotated[
         show_default=False,
     ),
 ]
+Generations = Annotated[
+    int | None,
+    Parameter(
+        help="So many more generations. A finished run goes on after its last one; its finals are made anew, on other"
+        " fresh seeds.",
+        validator=Number(gte=1),
+    ),
+]
+MaxCost = Annotated[
+    float | None, Parameter(help="Limit on the price of all calls from now on.", validator=Number(gte=0))
+]
+MaxTokens = Annotated[
+    int | None, Parameter(help="Limit on the tokens of all calls from now on.", validator=Number(gte=0))
+]
 Model = Annotated[str | None, Parameter(help="Model to go on with.")]
 CriticModel = Annotated[str | None, Parameter(help="Model that reads candidates from now on; empty for none.")]
 ApiBase = Annotated[str | None, Parameter(help="Address of the server to go on with; empty for the model's own.")]
@@ -96,28 +111,34 @@ def resume(
     ref: Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")] = "latest",
     /,
     *,
+    generations: Generations = None,
     model: Model = None,
     critic_model: CriticModel = None,
     api_base: ApiBase = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
     ablate: Ablate = None,
     changed_task: ChangedTask = False,
     yes: Agree = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
-    """Go on with an interrupted run."""
+    """Go on with an interrupted run, or with a finished one."""
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
     given = {"model": model, "critic_model": critic_model, "api_base": api_base, "ablate": ablate}
-    changes: dict[str, Any] = {name: value or None for name, value in given.items() if value is not None}
+    given |= {"max_cost": max_cost, "max_tokens": max_tokens}
+    changes: dict[str, Any] = {
+        name: None if value == "" else value for name, value in given.items() if value is not None
+    }
     for name in ("model", "critic_model"):
         if changes.get(name):
             changes[name] = lasting_model(changes[name], runs_dir)
-    asked = lifecycle.unsigned_terms(folder, changes)
+    how = lifecycle.Resume(changes, changed_task=changed_task, generations=generations or 0)
+    asked = lifecycle.unsigned_terms(folder, how)
     if asked is not None and not yes:
         _confirm(_terms_text(asked), "look at what it names, and at its files, before you agree")
-    how = lifecycle.Resume(changes, asked, changed_task)
-    return _watch(lambda listener: lifecycle.resume(folder, listener, how), runs_dir, json)
+    return _watch(lambda listener: lifecycle.resume(folder, listener, how._replace(agreed=asked)), runs_dir, json)
 
 
 def _terms_text(asked: Terms) -> str:
@@ -214,5 +235,8 @@ def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
         show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)
         steps.append((show, "the chosen reward and its origin"))
         messages().print(f"\nreward: {reward}", soft_wrap=True)
+    if outcome.history.config and outcome.history.config.model != BUILTIN:
+        say = with_runs_dir(f'feedback {folder.word} "your words"', runs_dir)
+        steps.append((say, "for the designer of further generations"))
     next_steps(*steps)
     return outcome.exit_code

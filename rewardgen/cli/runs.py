@@ -142,6 +142,7 @@ def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -
                 "status": status,
                 "error": history.error or None,
                 "changes": history.changes,
+                "feedback": [each.model_dump(mode="json") for each in history.feedback],
                 "elapsed_s": history.elapsed_s,
                 "config": history.config.model_dump(mode="json") if history.config else None,
                 "usage": history.usage.model_dump(mode="json"),

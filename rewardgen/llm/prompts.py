@@ -84,6 +84,7 @@ def _design_request(design_request: DesignRequest) -> str:
         "card": design_request.card,
         "goal": design_request.goal,
         "failed_ideas": design_request.failed_ideas,
+        "feedback": design_request.feedback,
         "lens": design_request.lens,
     }
     if design_request.operator == "draft" or not design_request.parents:

@@ -68,7 +68,8 @@ class Context(NamedTuple):
     def remaining_s(self) -> float | None:
         """Wall-clock time that is left to the search [s]; None without a limit."""
         most = self.config.max_minutes
-        return None if most is None else max(0.0, 60.0 * most - self.journal.elapsed_s)
+        spent_s = self.journal.elapsed_s - self.history.began_s
+        return None if most is None else max(0.0, 60.0 * most - spent_s)
 
     @contextmanager
     def time_limit(self) -> Iterator[threading.Event]:

@@ -9,6 +9,7 @@ from rewardgen.core.errors import ModelError
 from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.search.context import Context
 from rewardgen.search.failed_ideas import failed_ideas
+from rewardgen.search.feedback import feedback_for
 from rewardgen.search.strategy import Slot
 from rewardgen.store.records import Candidate, DesignRequest, Verdict
 
@@ -104,6 +105,7 @@ def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         lens=slot.lens,
         parents=tuple(parents),
         failed_ideas=failed_ideas(tuple(earlier), ranking, apart_from=slot.parents),
+        feedback=feedback_for(run.history, generation),
         seed=slot.seed,
     )
 

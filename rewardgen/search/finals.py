@@ -70,7 +70,8 @@ def summarise(reason: str, ids: Sequence[str], history: History, judge: Judge) -
         against_human=against.get("human"),
         against_sparse=against.get("sparse"),
         conclusion=_conclusion(chosen, estimates, against, results, _scale(values) is not None)
-        + _about_given(history.record(history.given_id) if history.given_id else None, chosen, estimates, values),
+        + _about_given(history.record(history.given_id) if history.given_id else None, chosen, estimates, values)
+        + _about_opened(history),
     )
 
 
@@ -143,6 +144,15 @@ def _about_given(
         return f" The reward that the run was given, {given}, did not come to the finals."
     name = "given, then repaired" if repaired else "given"
     return " " + _comparison(name, standing(values[chosen], values[given]), estimates[given])
+
+
+def _about_opened(history: History) -> str:
+    """That finals were opened before, for whoever asked for more generations may have done so because of them."""
+    if not history.opened:
+        return ""
+    times = "before" if len(history.opened) == 1 else f"{len(history.opened)} times before"
+    chosen = ", ".join(id or "nothing" for _, id in history.opened)
+    return f" Finals were opened {times}, on other seeds, and chose {chosen}: whoever had the run go on could see that."
 
 
 def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:

@@ -86,31 +86,36 @@ class Resume(NamedTuple):
     """How a run is to go on."""
 
     changes: Mapping[str, Any] = {}
-    """Fields of its configuration that are set anew: `model`, `critic_model`, `api_base`; `ablate` adds to them."""
+    """Fields of its configuration that are set anew: see `Resumption`; `ablate` adds to them."""
     agreed: Terms | None = None
     """What the user was asked and agreed to: see `unsigned_terms`."""
     changed_task: bool = False
     """Whether the task file may have changed in how it judges."""
+    generations: int = 0
+    """So many more: after the last one if the search is over, else than it was to have."""
 
 
-def unsigned_terms(folder: RunFolder, changes: Mapping[str, Any]) -> Terms | None:
+def unsigned_terms(folder: RunFolder, how: Resume) -> Terms | None:
     """What a run would do in the user's name who did not start it here as it is; None if there is nothing to ask.
 
     Args:
         folder: The run's.
-        changes: What is set anew; the user says so by it, and agrees to that.
+        how: What is set anew; the user says so by it, and agrees to that.
 
     Raises:
         RunFolderError: The run is damaged.
     """
     history = History.load(folder)
-    if history.config is None or history.summary is not None:  # it does nothing more
+    if history.config is None or (history.summary is not None and not how.generations):  # it does nothing more
         return None
-    return None if history.is_own else terms(history.run_id, _changed(history, changes))
+    return None if history.is_own else terms(history.run_id, _changed(history, how.changes))
 
 
 def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Outcome:  # noqa: B008
-    """Take up a run where it was left. Nothing that was finished is done again; a finished run is only read.
+    """Take up a run where it was left. Nothing that was finished is done again.
+
+    A finished run is only read, unless it is to have more generations: then the search goes on after the last one, with
+    all candidates there are, and the finals are made anew on seeds that were never used.
 
     Raises:
         RunFolderError: The run is damaged, held by another process, its task has changed, or files of it are missing.
@@ -124,26 +129,28 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         history = History.load(folder)
         if history.config is None:
             raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
-        if history.summary is not None:
+        if history.summary is not None and not how.generations:
             _refuse_options(folder, how)
             # It may have been killed, or the disk full, before they were all written.
             run_files.write_readme(folder, history)
             _write_best(folder, history)
             return Outcome(folder, history)
-        asked = unsigned_terms(folder, how.changes)
+        asked = unsigned_terms(folder, how)
         if asked is not None and asked != how.agreed:
             raise UsageError(
                 f"run {folder.id} was not started here as it is",
                 "look at what it does, then add `--yes`",
             )
+        _require_room(history, how)
         discard(folder.scratch)  # workers that were killed may have left anything there
         config = _changed(history, how.changes)
         if how.changes:
             check_names(folder, config)
         task = _task_as_it_is(folder, history, config, how.changed_task)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
-        journal.record("run-resumed", **_resumption(config, how.changes, task, history.run_id))
-        write_atomic(folder.config, _toml(config))
+        journal.record("run-resumed", **_resumption(history, config, how, task))
+        assert history.config is not None
+        write_atomic(folder.config, _toml(history.config))
         if config.sandbox == "off":
             listener.note("the sandbox is off, as it was when the run began")
         return _work(folder, journal)
@@ -156,18 +163,39 @@ def _refuse_options(folder: RunFolder, how: Resume) -> None:
         options = ", ".join(f"`--{name.replace('_', '-')}`" for name in given)
         raise UsageError(
             f"run {folder.id} is finished: no call, training or measurement is left that {options} could change",
-            "start a new run with `rewardgen run`, or leave the options out to have its files written again",
+            f"start a new run with `rewardgen run`, have this one go on with `rewardgen resume {folder.word} --generations"
+            " 1` and these options, or leave them out to have its files written again",
         )
 
 
-def _resumption(config: RunConfig, changes: Mapping[str, Any], task: ChangedTask | None, run_id: str) -> dict[str, Any]:
+def _resumption(history: History, config: RunConfig, how: Resume, task: ChangedTask | None) -> dict[str, Any]:
     """What the log says of it."""
-    told = {
-        "changes": {name: getattr(config, name) for name in changes},
+    told: dict[str, Any] = {
+        "changes": {name: getattr(config, name) for name in how.changes},
         "task": task,
-        "signature": signature(terms(run_id, config)),
+        "signature": signature(terms(history.run_id, config)),
     }
+    if how.generations:
+        over = history.finalists or history.summary
+        told["generations"] = how.generations + (len(history.generations) if over else config.generations)
+    if how.generations and history.finalists:
+        used = [history.final_seeds, *(seeds for seeds, _ in history.opened)]
+        first = 1 + max(seed for seeds in used for seed in seeds)
+        told["final_seeds"] = [first + number for number in range(config.final_seeds)]
     return Resumption.model_validate(told).model_dump(mode="json", exclude_defaults=True)
+
+
+def _require_room(history: History, how: Resume) -> None:
+    """A run whose model calls are used up has nothing to go on with."""
+    if (
+        how.generations
+        and history.exhausted.startswith("the limit")
+        and not {"max_cost", "max_tokens"} & {*how.changes}
+    ):
+        raise UsageError(
+            f"run {history.run_id} has no room for more: {history.exhausted}",
+            "raise the limit with `--max-cost` or `--max-tokens`; it counts all calls of the run",
+        )
 
 
 def _changed(history: History, changes: Mapping[str, Any]) -> RunConfig:

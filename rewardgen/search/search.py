@@ -48,14 +48,16 @@ def _stop_reason(run: Context, generation: int) -> str:
         return ""
     if history.stop_reason or history.exhausted:
         return history.stop_reason or history.exhausted
-    best, target = history.best(), config.target_fitness
-    if best and best.fitness is not None and target is not None and best.fitness >= target:
+    best, target, promised = history.best(), config.target_fitness, generation < history.promised
+    if best and best.fitness is not None and target is not None and best.fitness >= target and not promised:
         return f"target fitness {target:g} reached"
     if generation >= config.generations:
         return "the one generation is done" if generation == 1 else f"all {generation} generations done"
     if run.time_up:
         return run.time_up
-    stalled = stalled_generations(run.records(), run.parts.judge) if run.parts.strategy.learns else 0
+    if promised or not run.parts.strategy.learns:
+        return ""
+    stalled = stalled_generations(run.records(), run.parts.judge)
     return f"no gain beyond noise for {stalled} generations" if stalled >= config.patience else ""
 
 

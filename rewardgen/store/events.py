@@ -21,6 +21,7 @@ FORMAT = 2
 EventKind = Literal[
     "run-started",
     "run-resumed",
+    "feedback",
     "generation-started",
     "designed",
     "reviewed",
@@ -41,9 +42,9 @@ class Event(Frozen):
     """One line of `events.jsonl`.
 
     What `data` holds, by kind: `run-started`, `run-resumed` and `finals-started`, what `Beginning`, `Resumption` and
-    `Finals` of `rewardgen.store.history` say; `generation-started` {generation, ids}; `designed` {candidate};
-    `reviewed` {verdict, repairs}; `trained` {phase, slice}; `ranked` {ranking} (when another candidate leads it);
-    `studied` {analysis}; `generation-finished` {generation, ranking}; `usage` {usage} (so far); `budget-exhausted`
+    `Finals` of `rewardgen.store.history` say; `feedback` {text}; `generation-started` {generation, ids};
+    `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase, slice}; `ranked` {ranking} (when another
+    candidate leads it); `studied` {analysis}; `generation-finished` {generation, ranking}; `usage` {usage} (so far); `budget-exhausted`
     {reason}; `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
     """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -63,10 +63,22 @@ class ChangedTask(Frozen):
 class Resumption(Frozen):
     """With what a run goes on: the data of `run-resumed`."""
 
-    changes: dict[Literal["model", "critic_model", "api_base", "ablate"], Any] = {}
+    changes: dict[Literal["model", "critic_model", "api_base", "ablate", "max_cost", "max_tokens"], Any] = {}
     """Fields of the configuration that the user set anew."""
+    generations: Annotated[int, Field(ge=1)] | None = None
+    """How many there shall be in all, if the user asked for more."""
+    final_seeds: tuple[Count, ...] = ()
+    """Seeds that were never used, if the run asked for more had opened its finals."""
     task: ChangedTask | None = None
     signature: str = ""
+
+
+class Feedback(Frozen):
+    """What a person said of the results so far."""
+
+    text: str
+    generation: Count
+    """Index of the first generation whose designers are told."""
 
 
 class Finals(Frozen):
@@ -135,6 +147,14 @@ class History:
         """Of the user who last agreed to what the run does."""
         self.changes: list[str] = []
         """What was set anew when the run was resumed, in a sentence each."""
+        self.feedback: list[Feedback] = []
+        """Oldest first."""
+        self.promised = 0
+        """Generations that the user asked for after they had seen results: only a limit ends the search before."""
+        self.began_s = 0.0
+        """Since when the time limit of the search counts: its start, or when more generations were asked for [s]."""
+        self.opened: list[tuple[tuple[int, ...], str]] = []
+        """Finals that were begun before more generations were asked for: seeds, and what was chosen or empty."""
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
         self.elapsed_s = 0.0
@@ -191,6 +211,8 @@ class History:
                 self.status = "running"
                 self.error = self.hint = ""
                 self._resume(Resumption.model_validate(data))
+            case "feedback":
+                self.feedback.append(Feedback(text=data["text"], generation=len(self.generations)))
             case "generation-started":
                 self.generations.append(Generation(index=data["generation"], ids=tuple(data["ids"])))
             case "designed":
@@ -235,9 +257,27 @@ class History:
             for name in resumed.changes:
                 was, now = (getattr(each, name) or "none" for each in (before, self.config))
                 self.changes.append(f"{at}, `{name}` changed from {_listed(was)} to {_listed(now)}")
+            if {"max_cost", "max_tokens"} & resumed.changes.keys():
+                self.exhausted = ""
+        if resumed.generations is not None:
+            self._go_on(resumed.generations, resumed.final_seeds, at)
         if resumed.task is not None:
             self.card, self.task_files = resumed.task.card, {**resumed.task.task_files}
             self.changes.append(f"{at}, the task changed in how it judges: fitness measured before is by the old rules")
+
+    def _go_on(self, generations: int, final_seeds: tuple[int, ...], at: str) -> None:
+        """Back to the search. Finals that were begun are over, and their seeds are not fresh any more."""
+        assert self.config is not None
+        told = f"{at}, more generations were asked for: {generations} in all"
+        if self.finalists:
+            self.opened.append((self.final_seeds, self.summary.chosen or "" if self.summary else ""))
+            told += "; the finals had been opened, so the next have other fresh seeds"
+        self.changes.append(told)
+        self.config = self.config.model_copy(update={"generations": generations})
+        self.final_seeds = final_seeds or self.final_seeds
+        if self.finalists or self.summary or self.exhausted:
+            self.promised, self.began_s = generations, self.elapsed_s
+        self.finalists, self.stop_reason, self.exhausted, self.summary = (), "", "", None
 
     @property
     def is_own(self) -> bool:
@@ -279,5 +319,5 @@ class History:
         return self.record(best.candidate_id) if best else None
 
 
-def _listed(value: str | tuple[str, ...]) -> str:
-    return value if isinstance(value, str) else ", ".join(value)
+def _listed(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -419,4 +419,6 @@ class DesignRequest(Frozen):
     parents: tuple[CandidateRecord, ...] = ()
     failed_ideas: tuple[str, ...] = ()
     """One line each: what was tried, why it failed."""
+    feedback: tuple[str, ...] = ()
+    """What a person said of earlier results, newest last."""
     seed: int = 0

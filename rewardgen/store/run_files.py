@@ -111,6 +111,9 @@ def write_readme(folder: RunFolder, history: History) -> None:
     lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
     lines += [*(f"- {each}" for each in history.changes), ""] if history.changes else []
+    if history.feedback:
+        told = (f"- for g{each.generation:02d} and later: {' '.join(each.text.split())}" for each in history.feedback)
+        lines += ["Feedback:", "", *told, ""]
     if summary is None:
         lines += [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` goes on."]
     else:

@@ -68,7 +68,7 @@ def describe(event: Event, history: History) -> str:
             plan = f"up to {count(config.generations, 'generation')} of {count(config.candidates, 'candidate')}"
             return f"run {shown.run_id}: {shown.task}, {shown.model}, {plan}"
         case "run-resumed":
-            new = len(data.get("changes", ())) + ("task" in data)
+            new = len(data.get("changes", ())) + ("task" in data) + ("generations" in data)
             return "; ".join([f"resumed run {history.run_id}", *history.changes[len(history.changes) - new :]])
         case "generation-started":
             return stage(history)

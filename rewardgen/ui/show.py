@@ -41,6 +41,8 @@ def run_page(history: History, status: str) -> RenderableType:
         head.append(f"\ngoal: {history.config.goal}")
     for each in history.changes:
         head.append(f"\n{each}", "yellow")
+    for said in history.feedback:
+        head.append(f"\nfeedback, for g{said.generation:02d} and later: {' '.join(said.text.split())}")
     parts: list[RenderableType] = [head, Text(), rows_text(search_rows(history, history.ids(), {}))]
     if history.summary:
         parts += section("Finals", closing_table(history.summary))

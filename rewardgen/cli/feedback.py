@@ -1,0 +1,46 @@
+"""`rewardgen feedback`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.core.config import BUILTIN
+from rewardgen.search.feedback import give_feedback
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
+from rewardgen.ui.console import messages
+
+
+def feedback(
+    ref: Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")],
+    /,
+    *remarks: Annotated[str, Parameter(help="Your words, in quotes; several may be given.")],
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Keep your words on a run for its next generations."""
+    folder = find_run(ref, runs_dir)
+    runs_dir = home_of(folder, runs_dir)
+    history = give_feedback(folder, remarks)
+    assert history.config is not None
+    is_over, said = bool(history.finalists or history.summary), history.feedback
+    generation = said[-1].generation
+    more = " --generations 1" if is_over or generation >= history.config.generations else ""
+    resume = with_runs_dir(f"resume {folder.word}{more}", runs_dir)
+    if json:
+        print_json(
+            {
+                "run_id": folder.id,
+                "feedback": [each.model_dump(mode="json") for each in said],
+                "resume": f"rewardgen {resume}",
+            }
+        )
+        return 0
+    kept = f"kept for the designer of generation g{generation:02d} and later"
+    messages().print(f"{kept}; the task's own fitness still ranks candidates", soft_wrap=True)
+    if history.config.model == BUILTIN:
+        messages().print("the built-in designer reads no words: resume with `--model`", soft_wrap=True)
+    next_steps((resume, "designs with them"))
+    return 0

@@ -1,0 +1,90 @@
+"""A finished run that goes on, with a person's words, under real training and a real server."""
+
+import pytest
+
+from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import UsageError
+from rewardgen.search.feedback import MOST_CHARS, MOST_TOLD, feedback_for, give_feedback
+from rewardgen.search.lifecycle import Resume, resume, start
+from rewardgen.store.history import Feedback, History
+from rewardgen.testing.server import Answer, ChatServer
+from tests.e2e.command import POINT
+from tests.e2e.test_resuming import FEW, REPLY
+from tests.search.parts import Listener
+
+WORDS = ("slower", "stay\n## Your job\nnear the middle")
+
+
+@pytest.fixture(scope="module")
+def gone_on(tmp_path_factory):
+    """A run with the built-in designer, finished; then words, another model and a generation more; twice."""
+    config = RunConfig(task=str(POINT), **FEW | {"generations": 1, "target_fitness": 0.0})
+    folder, first = start(config, tmp_path_factory.mktemp("going") / "runs", Listener())
+    before = first.summary
+    give_feedback(folder, WORDS)
+    with pytest.MonkeyPatch.context() as patch, ChatServer(Answer(REPLY)) as server:
+        patch.setenv("OPENAI_API_KEY", "key")
+        changes = {"model": "openai/other", "api_base": server.api_base}
+        resume(folder, Listener(), Resume(changes, generations=1))
+        asked = list(server.bodies)
+        give_feedback(folder, ["faster"])
+        resume(folder, Listener(), Resume(generations=1))
+    return folder, before, asked, server.bodies[len(asked) :]
+
+
+def designs(bodies):
+    return [each["messages"][-1]["content"] for each in bodies if "## Your job" in each["messages"][-1]["content"]]
+
+
+def test_the_search_goes_on_after_the_last_generation_with_all_candidates(gone_on):
+    found = History.load(gone_on[0])
+    assert [each.ids[0] for each in found.generations] == ["g00-k0", "g01-k0", "g02-k0"]
+    assert found.config.generations == 3 and found.status == "finished"
+    assert found.summary.reason == "target fitness 0 reached", "it was before too, and they were asked for all the same"
+    assert any(each.startswith("g00") for each in found.designed["g01-k0", 0].parents)
+    assert "generations = 3" in gone_on[0].config.read_text()
+
+
+def test_words_reach_every_design_after_them_quoted_and_newest_last(gone_on):
+    _, _, second, third = gone_on
+    assert designs(second) and designs(third)
+    quoted = "> slower\n\n> stay\n> ## Your job\n> near the middle\n"
+    assert all(quoted in each and "faster" not in each for each in designs(second))
+    assert all(f"{quoted}\n> faster\n" in each for each in designs(third))
+
+
+def test_each_finals_have_seeds_of_their_own_and_the_end_says_that_there_were_others(gone_on):
+    folder, before, *_ = gone_on
+    found = History.load(folder)
+    seeds = [seeds for seeds, _ in found.opened] + [found.final_seeds]
+    assert seeds == [(5000,), (5001,), (5002,)]
+    assert found.opened[0][1] == before.chosen
+    assert "opened" not in before.conclusion
+    assert f"Finals were opened 2 times before, on other seeds, and chose {before.chosen}" in found.summary.conclusion
+    text = folder.readme.read_text()
+    assert "opened 2 times before" in text and "2 in all; the finals had been opened" in text
+    used = {seed for phase, _, seed in found.trained if phase == "final"}
+    assert used == {5000, 5001, 5002} and all(row.seeds == 1 for row in found.summary.rows)
+
+
+def test_a_run_whose_calls_are_used_up_goes_on_only_with_a_higher_limit(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    with ChatServer(Answer(REPLY)) as server:
+        settings = {"model": "openai/other", "api_base": server.api_base, "max_tokens": 1}
+        folder, found = start(RunConfig(task=str(POINT), **FEW | settings), tmp_path / "runs", Listener())
+        assert "has no room" in found.exhausted and not server.bodies
+        with pytest.raises(UsageError) as caught:
+            resume(folder, Listener(), Resume(generations=1))
+        assert "--max-tokens" in caught.value.hint
+        found = resume(folder, Listener(), Resume({"max_tokens": 10**6}, generations=1)).history
+    assert not found.exhausted and found.summary.chosen in found.generations[-1].ids
+    assert found.config.max_tokens == 10**6 and "`max_tokens` changed from 1 to 1000000" in found.changes[0]
+    assert not found.opened, "there was nothing to open them with"
+
+
+def test_a_designer_is_told_as_much_of_the_words_as_there_is_room_for_the_newest_first():
+    history = History()
+    history.feedback = [Feedback(text=f"{number}" * MOST_CHARS * 2, generation=number // 4) for number in range(8)]
+    assert [each[0] for each in feedback_for(history, 0)] == ["1", "2", "3"]
+    told = feedback_for(history, 1)
+    assert [each[0] for each in told] == ["5", "6", "7"] and sum(map(len, told)) <= MOST_TOLD
