@@ -1,4 +1,4 @@
-"""Finding the reward's source in a language model's reply: the whole block, with helpers, constants and imports."""
+"""Finding the source in a language model's reply: the whole block, with helpers, constants and imports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 
 _ENTRY = re.compile(r"^[ \t]*(async[ \t]+)?def[ \t]+compute_reward\b", re.MULTILINE)
+_CLASS = re.compile(r"^class[ \t]+\w+", re.MULTILINE)
 _ANY_FUNCTION = re.compile(r"^[ \t]*def[ \t]+\w+[ \t]*\(", re.MULTILINE)
 _FENCE = re.compile(r"[ \t>]*(`{3,}+|~{3,}+)([^`\n]*)$")  # possessive, or it is tried anew from every `~`
 # What a line of code outside a fence looks like: indented, a comment, a bracket, an import, a definition, a constant.
@@ -30,12 +31,35 @@ def extract_source(reply: str) -> str:
     Returns:
         The source, or an empty string if the reply holds no code.
     """
-    text = reply[:_MAX_REPLY].replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
-    blocks = [_clean(block) for block in _fenced(text)]
+    text = _text(reply)
+    blocks = fenced_blocks(reply)
     for found in (_choose(blocks, _ENTRY), _unfenced(text), _choose(blocks, _ANY_FUNCTION)):
         if found:
             return found
     return ""
+
+
+def extract_class(reply: str) -> str:
+    """The source of a class in a reply, chosen likewise; empty if there is none.
+
+    Args:
+        reply: A language model's reply.
+    """
+    text = _text(reply)
+    return _choose(fenced_blocks(reply), _CLASS) or (_clean(text) if _CLASS.search(text) and _parses(text) else "")
+
+
+def fenced_blocks(reply: str) -> list[str]:
+    """The contents of all fenced blocks of a reply, without common indentation.
+
+    Args:
+        reply: A language model's reply.
+    """
+    return [_clean(block) for block in _fenced(_text(reply))]
+
+
+def _text(reply: str) -> str:
+    return reply[:_MAX_REPLY].replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
 
 
 def _fenced(text: str) -> Iterator[str]:

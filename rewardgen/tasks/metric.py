@@ -14,8 +14,9 @@ def metric(height, turns, lived, *, standing: float = 1.0):
 The first paragraph of its docstring is what `fitness` means, the second what `success` means.
 
 Inputs are (N, T) or (N, T, k): N whole episodes of T control steps each, always a full episode's; after its end
-an episode repeats its last step. Variables and `action` are there by name, and `EXTRAS`. As a reward, a metric reaches
-nothing else, and what it may do is bounded (`rewardgen.reward`), so one that nobody has read yet can be run.
+an episode repeats its last step. Variables and `action` are there by name, and `metric_contract.EXTRAS`. As a reward, a
+metric reaches nothing else, and what it may do is bounded (`rewardgen.reward`), so one that nobody has read yet can be
+run.
 """
 
 from __future__ import annotations
@@ -31,17 +32,9 @@ from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sim.episodes import Episode
 from rewardgen.tasks.baselines import own_program
+from rewardgen.tasks.metric_contract import FITNESS, METRIC, MOST_PARTS, SUCCESS
 from rewardgen.tasks.protocol import Task
 
-METRIC = "metric"
-FITNESS, SUCCESS = "fitness", "success"
-MOST_PARTS = 6
-EXTRAS = {
-    "lived": "(N, T): 1 up to an episode's end, 0 after it",
-    "time": "(N, T): time since the episode's start [s]",
-    "terminated": "(N,): 1 if a termination condition ended the episode",
-}
-"""Inputs of a metric besides the task's variables and `action`."""
 _TOGETHER = 251
 """Episodes of each call, filled up with the last one: so the number of episodes tells a metric nothing."""
 _RANGE = 1e-3
@@ -141,15 +134,6 @@ def metric_words(task: Task) -> dict[str, str]:
     text = inspect.cleandoc(getattr(type(task), METRIC).__doc__ or "")
     paragraphs = [" ".join(each.split()) for each in text.split("\n\n")]
     return dict(zip((FITNESS, SUCCESS), paragraphs, strict=False))
-
-
-def valid_inputs(variables: Collection[str]) -> tuple[str, ...]:
-    """Everything that a metric may read.
-
-    Args:
-        variables: Names of the task's variables.
-    """
-    return (*variables, "action", *EXTRAS)
 
 
 def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]:

@@ -24,7 +24,8 @@ from rewardgen.sim.protocol import MUJOCO_CPU, SIMULATORS, Simulator
 from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.variables import Outside
 from rewardgen.sim.view import Draws, SimView
-from rewardgen.tasks.metric import METRIC, Measured, Metric, metric_of, metric_words
+from rewardgen.tasks.metric import Measured, Metric, metric_of, metric_words
+from rewardgen.tasks.metric_contract import METRIC
 from rewardgen.tasks.protocol import Task
 
 

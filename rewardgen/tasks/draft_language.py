@@ -1,0 +1,328 @@
+"""The language of drafted tasks: of a task file, what a language model may write, and nothing else.
+
+A class whose body declares quantities of the robot, settings in literals, and a metric in the reward language. Each
+statement is checked by its syntax tree; nothing is executed here. What passes can be loaded as a task file without
+doing more than make such objects, so a drafted file can do no more than a reward can. Loads no torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from rewardgen.core.errors import nearest
+from rewardgen.core.text import quoted, visible
+from rewardgen.reward.export import importable
+from rewardgen.reward.extraction import extract_class
+from rewardgen.reward.language import check_language
+from rewardgen.reward.parsing import MAX_FINDINGS, parse_source
+from rewardgen.reward.signature import ENTRY, check_signature
+from rewardgen.reward.vocabulary import words
+from rewardgen.store.records import Finding
+from rewardgen.tasks.metric_contract import METRIC, valid_inputs
+
+QUANTITIES = {
+    "Body": ("position", "height", "velocity", "local_velocity", "angular_velocity", "upright", "heading", "turns"),
+    "Site": ("position", "height", "velocity"),
+    "Geom": ("position", "height", "velocity"),
+    "CentreOfMass": ("position", "velocity"),
+    "Hinge": ("angle", "velocity", "torque"),
+    "Slide": ("position", "velocity", "force"),
+    "Tendon": ("length", "velocity"),
+    **dict.fromkeys(("Distance", "Direction", "Touching", "ContactForce", "Energy", "Effort", "Sensor"), ()),
+}
+"""What declares a variable, and which of its attributes are quantities; none where it is one itself."""
+_SETTINGS = {"episode_steps": int, "keyframe": str, "start_noise": float, "success_terminates": bool}
+_DECLARED = {"ends": ("Outside",), "pairs": ("Pair",), "invariances": ("Shift", "Flip", "Wrap")}
+_OURS = ("model", "frame_skip")
+RESERVED = frozenset(
+    words("""
+path training reads make_envs fitness success model_files declared model simulator frame_skip read
+needs_contact_forces reset variables observe terminated default_words make_simulator model_file metric human_reward
+sparse_reward scripted action lived time torch math F np tolerance rewardgen annotations
+""")
+)
+"""What no variable may be called: a task has it otherwise."""
+_EPISODE = range(10, 5001)
+_MOST_VARIABLES = 24
+_NOTE = "`metric` is in the language of rewards: `torch`, `math`, `F` and `tolerance` are there without an import."
+_SECTION = re.compile(r"^[#>*_ \t]*(QUESTIONS|MISSES)[*_ \t]*:[*_ \t]*", re.MULTILINE)
+_MOST_PROSE = 2_000
+
+
+class Draft(NamedTuple):
+    """A task as a language model wrote it.
+
+    Attributes:
+        name: Name of its class.
+        source: The class.
+        variables: Names of its variables.
+        metric: Source of its metric, as a reward.
+        settles: Line of the class after which its model is named.
+        uses: What it needs of `rewardgen`, by name.
+        questions: What its author would ask.
+        misses: What the metric does not see, in its author's words.
+    """
+
+    name: str
+    source: str
+    variables: tuple[str, ...]
+    metric: str
+    settles: int
+    uses: tuple[str, ...]
+    questions: str = ""
+    misses: str = ""
+
+    def file(self, title: str, model: str, frame_skip: int) -> str:
+        """The text of the task file.
+
+        Args:
+            title: What its docstring says.
+            model: What it calls its model.
+            frame_skip: Physics steps of a control step.
+        """
+        lines = self.source.splitlines()
+        ours = ["", f"    model = {quoted(model)}", f"    frame_skip = {frame_skip}"]
+        body = "\n".join([*lines[: self.settles], *ours, *lines[self.settles :]])
+        safe = " ".join(visible(title).split()).replace("\\", "/").replace('"', "'")
+        imports = ", ".join(sorted({*self.uses, "MujocoTask"}))
+        head = f'"""{safe}\n\n{_NOTE}\n"""\n\nfrom __future__ import annotations\n'
+        return f"{head}\nfrom rewardgen import {imports}\n\n\n{body}\n"
+
+
+def read_draft(reply: str) -> Draft | tuple[Finding, ...]:
+    """The task in a reply, or what keeps it from being one.
+
+    Args:
+        reply: A language model's reply.
+    """
+    source = extract_class(reply)
+    if not source:
+        return (_refusal("holds no class", "answer with one Python block that defines the class of the task"),)
+    tree = parse_source(source)
+    if isinstance(tree, Finding):
+        return (_told(tree),)
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    findings = [*_outside(tree)]
+    if len(classes) != 1:
+        findings.append(_refusal(f"defines {len(classes)} classes", "define one, which derives from `MujocoTask`"))
+        return tuple(findings)
+    reader = _Reader(classes[0], source)
+    findings += islice(reader.read(), MAX_FINDINGS)
+    if findings:
+        return tuple(findings[:MAX_FINDINGS])
+    sections = _sections(reply)
+    return reader.draft._replace(questions=sections.get("QUESTIONS", ""), misses=sections.get("MISSES", ""))
+
+
+def _outside(tree: ast.Module) -> Iterator[Finding]:
+    """What stands beside the class; imports are ours to write, and dropped."""
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom) and not _is_text(node):
+            yield _refusal("holds more than a class", "put everything into the class, or leave it out", node)
+
+
+class _Reader:
+    """Reads the class of a task.
+
+    Args:
+        node: The class.
+        source: The text that it is in.
+    """
+
+    def __init__(self, node: ast.ClassDef, source: str) -> None:
+        self._node = node
+        self._lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
+        self._before = node.lineno - 1
+        self._variables: list[str] = []
+        self._uses: set[str] = set()
+        self._metric = ""
+        self._settles = 1
+
+    @property
+    def draft(self) -> Draft:
+        """What was read."""
+        text = "\n".join(self._lines)
+        uses = tuple(sorted(self._uses))
+        return Draft(self._node.name, text, tuple(self._variables), self._metric, self._settles, uses)
+
+    def read(self) -> Iterator[Finding]:
+        """Check the class, statement by statement."""
+        node = self._node
+        plain = [each.id for each in node.bases if isinstance(each, ast.Name)] == ["MujocoTask"]
+        if not plain or node.decorator_list or node.keywords:
+            hint = "write `class Name(MujocoTask):`, without anything above it"
+            yield _refusal("defines its class in an unusual way", hint, node)
+        if not _is_text(node.body[0]):
+            hint = (
+                "say in it what the robot is, what it should do, and in which frame: the designer of rewards reads it"
+            )
+            yield _refusal("has a class without a docstring", hint, node)
+        else:
+            self._settles = (node.body[0].end_lineno or 1) - self._before
+        metrics = 0
+        for statement in node.body[1:] if _is_text(node.body[0]) else node.body:
+            if isinstance(statement, ast.Assign):
+                yield from self._assignment(statement)
+            elif isinstance(statement, ast.FunctionDef) and statement.name == METRIC:
+                metrics += 1
+            else:
+                hint = f"a draft has declarations, settings and `{METRIC}`; how the rest goes is in the instructions"
+                yield _refusal(f"has {_kind(statement)} in its class", hint, statement)
+        if not 0 < len(self._variables) <= _MOST_VARIABLES:
+            hint = "declare what a reward, the metric or a termination condition needs"
+            yield _refusal(f"declares {len(self._variables)} variables, expected 1 to {_MOST_VARIABLES}", hint, node)
+        if metrics != 1:
+            hint = f"write one static method `{METRIC}`"
+            yield _refusal(f"defines `{METRIC}` {metrics} times", hint, node)
+        for statement in node.body:
+            if metrics == 1 and isinstance(statement, ast.FunctionDef) and statement.name == METRIC:
+                yield from self._read_metric(statement)
+
+    def _assignment(self, node: ast.Assign) -> Iterator[Finding]:
+        name = node.targets[0].id if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) else ""
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name) or "__" in name or name.startswith("prev_"):
+            hint = "names are lower case, with letters, digits and `_`, at most 41, and do not begin with `prev_`"
+            yield _refusal("assigns to an unusual name", hint, node)
+        elif name in _OURS:
+            yield _refusal(f"sets `{name}`", "leave it out: it is set for you", node)
+        elif name in _SETTINGS:
+            yield from self._setting(name, node.value)
+        elif name in _DECLARED:
+            yield from self._declarations(name, node.value)
+        elif name in RESERVED:
+            yield _refusal(f"calls a variable `{name}`", "choose another name", node)
+        elif name in self._variables:
+            yield _refusal(f"declares `{name}` twice", "keep one", node)
+        else:
+            self._variables.append(name)
+            yield from self._quantity(name, node.value)
+
+    def _setting(self, name: str, node: ast.expr) -> Iterator[Finding]:
+        kind, value = _SETTINGS[name], _literal(node)
+        fits = type(value) is kind or (kind is float and type(value) is int)
+        if not fits:
+            yield _refusal(f"sets `{name}` to something else than a plain {kind.__name__}", "write a literal", node)
+        elif name == "episode_steps" and value not in _EPISODE:
+            hint = f"an episode has {_EPISODE.start} to {_EPISODE.stop - 1} control steps"
+            yield _refusal(f"sets `{name}` to {value}", hint, node)
+        elif name == "start_noise" and not 0.0 <= value <= 1.0:  # type: ignore[operator]
+            yield _refusal(f"sets `{name}` to {value}", "0 to 1; 0.005 is usual", node)
+
+    def _declarations(self, name: str, node: ast.expr) -> Iterator[Finding]:
+        kinds = _DECLARED[name]
+        if name == "ends":
+            items = node.values if isinstance(node, ast.Dict) else None
+            texts = node.keys if isinstance(node, ast.Dict) else []
+            wrong = any(not isinstance(_literal(each), str) for each in texts)
+            form = 'write `ends = {"fell": Outside("height", low=0.5)}`'
+        else:
+            items = node.elts if isinstance(node, ast.Tuple | ast.List) else None
+            wrong, form = False, f"write `{name} = ({kinds[0]}(...),)`"
+        if items is None or wrong:
+            yield _refusal(f"sets `{name}` to something else", form, node)
+            return
+        for each in items:
+            called = each.func.id if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) else ""
+            if called not in kinds or not _plain_arguments(each):
+                yield _refusal(f"has something else than {' or '.join(kinds)} with literals in `{name}`", form, each)
+            else:
+                self._uses.add(called)
+
+    def _quantity(self, name: str, node: ast.expr) -> Iterator[Finding]:
+        inner, attribute, arguments = node, "", True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # `.turns("y")`
+            arguments, inner = _plain_arguments(node), node.func
+        if isinstance(inner, ast.Attribute):
+            attribute, inner = inner.attr, inner.value
+        called = inner.func.id if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) else ""
+        if called not in QUANTITIES or not arguments or not _plain_arguments(inner):
+            close = nearest(called, QUANTITIES)
+            hint = f"did you mean `{close}`? " if close else ""
+            hint += 'declare it as an entry of the catalogue does, such as `Body("torso").height`'
+            yield _refusal(f"declares `{name}` in an unusual way", hint, node)
+            return
+        attributes = QUANTITIES[called]
+        is_called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if attribute not in (attributes or ("",)) or (attribute == "turns") != is_called:
+            hint = f"`{called}` has {', '.join(attributes)}" if attributes else f"`{called}(...)` is a variable itself"
+            yield _refusal(f"declares `{name}` as `.{attribute}`", hint, node)
+            return
+        self._uses.add(called)
+
+    def _read_metric(self, node: ast.FunctionDef) -> Iterator[Finding]:
+        decorators = [each.id for each in node.decorator_list if isinstance(each, ast.Name)]
+        if decorators != ["staticmethod"] or len(node.decorator_list) != 1:
+            yield _refusal(f"has no plain `@staticmethod` above `{METRIC}`", "write just that above it", node)
+        first, last = node.lineno - 1 - self._before, (node.end_lineno or node.lineno) - self._before
+        text = textwrap.dedent("\n".join(self._lines[first:last]))
+        self._metric = text.replace(f"def {METRIC}", f"def {ENTRY}", 1) + "\n"
+        paragraphs = (ast.get_docstring(node) or "").split("\n\n")
+        if len(paragraphs) < 2 or not all(each.strip() for each in paragraphs[:2]):
+            hint = "two paragraphs: what `fitness` measures, and when an episode is a success"
+            yield _refusal(f"does not say in the docstring of `{METRIC}` what it measures", hint, node)
+        inputs = valid_inputs(self._variables)
+        findings = check_signature(self._metric, None) or check_language(self._metric)
+        for finding in findings:
+            yield _told(finding, node.lineno - 1)
+        for argument in node.args.args:
+            if argument.arg not in inputs:
+                close = nearest(argument.arg, inputs)
+                hint = (f"did you mean `{close}`? " if close else "") + f"a metric may read {', '.join(inputs)}"
+                yield _refusal(f"has a metric that takes `{argument.arg}`, which is not there", hint, argument)
+        if not findings and importable(self._metric) != self._metric:
+            yield _refusal("has an `assert` or an annotation that calls something", "leave it out", node)
+
+
+def _sections(reply: str) -> dict[str, str]:
+    """The prose after `QUESTIONS:` and `MISSES:`, up to the code."""
+    prose = reply[: reply.find("```")] if "```" in reply else reply
+    found = list(_SECTION.finditer(prose))
+    ends = [each.start() for each in found[1:]] + [len(prose)]
+    texts = {each[1]: prose[each.end() : end] for each, end in zip(found, ends, strict=True)}
+    return {name: " ".join(text.strip().strip("*").split())[:_MOST_PROSE] for name, text in texts.items()}
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _literal(node: ast.expr | None) -> object:
+    """The value of a literal of numbers, texts, and tuples, lists and dicts of them; None for anything else."""
+    try:
+        return ast.literal_eval(node) if node is not None else None
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _plain_arguments(node: ast.expr) -> bool:
+    """Whether every argument of a call is a literal, by place or by name. `None` is none of them."""
+    if not isinstance(node, ast.Call):
+        return False
+    given = [*node.args, *(each.value for each in node.keywords)]
+    return all(each.arg for each in node.keywords) and all(_literal(each) is not None for each in given)
+
+
+def _kind(node: ast.stmt) -> str:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return f"a method `{node.name}`"
+    return f"`{type(node).__name__.lower()}`"
+
+
+def _refusal(what: str, hint: str, node: ast.AST | None = None) -> Finding:
+    line = getattr(node, "lineno", None)
+    return Finding(
+        gate="language", detector="draft", severity="reject", message=f"the task {what}", hint=hint, line=line
+    )
+
+
+def _told(finding: Finding, before: int = 0) -> Finding:
+    """A finding about a metric, as one about the task that it is in."""
+    message = finding.message.replace("the reward", "the metric", 1).replace(ENTRY, METRIC)
+    hint = finding.hint.replace(f"`{ENTRY}`", f"`{METRIC}`")
+    line = finding.line + before if finding.line else None
+    return finding.model_copy(update={"message": message, "hint": hint, "line": line})

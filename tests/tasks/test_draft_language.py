@@ -1,0 +1,117 @@
+"""What a drafted task may hold: declarations, settings and a metric; anything else is refused with what to write."""
+
+import pytest
+
+from rewardgen.tasks.draft_language import QUANTITIES, RESERVED, Draft, read_draft
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.mujoco_task import MujocoTask
+from tests.tasks.drafts import draft
+
+METRIC = "turned = (-pitch.amin(1) / (2.0 * math.pi)).clamp(0.0, 1.0)"
+NEXT = '    ends = {"fell"'
+
+
+def test_a_draft_becomes_a_task_file(tmp_path):
+    found = read_draft(draft())
+    assert isinstance(found, Draft)
+    assert found.variables == ("height", "pitch", "z_velocity", "on_floor")
+    assert found.questions == "How exact? Must it rest?" and found.misses == "Where it lands."
+    path = tmp_path / "backflip.py"
+    path.write_text(found.file('Drafted. For: "a flip"', "gymnasium:hopper.xml", 4))
+    task = load_task(str(path))
+    assert list(task.declared()) == list(found.variables)
+    assert task.frame_skip == 4 and task.episode_steps == 150
+    assert "# accumulated, so that it tells turns" in path.read_text()
+
+
+HOSTILE = {
+    "an import in the class": (NEXT, "    import os\n" + NEXT),
+    "a call": (NEXT, '    stolen = open("/etc/passwd").read()\n' + NEXT),
+    "a method": (NEXT, "    def reset(self, sim, draw):\n        return sim\n" + NEXT),
+    "a method beside": (NEXT, "    def fitness(self, episode):\n        return episode.lengths\n" + NEXT),
+    "a comprehension": (NEXT, "    many = [each for each in range(3)]\n" + NEXT),
+    "a call among arguments": ('Body("torso")', 'Body(open("/etc/passwd").read())'),
+    "a name among arguments": ('Body("torso")', "Body(__file__)"),
+    "an f-string": ('Body("torso")', 'Body(f"{__import__(chr(111))}")'),
+    "starred arguments": ('Body("torso")', "Body(*open('/etc/passwd'))"),
+    "named by a dict": ('Body("torso")', "Body(**{'name': 'torso'})"),
+    "an attribute of an attribute": ('Body("torso").height', 'Body("torso").height.read.__globals__'),
+    "a private attribute": ('Body("torso").height', 'Body("torso")._part'),
+    "a call of an attribute": ('Body("torso").height', 'Body("torso").height("x")'),
+    "a subscript": ('Body("torso").height', 'Body("torso").height[0]'),
+    "a lambda in ends": ('Outside("height", low=0.3)', "(lambda: 1)()"),
+    "a call in a pair": ('better={"height": 1.2}', "better=dict(height=1.2)"),
+    "another base": ("(MujocoTask)", "(MujocoTask, object)"),
+    "a metaclass": ("(MujocoTask)", "(MujocoTask, metaclass=print)"),
+    "a base by a call": ("(MujocoTask)", "(type(open))"),
+    "a decorator": ("\nclass Backflip", "\n@print\nclass Backflip"),
+    "code beside the class": ("\nclass Backflip", "\nprint(open('/etc/passwd').read())\nclass Backflip"),
+    "a function beside the class": ("\nclass Backflip", "\ndef help():\n    pass\n\nclass Backflip"),
+    "two classes": ("\nclass Backflip", "\nclass Other(MujocoTask):\n    pass\n\nclass Backflip"),
+    "the model": (NEXT, '    model = "/etc/passwd"\n' + NEXT),
+    "what it reads": (NEXT, '    reads = ("/etc",)\n' + NEXT),
+    "its path": (NEXT, '    path = "/etc"\n' + NEXT),
+    "a setting that is computed": ("episode_steps = 150", "episode_steps = len(open('/etc/passwd').read())"),
+    "an episode without end": ("episode_steps = 150", "episode_steps = 10**9"),
+    "a long episode": ("episode_steps = 150", "episode_steps = 100000"),
+    "a truth for a number": ("episode_steps = 150", "episode_steps = True"),
+    "a variable with type": ("    height = Body", "    height: print('x') = Body"),
+    "two targets": ("    height = Body", "    height = other = Body"),
+    "a class in the class": (NEXT, "    class Inner:\n        pass\n" + NEXT),
+    "a condition": (NEXT, "    if True:\n        x = 1\n" + NEXT),
+    "a decorated metric": ("    @staticmethod", "    @staticmethod\n    @print"),
+    "a metric by a call": ("    @staticmethod", "    @staticmethod()"),
+    "a default that calls": ("standing: float = 1.0", "standing: float = print(1)"),
+    "an annotation that calls": ("standing: float = 1.0", "standing: print(1) = 1.0"),
+    "a returned annotation that calls": ("rest_steps: float = 25.0):", "rest_steps: float = 25.0) -> print(1):"),
+    "a file in the metric": (METRIC, "turned = open('/etc/passwd')"),
+    "an import in the metric": (METRIC, "import os\n        turned = height[:, 0]"),
+    "an assert in the metric": (METRIC, f"assert print(1)\n        {METRIC}"),
+    "a loop over worlds": (METRIC, "turned = sum(height[i, 0] for i in range(height.shape[0]))"),
+    "the reward": (METRIC, "turned = reward.sum(1)"),
+    "the reward as an input": ("def metric(pitch,", "def metric(reward, pitch,"),
+    "the step before": ("def metric(pitch,", "def metric(prev_height, pitch,"),
+    "self": ("def metric(pitch,", "def metric(self, pitch,"),
+    "a while": (METRIC, "while True:\n            pass"),
+    "state": (METRIC, "global state\n        turned = height[:, 0]"),
+    "hidden text": ("How much of one backflip", "How much\u202e of one backflip"),
+    "no metric": ("def metric(", "def measure("),
+    "half a docstring": ("\n\n        A full turn backwards, then standing for half a second.\n        ", ""),
+    "a variable that is a method": ("    z_velocity =", "    observe ="),
+    "a dunder": ("    z_velocity =", "    __slots__ ="),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_what_no_draft_may_hold_is_refused_and_never_run(case, capsys):
+    found = read_draft(draft(HOSTILE[case]))
+    assert not isinstance(found, Draft)
+    assert found and all(each.message and each.hint for each in found)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("reply", ["", "no code", "```python\nx = 1\n```", "class", "class A(", "```\nclass A:\n"])
+def test_a_reply_without_a_task_is_told(reply):
+    found = read_draft(reply)
+    assert not isinstance(found, Draft) and found[0].hint
+
+
+def test_the_line_of_a_fault_in_the_metric_is_that_of_the_draft():
+    reply = draft((METRIC, "turned = open('x')"))
+    (finding, *_) = read_draft(reply)  # type: ignore[misc]
+    lines = reply.split("```python\n")[1].splitlines()
+    assert "open(" in lines[finding.line - 1]  # type: ignore[operator]
+
+
+def test_nothing_that_a_task_has_can_be_hidden_by_a_variable():
+    assert {name for name in dir(MujocoTask) if not name.startswith("_")} <= RESERVED | {
+        *("episode_steps", "success_terminates", "keyframe", "start_noise", "ends", "pairs", "invariances"),
+    }
+
+
+def test_every_quantity_of_the_package_can_be_drafted():
+    import rewardgen.sim.quantities as module
+
+    for name, attributes in QUANTITIES.items():
+        found = getattr(module, name)
+        assert all(hasattr(found, each) for each in attributes)
