@@ -77,7 +77,7 @@ MaxCost = Annotated[
 MaxTokens = Annotated[
     int | None, Parameter(help="Limit on the tokens of all calls from now on.", validator=Number(gte=0))
 ]
-Model = Annotated[str | None, Parameter(help="Model to go on with.")]
+Model = Annotated[str | None, Parameter(help="Model to go on with, and to ask again what was refused.")]
 CriticModel = Annotated[str | None, Parameter(help="Model that reads candidates from now on; empty for none.")]
 ApiBase = Annotated[str | None, Parameter(help="Address of the server to go on with; empty for the model's own.")]
 Ablate = Annotated[tuple[Ablation, ...] | None, Parameter(help="Parts to leave out too from now on.", negative="")]

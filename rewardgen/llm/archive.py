@@ -1,10 +1,11 @@
-"""Every call of a run as files. A call that was answered before is answered from them, so resuming repeats none.
+"""Every call of a run as files. What was answered or refused before is so from them, and resuming repeats none of it.
 
     llm/g02-k7-designer-edit.3f9a1c20b7e4.json            a request and its reply
     llm/g02-k7-designer-edit.3f9a1c20b7e4.failed-1.json   an attempt at it that failed
     candidates/g02-k7/designer-edit.md                    the same conversation to read
 
-The name holds the label and a hash of the whole request: a changed prompt is another call.
+The name holds the label and a hash of the whole request: a changed prompt is another call. A call that failed is made
+again, but one that was refused, only once the user has named another model or address.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ class ArchivedCall(Frozen):
     request: LLMRequest
     reply: Reply | None = None
     failure: str = ""
+    hint: str = ""
     refused: bool = False
     """Whether no other attempt can succeed."""
+    outdated: bool = False
+    """Whether the user has named another model or address since."""
     usage: Usage = Usage()
     """What the reply or the failed attempt took."""
 
@@ -74,8 +78,10 @@ class ArchivedLLM:
             found = read_call(path).reply
             if found is not None:
                 return found
-        number = 1 + len(list(self._folder.glob(f"{name}.failed-*.json")))
-        attempt = self._folder / f"{name}.failed-{number}.json"
+        attempts = len(list(self._folder.glob(f"{name}.failed-*.json")))
+        last, attempt = (self._folder / f"{name}.failed-{number}.json" for number in (attempts, attempts + 1))
+        if attempts and (found := read_call(last)).refused and not found.outdated:
+            raise CallRefused(found.failure, found.hint)
         sent = self._sent(request)
         if sent.calls:  # written first, so that a killed process does not forget what it had sent
             call = ArchivedCall(request=request, failure="it was interrupted", usage=sent)
@@ -83,9 +89,9 @@ class ArchivedLLM:
         try:
             reply = await self._inner.complete(request)
         except (CallFailed, ModelError) as error:
+            told = {"failure": error.message, "hint": error.hint, "refused": isinstance(error, CallRefused)}
             usage = error.usage if isinstance(error, CallFailed) else Usage()
-            refused = isinstance(error, CallRefused)
-            self._keep(attempt, ArchivedCall(request=request, failure=error.message, refused=refused, usage=usage))
+            self._keep(attempt, ArchivedCall(request=request, usage=usage, **told))
             raise
         except asyncio.CancelledError:
             self._usage = self._usage + sent
@@ -131,6 +137,17 @@ def read_archive(folder: Path) -> list[ArchivedCall]:
     """All calls and failed attempts of an archive; the attempts at one call in the order in which they were made."""
     paths = sorted(folder.glob("*.json"), key=lambda path: (len(path.name), path.name))  # failed-10 after failed-2
     return [read_call(path) for path in paths]
+
+
+def outdate_refusals(folder: Path) -> None:
+    """Have refused calls made again, for the user has named another model or address.
+
+    Args:
+        folder: The archive.
+    """
+    for path in folder.glob("*.failed-*.json"):
+        if (call := read_call(path)).refused:
+            write_atomic(path, call.model_copy(update={"outdated": True}).model_dump_json(indent=1))
 
 
 def archived_usage(folder: Path) -> Usage:

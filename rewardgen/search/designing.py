@@ -128,7 +128,7 @@ def _no_answers(unanswered: Sequence[Candidate]) -> ModelError:
     """A model that answers nothing is away; a generation without candidates would end the search for no fault of it."""
     why = unanswered[0].failure.removeprefix(NO_REPLY).removeprefix(REFUSED)
     calls = "the call" if len(unanswered) == 1 else f"any of the {len(unanswered)} calls"
-    return ModelError(
-        f"the model did not answer {calls} of this generation: {why}",
-        "see that the model can be reached and takes such requests, then resume the run",
-    )
+    hint = "see that the model can be reached and takes such requests, then resume the run"
+    if all(each.failure.startswith(REFUSED) for each in unanswered):
+        hint = "a refused request is made again only if you resume the run with `--model` or `--api-base`"
+    return ModelError(f"the model did not answer {calls} of this generation: {why}", hint)

@@ -17,6 +17,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
+from rewardgen.llm.archive import outdate_refusals
 from rewardgen.llm.factory import lasting_model
 from rewardgen.llm.prompts import template_versions
 from rewardgen.reward.export import importable
@@ -147,6 +148,8 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         if how.changes:
             check_names(folder, config)
         task = _task_as_it_is(folder, history, config, how.changed_task)
+        if {"model", "critic_model", "api_base"} & how.changes.keys():
+            outdate_refusals(folder.calls)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
         journal.record("run-resumed", **_resumption(history, config, how, task))
         assert history.config is not None

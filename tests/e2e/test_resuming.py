@@ -1,5 +1,6 @@
 """How a run goes on that its user wants to go on otherwise, or that has lost a part: with real training."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 from rewardgen.core.config import RunConfig
-from rewardgen.core.errors import RunFolderError
+from rewardgen.core.errors import ModelError, RunFolderError
 from rewardgen.search.changed_task import measured_anew
 from rewardgen.search.lifecycle import Resume, resume, start
 from rewardgen.store.history import History
@@ -17,6 +18,7 @@ from tests.e2e.command import POINT, SHORTER, history, run_folder
 from tests.search.parts import Listener
 
 FEW = {"candidates": 2, "generations": 2, "seeds": 1, "finalists": 1, "final_seeds": 1, "env_steps": 4096}
+PAID = {"prompt_tokens": 11, "completion_tokens": 0, "total_tokens": 11}
 REPLY = """DIAGNOSIS: far away
 PREDICTION: fitness >= 0.1
 ```python
@@ -72,6 +74,24 @@ def test_a_run_goes_on_with_another_model_at_another_address_and_says_so(run, mo
     ]
     assert "from builtin to openai/other" in run.readme.read_text()
     assert 'model = "openai/other"' in run.config.read_text()
+
+
+def test_what_a_model_refused_is_paid_once_until_another_model_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    filtered = {"choices": [{"index": 0, "finish_reason": "content_filter", "message": {"role": "assistant"}}]}
+    filtered |= {"id": "x", "object": "chat.completion", "created": 0, "model": "x", "usage": PAID}
+    with ChatServer(Answer(body=json.dumps(filtered).encode())) as server, pytest.raises(ModelError) as first:
+        config = RunConfig(task=str(POINT), model="openai/strict", api_base=server.api_base, **FEW)
+        start(config, tmp_path / "runs", Listener())
+    found = run_folder(tmp_path)
+    assert len(server.bodies) == FEW["candidates"] and "--model" in first.value.hint
+    with pytest.raises(ModelError) as again:  # nobody listens any more
+        resume(found, Listener())
+    assert (again.value.message, again.value.hint) == (first.value.message, first.value.hint)
+    assert History.load(found).usage.prompt_tokens == 11 * FEW["candidates"]
+    with ChatServer(Answer(REPLY)) as server:
+        done = resume(found, Listener(), Resume({"model": "openai/other", "api_base": server.api_base}))
+    assert done.history.summary is not None and server.bodies
 
 
 def test_a_model_that_does_not_exist_changes_nothing(run):

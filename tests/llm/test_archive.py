@@ -5,9 +5,9 @@ import os
 import pytest
 
 from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError
-from rewardgen.llm.archive import ArchivedLLM, archived_usage, call_name, read_archive
+from rewardgen.llm.archive import ArchivedLLM, archived_usage, call_name, outdate_refusals, read_archive
 from rewardgen.llm.litellm_client import LiteLLMClient
-from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import Usage
 from rewardgen.testing.scripted import ScriptedLLM
@@ -68,6 +68,23 @@ def test_failed_call_is_made_again_by_a_resumed_run(tmp_path):
     with pytest.raises(CallFailed):
         ask_one(ArchivedLLM(ScriptedLLM(CallFailed("timed out")), tmp_path))
     assert ask_one(ArchivedLLM(ScriptedLLM("fine"), tmp_path)).text == "fine"
+
+
+def test_refused_call_is_paid_once_and_made_again_only_of_another_model(tmp_path):
+    paid = Usage(prompt_tokens=70, calls=1)
+    for _ in range(3):
+        archive = ArchivedLLM(ScriptedLLM(CallRefused("too long", "shorten it", usage=paid)), tmp_path)
+        with pytest.raises(CallRefused, match="too long") as caught:
+            ask_one(archive)
+        assert caught.value.hint == "shorten it"
+    assert archive.usage() == archived_usage(tmp_path) == paid
+    outdate_refusals(tmp_path)
+    for error in (CallFailed("timed out"), CallRefused("a filter objects", usage=paid)):
+        with pytest.raises(type(error), match=error.message):
+            ask_one(ArchivedLLM(ScriptedLLM(error), tmp_path))
+    with pytest.raises(CallRefused, match="a filter objects"):
+        ask_one(ArchivedLLM(ScriptedLLM("fine"), tmp_path))
+    assert archived_usage(tmp_path) == paid + paid
 
 
 def test_refused_request_is_kept_and_a_refused_key_is_not(tmp_path):
