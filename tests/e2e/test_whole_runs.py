@@ -154,7 +154,9 @@ def test_finished_run_is_only_read_when_resumed(finished):
 
 def test_too_few_open_files_is_a_clear_error(tmp_path):
     limited = f"ulimit -n 20; exec {shlex.quote(sys.executable)} -m rewardgen run {shlex.quote(str(POINT))}"
-    done = subprocess.run(["sh", "-c", limited], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    # With an empty cache: measuring a task with its transitions takes more files than all that follows.
+    env = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = subprocess.run(["sh", "-c", limited], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and "Too many open files" in done.stderr and "ulimit -n" in done.stderr, done.stderr
 
 
