@@ -42,8 +42,8 @@ _OURS = ("model", "frame_skip")
 RESERVED = frozenset(
     words("""
 path training reads make_envs fitness success model_files declared model simulator frame_skip read
-needs_contact_forces reset variables observe terminated default_words make_simulator model_file metric human_reward
-sparse_reward scripted action lived time torch math F np tolerance rewardgen annotations
+needs_contact_forces reset variables observe terminated default_words make_simulator model_file metric parts
+human_reward sparse_reward scripted action lived time torch math F np tolerance rewardgen annotations
 """)
 )
 """What no variable may be called: a task has it otherwise."""

@@ -147,8 +147,8 @@ def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]
         RewardError: The episodes have no such variable.
     """
     steps = torch.arange(episode.max_steps, device=episode.lengths.device)
-    known = len(next(iter(episode.values())))
-    shown = steps.clamp(max=known - 1)  # episodes may be cut where the longest of them ends
+    shown = torch.minimum(steps, episode.lengths[:, None] - 1)  # they may be cut where the longest of them ends
+    worlds = torch.arange(len(shown), device=shown.device)[:, None]
     extras = {
         "lived": lambda: steps < episode.lengths[:, None],
         "time": lambda: ((steps + 1) * episode.control_step_s).expand(len(episode.lengths), -1),
@@ -158,8 +158,7 @@ def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]
         if name not in extras and name not in episode:
             raise RewardError(f"there is no variable `{name}`", None, "exception", "take those of the task's table")
     return {
-        name: (extras[name]() if name in extras else episode[name][shown].transpose(0, 1)).to(torch.float32)
-        for name in names
+        name: (extras[name]() if name in extras else episode[name][shown, worlds]).to(torch.float32) for name in names
     }
 
 

@@ -119,6 +119,10 @@ class MujocoTask(Task):
         """The task's own yes or no per episode, (N,) bool; likewise."""
         return self._measured(episode).success
 
+    def parts(self, episode: Episode) -> dict[str, Tensor]:
+        """What the metric is composed of: name of a part to (N,), 0 to 1; empty if the task has no `metric`."""
+        return self._metric(episode).parts if self._metric else {}
+
     def _measured(self, episode: Episode) -> Measured:
         if self._metric is None:
             raise TaskError(

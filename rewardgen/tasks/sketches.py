@@ -1,0 +1,160 @@
+"""Sketches of episodes: behaviours that an author drew by hand, from nothing to what was asked, to try a metric on.
+
+An author sees what was asked for and the task's variables, never the metric. A sketch is a few keyframes of the
+variables over time, linear in between, as the prompt `task/sketch_system` says. Loads no torch.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Literal, get_args
+
+from rewardgen.core.errors import did_you_mean
+from rewardgen.core.schema import Frozen, Text
+from rewardgen.core.text import visible
+from rewardgen.reward.extraction import fenced_blocks
+
+SketchKind = Literal["nothing", "partial", "right", "cheat"]
+KINDS: tuple[SketchKind, ...] = get_args(SketchKind)
+_WANTED = {"nothing": 1, "partial": 1, "right": 2, "cheat": 3}
+"""How many of each kind there are at least."""
+_COUNT = range(6, 13)
+_MOST_KEYFRAMES = 200
+_MOST_CHARACTERS = 200_000
+_MOST_FAULTS = 12
+_LARGEST = 1e6
+_TIME = "t"
+
+Value = float | tuple[float, ...]
+
+
+class Sketch(Frozen):
+    """One behaviour."""
+
+    name: Text
+    kind: SketchKind
+    rank: float
+    """How well it does what was asked, by its author; higher is better."""
+    keyframes: tuple[tuple[float, dict[str, Value]], ...]
+    """Time since the start [s] and the values of some variables; each is linear between the keyframes that name it."""
+    terminated: bool = False
+    """Whether its author says that a termination condition ends it at its last keyframe."""
+
+
+class Sketches(Frozen):
+    """What one author drew."""
+
+    question: Text = ""
+    """What would settle what the words leave open."""
+    sketches: tuple[Sketch, ...]
+
+
+def read_sketches(reply: str, shapes: Mapping[str, tuple[int, ...]], episode_s: float) -> Sketches | tuple[str, ...]:
+    """The sketches in a reply, or what is wrong with them.
+
+    Args:
+        reply: A language model's reply.
+        shapes: Name of each variable to its shape, () or (k,).
+        episode_s: Duration of a full episode [s].
+    """
+    told = _json(reply)
+    if isinstance(told, list):
+        told = {"sketches": told}
+    if not isinstance(told, dict) or not isinstance(told.get("sketches"), list):
+        return ('there is no JSON with `{"question": ..., "sketches": [...]}` in the reply',)
+    drawn = [each for each in told["sketches"] if isinstance(each, dict)]
+    faults = [*islice(_faults(drawn, shapes, episode_s), _MOST_FAULTS)]
+    if faults:
+        return tuple(faults)
+    question = str(told.get("question") or "")[:600]
+    return Sketches(question=question, sketches=tuple(_sketch(each) for each in drawn))
+
+
+def _json(reply: str) -> Any:
+    for text in [*reversed(fenced_blocks(reply)), reply]:
+        if len(text) > _MOST_CHARACTERS:
+            continue
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _faults(drawn: list[dict[str, Any]], shapes: Mapping[str, tuple[int, ...]], episode_s: float) -> Iterator[str]:
+    if len(drawn) not in _COUNT:
+        yield f"there are {len(drawn)} sketches, expected {_COUNT.start} to {_COUNT.stop - 1}"
+    for kind, least in _WANTED.items():
+        count = sum(each.get("kind") == kind for each in drawn)
+        if count < least:
+            yield f"there are {count} sketches of the kind `{kind}`, expected {least} or more"
+    for number, each in enumerate(drawn, start=1):
+        name = f"sketch {number}, `{visible(str(each.get('name', '')))[:60]}`"
+        yield from (f"{name}: {fault}" for fault in _sketch_faults(each, shapes, episode_s))
+
+
+def _sketch_faults(told: dict[str, Any], shapes: Mapping[str, tuple[int, ...]], episode_s: float) -> Iterator[str]:
+    if told.get("kind") not in KINDS:
+        yield f"its kind is none of {', '.join(KINDS)}"
+    if not _is_number(told.get("rank")):
+        yield "it has no `rank`, a number"
+    frames = told.get("keyframes")
+    if not isinstance(frames, list) or not 0 < len(frames) <= _MOST_KEYFRAMES:
+        yield f"it has no list of 1 to {_MOST_KEYFRAMES} `keyframes`"
+        return
+    before = -1.0
+    for frame in frames:
+        time = frame.get(_TIME) if isinstance(frame, dict) else None
+        if not _is_number(time):
+            yield "a keyframe has no `t`, its time in seconds"
+            return
+        if not before < time <= episode_s + 1e-6:
+            yield f"the keyframe at t = {time:g} is not after the one before, or after the end at {episode_s:g} s"
+            return
+        before = time
+        for name, value in frame.items():
+            if name != _TIME and (fault := _value_fault(name, value, shapes)):
+                yield f"at t = {time:g}: {fault}"
+                return
+
+
+def _value_fault(name: str, value: Any, shapes: Mapping[str, tuple[int, ...]]) -> str:
+    if name not in shapes:
+        return f"there is no variable `{visible(str(name))[:60]}`; {did_you_mean(str(name)[:60], shapes)}"
+    parts = math.prod(shapes[name])
+    values = value if isinstance(value, list) else [value]
+    if isinstance(value, bool):
+        values = [float(value)]
+    if not all(_is_number(each) for each in values) or any(abs(each) > _LARGEST for each in values):
+        return f"`{name}` is not a number, or a list of numbers, of a size that can be meant"
+    if len(values) != parts or isinstance(value, list) != bool(shapes[name]):
+        return f"`{name}` has {parts} {'parts, as a list' if shapes[name] else 'value, not a list'}"
+    return ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _sketch(told: dict[str, Any]) -> Sketch:
+    frames = tuple(
+        (
+            float(frame[_TIME]),
+            {
+                name: tuple(map(float, value)) if isinstance(value, list) else float(value)
+                for name, value in frame.items()
+                if name != _TIME
+            },
+        )
+        for frame in told["keyframes"]
+    )
+    return Sketch(
+        name=str(told.get("name") or told["kind"])[:80],
+        kind=told["kind"],
+        rank=float(told["rank"]),
+        keyframes=frames,
+        terminated=told.get("terminated") is True,
+    )
