@@ -34,7 +34,7 @@ def nine():
     return [
         sketch("nothing", 0, {"t": 0.0, "height": 1.25}),
         sketch("partial", 3, {"t": 0.5, "pitch": -1.0}, {"t": 1.0, "pitch": 0.0}),
-        sketch("partial", 5, *FLIP, {"t": 0.9, "height": 0.6, "pitch": -5.0}, {"t": 1.5, "height": 0.4}),
+        sketch("partial", 5, *FLIP, {"t": 0.9, "height": 0.6, "pitch": -6.2}, {"t": 1.5, "height": 0.4}),
         sketch("right", 9, *FLIP, STANDS),
         sketch("right", 10, *FLIP, STANDS, {"t": 2.5, "height": 1.25}),
         sketch("cheat", 1, {"t": 0.5, "height": 0.1, "pitch": -1.6}),
