@@ -166,8 +166,9 @@ def _refuse_options(folder: RunFolder, how: Resume) -> None:
         options = ", ".join(f"`--{name.replace('_', '-')}`" for name in given)
         raise UsageError(
             f"run {folder.id} is finished: no call, training or measurement is left that {options} could change",
-            f"start a new run with `rewardgen run`, have this one go on with `rewardgen resume {folder.word} --generations"
-            " 1` and these options, or leave them out to have its files written again",
+            "start a new run with `rewardgen run`, have this one go on with"
+            f" `rewardgen resume {folder.word} --generations 1` and these options, or leave them out to have its files"
+            " written again",
         )
 
 
