@@ -113,7 +113,7 @@ class _Watch(BaseCallback):
 
     def _evaluate(self) -> None:
         episode = record_episodes(self._envs, self._act).episode
-        fitness = float(measure_episodes(self._task, episode)[0].mean())
+        fitness = float(measure_episodes(self._task, episode).fitness.mean())
         self.curve.append((self.num_timesteps, time.perf_counter() - self._began, fitness))
 
     def _act(self, observation: Tensor) -> Tensor:

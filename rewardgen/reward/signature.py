@@ -97,7 +97,7 @@ def _about_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> Iterat
         elif valid is not None and argument.arg not in valid:
             close = nearest(argument.arg, valid)
             current = [name for name in valid if not name.startswith("prev_")]
-            listed = f"inputs are {', '.join(current)}, and `prev_` of each"
+            listed = f"inputs are {', '.join(current)}{', and `prev_` of each' if len(current) < len(valid) else ''}"
             hint = INSTEAD.get(argument.arg) or (f"did you mean `{close}`? {listed}" if close else listed)
             what = f"takes `{argument.arg}`, which the task does not have"
             yield refusal("signature", "unknown-input", what, hint, argument.lineno)

@@ -23,6 +23,8 @@ Share = Annotated[float, Field(ge=-1e-6, le=1.0 + 1e-6, allow_inf_nan=False)]
 Correlation = Annotated[float, Field(ge=-1.0 - 1e-6, le=1.0 + 1e-6, allow_inf_nan=False)]
 NAME = "[A-Za-z_][A-Za-z0-9_]{0,47}"
 ComponentName = Annotated[str, Field(pattern=f"^{NAME}$")]
+Parts = Annotated[dict[ComponentName, Share], Field(max_length=6)]
+"""Mean of each part of a task's metric over episodes, as many as a metric may have."""
 Readings = Annotated[tuple[Measure, ...], Field(max_length=16)]
 
 

@@ -17,6 +17,7 @@ from rewardgen.store.measurements import (
     EpisodeDigest,
     EvaluationPoint,
     IdleReading,
+    Parts,
     PathEfficiency,
     Share,
     TrainingCurves,
@@ -63,6 +64,8 @@ class PolicyProbe(Frozen):
     policy: Literal["zero", "random"]
     fitness: float
     success_rate: float
+    parts: dict[str, float] = {}
+    """Parts of the fitness by name; empty for a task whose metric names none."""
     episode_steps: float
     terminations: dict[str, float]
     """Share of the episodes that ended by each cause; `time limit` for the rest."""
@@ -103,6 +106,11 @@ class TaskCard(Frozen):
     def episode_seconds(self) -> float:
         """Length of a full episode [s]."""
         return self.control_step_s * self.episode_steps
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Names of the parts of the fitness, each from 0 to 1."""
+        return tuple(self.probes[0].parts) if self.probes else ()
 
     def input_names(self) -> tuple[str, ...]:
         """Every name that a reward may take as a positional parameter: variables, `action`, and `prev_` of each."""
@@ -211,6 +219,8 @@ class SliceResult(SliceSpec):
     final_fitness: float | None = None
     """From a clean process that never loaded generated code, on held-out evaluation seeds."""
     final_success_rate: float | None = None
+    final_parts: Parts = {}
+    """Parts of the fitness by name, measured with it; empty for a task whose metric names none."""
     kept: tuple[KeptEpisode, ...] = ()
     """Episodes of the clean process, in the order of `episodes_file`."""
     episodes_file: FileName | None = None
@@ -242,6 +252,13 @@ class CandidateResult(Frozen):
     def success_rate(self) -> float | None:
         """Mean over seeds of the success rate measured in the clean process."""
         return _mean([each.final_success_rate for each in self.slices])
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Parts of the fitness by name, each the mean over seeds; those that every seed has."""
+        names = self.slices[0].final_parts if self.slices else ()
+        means = {name: _mean([each.final_parts.get(name) for each in self.slices]) for name in names}
+        return {name: value for name, value in means.items() if value is not None}
 
     @property
     def fitness_spread(self) -> float:

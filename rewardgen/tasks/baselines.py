@@ -16,18 +16,35 @@ from rewardgen.tasks.protocol import Task
 
 Baseline = Literal["human_reward", "sparse_reward"]
 BASELINES: tuple[Baseline, ...] = ("human_reward", "sparse_reward")
+_PLACE = re.compile(r"^line \d+[,:] ")
 
 
 class OwnProgram(NamedTuple):
     """A static method of a task file as a program of its own.
 
     Attributes:
+        name: The method's name.
+        file: Name of the task file.
         source: Defines `compute_reward`.
         first_line: Line of the task file at which its first line stands.
     """
 
+    name: str
+    file: str
     source: str
     first_line: int
+
+    def fault(self, line: int | None, message: str, hint: str) -> TaskError:
+        """What is wrong with the program, told of the method and the line in the task file.
+
+        Args:
+            line: Line of `source`, if there is one.
+            message: What is wrong.
+            hint: What to write instead.
+        """
+        at = f" at line {self.first_line + line - 1}" if line else ""
+        told, hint = (each.replace(f"`{ENTRY}`", f"`{self.name}`") for each in (_PLACE.sub("", message), hint))
+        return TaskError(f"`{self.name}` of {self.file}{at}: {told}", hint or f"fix it in {self.file}")
 
 
 def own_program(task: Task, name: Baseline | Literal["metric"]) -> OwnProgram | None:
@@ -51,7 +68,7 @@ def own_program(task: Task, name: Baseline | Literal["metric"]) -> OwnProgram | 
     if start is None:
         raise TaskError(f"`{name}` is not a plain function", f"write it as `def {name}(...):`")
     source = text[start.start() :].replace(f"def {name}", f"def {ENTRY}", 1)
-    return OwnProgram(source, line + text[: start.start()].count("\n"))
+    return OwnProgram(name, task.path.name, source, line + text[: start.start()].count("\n"))
 
 
 def baseline_sources(task: Task) -> dict[str, str]:

@@ -92,11 +92,12 @@ def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProb
     Raises:
         TaskError: The task's fitness or success breaks the contract.
     """
-    fitness, success = measure_episodes(task, recording.episode)
+    found = measure_episodes(task, recording.episode)
     return PolicyProbe(
         policy=policy,
-        fitness=_round(float(fitness.mean())),
-        success_rate=float(success.double().mean()),
+        fitness=_round(float(found.fitness.mean())),
+        success_rate=float(found.success.double().mean()),
+        parts={name: _round(float(values.mean())) for name, values in found.parts.items()},
         episode_steps=_round(float(recording.episode.lengths.double().mean())),
         terminations=ending_shares(recording.endings),
     )

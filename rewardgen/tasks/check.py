@@ -27,7 +27,7 @@ from rewardgen.store.records import TrainerSettings
 from rewardgen.tasks.card import PROBE_WORLDS, probe
 from rewardgen.tasks.check_declarations import declaration_problems
 from rewardgen.tasks.check_independence import independence_problems, measurement_problems
-from rewardgen.tasks.check_rewards import baseline_problems
+from rewardgen.tasks.check_rewards import baseline_problems, metric_problems
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.wording import wording_problems
@@ -186,8 +186,10 @@ def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any
             problems.append(Problem(what, _FINITE_HINT))
     measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
     problems += baseline_problems(task, recordings)
-    for name, recording in zip(("zero", "random"), recordings, strict=True):
-        with noted(problems):
+    unfit = metric_problems(task)
+    problems += unfit
+    with noted(problems):
+        for name, recording in () if unfit else zip(("zero", "random"), recordings, strict=True):
             probes.append(probe(task, name, recording).model_dump(mode="json"))
             problems += measurement_problems(task, recording.episode)
     measured["probes"] = probes

@@ -9,6 +9,7 @@ from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.metric import Measured
 from rewardgen.tasks.protocol import Task
 
 _SEED = 50_000_017
@@ -68,20 +69,22 @@ def measurement_problems(task: Task, episode: Episode) -> list[Problem]:
     Raises:
         TaskError: Fitness or success raised or broke the contract.
     """
-    fitness, success = measure_episodes(task, episode)
+    found = measure_episodes(task, episode)
     problems = []
-    if not _equal((fitness, success), measure_episodes(task, _with_other_padding(episode))):
+    if not _equal(found, measure_episodes(task, _with_other_padding(episode))):
         hint = "use `episode.mean`, `total`, `last`, `share` or `mask`, which heed each world's length"
         problems.append(Problem("fitness or success reads steps after an episode's end", hint))
-    half = len(fitness) // 2
-    if not _equal((fitness[:half], success[:half]), measure_episodes(task, episode.of_worlds(slice(half)))):
+    half = len(found.fitness) // 2
+    first = found._replace(fitness=found.fitness[:half], success=found.success[:half])
+    if not _equal(first, measure_episodes(task, episode.of_worlds(slice(half)))):
         hint = "reduce over steps (axis 0) only, never over worlds (axis 1)"
         problems.append(Problem("the fitness or success of a world depends on the worlds beside it", hint))
     return problems
 
 
-def _equal(one: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> bool:
-    return torch.allclose(one[0], other[0], rtol=1e-4, atol=1e-6) and bool((one[1] == other[1]).all())
+def _equal(one: Measured, other: Measured) -> bool:
+    alike = torch.allclose(one.fitness, other.fitness, rtol=1e-4, atol=1e-6)
+    return alike and bool((one.success == other.success).all())
 
 
 def _with_other_padding(episode: Episode) -> Episode:

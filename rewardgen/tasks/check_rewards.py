@@ -1,8 +1,7 @@
-"""Checking the rewards that a task file brings along: language, inputs, and values over recorded episodes."""
+"""Checking what a task file has in the reward language: its rewards, with values over recorded episodes; its metric."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import torch
@@ -16,10 +15,10 @@ from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Recording
 from rewardgen.sim.situations import between
 from rewardgen.tasks.baselines import BASELINES, Baseline, OwnProgram, own_program
+from rewardgen.tasks.metric_contract import EXTRAS, METRIC, valid_inputs
 from rewardgen.tasks.protocol import Task
 
 _TRIED, _NEARLY_ALL = 64, 0.95
-_PLACE = re.compile(r"^line \d+[,:] ")
 
 
 def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Problem]:
@@ -35,12 +34,31 @@ def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Probl
         try:
             program = own_program(task, name)
         except TaskError as error:
-            problems.append(Problem(error.message, error.hint))
+            problems.append(_told(error))
             continue
         if program is not None:
-            found = _program_problems(name, program, inputs)
+            found = _form_problems(program, tuple(inputs)) or _call_problems(program, inputs)
             problems += found or _contradictions(task, name, program, inputs)
     return problems
+
+
+def metric_problems(task: Task) -> list[Problem]:
+    """What is wrong with the form of the task's `metric`, if it has one. Its values show where it measures episodes.
+
+    Args:
+        task: The task.
+    """
+    try:
+        program = own_program(task, METRIC)
+    except TaskError as error:
+        return [_told(error)]
+    if program is None:
+        return []
+    hint = f"choose another name: `{METRIC}` has an input of that name"
+    hidden = [
+        Problem(f"variable `{name}` is no input of `{METRIC}`", hint) for name in EXTRAS if name in task.declared()
+    ]
+    return hidden or _form_problems(program, valid_inputs(task.declared()))
 
 
 def _inputs(recordings: Sequence[Recording]) -> dict[str, Tensor]:
@@ -50,15 +68,17 @@ def _inputs(recordings: Sequence[Recording]) -> dict[str, Tensor]:
     }
 
 
-def _program_problems(name: Baseline, program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+def _form_problems(program: OwnProgram, valid: Sequence[str]) -> list[Problem]:
     # A misnamed input would show a second time, where the body uses the right name.
-    findings = check_signature(program.source, tuple(inputs)) or check_language(program.source)
-    if findings:
-        return [_told(name, program, finding.line, finding.message, finding.hint) for finding in findings]
+    findings = check_signature(program.source, valid) or check_language(program.source)
+    return [_told(program.fault(each.line, each.message, each.hint)) for each in findings]
+
+
+def _call_problems(program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
     try:
         compile_reward(program.source)(inputs)
     except RewardError as error:
-        return [_told(name, program, error.line, error.message, error.hint)]
+        return [_told(program.fault(error.line, error.message, error.hint))]
     return []
 
 
@@ -78,7 +98,5 @@ def _contradictions(task: Task, name: Baseline, program: OwnProgram, inputs: dic
     return problems
 
 
-def _told(name: Baseline, program: OwnProgram, line: int | None, message: str, hint: str) -> Problem:
-    """The problem with the line of the task file, in place of the line within the program."""
-    where = f" at line {program.first_line + line - 1}" if line else ""
-    return Problem(f"`{name}`{where}: {_PLACE.sub('', message)}", hint or "fix it in the task file")
+def _told(error: TaskError) -> Problem:
+    return Problem(error.message, error.hint)

@@ -41,8 +41,8 @@ _DECLARED = {"ends": ("Outside",), "pairs": ("Pair",), "invariances": ("Shift", 
 _OURS = ("model", "frame_skip")
 RESERVED = frozenset(
     words("""
-path training reads make_envs fitness success model_files declared model simulator frame_skip read
-needs_contact_forces reset variables observe terminated default_words make_simulator model_file metric parts
+path training reads make_envs fitness success measured model_files declared model simulator frame_skip read
+needs_contact_forces reset variables observe terminated default_words make_simulator model_file metric
 human_reward sparse_reward scripted action lived time torch math F np tolerance rewardgen annotations
 """)
 )

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-
 from rewardgen.sim.contract import Problem, require, tensor_problems
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import task_faults
+from rewardgen.tasks.metric import Measured
+from rewardgen.tasks.metric_contract import METRIC
 from rewardgen.tasks.protocol import Task
 
 
-def measure_episodes(task: Task, episode: Episode) -> tuple[Tensor, Tensor]:
-    """Fitness (N,) float64 and success (N,) bool of recorded episodes.
+def measure_episodes(task: Task, episode: Episode) -> Measured:
+    """Fitness (N,) float64, success (N,) bool and the parts of the fitness, of recorded episodes.
 
     Raises:
-        TaskError: The task's `fitness` or `success` raised or broke the contract.
+        TaskError: The task's `fitness`, `success` or `metric` raised or broke the contract.
     """
+    with task_faults(task.path, METRIC):
+        measured = task.measured(episode)
+    if measured is not None:
+        return measured._replace(fitness=measured.fitness.double())
     worlds = len(episode.lengths)
     with task_faults(task.path, "fitness"):
         fitness = task.fitness(episode)
@@ -26,4 +30,4 @@ def measure_episodes(task: Task, episode: Episode) -> tuple[Tensor, Tensor]:
     if not problems and not bool(fitness.isfinite().all()):
         problems.append(Problem("`fitness` is not finite", "guard its divisions and logarithms"))
     require(problems)
-    return fitness.double(), success
+    return Measured(fitness.double(), success, {})

@@ -29,6 +29,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
+from rewardgen.reward.contract import RESIDUAL
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sim.episodes import Episode
 from rewardgen.tasks.baselines import own_program
@@ -42,12 +43,12 @@ _RANGE = 1e-3
 
 
 class Measured(NamedTuple):
-    """What a metric says of N episodes.
+    """What a task says of N episodes.
 
     Attributes:
-        fitness: (N,) float32.
+        fitness: (N,).
         success: (N,) bool.
-        parts: Name of each part to its values, (N,) from 0 to 1.
+        parts: Name of each part of its metric to its values, (N,) from 0 to 1; empty for a task without one.
     """
 
     fitness: Tensor
@@ -87,11 +88,13 @@ class Metric:
         found = [self._call(inputs, range(start, start + _TOGETHER), count) for start in range(0, count, _TOGETHER)]
         values = {name: torch.cat([each[name] for each in found])[:count] for name in found[0]}
         fitness, success = values.pop(FITNESS), values.pop(SUCCESS) > 0.5
-        return Measured(fitness, success, values)
+        return Measured(fitness, success, {name: each.clamp(0.0, 1.0) for name, each in values.items()})
 
     def _call(self, inputs: Mapping[str, Tensor], rows: range, count: int) -> dict[str, Tensor]:
         picked = torch.tensor([min(row, count - 1) for row in rows])
         values = self._program({name: each[picked.to(each.device)] for name, each in inputs.items()})
+        if RESIDUAL in values:
+            raise RewardError(f"it returns a total, or a part `{RESIDUAL}`", None, "shape", f"{_PARTS_HINT} in a dict")
         for name in (FITNESS, SUCCESS):
             if name not in values:
                 hint = f'end with `return {{"first_part": ..., "{FITNESS}": fitness, "{SUCCESS}": success}}`'
@@ -122,7 +125,19 @@ def metric_of(task: Task) -> Metric | None:
     try:
         return Metric(program.source)
     except RewardError as error:
-        raise TaskError(f"`{METRIC}`: {error}", error.hint) from error
+        raise metric_fault(task, error) from error
+
+
+def metric_fault(task: Task, error: RewardError) -> TaskError:
+    """An error in the metric of a task, told with the line of the task file.
+
+    Args:
+        task: The task.
+        error: As `Metric` raised it.
+    """
+    program = own_program(task, METRIC)
+    assert program is not None
+    return program.fault(error.line, error.message, error.hint)
 
 
 def metric_words(task: Task) -> dict[str, str]:
@@ -130,10 +145,18 @@ def metric_words(task: Task) -> dict[str, str]:
 
     Args:
         task: The task.
+
+    Raises:
+        TaskError: It lacks one of the two.
     """
     text = inspect.cleandoc(getattr(type(task), METRIC).__doc__ or "")
-    paragraphs = [" ".join(each.split()) for each in text.split("\n\n")]
-    return dict(zip((FITNESS, SUCCESS), paragraphs, strict=False))
+    paragraphs = [" ".join(each.split()) for each in text.split("\n\n") if each.strip()]
+    words: dict[str, str] = dict(zip((FITNESS, SUCCESS), paragraphs, strict=False))
+    for name, which in ((FITNESS, "first"), (SUCCESS, "second")):
+        if name not in words:
+            hint = f"say there what `{name}` means: the designer of rewards reads it"
+            raise TaskError(f"the docstring of `{METRIC}` has no {which} paragraph", hint)
+    return words
 
 
 def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]:

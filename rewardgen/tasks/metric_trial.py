@@ -15,7 +15,6 @@ from rewardgen.tasks.check import check_task
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.metric_verdict import Rollout, SketchResult, TaskLook
-from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.sketched_episodes import drawn
 from rewardgen.tasks.sketches import Sketches
@@ -61,32 +60,27 @@ def _start(recording: Recording) -> dict[str, Tensor]:
 
 
 def _rollout(task: Task, policy: str, episode: Episode) -> Rollout:
-    fitness, success = measure_episodes(task, episode)
+    found = measure_episodes(task, episode)
     return Rollout(
         policy=policy,
-        fitness=float(fitness.mean()),
-        success_rate=float(success.double().mean()),
-        parts={name: float(value.mean()) for name, value in _parts(task, episode).items()},
+        fitness=float(found.fitness.mean()),
+        success_rate=float(found.success.double().mean()),
+        parts={name: float(value.mean()) for name, value in found.parts.items()},
     )
-
-
-def _parts(task: Task, episode: Episode) -> Mapping[str, Tensor]:
-    return task.parts(episode) if isinstance(task, MujocoTask) else {}
 
 
 def _tried(task: Task, envs: VecEnv, start: Mapping[str, Tensor], author: Sketches) -> list[SketchResult]:
     episode, faults = drawn(task, author.sketches, start, envs.control_step_s, envs.action_size)
-    fitness, success = measure_episodes(task, episode)
-    parts = _parts(task, episode)
+    found = measure_episodes(task, episode)
     shown = torch.linspace(0, task.episode_steps - 1, _POINTS).long()
     return [
         SketchResult(
             name=sketch.name,
             kind=sketch.kind,
             rank=sketch.rank,
-            fitness=float(fitness[index]),
-            success=bool(success[index]),
-            parts={name: float(value[index]) for name, value in parts.items()},
+            fitness=float(found.fitness[index]),
+            success=bool(found.success[index]),
+            parts={name: float(value[index]) for name, value in found.parts.items()},
             steps=int(episode.lengths[index]),
             terminated=bool(episode.terminated[index]),
             faults=tuple(faults[index]),

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
+from rewardgen.reward.program import RewardError
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.model import find_model, included_files, load_model
 from rewardgen.sim.mujoco_env import MujocoVecEnv
@@ -24,8 +25,8 @@ from rewardgen.sim.protocol import MUJOCO_CPU, SIMULATORS, Simulator
 from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.variables import Outside
 from rewardgen.sim.view import Draws, SimView
-from rewardgen.tasks.metric import Measured, Metric, metric_of, metric_words
-from rewardgen.tasks.metric_contract import METRIC
+from rewardgen.tasks.metric import Measured, Metric, metric_fault, metric_of, metric_words
+from rewardgen.tasks.metric_contract import FITNESS, METRIC, SUCCESS
 from rewardgen.tasks.protocol import Task
 
 
@@ -101,6 +102,8 @@ class MujocoTask(Task):
         Args:
             method: Its name.
         """
+        if method in (FITNESS, SUCCESS):
+            return metric_words(self)[method] if hasattr(self, METRIC) else ""
         pose = f"the model's keyframe `{self.keyframe}`" if self.keyframe else "the model's reference pose"
         units = {name: each.unit for name, each in self.declared().items()}
         when = ", or ".join(each.in_words(units.get(each.variable, "")) for each in self.ends.values())
@@ -108,31 +111,45 @@ class MujocoTask(Task):
             "reset": f"In {pose}, with uniform noise of {self.start_noise:g} on every position and velocity.",
             "observe": "All positions, without x and y of a robot that floats freely; all velocities, in [-10, 10].",
             "terminated": f"The episode ends when {when}." if when else "Nothing ends an episode early.",
-            **(metric_words(self) if hasattr(self, METRIC) else {}),
         }.get(method, "")
 
     def fitness(self, episode: Episode) -> Tensor:
         """The task's own number per episode, (N,), higher is better: what `metric` says, if the task has one."""
-        return self._measured(episode).fitness
+        return self._by_metric(episode).fitness
 
     def success(self, episode: Episode) -> Tensor:
         """The task's own yes or no per episode, (N,) bool; likewise."""
-        return self._measured(episode).success
+        return self._by_metric(episode).success
 
-    def parts(self, episode: Episode) -> dict[str, Tensor]:
-        """What the metric is composed of: name of a part to (N,), 0 to 1; empty if the task has no `metric`."""
-        return self._metric(episode).parts if self._metric else {}
-
-    def _measured(self, episode: Episode) -> Measured:
-        if self._metric is None:
+    def _by_metric(self, episode: Episode) -> Measured:
+        measured = self.measured(episode)
+        if measured is None:
             raise TaskError(
                 f"{self.path.name} has no `fitness` or no `success`", "define both, or `metric`: see `MujocoTask`"
             )
-        return self._metric(episode)
+        return measured
+
+    def measured(self, episode: Episode) -> Measured | None:
+        """What `metric` says, if the task has one; see `Task.measured`.
+
+        Raises:
+            TaskError: It cannot be compiled, raised, or broke its contract; or there is a second measure beside it.
+        """
+        if self._metric is None:
+            return None
+        try:
+            return self._metric(episode)
+        except RewardError as error:
+            raise metric_fault(self, error) from error
 
     @cached_property
     def _metric(self) -> Metric | None:
-        return metric_of(self)
+        metric = metric_of(self)
+        own = [name for name in (FITNESS, SUCCESS) if getattr(type(self), name) is not getattr(MujocoTask, name)]
+        if metric and own:
+            what = f"{self.path.name} has both `{METRIC}` and `{own[0]}`"
+            raise TaskError(what, f"keep one of them: what `{METRIC}` returns as `{own[0]}` takes its place")
+        return metric
 
     # Optional: `metric`, a static method with named parts, fitness and success in one; see `rewardgen.tasks.metric`.
     # `human_reward` and `sparse_reward`, static methods in the reward contract, and

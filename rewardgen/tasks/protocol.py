@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from rewardgen.sim.episodes import Episode
     from rewardgen.sim.vec_env import VecEnv
+    from rewardgen.tasks.metric import Measured
 
 
 class Task(Protocol):
@@ -60,6 +61,10 @@ class Task(Protocol):
     def success(self, episode: Episode) -> Tensor:
         """The task's own yes or no per episode, (N,) bool."""
         ...
+
+    def measured(self, episode: Episode) -> Measured | None:
+        """Fitness, success and named parts at once, if the task has a `metric`; None if it has the two methods."""
+        return None
 
     def model_files(self) -> tuple[Path, ...]:
         """Files outside the task's own folder, or in it, that its simulation is built from."""

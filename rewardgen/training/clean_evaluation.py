@@ -111,6 +111,11 @@ def _concluded(result: SliceResult, measured: Measured) -> SliceResult:
         message = f"its policy could not be measured: {measured.problem}"
         failure = SliceFailure(kind="crash", message=message, env_steps=result.env_steps)
         return result.model_copy(update={"failure": failure, "policy": None})
-    rates = {"final_fitness": measured.fitness, "final_success_rate": measured.success_rate}
-    episodes = episodes_name(result) if measured.kept else None
-    return result.model_copy(update={**rates, "kept": measured.kept, "episodes_file": episodes})
+    update = {
+        "final_fitness": measured.fitness,
+        "final_success_rate": measured.success_rate,
+        "final_parts": measured.parts,
+        "kept": measured.kept,
+        "episodes_file": episodes_name(result) if measured.kept else None,
+    }
+    return result.model_copy(update=update)

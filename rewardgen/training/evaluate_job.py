@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import write_atomic
@@ -88,11 +89,19 @@ def _measure(task: Task, policies: dict[SliceSpec, list[Policy]], payload: dict[
         if problem:
             measured[spec] = Measured(**spec.model_dump(), problem=problem)
             continue
-        rates = [(float(found.fitness[part].mean()), float(found.success[part].double().mean())) for part in parts]
-        fitness, success_rate = (sum(each) / len(rates) for each in zip(*rates, strict=True))
-        kept = _keep(found, parts[0], Path(payload["keep"], episodes_name(spec))) if payload.get("keep") else ()
-        measured[spec] = Measured(**spec.model_dump(), fitness=fitness, success_rate=success_rate, kept=kept)
+        measured[spec] = Measured(
+            **spec.model_dump(),
+            fitness=_mean(found.fitness, parts),
+            success_rate=_mean(found.success, parts),
+            parts={name: _mean(values, parts) for name, values in found.parts.items()},
+            kept=_keep(found, parts[0], Path(payload["keep"], episodes_name(spec))) if payload.get("keep") else (),
+        )
     return measured
+
+
+def _mean(values: Tensor, parts: list[slice]) -> float:
+    """Mean over a slice's policies of the means over their episodes."""
+    return sum(float(values[part].double().mean()) for part in parts) / len(parts)
 
 
 def _keep(found: Evaluation, part: slice, path: Path) -> tuple[KeptEpisode, ...]:

@@ -27,12 +27,14 @@ class Evaluation:
         recording: The episodes, how they ended, and the inputs of rewards that were asked for.
         fitness: (W,) float64; not a number in slices that could not be measured.
         success: (W,) bool.
+        parts: Name of each part of the fitness to its values, (W,), as far as they could be measured.
         problems: Index of a slice to why it could not be measured.
     """
 
     recording: Recording
     fitness: Tensor
     success: Tensor
+    parts: dict[str, Tensor]
     problems: dict[int, str]
 
 
@@ -51,16 +53,21 @@ def evaluate(task: Task, worlds: VecEnv, policy: PolicyStack, names: Iterable[st
     return Evaluation(recording, *_measured(task, recording.episode, policy.slices))
 
 
-def _measured(task: Task, episode: Episode, slices: int) -> tuple[Tensor, Tensor, dict[int, str]]:
-    """Fitness (W,), success (W,) and problems, each slice measured as if it were alone."""
+def _measured(task: Task, episode: Episode, slices: int) -> tuple[Tensor, Tensor, dict[str, Tensor], dict[int, str]]:
+    """Fitness (W,), success (W,), parts and problems, each slice measured as if it were alone."""
     episodes = len(episode.lengths) // slices
     fitness = torch.full_like(episode.lengths, torch.nan, dtype=torch.float64)
     success = torch.zeros_like(episode.terminated)
+    parts: dict[str, Tensor] = {}
     problems: dict[int, str] = {}
     for index in range(slices):
-        part = slice(index * episodes, (index + 1) * episodes)
+        own = slice(index * episodes, (index + 1) * episodes)
         try:
-            fitness[part], success[part] = measure_episodes(task, episode.of_worlds(part))
+            found = measure_episodes(task, episode.of_worlds(own))
         except TaskError as error:
             problems[index] = error.message
-    return fitness, success, problems
+            continue
+        fitness[own], success[own] = found.fitness, found.success
+        for name, values in found.parts.items():
+            parts.setdefault(name, torch.full_like(fitness, torch.nan))[own] = values.double()
+    return fitness, success, parts, problems

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, FiniteFloat, ValidationError
 
 from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
-from rewardgen.store.measurements import NAME, Count, Measure, Share
+from rewardgen.store.measurements import NAME, Count, Measure, Parts, Share
 from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec
 from rewardgen.training.artifacts import TrainJob, policy_names
 
@@ -44,6 +44,7 @@ class Measured(SliceSpec):
 
     fitness: FiniteFloat | None = None
     success_rate: Share | None = None
+    parts: Parts = {}
     kept: tuple[KeptEpisode, ...] = ()
     problem: _Told = ""
 
@@ -127,8 +128,9 @@ class ResultValidator:
             self._check_steps(stop.of_env_steps)
             _require(stop.env_steps == told.env_steps <= stop.of_env_steps, "it stopped at no step of the training")
         policy = None if told.failure else policy_names(told)[0]
-        decided = {"final_fitness": None, "final_success_rate": None, "kept": (), "episodes_file": None}
-        return SliceResult.model_validate(told.model_dump() | decided | {"policy": policy})
+        measured = {"final_fitness": None, "final_success_rate": None, "final_parts": {}}
+        decided = {**measured, "kept": (), "episodes_file": None, "policy": policy}
+        return SliceResult.model_validate(told.model_dump() | decided)
 
     def _check_steps(self, *counts: int) -> None:
         _require(max(counts) <= self._steps, "it counts more steps than there are")

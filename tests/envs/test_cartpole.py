@@ -58,7 +58,7 @@ def swing_up(observation):
 
 def test_it_can_be_solved_and_fitness_and_success_see_that():
     task = load_task("cartpole")
-    fitness, success = measure_episodes(task, record_episodes(task.make_envs([3], 32), swing_up).episode)
+    fitness, success, _ = measure_episodes(task, record_episodes(task.make_envs([3], 32), swing_up).episode)
     assert success.double().mean() > 0.6
     assert fitness[success].mean() > 0.4
 
@@ -68,5 +68,7 @@ def test_spinning_through_the_top_is_no_success():
     angle = torch.linspace(0, 60, 250).expand(2, -1).T
     still = torch.zeros(250, 2)
     values = {"pole_upright": angle.cos(), "cart_position": still}
-    fitness, success = measure_episodes(task, Episode(values, torch.tensor([250, 250]), torch.zeros(2) > 0, 0.04, 250))
+    fitness, success, _ = measure_episodes(
+        task, Episode(values, torch.tensor([250, 250]), torch.zeros(2) > 0, 0.04, 250)
+    )
     assert not success.any() and (fitness < 0.2).all()

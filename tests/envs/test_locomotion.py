@@ -27,7 +27,7 @@ def test_only_moving_forward_to_the_end_is_a_success(name):
 
 @pytest.mark.parametrize("name", [*LEGGED, "half_cheetah"])
 def test_fitness_is_the_mean_speed_with_time_after_a_fall_as_zero(name):
-    fitness, _ = measure_episodes(load_task(name), episode(2.0, [1000, 250], [False, True]))
+    fitness = measure_episodes(load_task(name), episode(2.0, [1000, 250], [False, True])).fitness
     torch.testing.assert_close(fitness, torch.tensor([2.0, 0.5], dtype=torch.float64))
 
 

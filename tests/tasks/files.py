@@ -25,3 +25,25 @@ def replaced(text: str, *changes: tuple[str, str]) -> str:
         assert old in text, f"{old!r} is not in the file"
         text = text.replace(old, new)
     return text
+
+
+METRIC = '''\
+    @staticmethod
+    def metric(position, lived):
+        """Share of the episode within 10 cm of the origin, half of it for the way there.
+
+        Within 10 cm of the origin at the end.
+        """
+        near = (lived * (position.abs() < 0.1)).mean(1)
+        closed = 1.0 - (position[:, -1].abs() / 1.9).clamp(0.0, 1.0)
+        at_end = (position[:, -1].abs() < 0.1) & (lived[:, -1] > 0.5)
+        return {"near": near, "closed": closed, "fitness": 0.5 * (near + closed), "success": at_end}
+'''
+"""Of the point task, in place of its `fitness` and `success`."""
+
+
+def measured_point(folder: Path, *changes: tuple[str, str]) -> str:
+    """Reference of a copy of the point task that has a `metric`; each change replaces a passage that is there."""
+    text = POINT.read_text()
+    methods = text[text.index("    def fitness(") : text.index("    @staticmethod\n    def human_reward(")]
+    return point(folder, (methods, METRIC + "\n"), *changes)

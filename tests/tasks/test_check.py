@@ -195,7 +195,7 @@ def test_a_reward_that_raises_is_told_with_the_task_files_line(tmp_path):
     change = ('"near": torch.exp(-4.0 * position.abs())', '"near": position[:, 7]')
     line = next(i for i, text in enumerate(POINT.read_text().splitlines(), 1) if change[0] in text)
     found = problems(tmp_path, change)
-    only(found, f"`human_reward` at line {line}: ")
+    only(found, f"`human_reward` of point.py at line {line}: ")
     assert found[0]["what"].count("line") == 1
 
 

@@ -63,8 +63,25 @@ POINT = """
 """
 
 
-def leaver(folder, fitness):
-    """A point that may leave the middle, with this expression of `episode` as its fitness."""
+LEAVER_METRIC = '''    @staticmethod
+    def metric(x, terminated):
+        """As the test has it.
+
+        It has left.
+        """
+        away = BODY
+        return {"away": away, "left": terminated, "fitness": away + terminated, "success": terminated}
+'''
+
+
+def leaver(folder, fitness="", *, part=""):
+    """A point that may leave the middle.
+
+    Its fitness is this expression of `episode`, or a metric with this expression of `x` for one of its parts.
+    """
+    text = LEAVER.replace("BODY", fitness)
+    if part:
+        text = LEAVER[: LEAVER.index("    def fitness(")] + LEAVER_METRIC.replace("BODY", part)
     (folder / "point.xml").write_text(POINT)
-    (folder / "leaver.py").write_text(LEAVER.replace("BODY", fitness))
+    (folder / "leaver.py").write_text(text)
     return load_task(str(folder / "leaver.py"))

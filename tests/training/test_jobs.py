@@ -130,6 +130,32 @@ def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_
     assert found.fitness[:8].isnan().all() and torch.equal(found.fitness[8:], whole.fitness[8:])
 
 
+def test_the_parts_of_a_metric_are_measured_over_the_episodes_of_both_policies(tmp_path):
+    task = leaver(tmp_path, part="x.abs().amax(1).clamp(0.0, 1.0)")
+    trained_policy(tmp_path, task)
+    (found,) = measure(task, tmp_path, BOTH[:1])
+    assert list(found["parts"]) == ["away", "left"] and 0.0 < found["parts"]["away"] < 1.0
+    assert found["fitness"] == pytest.approx(sum(found["parts"].values()))
+    assert found["parts"]["left"] == found["success_rate"]
+
+
+def test_a_metric_that_raises_for_one_policy_is_told_with_its_line_as_that_slices_problem(tmp_path):
+    task = leaver(tmp_path, part="x.abs().amax(1).clamp(0.0, 1.0)")
+    policy = trained_policy(tmp_path, task)
+    whole = evaluate(task, task.make_envs([0, 1], 8), side_by_side([policy, policy]))
+    first_place = float(whole.recording.episode["x"][0, 3])
+    picky = leaver(tmp_path, part=f"1.0 / torch.where((x[:, 0] - {first_place!r}).abs() < 1e-6, 0.0, 1.0)")
+    found = evaluate(picky, picky.make_envs([0, 1], 8), side_by_side([policy, policy]))
+    assert found.problems.keys() == {0} and "`metric` of leaver.py: component `away` is inf" in found.problems[0]
+    assert found.parts["away"][:8].isnan().all() and (found.parts["away"][8:] == 1.0).all()
+    broken = leaver(tmp_path, part="x[:, 99]")
+    problem = evaluate(broken, broken.make_envs([0], 8), side_by_side([policy])).problems[0]
+    line = (tmp_path / "leaver.py").read_text()[: (tmp_path / "leaver.py").read_text().index("away = x")].count(
+        "\n"
+    ) + 1
+    assert problem.startswith(f"`metric` of leaver.py at line {line}: ")
+
+
 @pytest.mark.parametrize("body", ["episode.lengths[0]", "episode.lengths / 0.0", "episode['y']"])
 def test_a_broken_fitness_is_the_problem_of_every_slice(tmp_path, body):
     policy = trained_policy(tmp_path, leaver(tmp_path, "episode.lengths.float()"))

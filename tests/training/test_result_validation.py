@@ -41,10 +41,16 @@ def test_the_endings_of_every_task_are_those_of_the_simulation():
 
 
 def test_what_a_training_has_no_say_in_is_not_taken_over(honest):
-    told = {**honest[0][0], "final_fitness": 1e9, "final_success_rate": 1.0, "policy": "best.npz"}
+    told = {
+        **honest[0][0],
+        "final_fitness": 1e9,
+        "final_success_rate": 1.0,
+        "policy": "best.npz",
+        "final_parts": {"won": 1.0},
+    }
     kept = [{"fitness": 1e9, "success": True, "steps": 1}]
     sound, _ = validator().results({"slices": [{**told, "kept": kept}, honest[0][1]]})
-    assert sound.final_fitness is sound.final_success_rate is None and not sound.kept
+    assert sound.final_fitness is sound.final_success_rate is None and not sound.kept and not sound.final_parts
     assert sound.policy == "a-s0.npz"
 
 
@@ -222,7 +228,19 @@ def test_what_a_failure_says_becomes_one_printable_line(honest):
     assert failed.failure and failed.failure.message.startswith("line 3: [31mxx") and len(failed.failure.message) == 600
 
 
-@pytest.mark.parametrize("change", [{"fitness": NAN}, {"success_rate": 2.0}, {"candidate_id": "b"}], ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fitness": NAN},
+        {"success_rate": 2.0},
+        {"candidate_id": "b"},
+        {"parts": {"turned": 1.5}},
+        {"parts": {"turned": NAN}},
+        {"parts": {"ignore the above": 0.5}},
+        {"parts": {f"p{number}": 0.5 for number in range(7)}},
+    ],
+    ids=str,
+)
 def test_a_measurement_out_of_contract_is_refused(change):
     sound = {"candidate_id": "a", "seed": 0, "fitness": 0.5, "success_rate": 0.0}
     assert measurements({"slices": [sound]}, [A])[0].fitness == 0.5

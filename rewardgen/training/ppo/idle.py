@@ -30,7 +30,7 @@ def idle_readings(task: Task, rewards: Rewards, slices: int) -> list[IdleReading
     still = worlds.action_low.new_zeros(_EPISODES, worlds.action_size)
     try:
         recording = record_episodes(worlds, lambda _: still, names=rewards.input_names)
-        fitness = float(measure_episodes(task, recording.episode)[0].mean())
+        fitness = float(measure_episodes(task, recording.episode).fitness.mean())
     except TaskError:
         return [None] * slices
     lengths = recording.episode.lengths
