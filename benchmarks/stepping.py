@@ -17,7 +17,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.tasks.baselines import baseline_program
+from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
@@ -124,7 +124,7 @@ def human_rewards(task: Task) -> Rewards:
     Raises:
         UsageError: The task has none.
     """
-    program = baseline_program(task, "human_reward")
+    program = own_program(task, "human_reward")
     if program is None:
         raise UsageError(f"{task.path.name} has no `human_reward` to step with", "give it one, or leave this task out")
     spec = RewardSpec(candidate_id="human", source=program.source)
