@@ -24,9 +24,12 @@ from rewardgen.store.records import (
     TaskCard,
     Verdict,
 )
+from rewardgen.tasks.card import measure_card
+from rewardgen.tasks.loading import load_task
 from tests.analyzer.trained import curve, digest, points
 from tests.builders import card, record
 from tests.llm.quoting import unquoted
+from tests.tasks.files import METRIC, measured_point
 
 MUTATIONS = [each for each in get_args(Operator) if each not in ("draft", "baseline")]
 
@@ -202,9 +205,26 @@ def test_card_says_what_other_systems_leave_out():
         assert part in text
 
 
+def test_parts_of_the_fitness_are_named_on_the_card_with_what_a_policy_that_knows_nothing_has_of_them():
+    values = {"policy": "zero", "fitness": 0.1, "success_rate": 0.0, "episode_steps": 40, "terminations": {"left": 1.0}}
+    probe = PolicyProbe.model_validate(values | {"parts": {"turned": 0.02, "landed": 0.9}})
+    text = asked(card=card(probes=(probe,)))
+    assert "**Parts of the fitness**, each in [0, 1]: turned, landed" in text
+    assert "**Zero policy:** fitness 0.1 (turned 0.02, landed 0.9), success 0 %" in text
+    assert "Parts of the fitness" not in asked(card=card(probes=(PolicyProbe.model_validate(values),)))
+
+
 def test_actions_of_different_range_are_listed_one_by_one():
     text = asked(card=card(action_size=2, action_parts=("hip", "knee"), action_low=(-1, -2), action_high=(1, 2)))
     assert "hip -1 to 1; knee -2 to 2" in text
+
+
+def test_code_of_a_metric_is_nowhere(tmp_path):
+    task = load_task(measured_point(tmp_path))
+    everything = "".join(each.content for each in designer_messages(request(card=measure_card(task))))
+    assert "Share of the episode within 10 cm of the origin, half of it for the way there." in everything
+    code = METRIC[METRIC.rindex('"""') + 3 :]
+    assert not [line for line in map(str.strip, code.splitlines()) if line and line in everything]
 
 
 def test_code_of_fitness_and_success_is_nowhere():

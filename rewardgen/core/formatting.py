@@ -32,6 +32,11 @@ def percent(share: float | None) -> str:
     return ">99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
 
 
+def named(values: Mapping[str, float]) -> str:
+    """Named numbers in their order: `turned 0.82, landed 0.1`."""
+    return ", ".join(f"{name} {number(value)}" for name, value in values.items())
+
+
 def shares(parts: Mapping[str, float]) -> str:
     """Named shares, largest first: `torso too low 80 %, time limit 20 %`."""
     ordered = sorted(parts.items(), key=lambda item: -item[1])

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, meta
 
 from rewardgen.core.errors import UsageError, did_you_mean
-from rewardgen.core.formatting import number, percent, shares
+from rewardgen.core.formatting import named, number, percent, shares
 from rewardgen.core.resources import shipped
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.messages import Message
@@ -292,6 +292,7 @@ _FILTERS: dict[str, Any] = {
     "num": number,
     "percent": percent,
     "shares": shares,
+    "named": named,
     "standing": standing,
     "evidence": analysis_text,
     "outcomes": outcomes_text,

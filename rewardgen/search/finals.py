@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardgen.core.formatting import number, percent
+from rewardgen.core.formatting import named, number, percent
 from rewardgen.core.statistics import (
     Interval,
     Standing,
@@ -98,6 +98,7 @@ def _row(
         candidate_id=id,
         fitness=own,
         success_rate=result.success_rate if own else None,
+        parts=result.parts if own else {},
         human_normalised=normalised,
         seeds=len(result.slices),
         failure=f"{result.failure.kind}: {result.failure.message}" if result.failure else "",
@@ -119,6 +120,7 @@ def _conclusion(
         f"{chosen} reaches a fitness of {number(own.value)} [{number(own.low)}, {number(own.high)}] "
         f"and a success rate of {percent(rate)} over {seeds} fresh {'seed' if seeds == 1 else 'seeds'}."
     ]
+    words += [f"Parts of the fitness: {named(parts)}."] if (parts := results[chosen].parts) else []
     words += [_comparison(id, against[id], estimates[id]) for id in BASELINES if id in against]
     words += [
         f"The {id} reward failed to train, so there is no comparison with it."

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rewardgen.core.formatting import number, percent, shares
+from rewardgen.core.formatting import named, number, percent, shares
 from rewardgen.core.statistics import later_mean
 from rewardgen.store.measurements import ComponentPoint, TrainingCurves
 from rewardgen.store.records import Analysis, CandidateRecord, PredictionOutcome
@@ -79,6 +80,14 @@ def outcomes_text(claims: Sequence[PredictionOutcome]) -> str:
     return ", ".join(f"{text} ({each.outcome})" for text, each in zip(measured, claims, strict=True))
 
 
+def parts_lines(parts: Mapping[str, float]) -> list[str]:
+    """The parts of a fitness, `parts of the fitness: turned 0.82, landed 0.1`; nothing if it has none."""
+    if not parts:
+        return []
+    together = named(parts).replace(" ", "\xa0").replace(",\xa0", ", ")  # a name and its number stay on one line
+    return [each.replace("\xa0", " ") for each in textwrap.wrap(f"parts of the fitness: {together}", LINE)]
+
+
 def _fitness_lines(record: CandidateRecord) -> list[str]:
     result, analysis = record.result, record.analysis
     if result is None:
@@ -88,6 +97,7 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
     values = ", ".join(number(each.final_fitness) for each in result.slices if each.final_fitness is not None)
     success = "" if result.success_rate is None else f"; success {percent(result.success_rate)}"
     lines = [f"fitness {number(result.fitness)} ± {number(result.fitness_spread)} (by seed: {values}){success}"]
+    lines += parts_lines(result.parts)
     if analysis and analysis.parent and analysis.fitness_delta is not None:
         parent, delta = analysis.parent, analysis.fitness_delta
         noise = "one seed only, so it may be noise"

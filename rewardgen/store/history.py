@@ -96,6 +96,8 @@ class FinalRow(Frozen):
     fitness: Interval | None = None
     """Interquartile mean over seeds; None if it failed."""
     success_rate: float | None = None
+    parts: dict[str, float] = {}
+    """Parts of the fitness by name, means over the seeds."""
     human_normalised: float | None = None
     seeds: int = 0
     failure: str = ""

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from rewardgen.core.formatting import percent
 from rewardgen.llm.prompts import render
-from rewardgen.store.analysis_text import analysis_text
+from rewardgen.store.analysis_text import analysis_text, parts_lines
 from rewardgen.store.history import History
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
 from rewardgen.ui.format import duration, number, with_spread
@@ -135,7 +135,7 @@ def _slices(result: CandidateResult) -> RenderableType:
         table.add_row(str(each.seed), fitness, success, str(each.env_steps), duration(each.wall_s), ended)
     if result.fitness is not None and len(result.slices) > 1:
         table.add_row("mean", with_spread(result.fitness, result.fitness_spread), percent(result.success_rate))
-    return table
+    return Group(table, *map(Text, parts_lines(result.parts)))
 
 
 def _analysis(record: CandidateRecord) -> list[RenderableType]:

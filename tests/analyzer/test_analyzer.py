@@ -47,6 +47,17 @@ def test_fitness_is_compared_with_the_parent_in_the_light_of_the_noise(own, of_p
     assert analysis.fitness_delta == pytest.approx(sum(own) / len(own) - sum(of_parent) / len(of_parent))
 
 
+def test_parts_of_the_fitness_are_named_with_their_means_over_the_seeds():
+    text = table(parts=({"turned": 0.84, "landed": 0.1}, {"turned": 0.8, "landed": 0.1}))
+    assert text.splitlines()[1] == "parts of the fitness: turned 0.82, landed 0.1"
+    assert "parts of the fitness" not in table()
+
+
+def test_a_part_that_not_every_seed_has_is_left_out():
+    text = table(parts=({"turned": 0.5, "landed": 0.1}, {"turned": 0.7}))
+    assert text.splitlines()[1] == "parts of the fitness: turned 0.6"
+
+
 def test_first_of_two_trained_parents_is_compared_with():
     analysis = Analyzer(None).study(trained(fitness=(1.0, 1.0)), [record("g00-k2", 0.7), record("g00-k1", 0.2)], card())
     assert analysis.fitness_delta == pytest.approx(0.3)
@@ -157,7 +168,10 @@ def test_table_fits_a_terminal_of_eighty_columns(scale, name):
     wide = {"variables": {name: (-scale,) * 6}, "components": {name: (scale,) * 6}}
     shown = (digest(**wide), digest("median", 0.9, **wide), digest("worst", 0.2, "left the track", **wide))
     grown = curve(ret=tuple(scale * i for i in range(1, 7)))
-    text = table([trained("g00-k1", components=components)], components=components, episodes=shown, curves=grown)
+    parts = ({f"{name}_{number}": 0.123 for number in range(6)},) * 2
+    before = [trained("g00-k1", components=components)]
+    text = table(before, components=components, episodes=shown, curves=grown, parts=parts)
+    assert " ".join(text.split()).count(" 0.123") == 6
     lines = [line for line in text.splitlines() if not line.startswith(("best", "median", "worst"))]
     assert max(map(len, lines)) <= 78
     assert not [line for line in lines if "-" * 2 in line or any(cell.count("-") > 2 for cell in line.split())]

@@ -1,5 +1,7 @@
 """The briefs whose prompts are kept as golden files: a draft and a later generation on three tasks.
 
+One is there a second time, as if its task had a metric with named parts.
+
 `records/<task>.json` holds the task's card as it was measured and two rewards, the second designed from the first, with
 what their trainings recorded (two seeds each, shorter than a run's).
 """
@@ -72,10 +74,27 @@ def later(task: str) -> DesignRequest:
     )
 
 
+def with_parts(design_request: DesignRequest) -> DesignRequest:
+    """The same brief on a task whose metric names the parts of its fitness."""
+    probes = [each.model_copy(update={"parts": {"swung_up": 0.04, "held": 0.0}}) for each in design_request.card.probes]
+    parents = [_in_parts(each) for each in design_request.parents]
+    card = design_request.card.model_copy(update={"probes": tuple(probes)})
+    return design_request.model_copy(update={"card": card, "parents": tuple(parents)})
+
+
+def _in_parts(record: CandidateRecord) -> CandidateRecord:
+    assert record.result
+    slices = [
+        each.model_copy(update={"final_parts": {"swung_up": 0.93, "held": 0.41}}) for each in record.result.slices
+    ]
+    return record.model_copy(update={"result": record.result.model_copy(update={"slices": tuple(slices)})})
+
+
 def rendered() -> dict[str, tuple[Message, ...]]:
     """Name of each golden file to the messages that it holds."""
     found = {f"{task}-draft": designer_messages(draft(task)) for task in OPERATORS}
     found |= {f"{task}-{operator}": designer_messages(later(task)) for task, operator in OPERATORS.items()}
+    found["cartpole-parts"] = designer_messages(with_parts(later("cartpole")))
     card, (_, second) = records("hopper")
     found["hopper-diagnosis"] = analyzer_messages(second, card)
     return found

@@ -1,3 +1,5 @@
+import pytest
+
 from rewardgen.search import finals
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.history import History
@@ -33,6 +35,17 @@ def test_reward_that_beats_both_baselines_says_so():
     assert "beats the human reward" in summary.conclusion
     row = summary.rows[0]
     assert row.human_normalised is not None and 1.9 < row.human_normalised < 2.1
+
+
+def test_parts_of_the_fitness_are_told_of_the_chosen_reward_and_kept_for_all():
+    history = a_history(best=[9, 9, 9, 9, 9], human=HUMAN)
+    for (_, id, _), result in list(history.trained.items()):
+        parts = {"turned": 0.8 if id == "best" else 0.3, "landed": 0.1}
+        history.trained["final", id, result.seed] = result.model_copy(update={"final_parts": parts})
+    summary = summarise("done", ["best", "human"], history)
+    assert "Parts of the fitness: turned 0.8, landed 0.1." in summary.conclusion
+    assert [each.parts["turned"] for each in summary.rows] == pytest.approx([0.8, 0.3])
+    assert "Parts" not in summarise("done", ["best"], a_history(best=[9, 9, 9, 9, 9])).conclusion
 
 
 def test_reward_below_the_human_one_is_said_plainly():

@@ -56,6 +56,16 @@ def test_a_repaired_candidate_shows_what_was_wrong_and_how_it_was_mended():
     assert "The torso leans back to brake before each hop." in text
 
 
+def test_a_candidate_of_a_task_with_a_metric_shows_the_parts_of_its_fitness_on_the_fresh_seeds():
+    history = until("finished")
+    for key, result in history.trained.items():
+        if key[:2] == ("final", "g01-k5"):
+            history.trained[key] = result.model_copy(update={"final_parts": {"turned": 0.82, "landed": 0.1}})
+    record = history.record("g01-k5")
+    assert record and "parts of the fitness: turned 0.82, landed 0.1 " in page(candidate_page(history, record))
+    assert "parts of the fitness" not in candidate("g01-k5")
+
+
 def test_a_failed_candidate_shows_the_step_and_the_reason():
     text = candidate("g00-k3")
     assert "Why it failed" in text
