@@ -37,14 +37,18 @@ class OwnProgram(NamedTuple):
     def fault(self, line: int | None, message: str, hint: str) -> TaskError:
         """What is wrong with the program, told of the method and the line in the task file.
 
+        Without the code of the line: what fails in a training is told to the designer, who must not see a metric's.
+
         Args:
             line: Line of `source`, if there is one.
             message: What is wrong.
             hint: What to write instead.
         """
         at = f" at line {self.first_line + line - 1}" if line else ""
-        told, hint = (each.replace(f"`{ENTRY}`", f"`{self.name}`") for each in (_PLACE.sub("", message), hint))
-        return TaskError(f"`{self.name}` of {self.file}{at}: {told}", hint or f"fix it in {self.file}")
+        code = self.source.splitlines()[line - 1].strip()[:120] if line else ""
+        told = _PLACE.sub("", message).removeprefix(f"`{code}`: ").replace(f"`{ENTRY}`", f"`{self.name}`")
+        hint = hint.replace(f"`{ENTRY}`", f"`{self.name}`") or f"fix it in {self.file}"
+        return TaskError(f"`{self.name}` of {self.file}{at}: {told}", hint)
 
 
 def own_program(task: Task, name: Baseline | Literal["metric"]) -> OwnProgram | None:
