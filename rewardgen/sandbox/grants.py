@@ -79,9 +79,31 @@ def _declared(file: Path, named: str) -> Path:
         path = (file.parent / named).resolve(strict=True)
     except (OSError, RuntimeError) as error:
         raise TaskError(f"{told}, which cannot be found", f"paths are relative to {file.parent}") from error
-    if _is_private(path) or (path.is_dir() and (_is_broad(path) or _is_of_many(path))):
+    if _may_hold_secrets(path):
         raise TaskError(f"{told}, which may hold secrets", "name the file or the folder of data itself, or move it")
     return path
+
+
+def included_reads(model: Path, files: Iterable[Path]) -> list[Path]:
+    """What a model includes, resolved. Whoever made it may have named any place, also by a link.
+
+    Args:
+        model: Its file.
+        files: What MuJoCo says that it includes; below the model's folder or beside installed packages, all is well.
+
+    Raises:
+        TaskError: A file may hold secrets.
+    """
+    resolved, own = [each.resolve() for each in files], model.resolve().parent
+    for each in resolved:
+        if not each.is_relative_to(own) and not _is_installed(each) and _may_hold_secrets(each):
+            hint = f"take the line out, or put a copy beside {model.name} if it is part of the robot"
+            raise TaskError(f"{model.name} includes {each}, which may hold secrets", hint)
+    return resolved
+
+
+def _may_hold_secrets(path: Path) -> bool:
+    return _is_private(path) or (path.is_dir() and (_is_broad(path) or _is_of_many(path)))
 
 
 def _is_private(path: Path) -> bool:
@@ -142,8 +164,14 @@ def _visible(path: Path) -> Iterator[Grant]:
         yield Grant(str(path), READ)
         return
     for each in _entries(path):
-        if not each.name.startswith(".") and not (_is_broad(path) and each.is_dir()):
+        opens = not each.name.startswith(".") and not (_is_broad(path) and each.is_dir())
+        if opens and not (each.is_symlink() and _leads_to_secrets(each)):
             yield Grant(str(each), READ)
+
+
+def _leads_to_secrets(link: Path) -> bool:
+    path = link.resolve()
+    return not path.is_relative_to(link.parent.resolve()) and _may_hold_secrets(path)
 
 
 def _is_broad(folder: Path) -> bool:

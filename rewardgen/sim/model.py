@@ -120,9 +120,9 @@ def find_model(name: object, task_file: Path) -> Path:
 
 
 def included_files(path: Path) -> tuple[Path, ...]:
-    """A model's file and all that it includes, wherever that is; empty for a model that cannot be read."""
+    """A model's file, then all that it includes, wherever that is; empty for a model that cannot be read."""
     try:
-        return tuple(Path(each) for each in mujoco.mju_getXMLDependencies(str(path)))
+        return tuple(dict.fromkeys((path, *map(Path, mujoco.mju_getXMLDependencies(str(path))))))
     except mujoco.FatalError:
         return ()
 

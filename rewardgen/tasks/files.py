@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sandbox.grants import declared_reads
+from rewardgen.sandbox.grants import declared_reads, included_reads
 from rewardgen.tasks.loading import load_task, resolve_task, shipped_tasks
 
 
@@ -29,4 +29,6 @@ def task_files(payload: dict[str, Any]) -> list[Path]:
         task = load_task(reference)
     except TaskError:
         return [folder]
-    return [folder, *task.model_files(), *declared_reads(task.path, task.reads)]
+    model = task.model_files()
+    included = included_reads(model[0], model) if model else []
+    return [folder, *included, *declared_reads(task.path, task.reads)]

@@ -185,7 +185,7 @@ class MujocoTask(Task):
         return find_model(getattr(self, "model", None), self.path)
 
     def model_files(self) -> tuple[Path, ...]:
-        """The model's file and all that it includes, wherever that is; empty for a model that cannot be read."""
+        """The model's file, then all that it includes, wherever that is; empty for a model that cannot be read."""
         try:
             return included_files(self.model_file())
         except TaskError:

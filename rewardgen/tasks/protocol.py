@@ -67,7 +67,7 @@ class Task(Protocol):
         return None
 
     def model_files(self) -> tuple[Path, ...]:
-        """Files outside the task's own folder, or in it, that its simulation is built from."""
+        """Files outside the task's own folder, or in it, that its simulation is built from, the model's first."""
         return ()
 
     @classmethod

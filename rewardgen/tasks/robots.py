@@ -11,6 +11,7 @@ from typing import Any, Literal
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.resources import GYMNASIUM, gymnasium_asset, gymnasium_models
 from rewardgen.core.schema import Frozen
+from rewardgen.sandbox.grants import included_reads
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.tasks.measure import measure
@@ -109,10 +110,13 @@ def robot_files(payload: dict[str, Any]) -> list[Path]:
 
     Args:
         payload: Of a job, with `model`, the path of the model.
+
+    Raises:
+        TaskError: It includes what may hold secrets.
     """
     path = Path(payload["model"])
     # MuJoCo takes a while to import, and most commands need none of it.
-    return [path.parent, *importlib.import_module("rewardgen.sim.model").included_files(path)]
+    return [path.parent, *included_reads(path, importlib.import_module("rewardgen.sim.model").included_files(path))]
 
 
 def model_named(robot: str, task: Path) -> str:

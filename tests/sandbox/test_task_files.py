@@ -11,6 +11,7 @@ from rewardgen.sandbox import grants
 from rewardgen.sandbox.process import run_worker
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import MEASURE_TASK
+from rewardgen.tasks.robots import catalogue_of
 from rewardgen.training.transition_cache import CHECK_TASK, RECORD_TRANSITIONS
 from tests.sandbox.confined import landlock_abi
 from tests.sandbox.processes import PATIENT
@@ -125,6 +126,41 @@ def test_links_are_followed_before_judging(tmp_path):
     (tmp_path / "data").symlink_to("/etc")
     with pytest.raises(TaskError, match="may hold secrets"):
         load(write(tmp_path, reads=["data"]))
+
+
+@pytest.mark.parametrize(
+    "asset",
+    ['mesh name="m" file="/etc/passwd"', 'hfield name="h" file="link/passwd"', 'model name="m" file="inner.xml"'],
+)
+def test_a_model_that_includes_what_may_hold_secrets_is_refused(tmp_path, asset):
+    (tmp_path / "link").symlink_to("/etc")
+    (tmp_path / "inner.xml").write_text(
+        '<mujoco><asset><texture name="t" type="2d" file="/etc/hosts"/></asset></mujoco>'
+    )
+    robot = tmp_path / "robot.xml"
+    robot.write_text(f"<mujoco><asset><{asset}/></asset></mujoco>")
+    with pytest.raises(TaskError, match=r"robot\.xml includes /etc/\w+, which may hold secrets") as caught:
+        catalogue_of(str(robot))
+    assert "copy" in caught.value.hint
+    task = write(tmp_path)
+    robot.rename(tmp_path / "point.xml")
+    with pytest.raises(TaskError, match=r"point\.xml includes /etc/\w+, which may hold secrets"):
+        load(task)
+
+
+def test_a_model_may_include_what_lies_beside_it_wherever_that_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(grants, "_home", lambda: tmp_path)
+    robot, mesh = tmp_path / ".mujoco/robot.xml", tmp_path / ".mujoco/meshes/leg.stl"
+    assert grants.included_reads(robot, [robot, mesh]) == [robot, mesh]
+    with pytest.raises(TaskError, match="may hold secrets"):
+        grants.included_reads(robot, [robot, tmp_path / ".ssh/id_rsa"])
+
+
+@needs_landlock
+def test_a_link_beside_a_task_opens_nothing_that_may_hold_secrets(tmp_path):
+    (tmp_path / "notes.txt").symlink_to("/etc/passwd")
+    with pytest.raises(TaskError, match=r"the sandbox keeps .* from .*notes\.txt"):
+        simulate(write(tmp_path, reset=f"open({str(tmp_path / 'notes.txt')!r}).read()"))
 
 
 def test_what_is_named_and_not_there_is_told(tmp_path):
