@@ -18,13 +18,12 @@ from rewardgen.llm.factory import lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.history import History
-from rewardgen.store.journal import Listener
 from rewardgen.store.origin import Terms, can_sign
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.screen import Screen
-from rewardgen.ui.tables import closing_table
+from rewardgen.ui.tables import closing_table, judgement_text
 
 _UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
 
@@ -43,7 +42,11 @@ _NAMED = {
 
 Yes = Annotated[
     bool,
-    Parameter(negative="", help="Do not ask before a run with `--sandbox off`.", show_default=False),
+    Parameter(
+        negative="",
+        help="Do not ask before a run with `--sandbox off`, or for a goal that the task does not measure.",
+        show_default=False,
+    ),
 ]
 Agree = Annotated[
     bool,
@@ -104,7 +107,16 @@ def run(
         _confirm(_UNCONFINED, "leave out `--sandbox off`")
     if not can_sign():
         messages().print(_UNSIGNED, soft_wrap=True)
-    return _watch(lambda listener: lifecycle.start(config, runs_dir, listener), runs_dir, json)
+
+    def begin(listener: _Memory) -> Outcome:
+        def confirm(what: str, otherwise: str) -> None:
+            if not yes:
+                with listener.aside():
+                    _confirm(what, otherwise)
+
+        return lifecycle.start(config, runs_dir, listener, confirm)
+
+    return _watch(begin, runs_dir, json)
 
 
 def resume(
@@ -172,18 +184,19 @@ class _Memory:
         listener: The one that shows it.
     """
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Plain | Screen) -> None:
         self.run_id = ""
         self._listener = listener
         self.progress = listener.progress
         self.note = listener.note
+        self.aside = listener.aside
 
     def event(self, event: Any, history: History) -> None:
         self.run_id = history.run_id
         self._listener.event(event, history)
 
 
-def _watch(work: Callable[[Listener], Outcome], runs_dir: Path, json: bool) -> int:
+def _watch(work: Callable[[_Memory], Outcome], runs_dir: Path, json: bool) -> int:
     """Do the work with a live screen on a terminal, or with plain lines; then print how it ended."""
     console = messages()
     watching = _Memory(Plain(console))
@@ -213,6 +226,7 @@ def _watch(work: Callable[[Listener], Outcome], runs_dir: Path, json: bool) -> i
 
 def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
     folder, summary = outcome.folder, outcome.history.summary
+    goal_check, judgement = outcome.history.goal_check, outcome.history.judgement
     reward = folder.best / "reward.py" if summary and summary.chosen else None
     if json:
         print_json(
@@ -221,6 +235,8 @@ def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
                 "path": str(folder.path),
                 "exit_code": outcome.exit_code,
                 "reward": str(reward) if reward else None,
+                "goal_check": goal_check.model_dump(mode="json") if goal_check else None,
+                "judgement": judgement.model_dump(mode="json") if judgement else None,
                 "summary": summary.model_dump(mode="json") if summary else None,
                 "usage": outcome.history.usage.model_dump(mode="json"),
                 "elapsed_s": outcome.history.elapsed_s,
@@ -230,6 +246,9 @@ def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
     steps = [(with_runs_dir(f"runs show {folder.word}", runs_dir), "every candidate, and why some failed")]
     if summary:
         results().print()
+        if judgement:
+            results().print(judgement_text(judgement))
+            results().print()
         results().print(closing_table(summary))
     if summary and reward:
         show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)

@@ -142,6 +142,8 @@ def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -
                 "status": status,
                 "error": history.error or None,
                 "changes": history.changes,
+                "goal_check": history.goal_check.model_dump(mode="json") if history.goal_check else None,
+                "judgement": history.judgement.model_dump(mode="json") if history.judgement else None,
                 "feedback": [each.model_dump(mode="json") for each in history.feedback],
                 "elapsed_s": history.elapsed_s,
                 "config": history.config.model_dump(mode="json") if history.config else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
 
@@ -11,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationError
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.schema import Frozen
 from rewardgen.core.text import visible
+from rewardgen.llm.json_reply import json_object
 from rewardgen.llm.prompts import critic_messages
 from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.store.messages import LLMRequest
@@ -98,9 +98,8 @@ def parse_reading(text: str) -> tuple[Finding, ...]:
     Args:
         text: The model's reply.
     """
-    try:
-        reply = json.loads(text[text.find("{") : text.rfind("}") + 1])
-    except (ValueError, RecursionError):
+    reply = json_object(text)
+    if reply is None:
         return (no_reading("the reply holds no JSON object", _READ_THE_REPLY),)
     entries = reply.get("checks")
     if not isinstance(entries, list) or not entries:

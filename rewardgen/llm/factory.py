@@ -21,6 +21,9 @@ SCHEMES = ("mailbox", "replay")
 DEFAULT, CRITIC = "", "critic"
 """Roles in the table of models: all that have no model of their own, and the one that may have one."""
 
+_ABOUT_THE_RUN = ("goal",)
+"""First parts of labels that name no candidate."""
+
 MAILBOX_PATIENCE = 20.0
 """A person needs longer than a server: a mailbox waits this many times the time limit of a call."""
 
@@ -126,6 +129,7 @@ def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget) -> 
 
 
 def _transcript(folder: RunFolder, label: str) -> Path:
-    """`g02-k7/designer/edit` is read in the candidate's folder as `designer-edit.md`."""
-    candidate_id, _, rest = label.partition("/")
-    return folder.candidate(slug(candidate_id)) / f"{slug(rest) or 'call'}.md"
+    """`g02-k7/designer/edit` is read in the candidate's folder as `designer-edit.md`, `goal/check` in `goal`."""
+    about, _, rest = label.partition("/")
+    place = folder.path / about if about in _ABOUT_THE_RUN else folder.candidate(slug(about))
+    return place / f"{slug(rest) or 'call'}.md"

@@ -153,6 +153,30 @@ def analyzer_messages(record: CandidateRecord, card: TaskCard) -> tuple[Message,
     return (Message(role="system", content=render("analyzer/system")), Message(role="user", content=request))
 
 
+def goal_messages(card: TaskCard, goal: str) -> tuple[Message, ...]:
+    """What a model is asked before a run whose user has a goal for a task with its own fitness.
+
+    Args:
+        card: The task.
+        goal: The user's own words for what the robot should do.
+    """
+    request = render("task/goal_check", card=card, goal=goal)
+    return (Message(role="system", content=render("task/goal_check_system")), Message(role="user", content=request))
+
+
+def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episodes: str) -> tuple[Message, ...]:
+    """What a model is asked about the policy that came of a run.
+
+    Args:
+        card: The task.
+        goal: The user's own words for what the robot should do; empty if the task's description is all that was said.
+        feedback: What they said of earlier results, newest last.
+        episodes: What the policy does, as text.
+    """
+    request = render("task/verdict", card=card, goal=goal, feedback=feedback, episodes=episodes)
+    return (Message(role="system", content=render("task/verdict_system")), Message(role="user", content=request))
+
+
 # Templates.
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.analyzer.episode_text import episode_text
+from rewardgen.analyzer.judgements import check_goal, judge_result
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.provenance import usable_cores
 from rewardgen.critic.gates import Critic
@@ -15,13 +19,14 @@ from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.designer.protocol import Designer
 from rewardgen.llm.factory import make_llm
+from rewardgen.llm.protocol import LLM
 from rewardgen.sandbox.process import Limits
 from rewardgen.search import best_of_n, evolve  # noqa: F401  (they register themselves)
 from rewardgen.search.context import Parts
 from rewardgen.search.judge import JUDGES
 from rewardgen.search.strategy import STRATEGIES
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import TaskCard, Training
+from rewardgen.store.records import CandidateResult, GoalCheck, Judgement, TaskCard, Training
 from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
@@ -87,7 +92,29 @@ def make_parts(folder: RunFolder, config: RunConfig, card: TaskCard, training: T
         policies=folder.policies,
         on_study=lambda record: write_candidate(folder, record),
         reader=roles.reader,
+        judge_result=partial(_judge_result, roles.llm, folder, config, card) if roles.llm else None,
     )
+
+
+async def _judge_result(
+    llm: LLM, folder: RunFolder, config: RunConfig, card: TaskCard, result: CandidateResult, feedback: tuple[str, ...]
+) -> Judgement:
+    def episodes() -> str:
+        scratch = folder.scratch.resolve() / "digest"
+        return episode_text(result, config.task, card, folder.policies / "final", measuring(config), scratch)
+
+    return await judge_result(llm, card, config.goal, feedback, episodes)
+
+
+def checked_goal(folder: RunFolder, config: RunConfig, card: TaskCard) -> GoalCheck | None:
+    """Whether the task's fitness measures the user's goal; None without a goal, or a language model to ask.
+
+    Raises:
+        CredentialsError: The API key is missing or was refused, or the account is empty.
+        ModelError: There is no such model or address.
+    """
+    llm = _make_roles(folder, config).llm if config.goal else None
+    return asyncio.run(check_goal(llm, card, config.goal)) if llm else None
 
 
 class _Roles(NamedTuple):
@@ -98,6 +125,8 @@ class _Roles(NamedTuple):
     reader: Reader | None
     usage: Callable[[], Usage]
     """What their calls took so far."""
+    llm: LLM | None = None
+    """What the designer asks."""
 
 
 def _make_roles(folder: RunFolder, config: RunConfig) -> _Roles:
@@ -108,4 +137,4 @@ def _make_roles(folder: RunFolder, config: RunConfig) -> _Roles:
     if config.model == BUILTIN:
         return _Roles(BuiltinDesigner(), Analyzer(None), reader, llm.usage)
     analyzer = Analyzer(None if "analyzer" in config.ablate else llm)
-    return _Roles(LLMDesigner(llm, config), analyzer, reader, llm.usage)
+    return _Roles(LLMDesigner(llm, config), analyzer, reader, llm.usage, llm)

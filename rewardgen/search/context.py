@@ -21,7 +21,7 @@ from rewardgen.search.strategy import Strategy
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import CandidateRecord, TaskCard
+from rewardgen.store.records import CandidateRecord, CandidateResult, Judgement, TaskCard
 from rewardgen.training.protocol import Trainer
 
 Result = TypeVar("Result")
@@ -44,6 +44,8 @@ class Parts(NamedTuple):
     """Called whenever more is known of a candidate, to keep its folder up to date."""
     reader: Reader | None = None
     """A language model that reads candidates which passed the other gates."""
+    judge_result: Callable[[CandidateResult, tuple[str, ...]], Coroutine[Any, Any, Judgement]] | None = None
+    """A language model that says whether what came of the chosen reward is what was asked for, by feedback too."""
 
 
 class Context(NamedTuple):

@@ -15,6 +15,7 @@ from rewardgen.core.statistics import (
 )
 from rewardgen.search.context import Context
 from rewardgen.search.evaluating import train
+from rewardgen.search.feedback import feedback_for
 from rewardgen.search.judge import Judge
 from rewardgen.store.history import FinalRow, History, Summary
 from rewardgen.store.records import BASELINES, CandidateRecord, CandidateResult
@@ -37,9 +38,24 @@ def run_finals(run: Context, reason: str) -> Summary:
             run.journal.record("finals-started", ids=list(sources), reason=reason)
         train(run, "final", sources)
     summary = summarise(reason, list(sources), history, run.parts.judge)
+    if history.judgement is None and summary.chosen:
+        _judge(run, summary.chosen)
     if history.summary is None:
         run.journal.record("finished", summary=summary.model_dump(mode="json"))
     return summary
+
+
+def _judge(run: Context, chosen: str) -> None:
+    """Have a language model say whether it is what was asked for, if there is one."""
+    ask, result = run.parts.judge_result, run.history.result("final", chosen)
+    if ask is None or result is None:
+        return
+    feedback = feedback_for(run.history, len(run.history.generations))
+
+    async def judge() -> None:
+        run.journal.record("judged", judgement=(await ask(result, feedback)).model_dump(mode="json"))
+
+    run.gather([judge()])
 
 
 def summarise(reason: str, ids: Sequence[str], history: History, judge: Judge) -> Summary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
-from rewardgen.core.config import RunConfig
+from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
-from rewardgen.llm.archive import outdate_refusals
+from rewardgen.llm.archive import archived_usage, outdate_refusals
 from rewardgen.llm.factory import lasting_model
 from rewardgen.llm.prompts import template_versions
 from rewardgen.reward.export import importable
@@ -25,7 +25,7 @@ from rewardgen.reward.language import check_language
 from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
-from rewardgen.search.assembly import check_names, make_parts, measuring
+from rewardgen.search.assembly import check_names, checked_goal, make_parts, measuring
 from rewardgen.search.changed_task import measured_anew
 from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.search import run_search
@@ -39,6 +39,8 @@ from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.setup import card_for, settings_for
 from rewardgen.training.transition_cache import get_or_measure
+
+Confirm = Callable[[str, str], None]
 
 SEEDS_PER_RUN = 10_000
 """Each run seed owns this many training seeds: the first half for the search, the second for the finals."""
@@ -56,13 +58,18 @@ class Outcome(NamedTuple):
         return 0 if self.history.summary and self.history.summary.chosen else 1
 
 
-def start(config: RunConfig, runs_dir: Path, listener: Listener) -> Outcome:
+def _agreed(what: str, otherwise: str) -> None:
+    """Nobody is asked: what calls this decides for itself."""
+
+
+def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confirm = _agreed) -> Outcome:
     """Start a run and see it to its end.
 
     Args:
         config: What to do.
         runs_dir: Folder in which the run's own folder is made.
         listener: Watches the run.
+        confirm: Is told what speaks against the run before it begins, and what to do otherwise; raises to forbid it.
 
     Raises:
         RewardgenError: The task, model or folder cannot be used, or a call failed for good.
@@ -76,7 +83,7 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener) -> Outcome:
     folder = create_run(runs_dir, config.task)
     try:
         with folder.locked(), _termination_as_interrupt():
-            return _work(folder, _begin(folder, config, listener))
+            return _work(folder, _begin(folder, config, listener, confirm))
     except BaseException:
         if not folder.events.exists() or not folder.events.stat().st_size:
             shutil.rmtree(folder.path, ignore_errors=True)
@@ -250,13 +257,13 @@ def _toml(config: RunConfig) -> str:
     return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
 
 
-def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
+def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Confirm) -> Journal:
     """Measure the task, and record what the run rests on."""
     check_names(folder, config)  # a wrong name or a missing key must show before anything is measured
     given = read_reward(Path(config.init)) if config.init else ""
     if config.init and not given.strip():
         raise UsageError(f"{config.init} is empty", "give a Python file with a `compute_reward`, or leave out `--init`")
-    if config.goal:
+    if config.goal and config.model == BUILTIN:
         listener.note("the goal is told to the designer and not measured: the task's own fitness ranks candidates")
     listener.note(f"measuring the task {Path(config.task).stem}")
     with _layers(config) as asked:
@@ -266,6 +273,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
     for layer in layers.missing:
         listener.note(f"sandbox without {layer.name}: {layer.detail}")
     settings, card = settings_for(config.trainer, task, config.env_steps), card_for(config.trainer, task)
+    check = checked_goal(folder, config, card)
+    if check and check.speaks_against:
+        confirm(check.text, "give the goal to a task that measures it: `rewardgen new` writes one")
     write_atomic(folder.config, _toml(config))
     write_atomic(folder.provenance, json.dumps(known | {"sandbox": layers.model_dump(mode="json")}, indent=1))
     first = config.seed * SEEDS_PER_RUN
@@ -284,6 +294,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener) -> Journal:
         final_seeds=[first + SEEDS_PER_RUN // 2 + number for number in range(config.final_seeds)],
         signature=signature(terms(folder.id, config)),
     )
+    if check:
+        journal.record("goal-checked", check=check.model_dump(mode="json"))
+        journal.record("usage", usage=archived_usage(folder.calls).model_dump(mode="json"))
     return journal
 
 

@@ -21,6 +21,7 @@ FORMAT = 2
 EventKind = Literal[
     "run-started",
     "run-resumed",
+    "goal-checked",
     "feedback",
     "generation-started",
     "designed",
@@ -32,6 +33,7 @@ EventKind = Literal[
     "finals-started",
     "usage",
     "budget-exhausted",
+    "judged",
     "interrupted",
     "failed",
     "finished",
@@ -42,10 +44,11 @@ class Event(Frozen):
     """One line of `events.jsonl`.
 
     What `data` holds, by kind: `run-started`, `run-resumed` and `finals-started`, what `Beginning`, `Resumption` and
-    `Finals` of `rewardgen.store.history` say; `feedback` {text}; `generation-started` {generation, ids};
-    `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase, slice}; `ranked` {ranking} (when another
-    candidate leads it); `studied` {analysis}; `generation-finished` {generation, ranking}; `usage` {usage} (so far); `budget-exhausted`
-    {reason}; `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
+    `Finals` of `rewardgen.store.history` say; `goal-checked` {check}; `feedback` {text}; `generation-started`
+    {generation, ids}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase, slice}; `ranked`
+    {ranking} (when another candidate leads it); `studied` {analysis}; `generation-finished` {generation, ranking};
+    `usage` {usage} (so far); `budget-exhausted` {reason}; `judged` {judgement} (of the chosen reward's policy);
+    `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
     """
 
     kind: EventKind

@@ -22,6 +22,8 @@ from rewardgen.store.records import (
     Candidate,
     CandidateRecord,
     CandidateResult,
+    GoalCheck,
+    Judgement,
     SliceResult,
     TaskCard,
     Training,
@@ -149,6 +151,10 @@ class History:
         """Of the user who last agreed to what the run does."""
         self.changes: list[str] = []
         """What was set anew when the run was resumed, in a sentence each."""
+        self.goal_check: GoalCheck | None = None
+        """Of the user's goal, before the run began; None without a goal or a model."""
+        self.judgement: Judgement | None = None
+        """Of what the chosen reward led to; None without a model."""
         self.feedback: list[Feedback] = []
         """Oldest first."""
         self.promised = 0
@@ -213,6 +219,10 @@ class History:
                 self.status = "running"
                 self.error = self.hint = ""
                 self._resume(Resumption.model_validate(data))
+            case "goal-checked":
+                self.goal_check = GoalCheck.model_validate(data["check"])
+            case "judged":
+                self.judgement = Judgement.model_validate(data["judgement"])
             case "feedback":
                 self.feedback.append(Feedback(text=data["text"], generation=len(self.generations)))
             case "generation-started":
@@ -279,7 +289,8 @@ class History:
         self.final_seeds = final_seeds or self.final_seeds
         if self.finalists or self.summary or self.exhausted:
             self.promised, self.began_s = generations, self.elapsed_s
-        self.finalists, self.stop_reason, self.exhausted, self.summary = (), "", "", None
+        self.finalists, self.stop_reason, self.exhausted = (), "", ""
+        self.summary = self.judgement = None
 
     @property
     def is_own(self) -> bool:

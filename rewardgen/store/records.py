@@ -184,6 +184,8 @@ class KeptEpisode(Frozen):
     fitness: float
     success: bool
     steps: int
+    ending: str = ""
+    """The termination cause, or `time limit`; empty in older runs."""
 
 
 class SliceFailure(Frozen):
@@ -237,6 +239,12 @@ class CandidateResult(Frozen):
     def failure(self) -> SliceFailure | None:
         """The failure of the first slice that failed; one failed seed fails the candidate."""
         return next((each.failure for each in self.slices if each.failure), None)
+
+    @property
+    def best(self) -> SliceResult | None:
+        """The slice with the best of the policies that were measured."""
+        measured = [each for each in self.slices if each.policy and each.final_fitness is not None]
+        return max(measured, key=lambda each: each.final_fitness or 0.0, default=None)
 
     @property
     def stops(self) -> tuple[EarlyStop, ...]:
@@ -420,6 +428,47 @@ class CandidateRecord(Frozen):
             return self.verdict.rejections[0].message
         failure = self.result.failure if self.result else None
         return f"{failure.kind} at step {failure.env_steps}: {failure.message}" if failure else ""
+
+
+# What a language model says of the words.
+
+
+class Judgement(Frozen):
+    """A language model's answer to whether something is what a person asked for, or why there is none."""
+
+    answer: Literal["yes", "partly", "no"] | None = None
+    why: str = ""
+    problem: str = ""
+    """Why there is no answer."""
+
+    @property
+    def text(self) -> str:
+        """What is told of it, of the policy that came of a run."""
+        if self.answer is None:
+            return f"Whether this does what was asked was not judged: {self.problem}"
+        said = {"yes": "Yes", "partly": "Only partly", "no": "No"}[self.answer]
+        return f"Does this do what was asked? {said}, says the model that read its episodes: {self.why}"
+
+
+class GoalCheck(Judgement):
+    """Whether the task's fitness measures the user's goal, and whether the task lets it be reached."""
+
+    obstacle: str = ""
+    """What makes the goal impossible; empty if nothing does."""
+
+    @property
+    def speaks_against(self) -> bool:
+        """Whether a run would be for nothing, if the model is right."""
+        return self.answer == "no" or bool(self.obstacle)
+
+    @property
+    def text(self) -> str:
+        """What is told of it."""
+        if self.answer is None:
+            return f"whether the fitness measures the goal was not checked: {self.problem}"
+        said = {"yes": "measures the goal", "partly": "measures part of the goal", "no": "does not measure the goal"}
+        told = f"the model says that the fitness {said[self.answer]}: {self.why}"
+        return f"{told}; and that it cannot be reached here: {self.obstacle}" if self.obstacle else told
 
 
 class DesignRequest(Frozen):

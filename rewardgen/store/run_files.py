@@ -72,8 +72,7 @@ def write_best(folder: RunFolder, history: History, importable: Callable[[str], 
     write_atomic(folder.best / "reward.py", importable(record.candidate.source))
     result = history.result("final", record.candidate.id)
     slices = [each for each in (result.slices if result else ()) if each.policy and each.final_fitness is not None]
-    if slices:
-        best = max(slices, key=lambda each: each.final_fitness or 0.0)
+    if result and (best := result.best):
         with suppress(OSError):  # a user may have removed the policies of a finished run
             content = read_plain(folder.policies / "final" / str(best.policy), MOST_POLICY_BYTES)
             write_atomic(folder.best / "policy.npz", content)
@@ -90,6 +89,7 @@ def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int], 
             "",
             card.description,
             "",
+            *([f"**{history.judgement.text}**", ""] if history.judgement else []),
             f"**Result.** {summary.conclusion}",
             "",
             *_table(summary.rows, summary.chosen),
@@ -110,6 +110,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
     assert card is not None and config is not None
     lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
+    lines += [f"- {history.goal_check.text}", ""] if history.goal_check else []
     lines += [*(f"- {each}" for each in history.changes), ""] if history.changes else []
     if history.feedback:
         told = (f"- for g{each.generation:02d} and later: {' '.join(each.text.split())}" for each in history.feedback)
@@ -117,6 +118,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
     if summary is None:
         lines += [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` goes on."]
     else:
+        lines += [f"**{history.judgement.text}**", ""] if history.judgement else []
         lines += [summary.conclusion, "", *_table(summary.rows, summary.chosen), ""]
         lines += [f"The search stopped: {summary.reason}."]
     lines += ["", "## Generations", "", "| candidate | operator | parents | fitness | what became of it |"]

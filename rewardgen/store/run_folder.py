@@ -19,7 +19,7 @@ from rewardgen.core.files import explain_os_error, is_young, sweep_unfinished
 DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
 _RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9-]+-[0-9a-f]{4}")
-_BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz"}
+_BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz", "llm", "goal"}
 """What may be in a folder before its run has begun."""
 
 

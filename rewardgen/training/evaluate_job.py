@@ -111,6 +111,11 @@ def _keep(found: Evaluation, part: slice, path: Path) -> tuple[KeptEpisode, ...]
     chosen = choose_episodes(fitness, _KEPT)
     write_atomic(path, pack_episodes(episode, chosen))
     return tuple(
-        KeptEpisode(fitness=float(fitness[each]), success=bool(success[each]), steps=int(episode.lengths[each]))
+        KeptEpisode(
+            fitness=float(fitness[each]),
+            success=bool(success[each]),
+            steps=int(episode.lengths[each]),
+            ending=found.recording.endings[part][each],
+        )
         for each in chosen
     )

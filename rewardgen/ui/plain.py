@@ -70,6 +70,10 @@ def describe(event: Event, history: History) -> str:
         case "run-resumed":
             new = len(data.get("changes", ())) + ("task" in data) + ("generations" in data)
             return "; ".join([f"resumed run {history.run_id}", *history.changes[len(history.changes) - new :]])
+        case "goal-checked":
+            return history.goal_check.text if history.goal_check else ""
+        case "judged":
+            return history.judgement.text if history.judgement else ""
         case "generation-started":
             return stage(history)
         case "designed":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console, Group, RenderableType
@@ -29,8 +31,12 @@ class Screen(Watcher):
         self._shown = View()
         self._shown_at = self._at
         self._note = ""
-        self._display = LiveDisplay(
-            console=console, get_renderable=self._render, refresh_per_second=_REFRESH_HZ, vertical_overflow="crop"
+        self._console = console
+        self._display = self._new_display()
+
+    def _new_display(self) -> LiveDisplay:
+        return LiveDisplay(
+            console=self._console, get_renderable=self._render, refresh_per_second=_REFRESH_HZ, vertical_overflow="crop"
         )
 
     def __enter__(self) -> Screen:
@@ -42,6 +48,14 @@ class Screen(Watcher):
     ) -> None:
         self._note = ""
         self._display.stop()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """See `Watcher.aside`."""
+        self._display.stop()
+        yield
+        self._display = self._new_display()  # the old one would draw over what was said meanwhile
+        self._display.start()
 
     def note(self, text: str) -> None:
         """Show a line below the rows until the next event."""
@@ -72,6 +86,7 @@ def render(shown: View, since_s: float, note: str = "") -> RenderableType:
         if shown.remaining_s is not None:
             times += f", {roughly(max(0.0, shown.remaining_s - since_s))} left"
         parts.append(Text.assemble((shown.task, "bold"), " · ", shown.model, " · ", shown.stage))
+        parts += [Text(shown.warning, "yellow", no_wrap=True, overflow="ellipsis")] if shown.warning else []
         parts += [Text(f"{times} · {shown.usage}" if shown.usage else times), Text()]
     parts += [Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in shown.past]
     if shown.rows:

@@ -19,7 +19,7 @@ from rewardgen.store.history import History
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
 from rewardgen.ui.format import duration, number, with_spread
 from rewardgen.ui.rows import failure_text, final_rows, search_rows
-from rewardgen.ui.tables import closing_table, plain_table, row_line, rows_text
+from rewardgen.ui.tables import closing_table, judgement_text, plain_table, row_line, rows_text
 from rewardgen.ui.view import stage, view
 
 CODE_THEME = "ansi_dark"
@@ -39,10 +39,14 @@ def run_page(history: History, status: str) -> RenderableType:
     head.append(f" · {stage(history)}" if history.summary is None else "")
     if history.config and history.config.goal:
         head.append(f"\ngoal: {history.config.goal}")
+    if history.goal_check:
+        head.append(f"\n{history.goal_check.text}", "yellow" if history.goal_check.speaks_against else "")
     for each in history.changes:
         head.append(f"\n{each}", "yellow")
     for said in history.feedback:
         head.append(f"\nfeedback, for g{said.generation:02d} and later: {' '.join(said.text.split())}")
+    if history.judgement:
+        head.append("\n").append_text(judgement_text(history.judgement))
     parts: list[RenderableType] = [head, Text(), rows_text(search_rows(history, history.ids(), {}))]
     if history.summary:
         parts += section("Finals", closing_table(history.summary))

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from rewardgen.core.formatting import percent
 from rewardgen.store.history import Summary
-from rewardgen.store.records import BASELINES
+from rewardgen.store.records import BASELINES, Judgement
 from rewardgen.ui.format import number, with_spread
 from rewardgen.ui.rows import Row
 
@@ -67,6 +67,12 @@ def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
     for each in columns:
         table.add_column(each, justify="right" if each in right else "left", overflow="fold")
     return table
+
+
+def judgement_text(judgement: Judgement) -> Text:
+    """Whether the result is what was asked for: a no must not be overlooked."""
+    style = {"yes": "green", "partly": "bold yellow", "no": "bold red"}.get(judgement.answer or "", "")
+    return Text(judgement.text, style)
 
 
 def closing_table(summary: Summary) -> RenderableType:

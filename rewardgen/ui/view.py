@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN
@@ -24,6 +26,8 @@ class View(NamedTuple):
     task: str = ""
     model: str = ""
     stage: str = "starting"
+    warning: str = ""
+    """What speaks against the goal."""
     usage: str = ""
     """Price and tokens of language model calls so far, with the limit; empty for the built-in designer."""
     past: tuple[str, ...] = ()
@@ -62,6 +66,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         task=card.name,
         model="built-in designer" if config.model == BUILTIN else config.model,
         stage=stage(history),
+        warning=history.goal_check.text if history.goal_check and history.goal_check.answer != "yes" else "",
         usage=usage,
         past=tuple(past_line(history, each) for each in past),
         rows=tuple(once_started(rows)),
@@ -140,6 +145,11 @@ class Watcher:
         with self._lock:
             self._live[message["phase"], message["candidate_id"], message["seed"]] = message
             self._on_progress()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Leave the terminal to a question."""
+        yield
 
     def _view(self) -> View:
         return view(self._history, self._live, time.monotonic() - self._at)

@@ -12,6 +12,7 @@ from tests.e2e.command import history, rewardgen, run_folder
 
 RECORDED = Path(__file__).parent.parent / "recorded" / "hopper"
 EMPTY = Answer(text=None)
+VERDICT = '{"answer": "no", "why": "After so few steps it falls at once."}'
 SIZES = ["--candidates", 6, "--generations", 2, "--seeds", 1, "--finalists", 1, "--final-seeds", 1, "--env-steps", 2048]
 FAULTS = {
     1: Answer(status=429, text="slow down", headers={"Retry-After": "1"}),
@@ -28,6 +29,8 @@ def kind_of(messages):
     last = messages[-1]["content"]
     if messages[0]["content"].startswith("You diagnose"):
         return "diagnosis"
+    if messages[0]["content"].startswith("You judge"):
+        return "verdict"
     if last.startswith("The program was rejected"):
         return "repair"
     return "draft" if "Design a reward for this task from scratch" in last else "mutation"
@@ -40,7 +43,7 @@ class Recorded:
         self.replies = {
             kind: [path.read_text() for path in sorted((RECORDED / kind).glob("*.md"), reverse=True)]
             for kind in ("draft", "mutation", "repair", "diagnosis")
-        }
+        } | {"verdict": [VERDICT]}
         self.served = defaultdict(int)
         self.prompt_tokens = 0
         self.completion_tokens = 0
@@ -115,6 +118,20 @@ def test_every_request_and_reply_is_archived(run):
     failed = [call for call in calls if call.failure]
     assert len(failed) == len(FAULTS)
     assert sum(call.reply is not None for call in calls) == sum(run[1].served.values())
+
+
+def test_the_verdict_is_at_the_top_of_the_result_of_the_run_and_of_its_reward(run):
+    told = (
+        "Does this do what was asked? No, says the model that read its episodes: After so few steps it falls at once."
+    )
+    folder = run_folder(run[0])
+    text = folder.readme.read_text()
+    assert text.index(told) < text.index(history(run[0]).summary.conclusion)
+    assert told in (folder.best / "card.md").read_text()
+    shown = rewardgen("runs", "show", "latest", cwd=run[0], COLUMNS="300").stdout
+    assert told in shown and shown.index(told) < shown.index("candidate")
+    asked = (folder.path / "goal" / "verdict.md").read_text()
+    assert "a typical episode" in asked and "ended by torso too low" in asked and "x_velocity [m/s]" in asked
 
 
 def test_replay_of_the_run_gives_the_same_table_without_a_server(run):

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.llm.prompts import analyzer_messages, designer_messages
+from rewardgen.llm.prompts import analyzer_messages, designer_messages, goal_messages, verdict_messages
 from rewardgen.search.strategy import LENSES
 from rewardgen.store.messages import Message
 from rewardgen.store.records import CandidateRecord, DesignRequest, Finding, Operator, TaskCard, Verdict
@@ -34,6 +34,22 @@ FAILED = (
     "(bonus-never-fired)",
     "g00-k5 (draft): Product of speed, posture and calm. -> component `calm` is nan at 12 of 4096 states",
 )
+EPISODES = """\
+policies trained on the chosen reward, one per fresh seed: 2
+fitness of each: 0.246, 0.114
+success rate of each: 0 %, 0 %
+their best, median and worst episodes ended by: torso too low 100 %
+below: the policy with the best fitness
+
+a typical episode, the median by fitness: fitness 0.277, no success, 276 of 1000 steps = 2.21 s, ended by torso too low
+action: mean size 0.148, mean change per step 0.0186
+time [s]           0.008  0.376  0.744   1.47    2.21   lowest  at [s]  highest  at [s]  crossings
+x_position [m]  -0.00284  0.208  0.328  0.633    2.21  -0.0028   0.008     2.21    2.21          1
+height [m]          1.25   1.19   1.25   1.08   0.673    0.673    2.21      1.4    1.22          3
+pitch [rad]       -0.002  0.051  0.039 -0.033  -0.141   -0.142    2.19   0.0948    1.13          4
+
+The worst episode is like it.
+"""
 WARNING = Finding(
     gate="static",
     detector="unused-input",
@@ -97,6 +113,8 @@ def rendered() -> dict[str, tuple[Message, ...]]:
     found["cartpole-parts"] = designer_messages(with_parts(later("cartpole")))
     card, (_, second) = records("hopper")
     found["hopper-diagnosis"] = analyzer_messages(second, card)
+    found["hopper-goal"] = goal_messages(card, "do one backflip and land standing")
+    found["hopper-verdict"] = verdict_messages(card, "", ("less hopping, lower torso",), EPISODES)
     return found
 
 

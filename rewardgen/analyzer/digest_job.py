@@ -1,0 +1,98 @@
+"""The worker job that reads kept episodes: each variable at a few times, and where it was lowest and highest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError
+from rewardgen.reward.program import RewardError
+from rewardgen.sim.episodes import Episode
+from rewardgen.sim.kept_episodes import load_episodes
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.metric import metric_of
+
+_CLEARLY = 0.1
+"""Part of its range that a variable is away from the middle of it, on either side, to count as on that side."""
+
+
+def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Read a file of episodes.
+
+    Args:
+        payload: `task`, `file` of episodes, `control_step_s`, `episode_steps`, `moments` to read each variable at, and
+            `rows`: pairs of an input's name and the index of one of its parts, or None for its norm if it has any.
+        report: Not used.
+
+    Returns:
+        `episodes`: one `EpisodeReading` each, in the order of the file, with a row for each that was asked for.
+    """
+    kept = load_episodes(Path(payload["file"]))
+    longest = max(kept.lengths)
+    # As they were recorded: after its end an episode repeats its last step.
+    values = {
+        name: torch.stack([_padded(each, longest) for each in value.split(kept.lengths)], 1)
+        for name, value in kept.inputs.items()
+        if not name.startswith("prev_")
+    }
+    lengths = torch.tensor(kept.lengths)
+    step_s, most = payload["control_step_s"], payload["episode_steps"]
+    parts = _parts(payload["task"], Episode(values, lengths, lengths < most, step_s, most))
+    found = []
+    for index, length in enumerate(kept.lengths):
+        own = {name: value[:length, index] for name, value in values.items()}
+        moments = torch.linspace(0, length - 1, payload["moments"]).round().long().unique()
+        action = own["action"].flatten(1)
+        found.append(
+            {
+                "times_s": [(int(step) + 1) * step_s for step in moments],
+                "rows": [_row(_series(own[name], part), moments, step_s) for name, part in payload["rows"]],
+                "parts": {name: float(value[index]) for name, value in parts.items()},
+                "action_size": float(action.abs().mean()),
+                "action_change": float(action.diff(dim=0).abs().mean()) if length > 1 else 0.0,
+            }
+        )
+    return {"episodes": found}
+
+
+def _padded(values: Tensor, steps: int) -> Tensor:
+    return torch.cat([values, values[-1:].expand(steps - len(values), *values.shape[1:])])
+
+
+def _series(values: Tensor, part: int | None) -> Tensor:
+    """(T,) of (T, ...)."""
+    if values.dim() == 1:
+        return values
+    flat = values.flatten(1)
+    return flat.norm(dim=1) if part is None else flat[:, part]
+
+
+def _row(values: Tensor, moments: Tensor, step_s: float) -> dict[str, Any]:
+    lowest, highest = int(values.argmin()), int(values.argmax())
+    return {
+        "values": values[moments].tolist(),
+        "lowest": (float(values[lowest]), (lowest + 1) * step_s),
+        "highest": (float(values[highest]), (highest + 1) * step_s),
+        "crossings": _crossings(values),
+    }
+
+
+def _crossings(values: Tensor) -> int:
+    """How often it passes from clearly below the middle of its range to clearly above it, or back."""
+    low, high = values.min(), values.max()
+    place = values - (low + high) / 2
+    sides = place[place.abs() > _CLEARLY * (high - low)].sign()
+    return int((sides.diff() != 0).sum())
+
+
+def _parts(task: str, episode: Episode) -> dict[str, Tensor]:
+    """The named parts of the task's metric; none if it has no such metric, or that cannot be computed here."""
+    try:
+        metric = metric_of(load_task(task))
+        return metric(episode).parts if metric else {}
+    except (TaskError, RewardError):
+        return {}

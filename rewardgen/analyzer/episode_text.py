@@ -1,0 +1,175 @@
+"""What a trained policy does, as text for a reader who has no film: a typical and its worst episode, by numbers.
+
+All of it comes from the clean evaluation, which loads no generated code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from rewardgen.core.errors import RunFolderError, WorkerError
+from rewardgen.core.formatting import number, percent, shares
+from rewardgen.core.schema import Frozen
+from rewardgen.sandbox.folders import discard
+from rewardgen.sandbox.jobs import register
+from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.store.measurements import ComponentName, Count
+from rewardgen.store.records import CandidateResult, KeptEpisode, TaskCard
+from rewardgen.tasks.measure import TASK_FILES
+
+DIGEST = register("digest", "rewardgen.analyzer.digest_job:digest_job", reads=("file",), inputs=TASK_FILES)
+
+MOMENTS = 7
+"""Times at which each variable is told."""
+MOST_ROWS = 24
+"""Of an episode: vectors are told part by part as long as there is room, the shortest first, else by their norm."""
+ALIKE = 0.05
+"""Difference of fitness, relative to the larger, below which the worst episode is not worth telling."""
+
+_Row = tuple[str, str, int | None]
+"""A row's title, the name of its variable, and a part of that."""
+
+
+class Reading(Frozen):
+    """One variable, or a part of it, over an episode."""
+
+    values: tuple[float, ...] = Field(min_length=1, max_length=MOMENTS)
+    lowest: tuple[float, float]
+    """Value, and when [s]."""
+    highest: tuple[float, float]
+    crossings: Count
+    """How often it crosses the middle between the two."""
+
+
+class EpisodeReading(Frozen):
+    """What a worker read in an episode."""
+
+    times_s: tuple[float, ...] = Field(min_length=1, max_length=MOMENTS)
+    rows: tuple[Reading, ...]
+    parts: dict[ComponentName, float] = Field(max_length=32)
+    action_size: float
+    action_change: float
+
+
+def episode_text(
+    result: CandidateResult, task: str, card: TaskCard, policies: Path, limits: Limits, scratch: Path
+) -> str:
+    """What the best policy of a result does, and how all of them fare.
+
+    Args:
+        result: Of the chosen reward on the fresh seeds.
+        task: The task's reference.
+        card: What is known of it.
+        policies: Folder with the kept episodes.
+        limits: Of the worker that reads them.
+        scratch: An own folder, deleted afterwards.
+
+    Raises:
+        RunFolderError: The episodes are gone.
+        WorkerError: They cannot be read.
+    """
+    best = result.best
+    if best is None or not best.kept or best.episodes_file is None:
+        raise RunFolderError("no episodes of it were kept")
+    rows = _rows(card)
+    readings = _read(policies / best.episodes_file, rows, task, card, limits, scratch)
+    if len(readings) != len(best.kept) or any(len(each.rows) != len(rows) for each in readings):
+        raise WorkerError("the digest worker told of other episodes or variables than it was asked for")
+    told = list(zip(best.kept, readings, strict=True))
+    typical, worst = told[len(told) // 2], told[-1]
+    sections = [_overview(result), _episode("a typical episode, the median by fitness", *typical, rows, card)]
+    if _apart(typical[0], worst[0]):
+        sections.append(_episode("the worst episode by fitness", *worst, rows, card))
+    elif len(told) > 1:
+        sections.append("The worst episode is like it.")
+    return "\n\n".join(sections) + "\n"
+
+
+def _read(
+    path: Path, rows: Sequence[_Row], task: str, card: TaskCard, limits: Limits, scratch: Path
+) -> list[EpisodeReading]:
+    payload = {
+        "task": task,
+        "file": str(path.resolve()),
+        "control_step_s": card.control_step_s,
+        "episode_steps": card.episode_steps,
+        "moments": MOMENTS,
+        "rows": [(name, part) for _, name, part in rows],
+    }
+    try:
+        answer: dict[str, Any] = run_worker(DIGEST, payload, limits=limits, scratch=scratch)
+        return [EpisodeReading.model_validate(each) for each in answer["episodes"]]
+    except (ValidationError, LookupError, TypeError) as error:
+        raise WorkerError("the digest worker answered out of contract") from error
+    finally:
+        discard(scratch)
+
+
+def _rows(card: TaskCard) -> list[_Row]:
+    """The rows of an episode, in the order of the task's table."""
+    room = MOST_ROWS - len(card.variables)
+    whole = set()
+    for variable in sorted(card.variables, key=lambda each: len(each.parts)):
+        room -= max(0, len(variable.parts) - 1)
+        if variable.parts and room >= 0:
+            whole.add(variable.name)
+    rows: list[_Row] = []
+    for variable in card.variables:
+        if variable.name in whole:
+            parts = enumerate(variable.parts)
+            rows += [(f"{variable.name} {part} [{variable.unit}]", variable.name, index) for index, part in parts]
+        else:
+            size = f"|{variable.name}|" if variable.shape else variable.name
+            rows.append((f"{size} [{variable.unit}]", variable.name, None))
+    return rows
+
+
+def _apart(typical: KeptEpisode, worst: KeptEpisode) -> bool:
+    most = ALIKE * max(abs(typical.fitness), abs(worst.fitness))
+    same = (typical.success, typical.ending) == (worst.success, worst.ending)
+    return not same or abs(typical.fitness - worst.fitness) > most
+
+
+def _overview(result: CandidateResult) -> str:
+    by_seed = [each for each in result.slices if each.final_fitness is not None]
+    fitness = ", ".join(number(each.final_fitness or 0.0) for each in by_seed)
+    success = ", ".join(percent(each.final_success_rate) for each in by_seed)
+    kept = [each for slice_ in result.slices for each in slice_.kept]
+    endings = Counter(each.ending for each in kept if each.ending)
+    lines = [
+        f"policies trained on the chosen reward, one per fresh seed: {len(by_seed)}",
+        f"fitness of each: {fitness}",
+        f"success rate of each: {success}",
+    ]
+    if endings:
+        ended = shares({name: count / endings.total() for name, count in endings.items()})
+        lines.append(f"their best, median and worst episodes ended by: {ended}")
+    return "\n".join([*lines, "below: the policy with the best fitness"])
+
+
+def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[_Row], card: TaskCard) -> str:
+    lasted = f"{kept.steps} of {card.episode_steps} steps = {number(kept.steps * card.control_step_s)} s"
+    ended = f", ended by {kept.ending}" if kept.ending else ""
+    success = "success" if kept.success else "no success"
+    lines = [f"{title}: fitness {number(kept.fitness)}, {success}, {lasted}{ended}"]
+    if reading.parts:
+        lines.append(f"parts of the fitness: {', '.join(f'{name} {number(v)}' for name, v in reading.parts.items())}")
+    lines.append(
+        f"action: mean size {number(reading.action_size)}, mean change per step {number(reading.action_change)}"
+    )
+    cells = [["time [s]", *map(number, reading.times_s), "lowest", "at [s]", "highest", "at [s]", "crossings"]]
+    for (name, _, _), row in zip(rows, reading.rows, strict=True):
+        cells.append([name, *map(number, (*row.values, *row.lowest, *row.highest)), str(row.crossings)])
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    lines += [
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in cells
+    ]
+    return "\n".join(lines)

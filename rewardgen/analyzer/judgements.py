@@ -1,0 +1,102 @@
+"""Two questions to a language model about what a person asked for: does the fitness measure it, and was it done?
+
+Its answers decide nothing by themselves: they are told, and a person decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+
+from rewardgen.core.errors import BudgetExhausted, RewardgenError
+from rewardgen.core.formatting import shortened
+from rewardgen.core.schema import Frozen
+from rewardgen.core.text import visible
+from rewardgen.llm.json_reply import json_object
+from rewardgen.llm.prompts import goal_messages, verdict_messages
+from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.store.messages import LLMRequest, Message
+from rewardgen.store.records import GoalCheck, Judgement, TaskCard
+
+MAX_TOKENS = 4096
+"""Of an answer; models that think first need more than the two sentences asked for."""
+MOST_CHARS = 400
+"""Of a reason, or of what went wrong."""
+
+_NOTHING = ("none", "no", "nothing", "n/a", "-")
+
+
+def _line(text: str) -> str:
+    return shortened(" ".join(visible(text).split()), MOST_CHARS)
+
+
+def _lowered(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _none_is_empty(value: Any) -> Any:
+    return "" if value is None or _lowered(value) in _NOTHING else value
+
+
+_Line = Annotated[str, AfterValidator(_line)]
+
+
+class _Answer(Frozen):
+    """The form of a reply; any other counts as no answer."""
+
+    answer: Annotated[Literal["yes", "partly", "no"], BeforeValidator(_lowered)]
+    why: Annotated[_Line, Field(min_length=1)]
+
+
+class _GoalAnswer(_Answer):
+    obstacle: Annotated[_Line, BeforeValidator(_none_is_empty)] = ""
+
+
+_Judged = TypeVar("_Judged", bound=Judgement)
+
+
+async def check_goal(llm: LLM, card: TaskCard, goal: str) -> GoalCheck:
+    """Whether a task's fitness measures a goal, and whether the task lets it be reached.
+
+    Args:
+        llm: The model.
+        card: The task, in words.
+        goal: The user's own.
+
+    Raises:
+        CredentialsError: The API key is missing or was refused, or the account is empty.
+        ModelError: There is no such model or address.
+    """
+    try:
+        return await _ask(llm, "goal/check", goal_messages(card, goal), _GoalAnswer, GoalCheck)
+    except (CallFailed, BudgetExhausted) as error:
+        return GoalCheck(problem=_line(error.message))
+
+
+async def judge_result(
+    llm: LLM, card: TaskCard, goal: str, feedback: Sequence[str], episodes: Callable[[], str]
+) -> Judgement:
+    """Whether what a policy does is what was asked for. Nothing that goes wrong here costs a run its result.
+
+    Args:
+        llm: The model.
+        card: The task, in words.
+        goal: The user's own words; without them, the task's description is what was asked for.
+        feedback: What they said of earlier results, newest last.
+        episodes: Makes the text of the policy's episodes.
+    """
+    try:
+        return await _ask(llm, "goal/verdict", verdict_messages(card, goal, feedback, episodes()), _Answer, Judgement)
+    except RewardgenError as error:
+        return Judgement(problem=_line(error.message))
+
+
+async def _ask(llm: LLM, label: str, messages: Sequence[Message], form: type[_Answer], kind: type[_Judged]) -> _Judged:
+    request = LLMRequest(label=label, messages=tuple(messages), temperature=0.0, max_tokens=MAX_TOKENS)
+    reply = await llm.complete(request)
+    try:
+        return kind.model_validate(form.model_validate(json_object(reply.text)).model_dump())
+    except (ValidationError, RewardgenError):
+        return kind(problem="the model's reply is not of the form that was asked for")

@@ -1,0 +1,124 @@
+"""What a policy does, in numbers: kept episodes read by the worker's own function, and by a worker."""
+
+import pytest
+import torch
+
+from rewardgen.analyzer.digest_job import digest_job
+from rewardgen.analyzer.episode_text import MOST_ROWS, EpisodeReading, _rows, episode_text
+from rewardgen.core.errors import RunFolderError
+from rewardgen.sandbox.process import Limits
+from rewardgen.sim.episodes import Episode
+from rewardgen.sim.kept_episodes import pack_episodes
+from rewardgen.store.records import CandidateResult, KeptEpisode, VariableCard
+from tests.builders import card, slice_result
+from tests.e2e.command import POINT
+
+METRIC = '''
+    @staticmethod
+    def metric(position, lived):
+        """How far it got."""
+        near = (position[:, -1].abs() < 0.1).float()
+        return {"near": near, "alive": lived.mean(1), "fitness": near, "success": near > 0.5}
+'''
+
+
+def episodes(tmp_path, position, lengths, **more):
+    """A file of episodes of 60 steps at most, from positions (T, N)."""
+    values = {"position": position, "velocity": torch.zeros_like(position)} | more
+    values["action"] = torch.full((*position.shape, 1), 0.5)
+    lived = torch.tensor(lengths)
+    path = tmp_path / "kept-episodes.npz"
+    path.write_bytes(pack_episodes(Episode(values, lived, lived < 60, 0.04, 60), range(len(lengths))))
+    return path
+
+
+def read(path, *rows, task=POINT, moments=4):
+    payload = {"task": str(task), "file": str(path), "control_step_s": 0.04, "episode_steps": 60}
+    found = digest_job(payload | {"moments": moments, "rows": rows}, lambda message: None)
+    return [EpisodeReading.model_validate(each) for each in found["episodes"]]
+
+
+def test_a_variable_is_told_at_even_times_and_where_it_was_lowest_and_highest(tmp_path):
+    position = torch.stack((torch.linspace(1.0, 0.0, 11), torch.full((11,), 2.0)), 1)
+    position[3, 0] = -5.0
+    falls, stays = read(episodes(tmp_path, position, [11, 4]), ("position", None))
+    assert falls.times_s == pytest.approx((0.04, 0.16, 0.32, 0.44))
+    assert falls.rows[0].values == pytest.approx((1.0, -5.0, 0.3, 0.0))
+    assert falls.rows[0].lowest == pytest.approx((-5.0, 0.16)) and falls.rows[0].highest == pytest.approx((1.0, 0.04))
+    assert stays.times_s == pytest.approx((0.04, 0.08, 0.12, 0.16)), "it is told to its own end"
+    assert (falls.action_size, falls.action_change) == (0.5, 0.0)
+
+
+def test_going_back_and_forth_is_counted_and_trembling_at_the_middle_is_not(tmp_path):
+    times = torch.arange(40) / 40
+    swings = torch.sin(2 * torch.pi * 3 * times + 0.1)
+    trembles = torch.cat((torch.linspace(-1, 0, 19), 0.05 * torch.tensor([1.0, -1.0]).repeat(10), torch.ones(1)))
+    both = read(episodes(tmp_path, torch.stack((swings, trembles), 1), [40, 40]), ("position", None))
+    assert [each.rows[0].crossings for each in both] == [5, 1]
+
+
+def test_a_vector_is_told_by_a_part_or_by_its_size(tmp_path):
+    pair = torch.tensor([3.0, 4.0]).expand(5, 1, 2)
+    path = episodes(tmp_path, torch.zeros(5, 1), [5], pair=pair)
+    (found,) = read(path, ("pair", 1), ("pair", None))
+    assert [row.values[-1] for row in found.rows] == [4.0, 5.0]
+
+
+def test_the_named_parts_of_a_metric_are_told(tmp_path):
+    task = tmp_path / "point.py"
+    source = POINT.read_text()
+    task.write_text(source[: source.index("    def fitness")] + METRIC.lstrip("\n"))
+    (tmp_path / "point.xml").write_text(POINT.with_suffix(".xml").read_text())
+    far, near = read(episodes(tmp_path, torch.tensor([[1.0, 0.0]] * 30), [30, 30]), ("position", None), task=task)
+    assert (far.parts, near.parts) == ({"near": 0.0, "alive": 0.5}, {"near": 1.0, "alive": 0.5})
+    assert read(tmp_path / "kept-episodes.npz", ("position", None))[0].parts == {}
+
+
+def vector(name, size):
+    return VariableCard(
+        name=name, unit="rad", meaning="angles", shape=(size,), parts=tuple(f"p{n}" for n in range(size))
+    )
+
+
+def test_short_vectors_are_told_part_by_part_and_long_ones_by_their_size():
+    titles = [title for title, _, _ in _rows(card(variables=(vector("long", 40), vector("short", 3))))]
+    assert titles == ["|long| [rad]", "short p0 [rad]", "short p1 [rad]", "short p2 [rad]"]
+    assert len(_rows(card(variables=tuple(vector(f"v{number}", 8) for number in range(12))))) <= MOST_ROWS
+
+
+def result(tmp_path, *kept):
+    own = slice_result("g00-k0", 5000, 0.5, policy="p.npz", kept=kept, episodes_file="kept-episodes.npz")
+    return CandidateResult(candidate_id="g00-k0", slices=(slice_result("g00-k0", 5001, 0.2), own))
+
+
+def told(tmp_path, *kept):
+    own = card(control_step_s=0.04, episode_steps=60, variables=(VariableCard(name="position", unit="m", meaning="x"),))
+    return episode_text(result(tmp_path, *kept), str(POINT), own, tmp_path, Limits(), tmp_path / "scratch")
+
+
+def test_the_text_has_a_typical_and_the_worst_episode_of_the_best_policy(tmp_path):
+    position = torch.stack((torch.zeros(31), torch.linspace(1, 0, 31), torch.linspace(0, 2, 31)), 1)
+    episodes(tmp_path, position, [31, 31, 10])
+    kept = [KeptEpisode(fitness=f, success=f > 0.3, steps=s, ending=e) for f, s, e in ((0.9, 31, "time limit"),) * 2]
+    text = told(tmp_path, *kept, KeptEpisode(fitness=0.1, success=False, steps=10, ending="left the rail"))
+    assert "fitness of each: 0.2, 0.5" in text and "ended by: time limit 67 %, left the rail 33 %" in text
+    assert "a typical episode, the median by fitness: fitness 0.9, success, 31 of 60 steps = 1.24 s" in text
+    assert (
+        "the worst episode by fitness: fitness 0.1, no success, 10 of 60 steps = 0.4 s, ended by left the rail" in text
+    )
+    rows = [line.split() for line in text.splitlines() if line.startswith("position [m]")]
+    assert rows[0][2:] == ["1", "0.833", "0.667", "0.5", "0.333", "0.167", "0", "0", "1.24", "1", "0.04", "1"]
+    assert not (tmp_path / "scratch").exists()
+
+
+def test_a_worst_episode_that_is_alike_is_not_told_twice(tmp_path):
+    episodes(tmp_path, torch.zeros(30, 2), [30, 30])
+    text = told(tmp_path, *[KeptEpisode(fitness=0.9, success=True, steps=30, ending="time limit")] * 2)
+    assert text.count("position [m]") == 1 and text.endswith("The worst episode is like it.\n")
+
+
+def test_episodes_that_are_gone_are_an_error_of_one_kind(tmp_path):
+    with pytest.raises(RunFolderError):
+        told(tmp_path, KeptEpisode(fitness=0.9, success=True, steps=30))
+    with pytest.raises(RunFolderError):
+        told(tmp_path)
