@@ -131,7 +131,7 @@ def test_the_verdict_is_at_the_top_of_the_result_of_the_run_and_of_its_reward(ru
     shown = rewardgen("runs", "show", "latest", cwd=run[0], COLUMNS="300").stdout
     assert told in shown and shown.index(told) < shown.index("candidate")
     asked = (folder.path / "goal" / "verdict.md").read_text()
-    assert "a typical episode" in asked and "ended by torso too low" in asked and "x_velocity [m/s]" in asked
+    assert "a typical episode" in asked and "ended by torso " in asked and "x_velocity [m/s]" in asked
 
 
 def test_replay_of_the_run_gives_the_same_table_without_a_server(run):
