@@ -75,3 +75,8 @@ def test_the_inputs_of_a_metric_are_listed_without_earlier_values(tmp_path):
     (found,) = check(measured_point(tmp_path, ("(position, lived)", "(whereabouts, lived)")))["problems"]
     assert "inputs are position, velocity, action, lived, time, terminated" in found["hint"]
     assert "prev_" not in found["hint"]
+
+
+def test_a_variable_that_hides_an_input_of_metrics_is_told(tmp_path):
+    (found,) = check(measured_point(tmp_path, ("velocity", "time")))["problems"]
+    assert found["what"] == "variable `time` is no input of `metric`" and "another name" in found["hint"]
