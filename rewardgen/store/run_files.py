@@ -123,12 +123,14 @@ def write_readme(folder: RunFolder, history: History) -> None:
         lines += [f"The search stopped: {summary.reason}."]
     lines += ["", "## Generations", "", "| candidate | operator | parents | fitness | what became of it |"]
     lines += ["|---|---|---|---|---|", *(_line(record) for id in history.ids() if (record := history.record(id)))]
+    asked = history.goal_check or history.judgement
     lines += [
         "",
         "## What is here",
         "",
         "- `best/`: the chosen reward, its policy, and a card",
         "- `candidates/<id>/`: each candidate's reward, verdict, analysis, prompts and replies",
+        *(["- `goal/`: what a model was asked about the goal and the result"] if asked else []),
         "- `events.jsonl`: everything that happened, the source of all other files",
         "- `run.toml`, `provenance.json`, `card.json`: configuration, versions, the task as the designer saw it",
         f"- fitness of {card.name}: {card.fitness}",

@@ -53,6 +53,13 @@ def test_words_reach_every_design_after_them_quoted_and_newest_last(gone_on):
     assert all(f"{quoted}\n> faster\n" in each for each in designs(third))
 
 
+def test_each_result_is_judged_by_what_was_said_before_it(gone_on):
+    for bodies, said in zip(gone_on[2:], ("> slower\n\n> stay", "> faster\n"), strict=True):
+        (asked,) = [each["messages"][-1]["content"] for each in bodies if "You judge" in str(each)]
+        assert said in asked.split("said of earlier results")[1]
+    assert History.load(gone_on[0]).judgement.problem, "the server answers with a reward"
+
+
 def test_each_finals_have_seeds_of_their_own_and_the_end_says_that_there_were_others(gone_on):
     folder, before, *_ = gone_on
     found = History.load(folder)
