@@ -271,6 +271,11 @@ def _triples(parts: Sequence[str], *columns: Sequence[float]) -> str:
     return "; ".join(named)
 
 
+def _values(values: Sequence[float]) -> str:
+    told = ", ".join(map(number, values))
+    return told if len(values) == 1 else f"[{told}]"
+
+
 def _ranges(variable: VariableCard) -> str:
     return _triples(variable.parts, variable.minimum, variable.median, variable.maximum)
 
@@ -321,6 +326,9 @@ _FILTERS: dict[str, Any] = {
     "evidence": analysis_text,
     "outcomes": outcomes_text,
     "open_warnings": open_warnings,
+    "at_start": lambda entry: _values(entry.start),
+    "reached": lambda entry: _triples(entry.parts, entry.minimum, entry.maximum),
+    "values": lambda values: _values(values),
     "batched": _batched,
     "ranges": _ranges,
     "action_ranges": _action_ranges,

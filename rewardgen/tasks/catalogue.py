@@ -89,7 +89,7 @@ def catalogue(path: Path) -> Catalogue:
     model = compile_model(path, lambda spec: with_sensors(spec, quantities))
     measured = zip(listed, _measured(model, quantities), strict=True)
     # A planar robot turns about one axis only.
-    found = [(each, ends) for each, ends in measured if not (each[2].turning and ends[0] == ends[1])]
+    found = [(each, seen) for each, seen in measured if not (each[2].turning and seen[1] == seen[2])]
     names = _unique([name for (name, _, _), _ in found])
     return Catalogue(
         entries=tuple(
@@ -100,10 +100,11 @@ def catalogue(path: Path) -> Catalogue:
                 unit=quantity.unit,
                 meaning=quantity.meaning,
                 parts=quantity.parts,
+                start=start,
                 minimum=low,
                 maximum=high,
             )
-            for name, ((_, about, quantity), (low, high)) in zip(names, found, strict=True)
+            for name, ((_, about, quantity), (start, low, high)) in zip(names, found, strict=True)
         ),
         robot=tuple(_names(model, "body", lambda body: roles[body] == "robot")),
         objects=tuple(_names(model, "body", lambda body: roles[body] == "object")),
@@ -222,8 +223,8 @@ def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quant
         yield name, "robot", Sensor(name, unit, f"{what}, as the model's sensor {name} tells it", parts)
 
 
-def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[tuple[float, ...], tuple[float, ...]]]:
-    """Lowest and highest value of each part over a second of random actions, from the reference pose."""
+def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[tuple[float, ...], ...]]:
+    """Each part in the reference pose, then its lowest and highest value over a second of random actions from there."""
     frame_skip = max(1, round(_CONTROL_S / float(model.opt.timestep)))
     simulator = CpuSimulator(model, _WORLDS, frame_skip)
     view = SimView(simulator)
@@ -241,7 +242,7 @@ def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[t
     ranges = []
     for values in zip(*seen, strict=True):
         rows = torch.cat([each.reshape(_WORLDS, -1) for each in values])
-        ranges.append((_rounded(rows.amin(0)), _rounded(rows.amax(0))))
+        ranges.append(tuple(map(_rounded, (rows[0], rows.amin(0), rows.amax(0)))))
     return ranges
 
 

@@ -34,6 +34,8 @@ class Entry(Frozen):
     unit: str
     meaning: str
     parts: tuple[str, ...] = ()
+    start: tuple[float, ...]
+    """Value of each part in the reference pose."""
     minimum: tuple[float, ...]
     """Lowest value of each part that random actions reached within a second."""
     maximum: tuple[float, ...]

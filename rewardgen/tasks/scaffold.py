@@ -59,14 +59,8 @@ def scaffold(robot: str, model: str, found: Catalogue, words: str = "") -> str:
     Raises:
         TaskError: The model has no actuator, or one without a control range: no policy can act in it.
     """
-    if not found.actuators:
-        hint = "add an <actuator> section to its model: the policy acts through it"
-        raise TaskError(f"{robot} has no actuator", hint)
-    if found.unlimited_actuators:
-        names = ", ".join(found.unlimited_actuators[:8])
-        hint = 'give each a range in the model: `ctrllimited="true" ctrlrange="-1 1"`'
-        raise TaskError(f"{robot} has actuators without a control range: {names}", hint)
-    frame_skip = max(1, round(_CONTROL_S / found.timestep_s))
+    require_actuators(robot, found)
+    frame_skip, step_s = control_of(found)
     scalar = next(each.name for each in found.entries if not each.parts)
     used = {re.match(r"\w+", each.code).group() for each in found.entries}  # type: ignore[union-attr]
     return _TEXT.format(
@@ -76,11 +70,40 @@ def scaffold(robot: str, model: str, found: Catalogue, words: str = "") -> str:
         words=_plain(words) or "TODO: say what the robot is, and what it should do.",
         model=quoted(model),
         frame_skip=frame_skip,
-        episode_steps=round(_EPISODE_S / (frame_skip * found.timestep_s)),
+        episode_steps=round(_EPISODE_S / step_s),
         variables="\n".join(line for each in found.entries for line in _declared(each)),
         keyframes=_plain(f"The model's keyframes: {', '.join(found.keyframes[:8]) or 'none'}."),
         scalar=scalar,
     )
+
+
+def control_of(found: Catalogue) -> tuple[int, float]:
+    """Physics steps of a control step, and its duration [s].
+
+    Args:
+        found: The robot's catalogue.
+    """
+    frame_skip = max(1, round(_CONTROL_S / found.timestep_s))
+    return frame_skip, frame_skip * found.timestep_s
+
+
+def require_actuators(robot: str, found: Catalogue) -> None:
+    """Refuse a robot that no policy can move.
+
+    Args:
+        robot: What the person calls it.
+        found: Its catalogue.
+
+    Raises:
+        TaskError: Its model has no actuator, or one without a control range.
+    """
+    if not found.actuators:
+        hint = "add an <actuator> section to its model: the policy acts through it"
+        raise TaskError(f"{robot} has no actuator", hint)
+    if found.unlimited_actuators:
+        names = ", ".join(found.unlimited_actuators[:8])
+        hint = 'give each a range in the model: `ctrllimited="true" ctrlrange="-1 1"`'
+        raise TaskError(f"{robot} has actuators without a control range: {names}", hint)
 
 
 def _class_name(robot: str) -> str:

@@ -1,0 +1,253 @@
+"""From a person's words and a robot to a task: drafted by a language model, tried on sketches, redrafted with what they show."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rewardgen.core.errors import ModelError
+from rewardgen.core.files import explain_os_error, write_atomic
+from rewardgen.core.schema import Frozen, Text
+from rewardgen.llm.answers import tokens_in
+from rewardgen.llm.prompts import render
+from rewardgen.llm.protocol import LLM
+from rewardgen.reward.extraction import extract_class
+from rewardgen.store.messages import LLMRequest, Message
+from rewardgen.store.records import Finding
+from rewardgen.tasks.draft_language import Draft, read_draft
+from rewardgen.tasks.metric_verdict import TaskLook
+from rewardgen.tasks.robots import Catalogue, Entry, model_named
+from rewardgen.tasks.scaffold import control_of, require_actuators
+from rewardgen.tasks.sketching import Author, Trial, ask_authors, hold_against, look_at
+
+_CATALOGUE_TOKENS = 6_000
+_REPAIRS, _REDRAFTS = 3, 2
+_MORE = re.compile(r"\s*MORE:(.{1,400})", re.DOTALL)
+_WORD = re.compile(r"[a-z]{3,}")
+LABEL = "task"
+"""Beginning of the labels of calls."""
+
+Note = Callable[[str], None]
+
+
+class Wanted(NamedTuple):
+    """What a person asked for.
+
+    Attributes:
+        words: In their words.
+        robot: The robot, as they named it.
+        catalogue: What it offers.
+        folder: Where everything is kept that was drafted and tried.
+    """
+
+    words: str
+    robot: str
+    catalogue: Catalogue
+    folder: Path
+
+
+class Drafted(Frozen):
+    """A drafted task with all that speaks for it and against it."""
+
+    words: Text
+    robot: Text
+    task: str
+    """Path of the last draft, in the folder of the drafting."""
+    source: str
+    name: Text
+    description: Text
+    questions: Text
+    """What its author would ask, with the answers that it assumed."""
+    misses: Text
+    """What its metric does not see, in its author's words."""
+    trial: Trial
+    drafts: int
+    """How many drafts there were."""
+
+
+def draft_task(llm: LLM, wanted: Wanted, note: Note) -> Drafted:
+    """Draft a task, and try its metric.
+
+    Args:
+        llm: The model.
+        wanted: What for.
+        note: Is told what is being done.
+
+    Raises:
+        TaskError: The robot has no actuator that a policy could use.
+        ModelError: What the model writes is no task, or no sketch.
+        CallFailed: No answer.
+        RunFolderError: The folder cannot be written.
+    """
+    require_actuators(wanted.robot, wanted.catalogue)
+    return asyncio.run(_Drafting(llm, wanted, note).work())
+
+
+class _Drafting:
+    """One conversation with the author of a task, and with those of the sketches.
+
+    Args:
+        llm: The model.
+        wanted: What for.
+        note: Is told what is being done.
+    """
+
+    def __init__(self, llm: LLM, wanted: Wanted, note: Note) -> None:
+        self._llm, self._wanted, self._note = llm, wanted, note
+        self._thread = [Message(role="system", content=render("task/draft_system")), self._request("")]
+        self._calls = self._drafts = 0
+        self._variables: tuple[str, ...] = ()
+        self._authors: list[Author] = []
+
+    async def work(self) -> Drafted:
+        """Draft, repair, try and redraft, until the metric holds or nothing more is to be tried."""
+        repairs = redrafts = 0
+        while True:
+            self._note("drafting the task" if not self._calls else "drafting it anew, with what was found")
+            text = await self._asked()
+            draft = read_draft(text)
+            if isinstance(draft, Draft):
+                path = self._written(draft)
+                look = await asyncio.to_thread(look_at, str(path))
+                faults = [_finding(what, hint) for what, hint in look.problems]
+            else:
+                path, look, faults = None, None, list(draft)
+            if faults or path is None or look is None:
+                if repairs == _REPAIRS:
+                    raise ModelError(
+                        f"what the model drafted is no task, after {self._calls} answers: {faults[0].message}",
+                        f"see {self._wanted.folder}; try again, or another `--model`",
+                    )
+                repairs += 1
+                self._answer(text, render("task/draft_repair", findings=faults, lines=extract_class(text).splitlines()))
+                continue
+            assert isinstance(draft, Draft)
+            trial = await self._tried(draft, path, look)
+            if trial.verdict.passed or redrafts == _REDRAFTS:
+                return self._drafted(draft, path, look, trial)
+            redrafts += 1
+            self._answer(text, _evidence(trial))
+
+    async def _asked(self) -> str:
+        self._calls += 1
+        reply = await self._llm.complete(LLMRequest(label=f"{LABEL}/draft/{self._calls}", messages=tuple(self._thread)))
+        asked = _MORE.match(reply.text)
+        if asked and self._calls == 1:
+            self._thread += [Message(role="assistant", content=reply.text), self._request(asked[1])]
+            return await self._asked()
+        return reply.text
+
+    def _answer(self, reply: str, answer: str) -> None:
+        self._thread += [Message(role="assistant", content=reply), Message(role="user", content=answer)]
+
+    def _request(self, more: str) -> Message:
+        found = self._wanted.catalogue
+        entries = chosen_entries(found.entries, f"{self._wanted.words} {more}")
+        request = render(
+            "task/draft",
+            words=self._wanted.words,
+            robot=self._wanted.robot,
+            control_step_s=control_of(found)[1],
+            actuators=found.actuators,
+            bodies=found.robot[:60],
+            objects=found.objects[:40],
+            geoms=found.geoms[:60],
+            sites=found.sites[:60],
+            keyframes=found.keyframes[:20],
+            entries=entries,
+            left_out=0 if more else len(found.entries) - len(entries),
+        )
+        return Message(role="user", content=request)
+
+    def _written(self, draft: Draft) -> Path:
+        self._drafts += 1
+        path = self._wanted.folder / f"draft-{self._drafts}.py"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise explain_os_error(path, error) from error
+        write_atomic(path, task_file(draft, self._wanted, path))
+        return path.resolve()
+
+    async def _tried(self, draft: Draft, path: Path, look: TaskLook) -> Trial:
+        if not self._authors or not {*self._variables} <= {*draft.variables}:
+            self._note("asking for sketches of episodes, from authors that do not see the metric")
+            words, label = self._wanted.words, f"{LABEL}/draft-{self._drafts}"
+            self._authors = await ask_authors(self._llm, str(path), look, words, "", label)
+            self._variables = draft.variables
+        self._note("trying the metric on the sketches")
+        trial = await asyncio.to_thread(hold_against, str(path), look, self._wanted.words, self._authors)
+        write_atomic(path.with_suffix(".trial.json"), trial.model_dump_json(indent=1))
+        return trial
+
+    def _drafted(self, draft: Draft, path: Path, look: TaskLook, trial: Trial) -> Drafted:
+        assert look.card is not None
+        return Drafted(
+            words=self._wanted.words,
+            robot=self._wanted.robot,
+            task=str(path),
+            source=path.read_text(),
+            name=draft.name,
+            description=look.card.description,
+            questions=draft.questions,
+            misses=draft.misses,
+            trial=trial,
+            drafts=self._drafts,
+        )
+
+
+def task_file(draft: Draft, wanted: Wanted, path: Path) -> str:
+    """The text of the task file of a draft.
+
+    Args:
+        draft: The draft.
+        wanted: What it is for.
+        path: Where the file is to be.
+    """
+    title = f"Drafted by a language model for: {json.dumps(wanted.words, ensure_ascii=False)}."
+    return draft.file(title, model_named(wanted.robot, path), control_of(wanted.catalogue)[0])
+
+
+def chosen_entries(entries: Sequence[Entry], words: str) -> list[Entry]:
+    """The entries of a catalogue that fit into a prompt, in its own order: those first that share words with a sentence.
+
+    Args:
+        entries: Of the catalogue, what matters most to most tasks first.
+        words: The sentence.
+    """
+    asked = {word.removesuffix("s") for word in _WORD.findall(words.lower())}
+
+    def shared(entry: Entry) -> int:
+        told = {
+            word.removesuffix("s") for word in _WORD.findall(f"{entry.name} {entry.code}".lower().replace("_", " "))
+        }
+        return len(asked & told)
+
+    ranked = sorted(range(len(entries)), key=lambda index: -shared(entries[index]))
+    left, chosen = _CATALOGUE_TOKENS, []
+    for index in ranked:
+        each = entries[index]
+        left -= tokens_in(f"{each.code}{each.unit}{each.meaning}") + 12 * max(1, len(each.parts)) + 12
+        if left < 0:
+            break
+        chosen.append(index)
+    return [entries[index] for index in sorted(chosen)]
+
+
+def _finding(what: str, hint: str) -> Finding:
+    return Finding(gate="language", detector="draft", severity="reject", message=what, hint=hint)
+
+
+def _evidence(trial: Trial) -> str:
+    verdict = trial.verdict
+    faults = [
+        *verdict.faults,
+        *(f"author {number}: {fault}" for number, one in enumerate(verdict.authors, 1) for fault in one.faults),
+        *verdict.notes,
+    ]
+    parts = list(trial.authors[0][0].parts)
+    return render("task/draft_evidence", authors=trial.authors, faults=faults, parts=parts)

@@ -1,0 +1,141 @@
+"""Trying a task's metric on sketches by authors that do not know it: asking them, drawing, and holding them against it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rewardgen.core.errors import ModelError
+from rewardgen.core.schema import Frozen, Text
+from rewardgen.llm.prompts import render
+from rewardgen.llm.protocol import LLM
+from rewardgen.sandbox.jobs import register
+from rewardgen.store.messages import LLMRequest, Message
+from rewardgen.tasks.measure import TASK_FILES, measure
+from rewardgen.tasks.metric_verdict import MetricVerdict, SketchResult, TaskLook, judge_metric
+from rewardgen.tasks.sketches import Sketches, read_sketches
+
+LOOK = register("look", "rewardgen.tasks.metric_trial:look_job", inputs=TASK_FILES)
+TRIAL = register("trial", "rewardgen.tasks.metric_trial:trial_job", inputs=TASK_FILES)
+
+_MANNERS = (
+    "Draw what somebody who works with such robots would have in mind.",
+    "Think first of how the words could be met to the letter and missed in their sense, and draw your cheats from that.",
+    "Think first of how the motion goes (take-off, contact, momentum, coming to rest), and draw it as it would be measured.",
+)
+"""What makes authors differ who share a model."""
+AUTHORS = len(_MANNERS)
+_ATTEMPTS = 3
+
+
+class Trial(Frozen):
+    """A metric on the sketches of several authors."""
+
+    words: Text
+    """What the authors were told that is wanted."""
+    questions: tuple[Text, ...] = ()
+    """What they would ask."""
+    authors: tuple[tuple[SketchResult, ...], ...] = ()
+    verdict: MetricVerdict
+
+
+class Author(NamedTuple):
+    """An author with the sketches that can be."""
+
+    sketches: Sketches
+    results: tuple[SketchResult, ...]
+
+
+def look_at(task: str) -> TaskLook:
+    """A task's problems, or its card and how policies fare that know nothing; by a confined worker.
+
+    Args:
+        task: Its reference.
+
+    Raises:
+        RewardgenError: The worker failed.
+    """
+    return TaskLook.model_validate(measure(LOOK, {"task": task}))
+
+
+async def ask_authors(llm: LLM, task: str, look: TaskLook, words: str, description: str, label: str) -> list[Author]:
+    """Sketches by several authors at once, each asked again for what cannot be.
+
+    Args:
+        llm: The model.
+        task: Reference of the task.
+        look: What was seen of it.
+        words: What is wanted, in a person's words.
+        description: Of the robot and its world.
+        label: Beginning of the calls' labels.
+
+    Raises:
+        ModelError: No author drew anything of use.
+        CallFailed: No answer.
+    """
+    manners = enumerate(_MANNERS, start=1)
+    asked = [_ask(llm, task, look, (words, description, manner), f"{label}/sketches-{n}") for n, manner in manners]
+    drawn = [each for each in await asyncio.gather(*asked) if each]
+    if not drawn:
+        raise ModelError("no author drew sketches that could be used", "try again, or another `--model`")
+    return drawn
+
+
+async def _ask(llm: LLM, task: str, look: TaskLook, told: tuple[str, str, str], label: str) -> Author | None:
+    assert look.card is not None
+    card, (words, description, manner) = look.card, told
+    shapes = {each.name: each.shape for each in card.variables}
+    request = render("task/sketch", words=words, description=description, card=card, start=look.start, manner=manner)
+    thread = [Message(role="system", content=render("task/sketch_system")), Message(role="user", content=request)]
+    author = None
+    for attempt in range(1, _ATTEMPTS + 1):
+        reply = await llm.complete(LLMRequest(label=f"{label}-{attempt}", messages=tuple(thread)))
+        found = read_sketches(reply.text, shapes, card.episode_seconds)
+        faults = found
+        if isinstance(found, Sketches):
+            results = (await asyncio.to_thread(_try, task, [found]))[0]
+            faults = tuple(f"sketch `{each.name}`: {fault}" for each in results for fault in each.faults)
+            author = _possible(found, results) or author
+        if isinstance(found, Sketches) and not faults:
+            return author
+        told_wrong = render("task/sketch_repair", faults=faults)
+        thread += [Message(role="assistant", content=reply.text), Message(role="user", content=told_wrong)]
+    return author
+
+
+def _possible(drawn: Sketches, results: Sequence[SketchResult]) -> Author | None:
+    """The sketches that can be, if enough of them can."""
+    kept = [(sketch, each) for sketch, each in zip(drawn.sketches, results, strict=True) if not each.faults]
+    kinds = {sketch.kind for sketch, _ in kept}
+    if len(kept) < 5 or not {"right", "cheat"} <= kinds:
+        return None
+    sketches = drawn.model_copy(update={"sketches": tuple(sketch for sketch, _ in kept)})
+    return Author(sketches, tuple(each for _, each in kept))
+
+
+def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Author]) -> Trial:
+    """A task's metric held against sketches that are there.
+
+    Args:
+        task: Its reference; it has every variable that the sketches name.
+        look: What was seen of it.
+        words: What is wanted.
+        authors: The sketches.
+
+    Raises:
+        RewardgenError: The worker failed.
+    """
+    results = _try(task, [each.sketches for each in authors])
+    return Trial(
+        words=words,
+        questions=tuple(each.sketches.question for each in authors if each.sketches.question),
+        authors=tuple(map(tuple, results)),
+        verdict=judge_metric(look, results),
+    )
+
+
+def _try(task: str, sketches: Sequence[Sketches]) -> list[list[SketchResult]]:
+    payload: dict[str, Any] = {"task": task, "authors": [each.model_dump(mode="json") for each in sketches]}
+    found = measure(TRIAL, payload)["authors"]
+    return [[SketchResult.model_validate(each) for each in one] for one in found]
