@@ -1,4 +1,4 @@
-"""`rewardgen robots` and `rewardgen new`: what a robot's model offers, and a task file to begin with."""
+"""`rewardgen robots` and `rewardgen new`: what a robot's model offers, and a task file for it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.text import Text
 
+from rewardgen.cli.drafting import ROBOT, Calls, draft, task_name
 from rewardgen.cli.output import Json, next_steps, print_json
+from rewardgen.core.config import BUILTIN
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.tasks.robots import catalogue_of, find_robot, known_robots, model_named
 from rewardgen.tasks.scaffold import range_text, scaffold
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.tables import plain_table
-
-_ROBOT = (
-    "An MJCF or URDF file, a MuJoCo Menagerie folder, a shipped task's name, `gymnasium:hopper.xml`, "
-    "or a name of `robot_descriptions`."
-)
 
 
 def list_all(*, json: Json = False) -> int:
@@ -41,7 +38,7 @@ def list_all(*, json: Json = False) -> int:
     return 0
 
 
-def show(robot: Annotated[str, Parameter(help=_ROBOT)], /, *, json: Json = False) -> int:
+def show(robot: Annotated[str, Parameter(help=ROBOT)], /, *, json: Json = False) -> int:
     """Show what a robot's model offers to rewards and metrics."""
     found = catalogue_of(robot)
     if json:
@@ -63,14 +60,48 @@ def show(robot: Annotated[str, Parameter(help=_ROBOT)], /, *, json: Json = False
 
 
 def new(
-    words: Annotated[str, Parameter(help="What the robot should do: the task's description.")] = "",
+    words: Annotated[str, Parameter(help="What the robot should do, in plain words.")] = "",
     /,
     *,
-    robot: Annotated[str, Parameter(help=_ROBOT)],
-    output: Annotated[Path | None, Parameter(help="The file to write; named after the robot if not given.")] = None,
+    robot: Annotated[str, Parameter(help=ROBOT)],
+    model: Annotated[
+        str, Parameter(help="Language model that drafts the task and tries its metric; without one, you write it.")
+    ] = BUILTIN,
+    calls: Annotated[Calls, Parameter(name="*")] = Calls(),  # noqa: B008
+    output: Annotated[
+        Path | None, Parameter(help="The file to write; named after the robot, and the words, if not given.")
+    ] = None,
+    yes: Annotated[
+        bool, Parameter(negative="", help="Take a draft whose metric holds unread.", show_default=False)
+    ] = False,
     json: Json = False,
 ) -> int:
-    """Write a task file for a robot: everything that it offers, the metric for you to write."""
+    """Write a task file for a robot.
+
+    With words and a model, the model drafts it, and its metric is tried on episodes sketched by authors that do not see
+    it. Otherwise the file declares everything that the robot offers, and the metric is yours to write.
+    """
+    if model != BUILTIN:
+        if not words.strip():
+            raise UsageError(
+                "there is nothing to draft a task from", 'say what the robot should do: `new "..." --robot`'
+            )
+        config = calls.config(model)
+        made = draft(words, robot, output or Path(task_name(robot, words)), config, yes=yes)
+        if json:
+            print_json({"file": str(made.file), **made.drafted.model_dump(mode="json")})
+            return 0
+        file = shlex.quote(str(made.file))
+        next_steps(
+            (f"run {file} --model {shlex.quote(model)}", "searches for a reward"),
+            (f"tasks show {file}", "the task as the designer sees it"),
+        )
+        return 0
+    return _scaffold(words, robot, output, json)
+
+
+def _scaffold(words: str, robot: str, output: Path | None, json: bool) -> int:
+    """Everything that a robot offers, and the metric left out."""
     model = find_robot(robot)
     robot_name = model.stem if model.stem != "scene" else model.parent.name
     file = output or Path(f"{re.sub(r'[^a-z0-9]+', '_', robot_name.lower()).strip('_')}_task.py")

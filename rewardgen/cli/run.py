@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from rewardgen.cli.drafting import ROBOT, after_drafting, draft, task_name
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN, Ablation, RunConfig
@@ -93,9 +94,10 @@ class Options(RunConfig):
 
 
 def run(
-    task: Annotated[str, Parameter(help=TASK_HELP)],
+    task: Annotated[str, Parameter(help=f"{TASK_HELP[:-1]}; with `--robot`, what it should do, in plain words.")],
     /,
     *,
+    robot: Annotated[str | None, Parameter(help=f"Draft the task for this robot. {ROBOT}")] = None,
     options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008
     yes: Yes = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
@@ -103,6 +105,9 @@ def run(
 ) -> int:
     """Search for a reward."""
     config = RunConfig.model_validate(options.model_dump() | {"task": task})
+    if robot is not None:
+        made = draft(task, robot, Path(task_name(robot, task)), config, yes=yes)
+        config = after_drafting(config, made)
     if config.sandbox == "off" and not yes:
         _confirm(_UNCONFINED, "leave out `--sandbox off`")
     if not can_sign():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,15 +11,28 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from rich.text import Text
 
+from rewardgen.cli.drafting import Calls, draft_folder
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
 from rewardgen.core.formatting import percent
 from rewardgen.core.provenance import usable_cores
+from rewardgen.llm.factory import make_llm
+from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
+from rewardgen.tasks.sketching import (
+    Trial,
+    ask_authors,
+    has_sketches,
+    hold_against,
+    keep_sketches,
+    look_at,
+    try_kept,
+)
 from rewardgen.training.experts import make_expert
 from rewardgen.training.setup import DEFAULT_TRAINER, card_for
 from rewardgen.training.transition_cache import check_task, get_or_measure
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.format import first_line, number, tokens
+from rewardgen.ui.metric_page import trial_page
 from rewardgen.ui.show import card_page
 from rewardgen.ui.tables import plain_table
 
@@ -63,16 +77,43 @@ def check(
     file: Annotated[str, Parameter(help="Path of a task file, or the name of a shipped task.")],
     /,
     *,
+    model: Annotated[
+        str | None, Parameter(help="Language model that sketches episodes to try the metric on, without seeing it.")
+    ] = None,
+    goal: Annotated[str, Parameter(help="What the robot should do, if the task's description does not say it.")] = "",
+    calls: Annotated[Calls, Parameter(name="*")] = Calls(),  # noqa: B008
     json: Json = False,
 ) -> int:
-    """Check a task file."""
+    """Check a task file, and its metric on sketched episodes.
+
+    Sketches are drawn with `--model`, and kept beside the file: later checks try the metric on them without a model.
+    """
     found = check_task(lasting_reference(file))
+    trial = None if found["problems"] else _trial(file, model, goal, calls)
     if json:
-        print_json(found)
+        print_json({**found, "trial": trial.model_dump(mode="json") if trial else None})
     else:
         results().print(_report(file, found))
+        if trial:
+            results().print(trial_page(trial))
         next_steps((f"tasks show {file}", "what the designer is told"), (f"run {file}", "searches for a reward"))
-    return 1 if found["problems"] else 0
+    return 1 if found["problems"] or (trial and not trial.verdict.passed) else 0
+
+
+def _trial(file: str, model: str | None, goal: str, calls: Calls) -> Trial | None:
+    """The metric on fresh sketches, on those that were kept, or None without either."""
+    task = lasting_reference(file)
+    folder = draft_folder(Path(f"{file}.py") if file in shipped_tasks() else Path(file))
+    if model is None:
+        return try_kept(task, folder, look_at(task)) if has_sketches(folder) else None
+    look = look_at(task)
+    assert look.card is not None
+    llm = make_llm(calls.config(model), RunFolder(folder))
+    words = goal or look.card.description
+    asked = ask_authors(llm, task, look, words, look.card.description if goal else "", "task/check")
+    authors = asyncio.run(asked)
+    keep_sketches(folder, words, authors)
+    return hold_against(task, look, words, authors)
 
 
 def expert(

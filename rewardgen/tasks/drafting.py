@@ -1,4 +1,4 @@
-"""From a person's words and a robot to a task: drafted by a language model, tried on sketches, redrafted with what they show."""
+"""From a person's words and a robot to a task: drafted by a model, tried on sketches, redrafted with what they show."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rewardgen.tasks.draft_language import Draft, read_draft
 from rewardgen.tasks.metric_verdict import TaskLook
 from rewardgen.tasks.robots import Catalogue, Entry, model_named
 from rewardgen.tasks.scaffold import control_of, require_actuators
-from rewardgen.tasks.sketching import Author, Trial, ask_authors, hold_against, look_at
+from rewardgen.tasks.sketching import Author, Trial, ask_authors, hold_against, keep_sketches, look_at
 
 _CATALOGUE_TOKENS = 6_000
 _REPAIRS, _REDRAFTS = 3, 2
@@ -32,6 +32,8 @@ LABEL = "task"
 """Beginning of the labels of calls."""
 
 Note = Callable[[str], None]
+Ask = Callable[["Drafted"], str]
+"""Shows a person a draft, and gives their words for another; empty if there is to be none."""
 
 
 class Wanted(NamedTuple):
@@ -69,13 +71,14 @@ class Drafted(Frozen):
     """How many drafts there were."""
 
 
-def draft_task(llm: LLM, wanted: Wanted, note: Note) -> Drafted:
+def draft_task(llm: LLM, wanted: Wanted, note: Note, ask: Ask) -> Drafted:
     """Draft a task, and try its metric.
 
     Args:
         llm: The model.
         wanted: What for.
         note: Is told what is being done.
+        ask: Asks a person, once a draft holds, or nothing more is to be tried.
 
     Raises:
         TaskError: The robot has no actuator that a policy could use.
@@ -84,7 +87,7 @@ def draft_task(llm: LLM, wanted: Wanted, note: Note) -> Drafted:
         RunFolderError: The folder cannot be written.
     """
     require_actuators(wanted.robot, wanted.catalogue)
-    return asyncio.run(_Drafting(llm, wanted, note).work())
+    return asyncio.run(_Drafting(llm, wanted, note, ask).work())
 
 
 class _Drafting:
@@ -94,10 +97,11 @@ class _Drafting:
         llm: The model.
         wanted: What for.
         note: Is told what is being done.
+        ask: Asks a person.
     """
 
-    def __init__(self, llm: LLM, wanted: Wanted, note: Note) -> None:
-        self._llm, self._wanted, self._note = llm, wanted, note
+    def __init__(self, llm: LLM, wanted: Wanted, note: Note, ask: Ask) -> None:
+        self._llm, self._wanted, self._note, self._ask = llm, wanted, note, ask
         self._thread = [Message(role="system", content=render("task/draft_system")), self._request("")]
         self._calls = self._drafts = 0
         self._variables: tuple[str, ...] = ()
@@ -127,10 +131,16 @@ class _Drafting:
                 continue
             assert isinstance(draft, Draft)
             trial = await self._tried(draft, path, look)
-            if trial.verdict.passed or redrafts == _REDRAFTS:
-                return self._drafted(draft, path, look, trial)
-            redrafts += 1
-            self._answer(text, _evidence(trial))
+            if not trial.verdict.passed and redrafts < _REDRAFTS:
+                redrafts += 1
+                self._answer(text, _evidence(trial))
+                continue
+            drafted = self._drafted(draft, path, look, trial)
+            said = await asyncio.to_thread(self._ask, drafted)
+            if not said:
+                return drafted
+            repairs = redrafts = 0
+            self._answer(text, render("task/draft_answer", said=said))
 
     async def _asked(self) -> str:
         self._calls += 1
@@ -179,6 +189,7 @@ class _Drafting:
             words, label = self._wanted.words, f"{LABEL}/draft-{self._drafts}"
             self._authors = await ask_authors(self._llm, str(path), look, words, "", label)
             self._variables = draft.variables
+            keep_sketches(self._wanted.folder, words, self._authors)
         self._note("trying the metric on the sketches")
         trial = await asyncio.to_thread(hold_against, str(path), look, self._wanted.words, self._authors)
         write_atomic(path.with_suffix(".trial.json"), trial.model_dump_json(indent=1))
@@ -213,7 +224,7 @@ def task_file(draft: Draft, wanted: Wanted, path: Path) -> str:
 
 
 def chosen_entries(entries: Sequence[Entry], words: str) -> list[Entry]:
-    """The entries of a catalogue that fit into a prompt, in its own order: those first that share words with a sentence.
+    """The entries of a catalogue that fit into a prompt, in its order; those that share its words come first.
 
     Args:
         entries: Of the catalogue, what matters most to most tasks first.
@@ -222,10 +233,8 @@ def chosen_entries(entries: Sequence[Entry], words: str) -> list[Entry]:
     asked = {word.removesuffix("s") for word in _WORD.findall(words.lower())}
 
     def shared(entry: Entry) -> int:
-        told = {
-            word.removesuffix("s") for word in _WORD.findall(f"{entry.name} {entry.code}".lower().replace("_", " "))
-        }
-        return len(asked & told)
+        named = f"{entry.name} {entry.code}".lower().replace("_", " ")
+        return len(asked & {word.removesuffix("s") for word in _WORD.findall(named)})
 
     ranked = sorted(range(len(entries)), key=lambda index: -shared(entries[index]))
     left, chosen = _CATALOGUE_TOKENS, []

@@ -38,7 +38,7 @@ class Sketch(Frozen):
     kind: SketchKind
     rank: float
     """How well it does what was asked, by its author; higher is better."""
-    keyframes: tuple[tuple[float, dict[str, Value]], ...]
+    keyframes: tuple[tuple[float, Mapping[str, Value]], ...]
     """Time since the start [s] and the values of some variables; each is linear between the keyframes that name it."""
     terminated: bool = False
     """Whether its author says that a termination condition ends it at its last keyframe."""
@@ -108,7 +108,7 @@ def _sketch_faults(told: dict[str, Any], shapes: Mapping[str, tuple[int, ...]], 
     before = -1.0
     for frame in frames:
         time = frame.get(_TIME) if isinstance(frame, dict) else None
-        if not _is_number(time):
+        if time is None or not _is_number(time):
             yield "a keyframe has no `t`, its time in seconds"
             return
         if not before < time <= episode_s + 1e-6:

@@ -1,12 +1,14 @@
-"""Trying a task's metric on sketches by authors that do not know it: asking them, drawing, and holding them against it."""
+"""Trying a task's metric on sketches by authors that do not know it: asking them, and holding it against them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from rewardgen.core.errors import ModelError
+from rewardgen.core.errors import ModelError, TaskError
+from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.llm.prompts import render
 from rewardgen.llm.protocol import LLM
@@ -21,12 +23,14 @@ TRIAL = register("trial", "rewardgen.tasks.metric_trial:trial_job", inputs=TASK_
 
 _MANNERS = (
     "Draw what somebody who works with such robots would have in mind.",
-    "Think first of how the words could be met to the letter and missed in their sense, and draw your cheats from that.",
-    "Think first of how the motion goes (take-off, contact, momentum, coming to rest), and draw it as it would be measured.",
+    "Think first of how the words could be met to the letter and missed in their sense; draw cheats from that.",
+    "Think first of how the motion goes (take-off, contact, coming to rest), and draw it as it would be measured.",
 )
 """What makes authors differ who share a model."""
 AUTHORS = len(_MANNERS)
 _ATTEMPTS = 3
+_SKETCHES = "sketches.json"
+_MOST_BYTES = 4 << 20
 
 
 class Trial(Frozen):
@@ -133,6 +137,57 @@ def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Author
         authors=tuple(map(tuple, results)),
         verdict=judge_metric(look, results),
     )
+
+
+class _Kept(Frozen):
+    words: Text
+    sketches: tuple[Sketches, ...]
+
+
+def keep_sketches(folder: Path, words: str, authors: Sequence[Author]) -> None:
+    """Keep sketches, to try later versions of a metric on them.
+
+    Args:
+        folder: Where.
+        words: What is wanted.
+        authors: The sketches.
+    """
+    kept = _Kept(words=words, sketches=tuple(each.sketches for each in authors))
+    write_atomic(folder / _SKETCHES, kept.model_dump_json(indent=1))
+
+
+def has_sketches(folder: Path) -> bool:
+    """Whether sketches were kept.
+
+    Args:
+        folder: Where.
+    """
+    return (folder / _SKETCHES).exists()
+
+
+def try_kept(task: str, folder: Path, look: TaskLook) -> Trial:
+    """A task's metric held against sketches that were kept.
+
+    Args:
+        task: Its reference.
+        folder: Where they were kept.
+        look: What was seen of it.
+
+    Raises:
+        TaskError: They do not fit the task, or cannot be read.
+    """
+    path = folder / _SKETCHES
+    assert look.card is not None
+    hint = f"delete {path}, or have new sketches drawn with `--model`"
+    try:
+        kept = _Kept.model_validate_json(read_plain(path, _MOST_BYTES))
+    except (OSError, ValueError) as error:
+        raise TaskError(f"cannot read the sketches in {path}: {type(error).__name__}", hint) from error
+    named = {name for each in kept.sketches for one in each.sketches for _, frame in one.keyframes for name in frame}
+    missing = sorted(named - {each.name for each in look.card.variables})
+    if missing:
+        raise TaskError(f"the sketches in {path} have a variable `{missing[0]}`, the task has none", hint)
+    return hold_against(task, look, kept.words, [Author(each, ()) for each in kept.sketches])
 
 
 def _try(task: str, sketches: Sequence[Sketches]) -> list[list[SketchResult]]:

@@ -1,0 +1,189 @@
+"""From words to a task file that somebody has confirmed: what `new` and `run` share."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import Field
+
+from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.errors import TaskError, UsageError
+from rewardgen.core.files import write_atomic
+from rewardgen.core.schema import Frozen
+from rewardgen.llm.factory import make_llm
+from rewardgen.store.messages import Usage
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.tasks.drafting import Drafted, Wanted, draft_task
+from rewardgen.tasks.robots import catalogue_of, model_named
+from rewardgen.ui.console import messages
+from rewardgen.ui.format import tokens
+from rewardgen.ui.metric_page import draft_page
+
+ROBOT = (
+    "An MJCF or URDF file, a MuJoCo Menagerie folder, a shipped task's name, `gymnasium:hopper.xml`, "
+    "or a name of `robot_descriptions`."
+)
+DRAFT_SUFFIX = ".draft"
+"""Of the folder beside a task file that keeps how it came about."""
+_NOBODY = "Nobody has read it: it was accepted by `--yes`."
+_READ = "A person has read and confirmed it."
+
+
+class Calls(Frozen):
+    """The calls of a language model outside a run."""
+
+    api_base: str | None = None
+    """Address of an OpenAI-compatible server."""
+    max_cost: float | None = Field(default=None, ge=0)
+    """Limit on the price of the calls [USD]."""
+    max_tokens: int | None = Field(default=None, ge=0)
+    """Limit on the tokens of the calls."""
+    temperature: float = Field(default=1.0, ge=0, le=2)
+    """Sampling temperature."""
+    call_timeout_s: float = Field(default=180.0, gt=0)
+    """Time limit of one call [s]; a mailbox waits 20 times as long."""
+
+    def config(self, model: str) -> RunConfig:
+        """As a configuration.
+
+        Args:
+            model: The model string.
+        """
+        return RunConfig(task="", model=model, **self.model_dump())
+
+
+class Accepted(NamedTuple):
+    """A drafted task that may be used.
+
+    Attributes:
+        file: Its task file.
+        drafted: How it came about.
+        usage: What the drafting took.
+    """
+
+    file: Path
+    drafted: Drafted
+    usage: Usage
+
+
+def task_name(robot: str, words: str) -> str:
+    """What the task file is called, if nobody says otherwise: the robot and the beginning of the words.
+
+    Args:
+        robot: What the person calls the robot.
+        words: What they want.
+    """
+    stem = Path(robot.rpartition(":")[2]).stem
+    named = re.sub(r"[^a-z0-9]+", "_", f"{stem} {' '.join(words.split()[:6])}".lower()).strip("_")
+    return f"{named[:60].rstrip('_') or 'task'}.py"
+
+
+def draft_folder(task: Path) -> Path:
+    """Where it is kept how a task came about.
+
+    Args:
+        task: Its file.
+    """
+    return task.with_suffix(DRAFT_SUFFIX)
+
+
+def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -> Accepted:
+    """Draft a task, try its metric, show it, and ask.
+
+    Args:
+        words: What is wanted.
+        robot: The robot.
+        file: The task file to write.
+        config: Names the model, and its limits.
+        yes: Whether a task whose metric holds is taken without anybody having read it.
+
+    Raises:
+        UsageError: There is no model, the file exists, or nobody has confirmed the task.
+        TaskError: Its metric does not hold.
+    """
+    if config.model == BUILTIN:
+        raise UsageError(
+            "a task is drafted by a language model, and none is named",
+            f"add `--model`, as in `--model openai/gpt-5.1`; or `rewardgen new --robot {robot}` writes a file in which"
+            " the metric is yours to write",
+        )
+    if file.exists():
+        raise UsageError(f"{file} exists", f"`rewardgen run {file}` searches for a reward for it, or delete it")
+    console = messages()
+    folder = RunFolder(draft_folder(file))
+    llm = make_llm(config, folder)
+    wanted = Wanted(words, robot, catalogue_of(robot), folder.path)
+    person = _Person(yes)
+    drafted = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)
+    usage = llm.usage()
+    console.print(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}", soft_wrap=True)
+    write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))
+    if not person.confirmed and not drafted.trial.verdict.passed:
+        raise TaskError(
+            "the metric of the drafted task does not hold on the sketches",
+            f"see {drafted.task}; mend it by hand and copy it to {file}, or say it in other words",
+        )
+    if not person.confirmed and not yes:
+        raise UsageError(
+            "nobody has confirmed the drafted task",
+            f"read {drafted.task}, then run the same command with `--yes`, which asks for nothing again; or edit it and"
+            f" copy it to {file}",
+        )
+    text = _title(drafted.source, _READ if person.confirmed else _NOBODY)
+    named = (model_named(robot, Path(drafted.task)), model_named(robot, file))
+    write_atomic(file, text.replace(f'model = "{named[0]}"', f'model = "{named[1]}"', 1))
+    return Accepted(file, drafted, usage)
+
+
+def after_drafting(config: RunConfig, made: Accepted) -> RunConfig:
+    """The configuration of a run on a drafted task: with its file, the person's words, and what is left of the limits.
+
+    Args:
+        config: That of the drafting.
+        made: The task.
+    """
+    cost, tokens_left = config.max_cost, config.max_tokens
+    return config.model_copy(
+        update={
+            "task": str(made.file),
+            "goal": config.goal or made.drafted.words,
+            "max_cost": None if cost is None else max(0.0, cost - (made.usage.cost_usd or 0.0)),
+            "max_tokens": None if tokens_left is None else max(0, tokens_left - made.usage.tokens),
+        }
+    )
+
+
+def _title(source: str, added: str) -> str:
+    return source.replace("\n\n`metric` is", f" {added}\n\n`metric` is", 1)
+
+
+class _Person:
+    """Whoever is at the terminal, if somebody is.
+
+    Args:
+        yes: Whether nobody is to be asked.
+
+    Attributes:
+        confirmed: Whether they want the task.
+    """
+
+    def __init__(self, yes: bool) -> None:
+        self.confirmed = False
+        self._yes = yes
+
+    def ask(self, drafted: Drafted) -> str:
+        """Show a draft; what they want changed, or nothing."""
+        console = messages()
+        console.print(draft_page(drafted, formatted=console.is_terminal), soft_wrap=not console.is_terminal)
+        if self._yes or not (sys.stdin.isatty() and console.is_terminal):
+            return ""
+        held = "" if drafted.trial.verdict.passed else " although its metric does not hold"
+        try:
+            answer = console.input(f"\nuse this task{held}? [y/N, or what to change] ", markup=False).strip()
+        except EOFError:
+            answer = ""
+        self.confirmed = answer.lower() in ("y", "yes")
+        return "" if self.confirmed or answer.lower() in ("", "n", "no") else answer
