@@ -188,7 +188,8 @@ class Body(_Placed):
             axis: Which axis.
         """
         number = XYZ.index(axis)
-        meaning = f"full turns of {self.name} about its own {axis} axis since the episode began, with their sign"
+        turned = {"x": "from y to z", "y": "from z to x", "z": "from x to y"}[axis]
+        meaning = f"full turns of {self.name} about its own {axis} axis since the episode began, positive {turned}"
         return Quantity(
             "1",
             meaning,

@@ -48,7 +48,8 @@ def resolve_task(reference: str) -> Path:
             f"there is no task file {reference}", "give the path of an existing .py file, or see `rewardgen tasks list`"
         )
     if " " in reference.strip():
-        hint = f"name the robot and a model that drafts it: `rewardgen run {shlex.quote(reference)} --robot hopper --model ...`"
+        drafted = f"`rewardgen run {shlex.quote(reference)} --robot hopper --model ...`"
+        hint = f"have a task drafted, by naming the robot and a model: {drafted}"
         raise TaskError("a run needs a task that measures what is wanted, and these are words", hint)
     raise TaskError(f"unknown task `{reference}`", did_you_mean(reference, tasks))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -94,5 +94,5 @@ def _tried(task: Task, envs: VecEnv, start: Mapping[str, Tensor], author: Sketch
     ]
 
 
-def _named(keyframes: tuple[tuple[float, dict[str, Any]], ...]) -> list[str]:
+def _named(keyframes: Sequence[tuple[float, Mapping[str, Any]]]) -> list[str]:
     return list(dict.fromkeys(name for _, frame in keyframes for name in frame))

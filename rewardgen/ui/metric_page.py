@@ -1,4 +1,4 @@
-"""A drafted task as a person reads it before anything is trained: words, code, sketches with their scores, questions."""
+"""A drafted task as a person reads it before anything is trained: words, code, sketches, questions."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def test_a_draft_becomes_a_task_file(tmp_path):
     path.write_text(found.file('Drafted. For: "a flip"', "gymnasium:hopper.xml", 4))
     task = load_task(str(path))
     assert list(task.declared()) == list(found.variables)
-    assert task.frame_skip == 4 and task.episode_steps == 150
+    assert isinstance(task, MujocoTask) and task.frame_skip == 4 and task.episode_steps == 150
     assert "# accumulated, so that it tells turns" in path.read_text()
 
 
