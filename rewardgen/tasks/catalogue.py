@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import keyword
 import re
@@ -98,7 +99,7 @@ def catalogue(path: Path) -> Catalogue:
                 code=quantity.code,
                 about=cast("Role", about),
                 unit=quantity.unit,
-                meaning=quantity.meaning,
+                meaning=quantity.meaning + _axis_words(model, quantity),
                 parts=quantity.parts,
                 start=start,
                 minimum=low,
@@ -185,6 +186,17 @@ def _joint(model: mujoco.MjModel, joint: int, about: Role) -> Iterator[tuple[str
     else:  # a ball or a free joint is told by its body
         return
     yield from ((f"{name}_{each.code.rpartition('.')[2]}", about, each) for each in found)
+
+
+def _axis_words(model: mujoco.MjModel, quantity: Quantity) -> str:
+    """Which way the angle or position of a joint is positive, in the reference pose; empty for other quantities."""
+    found = re.fullmatch(r"(Hinge|Slide)\((.*)\)\.(angle|position|velocity)", quantity.code)
+    if found is None:
+        return ""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    axis = ", ".join(f"{round(each, 2) + 0.0:g}" for each in data.joint(ast.literal_eval(found[2])).xaxis)
+    return f", positive {'about' if found[1] == 'Hinge' else 'along'} ({axis}) of the world at the start"
 
 
 def _pairs(model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,139 @@
+"""From words to a task file, by a language model behind a real server: drafts, sketches, what is refused, and a run."""
+
+import json
+
+import pytest
+
+from rewardgen.testing.server import Answer, ChatServer
+from tests.e2e.command import rewardgen
+from tests.tasks.drafts import draft
+from tests.tasks.test_sketches import nine, reply
+
+WORDS = "do one backflip and land standing"
+KEY = {"OPENAI_API_KEY": "sk-local"}
+GOOD = draft()
+BAD = draft(("fitness = 0.4 * turned + 0.6 * once * stands", "fitness = 0.0 * turned"))
+HOSTILE = draft(("    ends =", '    stolen = open("/etc/passwd").read()\n    ends ='))
+
+
+def server(*drafts, sketches=None):
+    """Answers each request for a draft with the next one, and each for sketches with the same."""
+    waiting = list(drafts)
+
+    def answer(_, body):
+        system = body["messages"][0]["content"]
+        if system.startswith("You know what people mean"):
+            return Answer(sketches or reply(nine()))
+        if system.startswith("You define tasks"):
+            return Answer(waiting.pop(0) if len(waiting) > 1 else waiting[0])
+        return Answer("I cannot say.")
+
+    return ChatServer(answer)
+
+
+def new(chat, folder, *options):
+    return rewardgen(
+        *("new", WORDS, "--robot", "hopper", "--model", "openai/local", "--api-base", chat.api_base, *options),
+        cwd=folder,
+        **KEY,
+    )
+
+
+def last_messages(chat):
+    return [body["messages"][-1]["content"] for body in chat.bodies]
+
+
+def test_words_become_a_task_file_whose_metric_was_tried(tmp_path):
+    with server(GOOD) as chat:
+        made = new(chat, tmp_path, "--yes", "--json")
+        assert made.returncode == 0, made.stderr
+        told = json.loads(made.stdout)
+        requests = len(chat.bodies)
+        again = rewardgen("tasks", "check", told["file"], "--json", cwd=tmp_path)
+    assert requests == 4  # a draft and three authors
+    assert told["trial"]["verdict"]["authors"][0]["faults"] == []
+    assert "the metric holds" in made.stderr and "How exact?" in made.stderr
+    text = (tmp_path / told["file"]).read_text()
+    assert "Nobody has read it" in text and WORDS in text
+    found = json.loads(again.stdout)
+    assert again.returncode == 0 and found["problems"] == [] and len(found["trial"]["authors"]) == 3
+    assert all(WORDS not in json.dumps(body["messages"][0]) for body in chat.bodies)
+
+
+def test_nobody_to_confirm_stops_and_the_next_time_asks_for_nothing_again(tmp_path):
+    with server(GOOD) as chat:
+        stopped = new(chat, tmp_path)
+        asked = len(chat.bodies)
+        assert stopped.returncode == 2 and "nobody has confirmed" in stopped.stderr
+        assert not list(tmp_path.glob("*.py"))
+        assert new(chat, tmp_path, "--yes").returncode == 0
+        assert len(chat.bodies) == asked
+        exists = new(chat, tmp_path, "--yes")
+    assert exists.returncode == 2 and "exists" in exists.stderr
+
+
+def test_a_metric_that_does_not_hold_goes_back_with_the_evidence(tmp_path):
+    with server(BAD, GOOD) as chat:
+        made = new(chat, tmp_path, "--yes")
+    assert made.returncode == 0, made.stderr
+    evidence = [
+        body["messages"][-1]["content"] for body in chat.bodies if "does not hold" in body["messages"][-1]["content"]
+    ]
+    assert len(evidence) == 1 and "the same for all" in evidence[0] and "| right 10 |" in evidence[0]
+
+
+def test_a_metric_that_never_holds_is_no_task(tmp_path):
+    with server(BAD) as chat:
+        made = new(chat, tmp_path, "--yes")
+    assert made.returncode == 2 and "does not hold" in made.stderr
+    assert not list(tmp_path.glob("*.py"))
+
+
+def test_a_hostile_draft_is_refused_with_the_line_and_never_run(tmp_path):
+    with server(HOSTILE, GOOD) as chat:
+        made = new(chat, tmp_path, "--yes")
+    assert made.returncode == 0, made.stderr
+    told = [
+        body["messages"][-1]["content"] for body in chat.bodies if "cannot be used" in body["messages"][-1]["content"]
+    ]
+    assert len(told) == 1 and "declares `stolen` in an unusual way" in told[0]
+
+
+@pytest.mark.parametrize("text", ["no task at all", "\x1b]52;c;aGk=\x07```python\nclass A(MujocoTask): pass\n```"])
+def test_a_model_that_writes_no_task_ends_with_a_sentence(tmp_path, text):
+    with server(text) as chat:
+        made = new(chat, tmp_path, "--yes")
+    assert made.returncode == 2 and "what the model drafted is no task" in made.stderr
+    assert "\x1b" not in made.stderr and "Traceback" not in made.stderr
+
+
+def test_sketches_that_cannot_be_are_sent_back(tmp_path):
+    with server(GOOD, sketches="```json\n{}\n```") as chat:
+        made = new(chat, tmp_path, "--yes")
+    assert made.returncode == 2 and "no author drew sketches" in made.stderr
+    assert sum("cannot be used as they are" in text for text in last_messages(chat)) == 6
+
+
+def test_words_without_a_model_name_the_ways_on(tmp_path):
+    told = rewardgen("run", WORDS, "--robot", "hopper", cwd=tmp_path)
+    assert told.returncode == 2 and "--model" in told.stderr and "rewardgen new --robot hopper" in told.stderr
+    told = rewardgen("run", WORDS, cwd=tmp_path)
+    assert told.returncode == 2 and "--robot" in told.stderr
+
+
+def test_a_person_s_metric_is_tried_on_sketches(tmp_path):
+    task = draft().partition("```python\n")[2].rpartition("```")[0]
+    imports = "import math\nimport torch\nfrom rewardgen import *\nfrom rewardgen.reward.tolerance import tolerance\n"
+    model = '    model = "gymnasium:hopper.xml"\n    frame_skip = 10\n'
+    task = task.replace("    episode_steps", f"{model}    episode_steps")
+    (tmp_path / "mine.py").write_text(imports + task)
+    with server(GOOD) as chat:
+        found = rewardgen(
+            *("tasks", "check", "mine.py", "--model", "openai/local", "--api-base", chat.api_base, "--json"),
+            cwd=tmp_path,
+            **KEY,
+        )
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert len(json.loads(found.stdout)["trial"]["authors"]) == 3
+    assert "It should do one backflip" in chat.bodies[0]["messages"][1]["content"]
+    assert "0.4 * turned" not in json.dumps(chat.bodies)
