@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN
-from rewardgen.search.feedback import give_feedback
+from rewardgen.search.feedback import as_told, give_feedback
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages
 
@@ -21,19 +21,19 @@ def feedback(
     json: Json = False,
 ) -> int:
     """Keep your words on a run for its next generations."""
+    said = as_told(remarks)  # first, for who gives the words alone
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
-    history = give_feedback(folder, remarks)
+    history = give_feedback(folder, said)
     assert history.config is not None
-    is_over, said = bool(history.finalists or history.summary), history.feedback
-    generation = said[-1].generation
+    is_over, generation = bool(history.finalists or history.summary), history.feedback[-1].generation
     more = " --generations 1" if is_over or generation >= history.config.generations else ""
     resume = with_runs_dir(f"resume {folder.word}{more}", runs_dir)
     if json:
         print_json(
             {
                 "run_id": folder.id,
-                "feedback": [each.model_dump(mode="json") for each in said],
+                "feedback": [each.model_dump(mode="json") for each in history.feedback],
                 "resume": f"rewardgen {resume}",
             }
         )

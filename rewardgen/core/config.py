@@ -28,7 +28,8 @@ class RunConfig(Frozen):
     task: str
     """Name of a shipped task, or the path of a task file."""
     goal: str = ""
-    """What the robot should do, in plain words, beyond the task's own description."""
+    """What the robot should do, in plain words, beyond the task's own description. A model is asked beforehand whether
+    the task's fitness measures it, and at the end whether it was done."""
     init: str | None = None
     """A Python file with a reward of your own: the first candidate, and told of at the end."""
     model: str = BUILTIN

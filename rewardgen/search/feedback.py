@@ -19,28 +19,39 @@ MOST_TOLD = 4_000
 """Characters of all remarks that a designer is told; the newest come first."""
 
 
-def give_feedback(folder: RunFolder, remarks: Sequence[str]) -> History:
-    """Record a person's remarks on a run; what is known of it then.
+def as_told(remarks: Sequence[str]) -> list[str]:
+    """A person's remarks without what nobody sees.
 
     Args:
-        folder: The run's.
         remarks: In the order in which they are to be read.
 
     Raises:
         UsageError: There is none, or one is empty or too long.
-        RunFolderError: The run is damaged, has not begun, or is being worked on.
     """
     said = [visible(each).strip() for each in remarks]
     if not said or not all(said):
         raise UsageError("there are no words to tell", 'write them after the run: `rewardgen feedback latest "slower"`')
     if longest := max(0, max(map(len, said)) - MOST_CHARS):
         raise UsageError(f"a remark is {longest} characters too long", f"say it in {MOST_CHARS}, or in several remarks")
+    return said
+
+
+def give_feedback(folder: RunFolder, remarks: Sequence[str]) -> History:
+    """Record a person's remarks on a run; what is known of it then.
+
+    Args:
+        folder: The run's.
+        remarks: See `as_told`.
+
+    Raises:
+        RunFolderError: The run is damaged, has not begun, or is being worked on.
+    """
     with folder.locked():
         history = History.load(folder)
         if history.config is None:
             raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
         journal = Journal(EventLog(folder.events), history, SilentListener())
-        for text in said:
+        for text in remarks:
             journal.record("feedback", text=text)
         run_files.write_readme(folder, history)
     return history

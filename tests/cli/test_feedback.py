@@ -48,6 +48,11 @@ def test_words_that_say_nothing_or_too_much_are_refused(rewardgen, finished_run,
     assert (finished_run / "events.jsonl").read_bytes() == before
 
 
+def test_words_without_a_run_are_told_where_the_run_goes(rewardgen, finished_run):
+    done = rewardgen("feedback", "less hopping")
+    assert done.returncode == 2 and 'rewardgen feedback latest "slower"' in done.stderr
+
+
 def test_commands_to_a_terminal_are_not_kept(rewardgen, finished_run):
     assert rewardgen("feedback", "latest", "slower\x1b[2J\u202e please").returncode == 0
     assert "slower please" in (finished_run / "events.jsonl").read_text()
