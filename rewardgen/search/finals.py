@@ -169,7 +169,7 @@ def _about_opened(history: History) -> str:
     if not history.opened:
         return ""
     times = "before" if len(history.opened) == 1 else f"{len(history.opened)} times before"
-    chosen = ", ".join(id or "nothing" for _, id in history.opened)
+    chosen = ", ".join((each and each.chosen) or "nothing" for _, each in history.opened)
     return f" Finals were opened {times}, on other seeds, and chose {chosen}: whoever had the run go on could see that."
 
 

@@ -161,8 +161,8 @@ class History:
         """Generations that the user asked for after they had seen results: only a limit ends the search before."""
         self.began_s = 0.0
         """Since when the time limit of the search counts: its start, or when more generations were asked for [s]."""
-        self.opened: list[tuple[tuple[int, ...], str]] = []
-        """Finals that were begun before more generations were asked for: seeds, and what was chosen or empty."""
+        self.opened: list[tuple[tuple[int, ...], Summary | None]] = []
+        """Finals that were begun before more generations were asked for: seeds, and how they ended if they did."""
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
         self.elapsed_s = 0.0
@@ -282,7 +282,7 @@ class History:
         assert self.config is not None
         told = f"{at}, more generations were asked for: {generations} in all"
         if self.finalists:
-            self.opened.append((self.final_seeds, self.summary.chosen or "" if self.summary else ""))
+            self.opened.append((self.final_seeds, self.summary))
             told += "; the finals had been opened, so the next have other fresh seeds"
         self.changes.append(told)
         self.config = self.config.model_copy(update={"generations": generations})

@@ -121,6 +121,10 @@ def write_readme(folder: RunFolder, history: History) -> None:
         lines += [f"**{history.judgement.text}**", ""] if history.judgement else []
         lines += [summary.conclusion, "", *_table(summary.rows, summary.chosen), ""]
         lines += [f"The search stopped: {summary.reason}."]
+    for _, earlier in history.opened:
+        if earlier:
+            lines += ["", "## Finals before more generations were asked for", "", earlier.conclusion, ""]
+            lines += _table(earlier.rows, earlier.chosen)
     lines += ["", "## Generations", "", "| candidate | operator | parents | fitness | what became of it |"]
     lines += ["|---|---|---|---|---|", *(_line(record) for id in history.ids() if (record := history.record(id)))]
     asked = history.goal_check or history.judgement

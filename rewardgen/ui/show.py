@@ -54,6 +54,8 @@ def run_page(history: History, status: str) -> RenderableType:
             parts += section(f"How {history.summary.chosen} came about", lineage_text(history, history.summary.chosen))
     elif history.finalists:
         parts += section("Finals", rows_text(final_rows(history, {})))
+    for _, earlier in history.opened:
+        parts += section("Finals before more generations were asked for", closing_table(earlier)) if earlier else []
     if history.error:
         parts += section("It failed", Text(f"{history.error}\nhint: {history.hint}"))
     return Group(*parts)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 from tests.cli.conftest import write_run
@@ -78,3 +79,16 @@ def test_a_finished_run_from_elsewhere_is_asked_about_before_it_goes_on(rewardge
 
 def test_no_generations_are_no_way_to_go_on(rewardgen, finished_run):
     assert rewardgen("resume", "latest", "--generations", "0").returncode == 2
+
+
+def test_a_run_that_fails_while_it_goes_on_still_shows_the_finals_it_had(rewardgen, tmp_path):
+    told = events()
+    resumed = {"generations": 3, "final_seeds": [5003, 5004, 5005]}
+    more = [
+        Event(kind="run-resumed", at="", elapsed_s=3000.0, data=resumed),
+        Event(kind="failed", at="", elapsed_s=3001.0, data={"message": "no answer", "hint": "try later"}),
+    ]
+    write_run(tmp_path / "runs", [*told, *more])
+    shown = rewardgen("runs", "show", "latest").stdout
+    assert "failed" in shown and "Finals before more generations were asked for" in shown and "★ g01-k5" in shown
+    assert "the finals had been opened, so the next have other fresh seeds" in " ".join(shown.split())
