@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
+from xml.sax.saxutils import quoteattr
 
 import mujoco
 import torch
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.core.resources import GYMNASIUM, gymnasium_asset
+from rewardgen.sim.contacts import check_contacts
 
 Role = Literal["robot", "object", "world"]
 
@@ -30,10 +32,11 @@ def load_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = Non
         prepare: See `compile_model`.
 
     Raises:
-        TaskError: The file does not compile, or an actuator has no control range.
+        TaskError: The file does not compile, an actuator has no control range, or a variable is of what never touches.
     """
     model = compile_model(path, prepare)
     _check_actuators(model, path)
+    check_contacts(model)
     return model
 
 
@@ -129,13 +132,34 @@ def included_files(path: Path) -> tuple[Path, ...]:
 
 def _check_actuators(model: mujoco.MjModel, path: Path) -> None:
     if model.nu == 0:
-        raise TaskError(f"{path.name} has no actuator", "add an <actuator> section: the policy acts through it")
+        raise TaskError(f"{path.name} has no actuator", actuator_hint(model, path))
     free = [name for name, limited in zip(action_parts(model), model.actuator_ctrllimited, strict=True) if not limited]
     if free:
         raise TaskError(
             f"{path.name} has actuators without a control range: {', '.join(free)}",
             'give each a range: `ctrllimited="true" ctrlrange="-1 1"`',
         )
+
+
+def actuator_hint(model: mujoco.MjModel, path: Path) -> str:
+    """How a model without actuators gets some, for its first joints.
+
+    Args:
+        model: The model.
+        path: Its file.
+    """
+    motors = []
+    for index in range(model.njnt):
+        name, kind = model.joint(index).name, mujoco.mjtJoint(model.jnt_type[index])
+        if name and kind in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
+            low, high = model.jnt_actfrcrange[index] if model.jnt_actfrclimited[index] else (-1.0, 1.0)
+            motors.append(f'<motor joint={quoteattr(name)} ctrlrange="{low:g} {high:g}" ctrllimited="true"/>')
+    section = f"<actuator>{''.join(motors[:3])}</actuator>"
+    if path.suffix != ".urdf":
+        return f"a policy acts through actuators: add them to the model, such as {section}"
+    whole = f'<asset><model name="robot" file={quoteattr(path.name)}/></asset>'
+    whole += '<worldbody><attach model="robot" prefix=""/></worldbody>'
+    return f"a URDF has none: write an MJCF file beside it and name that, such as <mujoco>{whole}{section}</mujoco>"
 
 
 def body_roles(model: mujoco.MjModel) -> list[Role]:

@@ -43,7 +43,9 @@ _KINDS = {
 
 
 class Part(NamedTuple):
-    """A part of a model. `thing` is a body, geom or site, whichever has the name; `contact` the same, for contacts."""
+    """A part of a model. `thing` is the body, geom, site or camera of a name, the first there is; `contact` the same of
+    bodies and geoms. `geom:foot` is the geom, where a body is called `foot` too.
+    """
 
     kind: _Kind
     name: str
@@ -356,11 +358,13 @@ def Sensor(name: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Q
 def Distance(one: str, other: str) -> Quantity:  # noqa: N802
     """Distance between the centres of two bodies, geoms or sites, (N,) [m].
 
+    A name that several have means the body; `geom:foot` and `site:foot` are the others.
+
     Args:
         one: Name of one.
         other: Name of the other.
     """
-    return _between("Distance", one, other, "m", f"distance between the centres of {one} and {other}")
+    return _between("Distance", one, other, "m", f"distance between the centres of {_told(one)} and {_told(other)}")
 
 
 def Direction(one: str, other: str) -> Quantity:  # noqa: N802
@@ -370,7 +374,9 @@ def Direction(one: str, other: str) -> Quantity:  # noqa: N802
         one: Name of where it begins.
         other: Name of where it ends.
     """
-    return _between("Direction", one, other, "m", f"the way from {one} to {other} along the world's axes", XYZ)
+    return _between(
+        "Direction", one, other, "m", f"the way from {_told(one)} to {_told(other)} along the world's axes", XYZ
+    )
 
 
 def _between(code: str, one: str, other: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Quantity:
@@ -386,26 +392,29 @@ def _between(code: str, one: str, other: str, unit: str, meaning: str, parts: tu
 def Touching(one: str, other: str) -> Quantity:  # noqa: N802
     """Whether two bodies or geoms are in contact, (N,): 1 or 0.
 
+    A body touches with its own geoms, not with those of bodies that hang on it. A geom without a name is called after
+    its body, `foot_geom`, the next one `foot_geom_2`. Where a body has the same name, `geom:foot` is the geom.
+
     Args:
         one: Name of a body or geom.
         other: Name of another.
     """
     sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
-    meaning = f"1 while {one} touches {other}, else 0"
+    meaning = f"1 while {_told(one)} touches {_told(other)}, else 0"
     return _quantity(
         call("Touching", one, other), "1", meaning, sensed, change=lambda told: (told[:, 0] > 0.0).to(told.dtype)
     )
 
 
 def ContactForce(one: str, other: str) -> Quantity:  # noqa: N802
-    """Size of the net contact force between two bodies or geoms, (N,) [N].
+    """Size of the net contact force between two bodies or geoms, (N,) [N]. For names, see `Touching`.
 
     Args:
         one: Name of a body or geom.
         other: Name of another.
     """
     sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
-    meaning = f"size of the net contact force between {one} and {other}, 0 without contact"
+    meaning = f"size of the net contact force between {_told(one)} and {_told(other)}, 0 without contact"
     return _quantity(
         call("ContactForce", one, other), "N", meaning, sensed, change=lambda told: told[:, 1:4].norm(dim=1)
     )
@@ -456,11 +465,20 @@ def _found(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:
         "thing": ("xbody", "geom", "site", "camera"),
         "contact": ("body", "geom"),
     }
-    for kind in kinds.get(part.kind, (part.kind,)):
-        if getattr(spec, "body" if kind == "xbody" else kind)(part.name) is not None:
-            return _KINDS[kind], part.name
+    choices = [(kind, part.name) for kind in kinds.get(part.kind, (part.kind,))]
+    asked, _, name = part.name.partition(":")
+    choices += [(kind, name) for kind in kinds.get(part.kind, ()) if kind.removeprefix("x") == asked]
+    for kind, name in choices:
+        if getattr(spec, "body" if kind == "xbody" else kind)(name) is not None:
+            return _KINDS[kind], name
     sort = {"thing": "body, geom or site", "contact": "body or geom", "xbody": "body"}.get(part.kind, part.kind)
     raise TaskError(f"the model has no {sort} `{part.name}`", "see `rewardgen robots show` for what it has")
+
+
+def _told(name: str) -> str:
+    """What is said of a part, `geom:foot` being the geom of that name."""
+    kind, _, rest = name.partition(":")
+    return f"the {kind} {rest}" if rest and kind in _KINDS else name
 
 
 def _rotated_back(vector: Tensor, quaternion: Tensor) -> Tensor:

@@ -17,7 +17,8 @@ import mujoco
 import torch
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.model import Role, action_parts, body_roles, compile_model
+from rewardgen.sim.contacts import can_touch, geoms_of
+from rewardgen.sim.model import Role, action_parts, actuator_hint, body_roles, compile_model
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.sim.quantities import (
     Body,
@@ -43,6 +44,8 @@ from rewardgen.tasks.robots import Catalogue, Entry
 _WORLDS, _STEPS = 4, 50
 _CONTROL_S = 0.02
 """Control step of the measurement, as near as the model's own step allows [s]."""
+_MOST_PHYSICS_STEPS, _SOLVER_ITERATIONS = 1000, 15
+"""Bounds of the measurement: a large robot that random actions fling about takes minutes otherwise."""
 _MOST_PAIRS = 24
 """Pairs of a part of the robot and an object, or the ground, that are listed; any others can be declared too."""
 _SENSORS = {
@@ -81,7 +84,8 @@ def catalogue(path: Path) -> Catalogue:
     Raises:
         TaskError: It does not compile, or nothing in it moves.
     """
-    model = compile_model(path, lambda spec: None)
+    # Most of the time that a large model takes goes into its meshes, so they are read only once.
+    model = compile_model(path, _without_meshes)
     if not model.nv:
         raise TaskError(f"nothing in {path.name} moves", "give the model of a robot: bodies with joints")
     roles = body_roles(model)
@@ -92,6 +96,8 @@ def catalogue(path: Path) -> Catalogue:
     # A planar robot turns about one axis only.
     found = [(each, seen) for each, seen in measured if not (each[2].turning and seen[1] == seen[2])]
     names = _unique([name for (name, _, _), _ in found])
+    start_pose = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, start_pose)
     return Catalogue(
         entries=tuple(
             Entry(
@@ -99,7 +105,7 @@ def catalogue(path: Path) -> Catalogue:
                 code=quantity.code,
                 about=cast("Role", about),
                 unit=quantity.unit,
-                meaning=quantity.meaning + _axis_words(model, quantity),
+                meaning=quantity.meaning + _axis_words(start_pose, quantity),
                 parts=quantity.parts,
                 start=start,
                 minimum=low,
@@ -116,8 +122,18 @@ def catalogue(path: Path) -> Catalogue:
         unlimited_actuators=tuple(
             name for name, limited in zip(action_parts(model), model.actuator_ctrllimited, strict=True) if not limited
         ),
+        actuator_hint="" if model.nu else actuator_hint(model, path),
         timestep_s=float(model.opt.timestep),
     )
+
+
+def _without_meshes(spec: mujoco.MjSpec) -> None:
+    """Put balls in place of meshes: bodies, joints and names stay as they are."""
+    for geom in spec.geoms:
+        if geom.meshname:
+            geom.type, geom.meshname, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, "", (1.0, 1.0, 1.0)
+    for mesh in spec.meshes:
+        spec.delete(mesh)
 
 
 def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str, Quantity]]:
@@ -134,15 +150,20 @@ def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str
         yield f"{named[body]}_com_velocity", roles[body], centre.velocity
     for joint in range(model.njnt):
         yield from _joint(model, joint, roles[model.jnt_bodyid[joint]])
+    turning = set(model.jnt_bodyid[model.jnt_type == mujoco.mjtJoint.mjJNT_BALL].tolist())
     for body in range(1, model.nbody):
-        if body not in roots and roles[body] != "world":
+        if model.body_mocapid[body] >= 0:
+            yield f"{named[body]}_position", roles[body], Body(named[body]).position
+        elif body in turning and body not in roots:  # what a joint of several axes does is told by its body
+            yield from _body(named[body], roles[body])
+        elif body not in roots and roles[body] != "world":
             place = Body(named[body])
             yield f"{named[body]}_position", roles[body], place.position
             yield f"{named[body]}_velocity", roles[body], place.velocity
     for one, other in _pairs(model, roles, roots, named):
         yield f"{one}_to_{other}", "object", Direction(one, other)
         yield f"{one}_{other}_distance", "object", Distance(one, other)
-    for one, other in _contacts(model, roles):
+    for one, other in _contacts(model, roles, named):
         yield f"{one}_touches_{other}", "robot", Touching(one, other)
         yield f"{one}_{other}_force", "robot", ContactForce(one, other)
     for site in range(model.nsite):
@@ -188,28 +209,27 @@ def _joint(model: mujoco.MjModel, joint: int, about: Role) -> Iterator[tuple[str
     yield from ((f"{name}_{each.code.rpartition('.')[2]}", about, each) for each in found)
 
 
-def _axis_words(model: mujoco.MjModel, quantity: Quantity) -> str:
+def _axis_words(data: mujoco.MjData, quantity: Quantity) -> str:
     """Which way the angle or position of a joint is positive, in the reference pose; empty for other quantities."""
     found = re.fullmatch(r"(Hinge|Slide)\((.*)\)\.(angle|position|velocity)", quantity.code)
     if found is None:
         return ""
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
     axis = ", ".join(f"{round(each, 2) + 0.0:g}" for each in data.joint(ast.literal_eval(found[2])).xaxis)
     return f", positive {'about' if found[1] == 'Hinge' else 'along'} ({axis}) of the world at the start"
 
 
 def _pairs(model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]) -> Iterator[tuple[str, str]]:
-    """Ends of the robot and objects, and objects among themselves."""
+    """Ends of the robot and objects, and objects among themselves; bodies that are set from outside are objects."""
     parents = {int(parent) for parent in model.body_parentid}
     tips = [named[body] for body in range(1, model.nbody) if roles[body] == "robot" and body not in parents]
     objects = [named[body] for body in roots if roles[body] == "object"]
+    objects += [named[body] for body in range(model.nbody) if model.body_mocapid[body] >= 0]
     pairs = [(tip, thing) for thing in objects for tip in tips]
     pairs += [(one, other) for number, one in enumerate(objects) for other in objects[number + 1 :]]
     yield from pairs[:_MOST_PAIRS]
 
 
-def _contacts(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str]]:
+def _contacts(model: mujoco.MjModel, roles: list[Role], named: list[str]) -> Iterator[tuple[str, str]]:
     """The ends of the robot with the ground and the objects, and objects with the ground."""
     touching = [geom for geom in range(model.ngeom) if model.geom_contype[geom] or model.geom_conaffinity[geom]]
     ground = [geom for geom in touching if int(model.geom_type[geom]) in _GROUND and not model.geom_bodyid[geom]]
@@ -217,10 +237,16 @@ def _contacts(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, s
     bodies = {int(model.geom_bodyid[geom]) for geom in touching}
     tips = [body for body in sorted(bodies) if roles[body] == "robot" and (body not in parents or len(bodies) < 8)]
     objects = [body for body in sorted(bodies) if roles[body] == "object"]
-    named = {body: model.body(body).name for body in bodies}
-    pairs = [(named[body], model.geom(geom).name) for geom in ground for body in (*tips, *objects)]
-    pairs += [(named[tip], named[thing]) for thing in objects for tip in tips]
-    yield from pairs[:_MOST_PAIRS]
+    parts = {body: geoms_of(model, mujoco.mjtObj.mjOBJ_BODY, body) for body in bodies}
+    pairs = [(body, geom) for geom in ground for body in (*tips, *objects) if can_touch(model, parts[body], [geom])]
+    names = [(named[body], _geom_name(model, geom, named)) for body, geom in pairs]
+    met = [(tip, thing) for thing in objects for tip in tips if can_touch(model, parts[tip], parts[thing])]
+    yield from [*names, *((named[tip], named[thing]) for tip, thing in met)][:_MOST_PAIRS]
+
+
+def _geom_name(model: mujoco.MjModel, geom: int, bodies: list[str]) -> str:
+    name = model.geom(geom).name
+    return f"geom:{name}" if name in bodies else name
 
 
 _GROUND = {int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD)}
@@ -238,6 +264,7 @@ def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quant
 def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[tuple[float, ...], ...]]:
     """Each part in the reference pose, then its lowest and highest value over a second of random actions from there."""
     frame_skip = max(1, round(_CONTROL_S / float(model.opt.timestep)))
+    model.opt.iterations = min(model.opt.iterations, _SOLVER_ITERATIONS)
     simulator = CpuSimulator(model, _WORLDS, frame_skip)
     view = SimView(simulator)
     turns = TurnCounter.of(view, quantities)
@@ -246,7 +273,7 @@ def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[t
     low[free], high[free] = -1.0, 1.0
     random = torch.Generator().manual_seed(0)
     seen = [[quantity.read(view).clone() for quantity in quantities]]
-    for _ in range(_STEPS):
+    for _ in range(min(_STEPS, max(1, _MOST_PHYSICS_STEPS // frame_skip))):
         simulator.step(low + (high - low) * torch.rand(_WORLDS, model.nu, dtype=torch.float64, generator=random))
         simulator.restore_diverged()
         turns.advance()

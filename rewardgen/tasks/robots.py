@@ -37,7 +37,7 @@ class Entry(Frozen):
     start: tuple[float, ...]
     """Value of each part in the reference pose."""
     minimum: tuple[float, ...]
-    """Lowest value of each part that random actions reached within a second."""
+    """Lowest value of each part that random actions reached within a second, or 1000 physics steps."""
     maximum: tuple[float, ...]
 
 
@@ -55,6 +55,8 @@ class Catalogue(Frozen):
     actuators: tuple[str, ...]
     unlimited_actuators: tuple[str, ...]
     """Those without a control range, which a task's model must not have."""
+    actuator_hint: str = ""
+    """What to write into a model that has no actuator."""
     timestep_s: float
     """Physics step of the model [s]."""
 

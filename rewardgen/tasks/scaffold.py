@@ -98,8 +98,7 @@ def require_actuators(robot: str, found: Catalogue) -> None:
         TaskError: Its model has no actuator, or one without a control range.
     """
     if not found.actuators:
-        hint = "add an <actuator> section to its model: the policy acts through it"
-        raise TaskError(f"{robot} has no actuator", hint)
+        raise TaskError(f"{robot} has no actuator", found.actuator_hint)
     if found.unlimited_actuators:
         names = ", ".join(found.unlimited_actuators[:8])
         hint = 'give each a range in the model: `ctrllimited="true" ctrlrange="-1 1"`'

@@ -148,6 +148,8 @@ def test_contact_and_what_lies_between_two_things(tmp_path):
         (Body("bax").height, "no body `bax`"),
         (Distance("box", "nothing"), "no body, geom or site `nothing`"),
         (Touching("box", "end"), "no body or geom `end`"),
+        (Touching("box", "site:end"), "no body or geom `site:end`"),
+        (Distance("box", "geom:end"), "no body, geom or site `geom:end`"),
         (Hinge("tip").angle, "joint `tip` is no hinge joint"),
         (Slide("tap").position, "no joint `tap`"),
         (Tendon("rope").length, "no tendon `rope`"),
@@ -157,6 +159,65 @@ def test_a_part_that_the_model_does_not_have_is_named(tmp_path, quantity, told):
     with pytest.raises(TaskError, match=told) as caught:
         world(tmp_path, SPINNER, wrong=quantity)
     assert caught.value.hint
+
+
+HAND = """
+<mujoco><worldbody><geom name="hand" type="plane" size="5 5 1"/>
+<geom name="ghost" contype="0" conaffinity="0" size=".1"/>
+<body name="hand" pos="0 0 1"><joint name="wrist" axis="0 1 0"/><geom size=".1"/><geom pos=".3 0 0" size=".1"/>
+  <body name="nail" pos=".3 0 0"><geom size=".05"/></body>
+  <body name="finger" pos="0 0 -.3"><joint name="knuckle" axis="0 1 0"/><geom name="finger" size=".1"/>
+    <body name="tip" pos="0 0 -.55"><joint name="end" axis="0 1 0"/><geom size=".1" pos="0 0 -.06"/>
+      <site name="hand" pos="0 0 -.1"/></body></body></body>
+<body name="mark" mocap="true" pos="0 0 2"/></worldbody>
+<contact><exclude body1="hand" body2="world"/></contact>
+<actuator><motor joint="knuckle" ctrlrange="-1 1" ctrllimited="true"/></actuator></mujoco>
+"""
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("finger", "finger"),
+        ("finger", "geom:finger"),
+        ("hand", "finger"),
+        ("hand_geom", "hand_geom_2"),
+        ("hand_geom_2", "nail"),
+        ("nail", "finger"),
+        ("finger", "ghost"),
+        ("hand", "geom:hand"),
+        ("mark", "finger"),
+        ("mark", "geom:hand"),
+    ],
+)
+@pytest.mark.parametrize("declared", [Touching, ContactForce])
+def test_what_can_never_touch_is_refused(tmp_path, one, other, declared):
+    with pytest.raises(TaskError, match="can never touch") as caught:
+        world(tmp_path, HAND, met=declared(one, other))
+    assert "hangs on" in caught.value.hint
+
+
+def test_a_pair_that_a_model_names_touches_whatever_else_forbids_it(tmp_path):
+    model = HAND.replace("<contact>", '<contact><pair geom1="finger" geom2="ghost"/>')
+    assert last(world(tmp_path, model, met=Touching("finger", "ghost")))["met"].tolist() == [0.0, 0.0]
+
+
+def test_a_name_of_several_things_means_the_body_and_a_kind_before_it_another(tmp_path):
+    envs = world(
+        tmp_path,
+        HAND,
+        to_body=Distance("mark", "hand"),
+        to_geom=Distance("mark", "geom:hand"),
+        to_site=Direction("mark", "site:hand"),
+        landed=Touching("tip", "geom:hand"),
+        by_part=Touching("tip_geom", "geom:hand"),
+        of_body=Touching("hand", "tip"),
+    )
+    found = {name: value[0].tolist() for name, value in last(envs, 30).items() if name != "action"}
+    assert found["to_body"] == pytest.approx(1.0) and found["to_geom"] == pytest.approx(2.0)
+    assert found["to_site"] == pytest.approx([0.0, 0.0, -1.95], abs=0.01)
+    assert found["landed"] == found["by_part"] == 1.0 and found["of_body"] == 0.0
+    assert Touching("tip", "geom:hand").meaning == "1 while tip touches the geom hand, else 0"
 
 
 def test_turns_that_nobody_counts_are_an_error(tmp_path):

@@ -10,6 +10,7 @@ import gymnasium
 import pytest
 
 from rewardgen.core.errors import TaskError
+from rewardgen.sim.model import load_model
 from rewardgen.tasks.catalogue import catalogue
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.robots import find_robot, known_robots, model_named
@@ -80,7 +81,52 @@ def test_a_urdf_is_a_robot(tmp_path):
     assert 'Hinge("elbow").angle' in {each.code for each in found.entries} and found.robot == ("hand",)
     with pytest.raises(TaskError, match="no actuator") as caught:
         scaffold("arm", "arm.urdf", found)
-    assert "<actuator>" in caught.value.hint
+    (tmp_path / "moved.xml").write_text(caught.value.hint[caught.value.hint.index("<mujoco>") :])
+    assert catalogue(tmp_path / "moved.xml").actuators == ("elbow",)
+
+
+def test_the_way_on_from_a_model_without_actuators_names_its_first_joints(table):
+    line = '<motor joint="swing" ctrlrange="-1 1" ctrllimited="true"/>'
+    table.write_text(TABLE.replace(TABLE[TABLE.index("<actuator>") : TABLE.index("<keyframe>")], ""))
+    with pytest.raises(TaskError, match="no actuator") as caught:
+        scaffold("table", "table.xml", catalogue(table))
+    assert f"<actuator>{line}" in caught.value.hint and "free" not in caught.value.hint
+    with pytest.raises(TaskError, match="no actuator") as caught:
+        load_model(table)
+    assert f"<actuator>{line}" in caught.value.hint
+
+
+EDGES = """
+<mujoco model="edges"><compiler inertiafromgeom="true"/><asset>
+<mesh name="wedge" vertex="0 0 0 1 0 0 0 1 0 0 0 1 1 1 1" scale=".1 .1 .1"/></asset>
+<worldbody><geom name="leg" type="plane" size="3 3 1"/>
+<body name="target" mocap="true" pos="1 0 1"><geom size=".02"/></body>
+<body name="torso" pos="0 0 1"><joint name="up" type="slide" axis="0 0 1"/><geom type="mesh" mesh="wedge"/>
+  <body name="arm" pos="0 0 -.5"><joint name="shoulder" type="ball"/><geom name="elbow" type="capsule" size=".03 .2"/>
+    <body name="leg" pos="0 0 -.3"><joint name="hip" axis="0 1 0"/><geom type="capsule" mesh="wedge"/></body>
+</body></body>
+<body name="ball" pos="1 1 .1"><freejoint/><geom size=".1"/></body></worldbody>
+<actuator><motor joint="hip" ctrlrange="-1 1" ctrllimited="true"/></actuator></mujoco>
+"""
+
+
+def test_ball_joints_mocap_bodies_and_names_that_two_things_have_are_in_the_catalogue(tmp_path):
+    (tmp_path / "edges.xml").write_text(EDGES)
+    found = catalogue(tmp_path / "edges.xml")
+    entries = {each.code: each for each in found.entries}
+    assert {'Body("arm").upright', 'Body("arm").angular_velocity', 'Body("arm").position'} <= set(entries)
+    assert entries['Body("target").position'].minimum == (1.0, 0.0, 1.0)
+    assert entries['Distance("leg", "target")'].name == "leg_target_distance"
+    assert entries['Touching("leg", "geom:leg")'].minimum == (0.0,) and 'Touching("leg", "leg")' not in entries
+    assert found.objects == ("ball",)
+
+
+def test_what_can_never_touch_is_not_in_the_catalogue(tmp_path):
+    (tmp_path / "edges.xml").write_text(
+        EDGES.replace('<geom size=".1"/>', '<geom size=".1" contype="2" conaffinity="2"/>')
+    )
+    touching = [each.code for each in catalogue(tmp_path / "edges.xml").entries if "touches" in each.name]
+    assert touching and not any("ball" in code for code in touching)
 
 
 def test_an_actuator_without_a_range_is_named(table):
