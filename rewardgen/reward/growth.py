@@ -170,6 +170,7 @@ ELEMENTS: dict[str, Callable[..., int]] = {
     ".repeat": _repeated,
     ".repeat_interleave": _each_repeated,
     **dict.fromkeys(["torch.linalg.matmul", "numpy.dot"], _product),
+    ".unfold": lambda x, dimension, size, step: x.numel() * size // max(1, step),
     "torch.cdist": _distances,
     "torch.meshgrid": _grid,
     "torch.einsum": _summed,
@@ -198,6 +199,7 @@ SHORTENING = frozenset(
         ".diagonal",
         ".diff",
         ".diag",
+        ".unfold",
     ]
 )
 """Functions whose results may be shorter along an axis than what they are given, by less than all of it."""

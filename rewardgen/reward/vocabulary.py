@@ -187,7 +187,7 @@ _NEW_METHODS = words("new_full new_ones new_tensor new_zeros")
 
 _VIEW_METHODS = words("""
 bool contiguous detach diag diagonal double expand expand_as flatten float int long movedim narrow permute ravel reshape
-select split squeeze swapaxes to transpose type_as unbind unflatten unsqueeze view view_as chunk topk
+select split squeeze swapaxes to transpose type_as unbind unflatten unfold unsqueeze view view_as chunk topk
 """)
 
 _OTHER_METHODS = words("dim size numel get items keys values copy astype")

@@ -136,6 +136,27 @@ class SimView:
             raise TaskError(f"joint `{name}` is no {words[kind]} joint", f"it is a {words[found]} joint")
         return int(getattr(self.model, address)[index])
 
+    def placed(self, name: str) -> slice:
+        """Where the place of a hinge or slide joint, or of a body that moves freely, is among all positions.
+
+        Args:
+            name: Of the joint or the body.
+
+        Raises:
+            TaskError: The model has neither, or the body does not move freely, or the joint is of another kind.
+        """
+        bodies = [self.model.body(each).name for each in range(self.model.nbody)]
+        index = self.model.body_jntadr[bodies.index(name)] if name in bodies else -1
+        if index >= 0 and int(self.model.jnt_type[index]) == int(mujoco.mjtJoint.mjJNT_FREE):
+            first = int(self.model.jnt_qposadr[index])
+            return slice(first, first + 3)
+        index = self._find("joint", name, self.model.njnt)
+        kind = mujoco.mjtJoint(self.model.jnt_type[index])
+        if kind not in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
+            raise TaskError(f"joint `{name}` is no hinge and no slide", "name the body if it moves freely")
+        first = int(self.model.jnt_qposadr[index])
+        return slice(first, first + 1)
+
     def rotated(self, body: str) -> Tensor:
         """How far a body has turned about its own axes since the episode began, (N, 3) [rad].
 

@@ -41,7 +41,7 @@ _DECLARED = {"ends": ("Outside",), "pairs": ("Pair",), "invariances": ("Shift", 
 _OURS = ("model", "frame_skip")
 RESERVED = frozenset(
     words("""
-path training reads make_envs fitness success measured model_files declared model simulator frame_skip read
+path training reads start make_envs fitness success measured model_files declared model simulator frame_skip read
 needs_contact_forces reset variables observe terminated default_words make_simulator model_file metric
 human_reward sparse_reward scripted action lived time torch math F np tolerance rewardgen annotations
 """)
@@ -192,6 +192,8 @@ class _Reader:
             yield _refusal(f"sets `{name}`", "leave it out: it is set for you", node)
         elif name in _SETTINGS:
             yield from self._setting(name, node.value)
+        elif name == "start":
+            yield from self._start(node.value)
         elif name in _DECLARED:
             yield from self._declarations(name, node.value)
         elif name in RESERVED:
@@ -212,6 +214,18 @@ class _Reader:
             yield _refusal(f"sets `{name}` to {value}", hint, node)
         elif name == "start_noise" and not 0.0 <= value <= 1.0:  # type: ignore[operator]
             yield _refusal(f"sets `{name}` to {value}", "0 to 1; 0.005 is usual", node)
+
+    def _start(self, node: ast.expr) -> Iterator[Finding]:
+        places = _literal(node)
+        numbers = (int, float)
+        plain = isinstance(places, dict) and all(
+            isinstance(name, str)
+            and (type(place) in numbers or (type(place) is tuple and all(type(each) in numbers for each in place)))
+            for name, place in places.items()
+        )
+        if not plain:
+            hint = 'write `start = {"joint": 3.14, "box": (0.1, 0.0, 0.05)}`'
+            yield _refusal("sets `start` to something else", hint, node)
 
     def _declarations(self, name: str, node: ast.expr) -> Iterator[Finding]:
         kinds = _DECLARED[name]

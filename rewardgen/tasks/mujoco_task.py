@@ -50,6 +50,8 @@ class MujocoTask(Task):
 
     keyframe: ClassVar[str] = ""
     """Keyframe of the model in which episodes begin; its reference pose if empty."""
+    start: ClassVar[Mapping[str, float | tuple[float, float, float]]] = {}
+    """What is elsewhere at the start: a hinge or slide joint to its position, a body that moves freely to its place."""
     start_noise: ClassVar[float] = 0.005
     """Largest difference of a position and a velocity from it at the start [m, rad, and per second]."""
     ends: ClassVar[Mapping[str, Outside]] = {}
@@ -66,7 +68,14 @@ class MujocoTask(Task):
             Positions (n, nq) and velocities (n, nv).
         """
         qpos, qvel = sim.keyframe(self.keyframe) if self.keyframe else (sim.qpos0, sim.qpos0.new_zeros(sim.model.nv))
-        noise = self.start_noise
+        qpos, noise = qpos.clone(), self.start_noise
+        for name, place in self.start.items():
+            at = sim.placed(name)
+            values = torch.as_tensor(place, dtype=qpos.dtype, device=qpos.device).reshape(-1)
+            if len(values) != at.stop - at.start:
+                what = f"`start` gives `{name}` {len(values)} numbers, it has {at.stop - at.start}"
+                raise TaskError(what, "one number for a joint, (x, y, z) for a body that moves freely")
+            qpos[at] = values
         return qpos + draw.uniform(-noise, noise, sim.model.nq), qvel + draw.uniform(-noise, noise, sim.model.nv)
 
     def variables(self, sim: SimView) -> dict[str, Tensor]:
@@ -104,7 +113,9 @@ class MujocoTask(Task):
         """
         if method in (FITNESS, SUCCESS):
             return metric_words(self)[method] if hasattr(self, METRIC) else ""
+        moved = ", ".join(f"{name} at {_numbers(place)}" for name, place in self.start.items())
         pose = f"the model's keyframe `{self.keyframe}`" if self.keyframe else "the model's reference pose"
+        pose += f", but with {moved}" if moved else ""
         units = {name: each.unit for name, each in self.declared().items()}
         when = ", or ".join(each.in_words(units.get(each.variable, "")) for each in self.ends.values())
         return {
@@ -190,3 +201,7 @@ class MujocoTask(Task):
             return included_files(self.model_file())
         except TaskError:
             return ()
+
+
+def _numbers(place: float | tuple[float, ...]) -> str:
+    return f"({', '.join(f'{each:g}' for each in place)})" if isinstance(place, tuple) else f"{place:g}"

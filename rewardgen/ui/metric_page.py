@@ -56,16 +56,14 @@ def _author_line(index: int, verdict: AuthorVerdict) -> Text:
 
 
 def _table(results: Sequence[SketchResult]) -> RenderableType:
-    names = list(results[0].parts) if results else []
-    table = plain_table("sketch", "kind", "course", "fitness", "success", *names, right=("fitness", "success", *names))
+    table = plain_table("kind", "fitness", "success", "sketch", "course", right=("fitness",))
     for each in sorted(results, key=lambda one: one.rank):
         table.add_row(
-            each.name,
             Text(each.kind, _STYLES[each.kind]),
-            _course(each),
             number(each.fitness),
             "yes" if each.success else "no",
-            *(number(each.parts[name]) for name in names),
+            each.name,
+            _course(each),
         )
     return table
 

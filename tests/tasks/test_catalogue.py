@@ -221,3 +221,35 @@ def test_no_name_in_a_model_becomes_code_of_the_task_file(name, tmp_path):
     assert isinstance(imported, ast.ImportFrom) and imported.module == "rewardgen" and isinstance(kind, ast.ClassDef)
     named = [each.value for each in ast.walk(kind) if isinstance(each, ast.Constant)]
     assert found.objects[0] in named and "\u202e" not in text
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        ('{"hinge": 3.14}', ""),
+        ('{"hinge": (3.14,)}', ""),
+        ('{"hinge": (1.0, 2.0, 3.0)}', "3 numbers, it has 1"),
+        ('{"hing": 3.14}', "did you mean `hinge`"),
+    ],
+)
+def test_a_task_says_where_its_joints_are_at_the_start(tmp_path, start, said):
+    file = tmp_path / "hang.py"
+    file.write_text(
+        "from rewardgen import Hinge, MujocoTask\n\n\nclass Hang(MujocoTask):\n"
+        f'    """Hang."""\n\n    model = "{shipped_model("cartpole")}"\n    start = {start}\n    start_noise = 0.0\n'
+        '    angle = Hinge("hinge").angle\n'
+    )
+    task = load_task(str(file))
+    if said:
+        with pytest.raises(TaskError) as caught:
+            task.make_envs([0], 1).reset()
+        assert said in f"{caught.value.message} {caught.value.hint}"
+    else:
+        envs = task.make_envs([0], 2)
+        envs.reset()
+        assert envs.view.qpos[:, 1].tolist() == pytest.approx([3.14, 3.14])  # type: ignore[attr-defined]
+        assert "with hinge at" in task.default_words("reset")  # type: ignore[attr-defined]
+
+
+def shipped_model(name):
+    return load_task(name).model_file()  # type: ignore[attr-defined]

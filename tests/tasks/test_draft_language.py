@@ -54,6 +54,8 @@ HOSTILE = {
     "a setting that is computed": ("episode_steps = 150", "episode_steps = len(open('/etc/passwd').read())"),
     "an episode without end": ("episode_steps = 150", "episode_steps = 10**9"),
     "a long episode": ("episode_steps = 150", "episode_steps = 100000"),
+    "a start that calls": (NEXT, '    start = {"rootx": float("1")}\n' + NEXT),
+    "a start of texts": (NEXT, '    start = {"rootx": "1"}\n' + NEXT),
     "a truth for a number": ("episode_steps = 150", "episode_steps = True"),
     "a variable with type": ("    height = Body", "    height: print('x') = Body"),
     "two targets": ("    height = Body", "    height = other = Body"),
