@@ -6,7 +6,7 @@ All of it comes from the clean evaluation, which loads no generated code.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,10 +146,16 @@ def _overview(result: CandidateResult) -> str:
         f"fitness of each: {fitness}",
         f"success rate of each: {success}",
     ]
+    if result.parts:
+        lines.append(f"parts of the fitness, over all of them: {_named(result.parts)}")
     if endings:
         ended = shares({name: count / endings.total() for name, count in endings.items()})
         lines.append(f"their best, median and worst episodes ended by: {ended}")
     return "\n".join([*lines, "below: the policy with the best fitness"])
+
+
+def _named(parts: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {number(value)}" for name, value in parts.items())
 
 
 def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[_Row], card: TaskCard) -> str:
@@ -158,7 +164,7 @@ def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Seque
     success = "success" if kept.success else "no success"
     lines = [f"{title}: fitness {number(kept.fitness)}, {success}, {lasted}{ended}"]
     if reading.parts:
-        lines.append(f"parts of the fitness: {', '.join(f'{name} {number(v)}' for name, v in reading.parts.items())}")
+        lines.append(f"parts of the fitness: {_named(reading.parts)}")
     lines.append(
         f"action: mean size {number(reading.action_size)}, mean change per step {number(reading.action_change)}"
     )

@@ -88,7 +88,11 @@ def test_short_vectors_are_told_part_by_part_and_long_ones_by_their_size():
 
 def result(tmp_path, *kept):
     own = slice_result("g00-k0", 5000, 0.5, policy="p.npz", kept=kept, episodes_file="kept-episodes.npz")
-    return CandidateResult(candidate_id="g00-k0", slices=(slice_result("g00-k0", 5001, 0.2), own))
+    own, other = (
+        each.model_copy(update={"final_parts": {"near": part}})
+        for each, part in ((own, 0.9), (slice_result("g00-k0", 5001, 0.2), 0.1))
+    )
+    return CandidateResult(candidate_id="g00-k0", slices=(other, own))
 
 
 def told(tmp_path, *kept):
@@ -101,6 +105,7 @@ def test_the_text_has_a_typical_and_the_worst_episode_of_the_best_policy(tmp_pat
     episodes(tmp_path, position, [31, 31, 10])
     kept = [KeptEpisode(fitness=f, success=f > 0.3, steps=s, ending=e) for f, s, e in ((0.9, 31, "time limit"),) * 2]
     text = told(tmp_path, *kept, KeptEpisode(fitness=0.1, success=False, steps=10, ending="left the rail"))
+    assert "parts of the fitness, over all of them: near 0.5\n" in text
     assert "fitness of each: 0.2, 0.5" in text and "ended by: time limit 67 %, left the rail 33 %" in text
     assert "a typical episode, the median by fitness: fitness 0.9, success, 31 of 60 steps = 1.24 s" in text
     assert (
