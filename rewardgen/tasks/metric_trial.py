@@ -40,10 +40,21 @@ def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
 
 
 def trial_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `trial`: {"task": reference, "authors": [`Sketches`]} to {"authors": [[`SketchResult`]]}."""
+    """The worker job `trial`: a task's metric on sketches.
+
+    Args:
+        payload: `task`, its reference; `authors`, a list of `Sketches`; `start`, as in `TaskLook`.
+        report: Not used.
+
+    Returns:
+        `authors`: for each, a list of `SketchResult`.
+    """
     task = load_task(payload["task"])
     envs = task.make_envs([_SEED], 1)
-    start = _start(record_episodes(envs, trivial_policies(envs)["zero"]))
+    start = {
+        name: torch.tensor(payload["start"][name]).double().reshape(each.shape)
+        for name, each in task.declared().items()
+    }
     authors = [Sketches.model_validate(each) for each in payload["authors"]]
     return {"authors": [[each.model_dump(mode="json") for each in _tried(task, envs, start, one)] for one in authors]}
 
@@ -55,8 +66,8 @@ def _policies(envs: VecEnv) -> dict[str, Policy]:
 
 
 def _start(recording: Recording) -> dict[str, Tensor]:
-    """Each variable after one step without action, mean of the worlds."""
-    return {name: each[0].mean(0) for name, each in recording.episode.items() if name != "action"}
+    """Each variable of one of the worlds after one step without action: one, so that all of them fit together."""
+    return {name: each[0, 0] for name, each in recording.episode.items() if name != "action"}
 
 
 def _rollout(task: Task, policy: str, episode: Episode) -> Rollout:

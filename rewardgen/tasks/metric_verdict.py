@@ -14,7 +14,10 @@ from rewardgen.store.records import TaskCard
 from rewardgen.tasks.sketches import SketchKind
 
 LEAST_AGREEMENT = 0.8
-"""Rank correlation (Spearman) of fitness with an author's ranks."""
+"""Rank correlation (Spearman) of fitness with an author's ranks.
+
+Of what was meant seriously: which of two cheats is worse is a matter of taste, and all that is right is equally right.
+"""
 _CLEARLY = 1e-6
 
 
@@ -59,7 +62,7 @@ class AuthorVerdict(Frozen):
     """A metric held against one author's sketches."""
 
     agreement: float
-    """Spearman's rank correlation of fitness with the author's ranks; NaN if one of them does not vary."""
+    """Rank correlation of fitness with the author's ranks, without cheats; NaN if one of them does not vary."""
     faults: tuple[Text, ...]
 
     @property
@@ -125,7 +128,10 @@ _POLICIES = {
 
 
 def _author(results: Sequence[SketchResult]) -> AuthorVerdict:
-    agreement = spearman([each.rank for each in results], [each.fitness for each in results])
+    meant = [each for each in results if each.kind != "cheat"]
+    top = max((each.rank for each in meant), default=0.0)
+    ranks = [top if each.kind == "right" else each.rank for each in meant]
+    agreement = spearman(ranks, [each.fitness for each in meant])
     return AuthorVerdict(agreement=agreement, faults=tuple(_faults(results, agreement)))
 
 
@@ -134,7 +140,7 @@ def _faults(results: Sequence[SketchResult], agreement: float) -> Iterator[str]:
     lowest = min(right, key=lambda each: each.fitness, default=None)
     if not agreement >= LEAST_AGREEMENT:
         told = "is the same for all" if agreement != agreement else f"orders them otherwise ({agreement:.2f} Spearman)"
-        yield f"fitness {told} than their author, who ranks them from worst to best: {_ranked(results)}"
+        yield f"fitness {told}, where their author ranks them from worst to best: {_ranked(results)}"
     for each in results:
         told = f"`{each.name}` ({each.kind}) has fitness {number(each.fitness)}"
         if lowest and each.kind == "cheat" and each.fitness >= lowest.fitness - _CLEARLY:
@@ -146,7 +152,7 @@ def _faults(results: Sequence[SketchResult], agreement: float) -> Iterator[str]:
 
 
 def _ranked(results: Sequence[SketchResult]) -> str:
-    ordered = sorted(results, key=lambda each: each.rank)
+    ordered = sorted((each for each in results if each.kind != "cheat"), key=lambda each: each.rank)
     return ", ".join(f"`{each.name}` {number(each.fitness)}" for each in ordered)
 
 

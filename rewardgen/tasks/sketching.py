@@ -98,7 +98,7 @@ async def _ask(llm: LLM, task: str, look: TaskLook, told: tuple[str, str, str], 
         found = read_sketches(reply.text, shapes, card.episode_seconds)
         faults = found
         if isinstance(found, Sketches):
-            results = (await asyncio.to_thread(_try, task, [found]))[0]
+            results = (await asyncio.to_thread(_try, task, look, [found]))[0]
             faults = tuple(f"sketch `{each.name}`: {fault}" for each in results for fault in each.faults)
             author = _possible(found, results) or author
         if isinstance(found, Sketches) and not faults:
@@ -130,7 +130,7 @@ def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Author
     Raises:
         RewardgenError: The worker failed.
     """
-    results = _try(task, [each.sketches for each in authors])
+    results = _try(task, look, [each.sketches for each in authors])
     return Trial(
         words=words,
         questions=tuple(each.sketches.question for each in authors if each.sketches.question),
@@ -190,7 +190,8 @@ def try_kept(task: str, folder: Path, look: TaskLook) -> Trial:
     return hold_against(task, look, kept.words, [Author(each, ()) for each in kept.sketches])
 
 
-def _try(task: str, sketches: Sequence[Sketches]) -> list[list[SketchResult]]:
-    payload: dict[str, Any] = {"task": task, "authors": [each.model_dump(mode="json") for each in sketches]}
+def _try(task: str, look: TaskLook, sketches: Sequence[Sketches]) -> list[list[SketchResult]]:
+    authors = [each.model_dump(mode="json") for each in sketches]
+    payload: dict[str, Any] = {"task": task, "start": look.start, "authors": authors}
     found = measure(TRIAL, payload)["authors"]
     return [[SketchResult.model_validate(each) for each in one] for one in found]

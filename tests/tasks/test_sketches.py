@@ -138,7 +138,7 @@ def test_a_termination_condition_ends_a_sketch(task):
 def verdict(path, *authors) -> MetricVerdict:
     look = TaskLook.model_validate(look_job({"task": path}, print))
     assert look.problems == ()
-    payload = {"task": path, "authors": [read(each).model_dump(mode="json") for each in authors]}
+    payload = {"task": path, "start": look.start, "authors": [read(each).model_dump(mode="json") for each in authors]}
     found = trial_job(json.loads(json.dumps(payload)), print)["authors"]
     return judge_metric(look, [[SketchResult.model_validate(each) for each in one] for one in found])
 
@@ -150,7 +150,7 @@ def test_a_sound_metric_is_believed(task):
 
 
 BAD = {
-    "the wrong sign": ("(-pitch.amin(1)", "(pitch.amax(1)"),
+    "the wrong way round": ("        turned = (", "        pitch = -pitch\n        turned = ("),
     "constant": ("fitness = 0.4 * turned + 0.6 * once * stands", "fitness = 0.5 * torch.ones_like(turned)"),
     "any time instead of the end": (
         "(lived[:, -25:] * tolerance(height[:, -25:], lower=standing, upper=2.0, margin=0.3)).mean(1)",
