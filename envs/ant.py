@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, Pair, PpoSettings, Shift, Var, Wrap, heading, upright
+from rewardgen import MujocoTask, Outside, Pair, PpoSettings, Shift, Var, Wrap, heading, upright
 
 LEGS = ("leg_1", "leg_2", "leg_3", "leg_4")
 JOINTS = ("hip_1", "ankle_1", "hip_2", "ankle_2", "hip_3", "ankle_3", "hip_4", "ankle_4")
@@ -62,6 +62,8 @@ class Ant(MujocoTask):
         Wrap("heading"),
     )
 
+    ends = {"torso too low": Outside("height", low=0.2), "torso too high": Outside("height", high=1.0)}
+
     def reset(self, sim, draw):
         """The reference pose at x = y = 0, with noise on positions (uniform, 0.1) and velocities (normal, 0.1)."""
         return sim.qpos0 + draw.uniform(-0.1, 0.1, sim.model.nq), draw.normal(0.1, sim.model.nv)
@@ -95,10 +97,6 @@ class Ant(MujocoTask):
         """Positions except x and y, velocities, and the contact forces and torques on all bodies clipped to [-1, 1]."""
         forces = sim.field("cfrc_ext")[:, 1:].clamp(-1.0, 1.0).flatten(1)
         return torch.cat((sim.qpos[:, 2:], sim.qvel, forces), 1)
-
-    def terminated(self, sim, variables):
-        """The episode ends when the torso's height leaves [0.2, 1.0] m."""
-        return {"torso too low": variables["height"] < 0.2, "torso too high": variables["height"] > 1.0}
 
     def fitness(self, episode):
         """Forward distance per second of a full episode [m/s]: time lost by a termination counts as standing still."""

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from rewardgen import MujocoTask, Pair, PpoSettings, Var, Wrap
+from rewardgen import Hinge, MujocoTask, Pair, PpoSettings, Slide, Var, Wrap
 
 UPRIGHT = {"pole_angle": 0.0, "pole_upright": 1.0}
 HANGING = {"pole_angle": 3.14, "pole_upright": -1.0}
@@ -24,11 +24,15 @@ class Cartpole(MujocoTask):
     episode_steps = 250
     training = {"ppo": PpoSettings(env_steps=100_000)}
 
-    cart_position = Var("m", "position of the cart along the rail, 0 in the middle, stops at -1.8 and 1.8")
-    cart_velocity = Var("m/s", "velocity of the cart along +x")
+    cart_position = Slide("slider").position.told(
+        "position of the cart along the rail, 0 in the middle, stops at -1.8 and 1.8"
+    )
+    cart_velocity = Slide("slider").velocity.told("velocity of the cart along +x")
     pole_angle = Var("rad", "angle of the pole in (-pi, pi]: 0 upright, +-pi hanging, positive leaning towards +x")
     pole_upright = Var("1", "cosine of the pole's angle: 1 upright, 0 horizontal, -1 hanging")
-    pole_velocity = Var("rad/s", "angular velocity of the pole, positive when it turns towards +x from upright")
+    pole_velocity = Hinge("hinge").velocity.told(
+        "angular velocity of the pole, positive when it turns towards +x from upright"
+    )
 
     pairs = (
         Pair("upright beats hanging", better=AT_REST | UPRIGHT, worse=AT_REST | HANGING, graded=True),
@@ -48,24 +52,17 @@ class Cartpole(MujocoTask):
         return torch.cat((cart, pole), 1), draw.normal(0.01, 2)
 
     def variables(self, sim):
-        """The declared variables from the two joints."""
+        """The angle of the pole, wrapped, and its cosine."""
         angle = sim.qpos[:, 1]
         return {
-            "cart_position": sim.qpos[:, 0],
-            "cart_velocity": sim.qvel[:, 0],
             "pole_angle": torch.atan2(angle.sin(), angle.cos()),
             "pole_upright": angle.cos(),
-            "pole_velocity": sim.qvel[:, 1],
         }
 
     def observe(self, sim, variables):
         """Cart position and velocity, sine and cosine of the pole's angle, and the pole's angular velocity."""
         names = ("cart_position", "pole_upright", "cart_velocity", "pole_velocity")
         return torch.stack((variables["pole_angle"].sin(), *(variables[name] for name in names)), 1)
-
-    def terminated(self, sim, variables):
-        """Nothing ends an episode early: every episode lasts 10 seconds, whatever happens."""
-        return {}
 
     def fitness(self, episode):
         """Share of the 10 seconds with the pole within about 25 degrees of upright, the cart within 1 m of the middle.

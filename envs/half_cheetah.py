@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, Pair, PpoSettings, Shift, Var
+from rewardgen import Hinge, MujocoTask, Pair, PpoSettings, Shift, Slide, Var
 
 JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "front_foot")
 FEET = ("back", "front")
@@ -24,13 +24,15 @@ class HalfCheetah(MujocoTask):
     episode_steps = 1000
     training = {"ppo": PpoSettings(env_steps=500_000)}
 
-    x_position = Var("m", "position of the torso along +x; episodes begin near 0")
+    x_position = Slide("rootx").position.told("position of the torso along +x; episodes begin near 0")
     x_velocity = Var("m/s", "forward velocity of the torso along +x, mean over the control step")
     height = Var("m", "height of the torso's centre above the ground; 0.7 in the reference pose, about 0.6 standing")
-    z_velocity = Var("m/s", "vertical velocity of the torso, positive upwards")
-    pitch = Var("rad", "pitch of the torso from horizontal, positive nose down; not wrapped, +-pi is upside down")
+    z_velocity = Slide("rootz").velocity.told("vertical velocity of the torso, positive upwards")
+    pitch = Hinge("rooty").angle.told(
+        "pitch of the torso from horizontal, positive nose down; not wrapped, +-pi is upside down"
+    )
     upright = Var("1", "cosine of the pitch: 1 level and right side up, 0 vertical, -1 upside down")
-    pitch_velocity = Var("rad/s", "angular velocity of the pitch, positive when the nose goes down")
+    pitch_velocity = Hinge("rooty").velocity.told("angular velocity of the pitch, positive when the nose goes down")
     joint_position = Var("rad", "joint angles, 0 in the reference pose; positive swings the limb back", JOINTS)
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
     foot_clearance = Var("m", "height of each foot's lowest point above the ground; about 0 in contact", FEET)
@@ -59,16 +61,12 @@ class HalfCheetah(MujocoTask):
         return sim.qpos0 + draw.uniform(-0.1, 0.1, sim.model.nq), draw.normal(0.1, sim.model.nv)
 
     def variables(self, sim):
-        """The declared variables from the planar joints and the feet."""
+        """What the planar joints do not tell by themselves."""
         qpos, qvel = sim.qpos, sim.qvel
         return {
-            "x_position": qpos[:, 0],
             "x_velocity": (qpos[:, 0] - sim.before("qpos")[:, 0]) / sim.control_step_s,
             "height": TORSO_HEIGHT + qpos[:, 1],
-            "z_velocity": qvel[:, 1],
-            "pitch": qpos[:, 2],
             "upright": qpos[:, 2].cos(),
-            "pitch_velocity": qvel[:, 2],
             "joint_position": qpos[:, 3:],
             "joint_velocity": qvel[:, 3:],
             "foot_clearance": torch.stack((sim.clearance("bfoot"), sim.clearance("ffoot")), 1),
@@ -77,10 +75,6 @@ class HalfCheetah(MujocoTask):
     def observe(self, sim, variables):
         """All positions except x, and all velocities: 17 numbers."""
         return torch.cat((sim.qpos[:, 1:], sim.qvel), 1)
-
-    def terminated(self, sim, variables):
-        """Nothing ends an episode early: every episode lasts 1000 steps, also when the cheetah lies on its back."""
-        return {}
 
     def fitness(self, episode):
         """Forward distance per second of a full episode [m/s]."""

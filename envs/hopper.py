@@ -2,7 +2,7 @@
 
 import torch
 
-from rewardgen import MujocoTask, Pair, PpoSettings, Shift, Var
+from rewardgen import Hinge, MujocoTask, Pair, PpoSettings, Shift, Slide, Var
 
 JOINTS = ("thigh", "leg", "foot")
 
@@ -21,12 +21,12 @@ class Hopper(MujocoTask):
     episode_steps = 1000
     training = {"ppo": PpoSettings(env_steps=400_000)}
 
-    x_position = Var("m", "how far the torso has come along +x since x = 0, where episodes begin")
+    x_position = Slide("rootx").position.told("how far the torso has come along +x since x = 0, where episodes begin")
     x_velocity = Var("m/s", "forward velocity of the torso along +x, mean over the control step")
-    height = Var("m", "height of the torso's centre above the ground; 1.25 standing straight")
-    z_velocity = Var("m/s", "vertical velocity of the torso, positive upwards")
-    pitch = Var("rad", "pitch of the torso from vertical, positive leaning forward (towards +x)")
-    pitch_velocity = Var("rad/s", "angular velocity of the pitch, positive when tipping forward")
+    height = Slide("rootz").position.told("height of the torso's centre above the ground; 1.25 standing straight")
+    z_velocity = Slide("rootz").velocity.told("vertical velocity of the torso, positive upwards")
+    pitch = Hinge("rooty").angle.told("pitch of the torso from vertical, positive leaning forward (towards +x)")
+    pitch_velocity = Hinge("rooty").velocity.told("angular velocity of the pitch, positive when tipping forward")
     joint_position = Var(
         "rad", "joint angles, 0 straight: negative swings thigh and leg back, positive lifts the toes", JOINTS
     )
@@ -55,17 +55,12 @@ class Hopper(MujocoTask):
         return sim.qpos0 + draw.uniform(-5e-3, 5e-3, sim.model.nq), draw.uniform(-5e-3, 5e-3, sim.model.nv)
 
     def variables(self, sim):
-        """The declared variables from the planar joints and the foot."""
+        """What the planar joints do not tell by themselves."""
         qpos, qvel = sim.qpos, sim.qvel
         height, pitch = qpos[:, 1], qpos[:, 2]
         bounded = (qpos[:, 2:].abs() < 100.0).all(1) & (qvel.abs() < 100.0).all(1)
         return {
-            "x_position": qpos[:, 0],
             "x_velocity": (qpos[:, 0] - sim.before("qpos")[:, 0]) / sim.control_step_s,
-            "height": height,
-            "z_velocity": qvel[:, 1],
-            "pitch": pitch,
-            "pitch_velocity": qvel[:, 2],
             "joint_position": qpos[:, 3:],
             "joint_velocity": qvel[:, 3:],
             "foot_clearance": sim.clearance("foot_geom"),

@@ -11,7 +11,7 @@ state. As all derived quantities do, sensors describe the last physics substep.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import mujoco
@@ -85,6 +85,14 @@ class Quantity(Var):
     code: str
     sensed: tuple[Sensed, ...] = ()
     turning: str = ""
+
+    def told(self, meaning: str) -> Quantity:
+        """The same, explained to the designer in other words.
+
+        Args:
+            meaning: What it is in this task, with its frame and sign convention.
+        """
+        return replace(self, meaning=meaning, code=f"{self.code}.{call('told', meaning)}")
 
 
 def call(function: str, *arguments: str | tuple[str, ...]) -> str:

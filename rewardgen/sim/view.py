@@ -38,7 +38,7 @@ class SimView:
         self.device = simulator.device
         self.control_step_s = simulator.control_step_s
         self.qpos0 = torch.tensor(simulator.model.qpos0, device=simulator.device)
-        self._found: dict[tuple[str, str], int] = {}
+        self._found: dict[tuple[object, ...], int] = {}
         self._rotated: dict[str, Tensor] = {}
 
     def of_worlds(self, ids: Tensor) -> SimView:
@@ -129,12 +129,14 @@ class SimView:
         Raises:
             TaskError: The model has no such joint, or it is of another kind.
         """
-        index = self._find("joint", name, self.model.njnt)
-        found = mujoco.mjtJoint(self.model.jnt_type[index])
-        if found != kind:
-            words = {each: each.name.removeprefix("mjJNT_").lower() for each in (found, kind)}
-            raise TaskError(f"joint `{name}` is no {words[kind]} joint", f"it is a {words[found]} joint")
-        return int(getattr(self.model, address)[index])
+        if (name, kind, address) not in self._found:
+            index = self._find("joint", name, self.model.njnt)
+            found = mujoco.mjtJoint(self.model.jnt_type[index])
+            if found != kind:
+                words = {each: each.name.removeprefix("mjJNT_").lower() for each in (found, kind)}
+                raise TaskError(f"joint `{name}` is no {words[kind]} joint", f"it is a {words[found]} joint")
+            self._found[name, kind, address] = int(getattr(self.model, address)[index])
+        return self._found[name, kind, address]
 
     def placed(self, name: str) -> slice:
         """Where the place of a hinge or slide joint, or of a body that moves freely, is among all positions.
