@@ -220,6 +220,15 @@ def test_a_name_of_several_things_means_the_body_and_a_kind_before_it_another(tm
     assert Touching("tip", "geom:hand").meaning == "1 while tip touches the geom hand, else 0"
 
 
+def test_a_quantity_can_be_told_in_the_words_of_a_task(tmp_path):
+    plain = Hinge("elbow").angle
+    told = plain.told('how far the arm "hangs"')
+    assert (told.unit, told.parts, told.meaning) == (plain.unit, plain.parts, 'how far the arm "hangs"')
+    assert eval(told.code) == told
+    found = last(world(tmp_path, SPINNER, plain=plain, told=told), 3)
+    assert torch.equal(found["plain"], found["told"])
+
+
 def test_turns_that_nobody_counts_are_an_error(tmp_path):
     simulator = task(tmp_path, SPINNER).make_simulator(1)
     with pytest.raises(TaskError, match="not counted"):
