@@ -115,7 +115,8 @@ def _quantity(
 ) -> Quantity:
     """One that a single sensor tells; of a scalar, the first number."""
     change = change or ((lambda values: values) if parts else (lambda values: values[:, 0]))
-    read = lambda sim: change(sim.sensor(sensed.name))  # noqa: E731
+    sensor = sensed.name
+    read = lambda sim: change(sim.sensor(sensor))  # noqa: E731
     return Quantity(unit, meaning, parts, read=read, code=code, sensed=(sensed,))
 
 
@@ -175,7 +176,8 @@ class Body(_Placed):
 
     def _along_own_axes(self, name: str, unit: str, what: str, sensor: str) -> Quantity:
         sensed = (Sensed(sensor, self._part), Sensed("FRAMEQUAT", self._part))
-        read = lambda sim: _rotated_back(*(sim.sensor(each.name) for each in sensed))  # noqa: E731
+        sensors = [each.name for each in sensed]
+        read = lambda sim: _rotated_back(*map(sim.sensor, sensors))  # noqa: E731
         meaning = f"{what} of {self.name}, along its own axes"
         return Quantity(unit, meaning, XYZ, read=read, code=f"{self._code}.{name}", sensed=sensed)
 
@@ -389,9 +391,10 @@ def Direction(one: str, other: str) -> Quantity:  # noqa: N802
 
 def _between(code: str, one: str, other: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Quantity:
     ends = tuple(Sensed("FRAMEPOS", Part("thing", name)) for name in (one, other))
+    start, end = (each.name for each in ends)
 
     def read(sim: SimView) -> Tensor:
-        way = sim.sensor(ends[1].name) - sim.sensor(ends[0].name)
+        way = sim.sensor(end) - sim.sensor(start)
         return way if parts else way.norm(dim=1)
 
     return Quantity(unit, meaning, parts, read=read, code=call(code, one, other), sensed=ends)

@@ -38,7 +38,9 @@ class SimView:
         self.device = simulator.device
         self.control_step_s = simulator.control_step_s
         self.qpos0 = torch.tensor(simulator.model.qpos0, device=simulator.device)
-        self._found: dict[tuple[object, ...], int] = {}
+        self._numbers: dict[str, dict[str, int]] = {}
+        self._addresses: dict[tuple[str, mujoco.mjtJoint, str], int] = {}
+        self._readings: dict[str, slice] = {}
         self._rotated: dict[str, Tensor] = {}
 
     def of_worlds(self, ids: Tensor) -> SimView:
@@ -106,9 +108,11 @@ class SimView:
         Raises:
             TaskError: The model has no such sensor.
         """
-        index = self._find("sensor", name, self.model.nsensor)
-        start = int(self.model.sensor_adr[index])
-        return self.field("sensordata")[:, start : start + int(self.model.sensor_dim[index])]
+        if name not in self._readings:
+            index = self._find("sensor", name, self.model.nsensor)
+            start = int(self.model.sensor_adr[index])
+            self._readings[name] = slice(start, start + int(self.model.sensor_dim[index]))
+        return self.field("sensordata")[:, self._readings[name]]
 
     def body(self, name: str) -> int:
         """Number of a named body: the index into fields such as `xpos` (N, nbody, 3).
@@ -129,14 +133,14 @@ class SimView:
         Raises:
             TaskError: The model has no such joint, or it is of another kind.
         """
-        if (name, kind, address) not in self._found:
+        if (name, kind, address) not in self._addresses:
             index = self._find("joint", name, self.model.njnt)
             found = mujoco.mjtJoint(self.model.jnt_type[index])
             if found != kind:
                 words = {each: each.name.removeprefix("mjJNT_").lower() for each in (found, kind)}
                 raise TaskError(f"joint `{name}` is no {words[kind]} joint", f"it is a {words[found]} joint")
-            self._found[name, kind, address] = int(getattr(self.model, address)[index])
-        return self._found[name, kind, address]
+            self._addresses[name, kind, address] = int(getattr(self.model, address)[index])
+        return self._addresses[name, kind, address]
 
     def placed(self, name: str) -> slice:
         """Where the place of a hinge or slide joint, or of a body that moves freely, is among all positions.
@@ -206,13 +210,13 @@ class SimView:
         return values if self._ids is None else values[self._ids]
 
     def _find(self, kind: str, name: str, count: int) -> int:
-        if (kind, name) not in self._found:
+        if kind not in self._numbers:
             access = getattr(self.model, kind)
-            names = [access(index).name for index in range(count)]
-            if name not in names:
-                raise TaskError(f"the model has no {kind} `{name}`", did_you_mean(name, filter(None, names)))
-            self._found[kind, name] = names.index(name)
-        return self._found[kind, name]
+            self._numbers[kind] = {access(index).name: index for index in range(count)}
+        numbers = self._numbers[kind]
+        if name not in numbers:
+            raise TaskError(f"the model has no {kind} `{name}`", did_you_mean(name, filter(None, numbers)))
+        return numbers[name]
 
 
 _GOLDEN = 0x9E3779B97F4A7C15
