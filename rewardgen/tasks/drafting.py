@@ -110,6 +110,7 @@ class _Drafting:
     async def work(self) -> Drafted:
         """Draft, repair, try and redraft, until the metric holds or nothing more is to be tried."""
         repairs = redrafts = 0
+        best: Drafted | None = None
         while True:
             self._note("drafting the task" if not self._calls else "drafting it anew, with what was found")
             text = await self._asked()
@@ -131,15 +132,19 @@ class _Drafting:
                 continue
             assert isinstance(draft, Draft)
             trial = await self._tried(draft, path, look)
-            if not trial.verdict.passed and redrafts < _REDRAFTS:
+            drafted = self._drafted(draft, path, look, trial)
+            best = max((best or drafted, drafted), key=_standing)
+            # One who does not agree may have seen something, or read the words otherwise: that is worth one more draft.
+            if redrafts < (1 if best.trial.verdict.passed else _REDRAFTS) and not trial.verdict.unanimous:
                 redrafts += 1
                 self._answer(text, _evidence(trial))
                 continue
-            drafted = self._drafted(draft, path, look, trial)
+            drafted = best
             said = await asyncio.to_thread(self._ask, drafted)
             if not said:
                 return drafted
             repairs = redrafts = 0
+            best = None
             self._answer(text, render("task/draft_answer", said=said))
 
     async def _asked(self) -> str:
@@ -245,6 +250,11 @@ def chosen_entries(entries: Sequence[Entry], words: str) -> list[Entry]:
             break
         chosen.append(index)
     return [entries[index] for index in sorted(chosen)]
+
+
+def _standing(drafted: Drafted) -> tuple[bool, int, int]:
+    verdict = drafted.trial.verdict
+    return verdict.passed, verdict.agreeing, drafted.drafts
 
 
 def _finding(what: str, hint: str) -> Finding:

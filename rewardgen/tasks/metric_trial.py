@@ -19,7 +19,7 @@ from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.sketched_episodes import drawn
 from rewardgen.tasks.sketches import Sketches
 
-_SEED = 50_000_017
+SEED = 50_000_017
 _POINTS = 32
 """Of a variable's course that are kept for showing."""
 
@@ -30,12 +30,12 @@ def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
     problems, _ = check_task(task)
     if problems:
         return TaskLook(problems=tuple(problems)).model_dump(mode="json")
-    envs = task.make_envs([_SEED], PROBE_WORLDS)
-    recordings = {name: record_episodes(envs, policy) for name, policy in _policies(envs).items()}
+    envs = task.make_envs([SEED], PROBE_WORLDS)
+    recordings = {name: record_episodes(envs, policy) for name, policy in policies(envs).items()}
     return TaskLook(
         card=measure_card(task, payload["task"]),
-        start={name: tuple(value.reshape(-1).tolist()) for name, value in _start(recordings["zero"]).items()},
-        rollouts=tuple(_rollout(task, name, each.episode) for name, each in recordings.items()),
+        start={name: tuple(value.reshape(-1).tolist()) for name, value in start_of(recordings["zero"]).items()},
+        rollouts=tuple(rollout(task, name, each.episode) for name, each in recordings.items()),
     ).model_dump(mode="json")
 
 
@@ -50,27 +50,27 @@ def trial_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
         `authors`: for each, a list of `SketchResult`.
     """
     task = load_task(payload["task"])
-    envs = task.make_envs([_SEED], 1)
+    envs = task.make_envs([SEED], 1)
     start = {
         name: torch.tensor(payload["start"][name]).double().reshape(each.shape)
         for name, each in task.declared().items()
     }
     authors = [Sketches.model_validate(each) for each in payload["authors"]]
-    return {"authors": [[each.model_dump(mode="json") for each in _tried(task, envs, start, one)] for one in authors]}
+    return {"authors": [[each.model_dump(mode="json") for each in tried(task, envs, start, one)] for one in authors]}
 
 
-def _policies(envs: VecEnv) -> dict[str, Policy]:
+def policies(envs: VecEnv) -> dict[str, Policy]:
     """Those that know nothing, and full effort one way, by which most robots fall."""
     low, high = (each.expand(envs.num_envs, -1) for each in (envs.action_low, envs.action_high))
     return {**trivial_policies(envs), "lowest": lambda _: low, "highest": lambda _: high}
 
 
-def _start(recording: Recording) -> dict[str, Tensor]:
+def start_of(recording: Recording) -> dict[str, Tensor]:
     """Each variable of one of the worlds after one step without action: one, so that all of them fit together."""
     return {name: each[0, 0] for name, each in recording.episode.items() if name != "action"}
 
 
-def _rollout(task: Task, policy: str, episode: Episode) -> Rollout:
+def rollout(task: Task, policy: str, episode: Episode) -> Rollout:
     found = measure_episodes(task, episode)
     return Rollout(
         policy=policy,
@@ -80,7 +80,7 @@ def _rollout(task: Task, policy: str, episode: Episode) -> Rollout:
     )
 
 
-def _tried(task: Task, envs: VecEnv, start: Mapping[str, Tensor], author: Sketches) -> list[SketchResult]:
+def tried(task: Task, envs: VecEnv, start: Mapping[str, Tensor], author: Sketches) -> list[SketchResult]:
     episode, faults = drawn(task, author.sketches, start, envs.control_step_s, envs.action_size)
     found = measure_episodes(task, episode)
     shown = torch.linspace(0, task.episode_steps - 1, _POINTS).long()

@@ -81,14 +81,24 @@ class MetricVerdict(Frozen):
     """What a person should know; no reason to refuse it."""
 
     @property
+    def agreeing(self) -> int:
+        """How many authors agree with it."""
+        return sum(each.agrees for each in self.authors)
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether nothing at all speaks against it."""
+        return self.passed and self.agreeing == len(self.authors)
+
+    @property
     def passed(self) -> bool:
         """Whether most authors agree with it, and nothing else speaks against it."""
-        return not self.faults and 2 * sum(each.agrees for each in self.authors) > len(self.authors)
+        return not self.faults and 2 * self.agreeing > len(self.authors)
 
     @property
     def ambiguous(self) -> bool:
         """Whether the authors do not agree on what was asked for."""
-        return self.passed and not all(each.agrees for each in self.authors)
+        return self.passed and not self.unanimous
 
 
 def judge_metric(look: TaskLook, authors: Sequence[Sequence[SketchResult]]) -> MetricVerdict:

@@ -18,7 +18,7 @@ CASES = {
         ("run", "make the hopper do a backflip"),
         2,
         "these are words",
-        "`rewardgen new 'make the hopper do a backflip' --robot hopper`",
+        "`rewardgen run 'make the hopper do a backflip' --robot hopper --model ...`",
     ),
     "unknown task to show": (("tasks", "show", "hoper"), 2, "unknown task `hoper`", "did you mean `hopper`?"),
     "missing task file": (("tasks", "check", "nowhere/my_task.py"), 2, "nowhere/my_task.py", "rewardgen tasks list"),
