@@ -116,6 +116,7 @@ def catalogue(path: Path) -> Catalogue:
         robot=tuple(_names(model, "body", lambda body: roles[body] == "robot")),
         objects=tuple(_names(model, "body", lambda body: roles[body] == "object")),
         geoms=tuple(_names(model, "geom", lambda geom: True)),
+        sizes=tuple(_sizes(model)),
         sites=tuple(_names(model, "site", lambda site: True)),
         keyframes=tuple(_names(model, "key", lambda key: True)),
         actuators=action_parts(model),
@@ -214,8 +215,27 @@ def _axis_words(data: mujoco.MjData, quantity: Quantity) -> str:
     found = re.fullmatch(r"(Hinge|Slide)\((.*)\)\.(angle|position|velocity)", quantity.code)
     if found is None:
         return ""
-    axis = ", ".join(f"{round(each, 2) + 0.0:g}" for each in data.joint(ast.literal_eval(found[2])).xaxis)
-    return f", positive {'about' if found[1] == 'Hinge' else 'along'} ({axis}) of the world at the start"
+    name = ast.literal_eval(found[2])
+    axis = ", ".join(f"{round(each, 2) + 0.0:g}" for each in data.joint(name).xaxis)
+    way = f", positive {'about' if found[1] == 'Hinge' else 'along'} ({axis}) of the world at the start"
+    joint = data.model.joint(name)
+    limited = joint.limited[0] and found[3] != "velocity"
+    return way + (f", limits {joint.range[0]:.3g} to {joint.range[1]:.3g}" if limited else "")
+
+
+def _sizes(model: mujoco.MjModel) -> Iterator[str]:
+    """How large the named geoms are."""
+    for index in range(model.ngeom):
+        kind, name = mujoco.mjtGeom(model.geom_type[index]).name.removeprefix("mjGEOM_").lower(), model.geom(index).name
+        size = model.geom_size[index]
+        words = {
+            "sphere": f"sphere of radius {size[0]:.3g} m",
+            "capsule": f"capsule of radius {size[0]:.3g} and length {2 * (size[1] + size[0]):.3g} m",
+            "cylinder": f"cylinder of radius {size[0]:.3g} and height {2 * size[1]:.3g} m",
+            "box": f"box of {2 * size[0]:.3g} x {2 * size[1]:.3g} x {2 * size[2]:.3g} m",
+        }
+        if name:
+            yield f"{name} ({words.get(kind, kind)})"
 
 
 def _pairs(model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]) -> Iterator[tuple[str, str]]:

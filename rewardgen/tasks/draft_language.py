@@ -248,6 +248,10 @@ class _Reader:
                 self._uses.add(called)
 
     def _quantity(self, name: str, node: ast.expr) -> Iterator[Finding]:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "told":
+            if len(node.args) != 1 or node.keywords or not isinstance(_literal(node.args[0]), str):
+                yield _refusal(f"tells `{name}` in an unusual way", 'write `.told("what it is")` at its end', node)
+            node = node.func.value
         inner, attribute, arguments = node, "", True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # `.turns("y")`
             arguments, inner = _plain_arguments(node), node.func

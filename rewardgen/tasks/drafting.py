@@ -137,7 +137,7 @@ class _Drafting:
             # One who does not agree may have seen something, or read the words otherwise: that is worth one more draft.
             if redrafts < (1 if best.trial.verdict.passed else _REDRAFTS) and not trial.verdict.unanimous:
                 redrafts += 1
-                self._answer(text, _evidence(trial))
+                self._answer(text, _evidence(trial, look))
                 continue
             drafted = best
             said = await asyncio.to_thread(self._ask, drafted)
@@ -170,7 +170,7 @@ class _Drafting:
             actuators=found.actuators,
             bodies=found.robot[:60],
             objects=found.objects[:40],
-            geoms=found.geoms[:60],
+            geoms=found.sizes[:60],
             sites=found.sites[:60],
             keyframes=found.keyframes[:20],
             entries=entries,
@@ -261,7 +261,7 @@ def _finding(what: str, hint: str) -> Finding:
     return Finding(gate="language", detector="draft", severity="reject", message=what, hint=hint)
 
 
-def _evidence(trial: Trial) -> str:
+def _evidence(trial: Trial, look: TaskLook) -> str:
     verdict = trial.verdict
     faults = [
         *verdict.faults,
@@ -269,4 +269,4 @@ def _evidence(trial: Trial) -> str:
         *verdict.notes,
     ]
     parts = list(trial.authors[0][0].parts)
-    return render("task/draft_evidence", authors=trial.authors, faults=faults, parts=parts)
+    return render("task/draft_evidence", authors=trial.authors, rollouts=look.rollouts, faults=faults, parts=parts)

@@ -71,6 +71,13 @@ def start_of(recording: Recording) -> dict[str, Tensor]:
 
 
 def rollout(task: Task, policy: str, episode: Episode) -> Rollout:
+    """What a task's metric says of episodes.
+
+    Args:
+        task: The task.
+        policy: What acted in them.
+        episode: The episodes.
+    """
     found = measure_episodes(task, episode)
     return Rollout(
         policy=policy,
@@ -81,6 +88,14 @@ def rollout(task: Task, policy: str, episode: Episode) -> Rollout:
 
 
 def tried(task: Task, envs: VecEnv, start: Mapping[str, Tensor], author: Sketches) -> list[SketchResult]:
+    """What a task's metric says of sketches.
+
+    Args:
+        task: The task.
+        envs: Environments of it.
+        start: Value of each variable at the start.
+        author: The sketches.
+    """
     episode, faults = drawn(task, author.sketches, start, envs.control_step_s, envs.action_size)
     found = measure_episodes(task, episode)
     shown = torch.linspace(0, task.episode_steps - 1, _POINTS).long()

@@ -50,6 +50,8 @@ class Catalogue(Frozen):
     objects: tuple[str, ...]
     """Bodies that move by themselves."""
     geoms: tuple[str, ...]
+    sizes: tuple[str, ...]
+    """Each named geom with its form and size, in words."""
     sites: tuple[str, ...]
     keyframes: tuple[str, ...]
     actuators: tuple[str, ...]

@@ -12,7 +12,7 @@ NEXT = '    ends = {"fell"'
 
 
 def test_a_draft_becomes_a_task_file(tmp_path):
-    found = read_draft(draft())
+    found = read_draft(draft(('Body("torso").height\n', 'Body("torso").height.told("how high it is")\n')))
     assert isinstance(found, Draft)
     assert found.variables == ("height", "pitch", "z_velocity", "on_floor")
     assert found.questions == "How exact? Must it rest?" and found.misses == "Where it lands."
@@ -20,6 +20,7 @@ def test_a_draft_becomes_a_task_file(tmp_path):
     path.write_text(found.file('Drafted. For: "a flip"', "gymnasium:hopper.xml", 4))
     task = load_task(str(path))
     assert list(task.declared()) == list(found.variables)
+    assert task.declared()["height"].meaning == "how high it is"
     assert isinstance(task, MujocoTask) and task.frame_skip == 4 and task.episode_steps == 150
     assert "# accumulated, so that it tells turns" in path.read_text()
 
@@ -38,6 +39,9 @@ HOSTILE = {
     "an attribute of an attribute": ('Body("torso").height', 'Body("torso").height.read.__globals__'),
     "a private attribute": ('Body("torso").height', 'Body("torso")._part'),
     "a call of an attribute": ('Body("torso").height', 'Body("torso").height("x")'),
+    "told by a call": ('Body("torso").height', 'Body("torso").height.told(open("/etc/passwd").read())'),
+    "told twice": ('Body("torso").height', 'Body("torso").height.told("a").told("b")'),
+    "told nothing": ('Body("torso").height', 'Body("torso").height.told()'),
     "a subscript": ('Body("torso").height', 'Body("torso").height[0]'),
     "a lambda in ends": ('Outside("height", low=0.3)', "(lambda: 1)()"),
     "a call in a pair": ('better={"height": 1.2}', "better=dict(height=1.2)"),
