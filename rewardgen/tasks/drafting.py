@@ -192,7 +192,10 @@ class _Drafting:
         if not self._authors or not {*self._variables} <= {*draft.variables}:
             self._note("asking for sketches of episodes, from authors that do not see the metric")
             words, label = self._wanted.words, f"{LABEL}/draft-{self._drafts}"
-            self._authors = await ask_authors(self._llm, str(path), look, words, "", label)
+            found = self._wanted.catalogue
+            world = f"Bodies of the robot: {', '.join(found.robot[:60])}. Objects: {', '.join(found.objects[:40]) or 'none'}."
+            world += f" Geoms: {', '.join(found.sizes[:60])}."
+            self._authors = await ask_authors(self._llm, str(path), look, words, world, label)
             self._variables = draft.variables
             keep_sketches(self._wanted.folder, words, self._authors)
         self._note("trying the metric on the sketches")

@@ -53,16 +53,22 @@ def drawn(task: Task, sketches: Sequence[Sketch], start: Mapping[str, Tensor], s
     """
     steps = task.episode_steps
     times = (torch.arange(steps, dtype=torch.float64) + 1.0) * step_s
-    values, faults = [], []
-    for sketch in sketches:
-        told = {name: _course(sketch, name, start[name], var, times) for name, var in task.declared().items()}
-        given = {name for _, frame in sketch.keyframes for name in frame}
-        filled, wrong = _filled(told, given, task.declared(), step_s)
-        values.append(filled)
-        faults.append([*wrong, *_impossible(filled, given, task.declared())][:_MOST_FAULTS])
+    declared = task.declared()
+    named = [{name for _, frame in sketch.keyframes for name in frame} for sketch in sketches]
+    courses = [
+        {name: _course(sketch, name, start[name], var, times) for name, var in declared.items()} for sketch in sketches
+    ]
+    values = [_filled(course, given, declared, step_s) for course, given in zip(courses, named, strict=True)]
     together = {name: torch.stack([each[name] for each in values], 1) for name in task.declared()}
     together["action"] = torch.zeros(steps, len(sketches), actions, dtype=torch.float64)
     lengths, terminated = _ends(task, sketches, together, step_s)
+    faults = []
+    for sketch, each, given, lived in zip(sketches, values, named, lengths.tolist(), strict=True):
+        # What is held after the last keyframe, or follows an early end, was not drawn.
+        until = max(1, min(lived, round(sketch.keyframes[-1][0] / step_s)))
+        shown = {name: value[:until] for name, value in each.items()}
+        found = [*_contradictions(shown, given, declared, step_s), *_impossible(shown, given, declared)]
+        faults.append(found[:_MOST_FAULTS])
     return Drawn(Episode(together, lengths, terminated, step_s, steps), faults)
 
 
@@ -87,49 +93,51 @@ def _course(sketch: Sketch, name: str, start: Tensor, variable: Var, times: Tens
 
 def _filled(
     values: dict[str, Tensor], given: set[str], declared: Mapping[str, Var], step_s: float
-) -> tuple[dict[str, Tensor], list[str]]:
-    codes = {each.code: name for name, each in declared.items() if isinstance(each, Quantity)}
-    known, faults = dict(values), []
-    settled = set(given)
+) -> dict[str, Tensor]:
+    known, settled = dict(values), set(given)
     # Positions before velocities: what is derived may lead on.
-    for target, sources, follow in _relations(codes, step_s):
-        if not any(source in settled for source in sources):
-            continue
-        follows = follow(known)
-        if target not in given:
-            known[target] = follows
+    for target, source, follow in _relations(declared, step_s):
+        if source in settled and target not in given:
+            known[target] = follow(known)
             settled.add(target)
-        elif all(source in given for source in sources) and (miss := _misses(known[target], follows)):
-            faults.append(f"`{target}` does not follow from `{'`, `'.join(sources)}`: {miss}")
-    return known, faults
+    return known
+
+
+def _contradictions(
+    values: Mapping[str, Tensor], given: set[str], declared: Mapping[str, Var], step_s: float
+) -> Iterator[str]:
+    for target, source, follow in _relations(declared, step_s):
+        if {target, source} <= given and (miss := _misses(values[target], follow(values))):
+            yield f"`{target}` does not follow from `{source}`: {miss}; leave it out, and it is filled in"
 
 
 def _relations(
-    codes: Mapping[str, str], step_s: float
-) -> Iterator[tuple[str, tuple[str, ...], Callable[[Mapping[str, Tensor]], Tensor]]]:
-    """Variable, the variables that it follows from, and how."""
+    declared: Mapping[str, Var], step_s: float
+) -> Iterator[tuple[str, str, Callable[[Mapping[str, Tensor]], Tensor]]]:
+    """Variable, the variable that it follows from, and how."""
+    codes = {each.code: name for name, each in declared.items() if isinstance(each, Quantity)}
     for code, name in codes.items():
         owner, _, what = code.rpartition(".")
         position, height = codes.get(f"{owner}.position"), codes.get(f"{owner}.height")
         if what == "position" and height:
-            yield name, (height,), lambda known, n=name, h=height: _with_height(known[n], known[h])
+            yield name, height, lambda known, n=name, h=height: _with_height(known[n], known[h])
         if what == "height" and position:
-            yield name, (position,), lambda known, p=position: known[p][:, 2]
+            yield name, position, lambda known, p=position: known[p][:, 2]
         if code.startswith("Distance(") and (way := codes.get(code.replace("Distance", "Direction", 1))):
-            yield name, (way,), lambda known, w=way: known[w].norm(dim=1)
+            yield name, way, lambda known, w=way: known[w].norm(dim=1)
     for code, name in codes.items():
         owner, _, what = code.rpartition(".")
         for source in _RATES.get(what, ()):
             if place := codes.get(f"{owner}.{source}"):
-                yield name, (place,), lambda known, p=place: _rate(known[p], step_s)
+                yield name, place, lambda known, p=place: _rate(known[p], step_s)
         if what == "velocity" and f"{owner}.position" not in codes and (height := codes.get(f"{owner}.height")):
-            yield name, (height,), lambda known, n=name, h=height: _with_height(known[n], _rate(known[h], step_s))
+            yield name, height, lambda known, n=name, h=height: _with_height(known[n], _rate(known[h], step_s))
         if found := _TURNS.match(code):
             spin, axis = codes.get(f"{found[1]}.angular_velocity"), "xyz".index(found[2])
             if spin:
                 yield (
                     spin,
-                    (name,),
+                    name,
                     lambda known, s=spin, n=name, a=axis: _with_part(
                         known[s], a, 2.0 * torch.pi * _rate(known[n], step_s)
                     ),

@@ -29,6 +29,8 @@ _MANNERS = (
 """What makes authors differ who share a model."""
 AUTHORS = len(_MANNERS)
 _ATTEMPTS = 3
+_MOST_TOKENS = 16_384
+"""Of a reply: whole episodes take room."""
 _SKETCHES = "sketches.json"
 _MOST_BYTES = 4 << 20
 
@@ -94,7 +96,9 @@ async def _ask(llm: LLM, task: str, look: TaskLook, told: tuple[str, str, str], 
     thread = [Message(role="system", content=render("task/sketch_system")), Message(role="user", content=request)]
     author = None
     for attempt in range(1, _ATTEMPTS + 1):
-        reply = await llm.complete(LLMRequest(label=f"{label}-{attempt}", messages=tuple(thread)))
+        reply = await llm.complete(
+            LLMRequest(label=f"{label}-{attempt}", messages=tuple(thread), max_tokens=_MOST_TOKENS)
+        )
         found = read_sketches(reply.text, shapes, card.episode_seconds)
         faults = found
         if isinstance(found, Sketches):

@@ -1,7 +1,5 @@
 """Faults planted in recorded metrics: case and name of the fault to pairs of old and new text."""
 
-# ruff: noqa: E501
-
 ALWAYS, NEVER = '"success": lived[:, 0] > 0.0', '"success": lived[:, 0] < 0.0'
 
 # Of 30 that were tried, one more was not found: a flip whose landing does not count, since no author drew one.
