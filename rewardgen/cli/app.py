@@ -57,7 +57,9 @@ COMMANDS = (
     ),
     Command("robots list", "robots:list_all", "List the robots that are here.", "robots list"),
     Command("robots show", "robots:show", "Show what can be read off a robot's model.", "robots show my_robot.xml"),
-    Command("new", "robots:new", "Write a task file for a robot.", 'new "stand on one leg" --robot my_robot.xml'),
+    Command(
+        "new", "robots:new", "Write a task file for a robot.", 'new "stand up" --robot robot.xml --model openai/gpt-5.1'
+    ),
     Command("check", "check:check", "Put reward files through the critic's gates.", "check hopper my_reward.py"),
     Command("doctor", "doctor:doctor", "Say what works on this machine.", "doctor --model openai/gpt-5.1"),
 )

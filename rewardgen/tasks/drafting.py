@@ -193,8 +193,8 @@ class _Drafting:
             self._note("asking for sketches of episodes, from authors that do not see the metric")
             words, label = self._wanted.words, f"{LABEL}/draft-{self._drafts}"
             found = self._wanted.catalogue
-            world = f"Bodies of the robot: {', '.join(found.robot[:60])}. Objects: {', '.join(found.objects[:40]) or 'none'}."
-            world += f" Geoms: {', '.join(found.sizes[:60])}."
+            lists = {"bodies of the robot": found.robot, "objects": found.objects, "geoms": found.sizes}
+            world = "\n".join(f"{name}: {', '.join(each[:60]) or 'none'}" for name, each in lists.items())
             self._authors = await ask_authors(self._llm, str(path), look, words, world, label)
             self._variables = draft.variables
             keep_sketches(self._wanted.folder, words, self._authors)

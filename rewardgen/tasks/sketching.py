@@ -96,9 +96,7 @@ async def _ask(llm: LLM, task: str, look: TaskLook, told: tuple[str, str, str], 
     thread = [Message(role="system", content=render("task/sketch_system")), Message(role="user", content=request)]
     author = None
     for attempt in range(1, _ATTEMPTS + 1):
-        reply = await llm.complete(
-            LLMRequest(label=f"{label}-{attempt}", messages=tuple(thread), max_tokens=_MOST_TOKENS)
-        )
+        reply = await llm.complete(_request(f"{label}-{attempt}", thread))
         found = read_sketches(reply.text, shapes, card.episode_seconds)
         faults = found
         if isinstance(found, Sketches):
@@ -110,6 +108,10 @@ async def _ask(llm: LLM, task: str, look: TaskLook, told: tuple[str, str, str], 
         told_wrong = render("task/sketch_repair", faults=faults)
         thread += [Message(role="assistant", content=reply.text), Message(role="user", content=told_wrong)]
     return author
+
+
+def _request(label: str, thread: Sequence[Message]) -> LLMRequest:
+    return LLMRequest(label=label, messages=tuple(thread), max_tokens=_MOST_TOKENS)
 
 
 def _possible(drawn: Sketches, results: Sequence[SketchResult]) -> Author | None:
