@@ -5,6 +5,7 @@ import json
 import pytest
 
 from rewardgen.testing.server import Answer, ChatServer
+from tests.cli.test_sandbox_off import on_a_terminal
 from tests.e2e.command import rewardgen
 from tests.tasks.drafts import draft
 from tests.tasks.test_sketches import nine, reply
@@ -70,6 +71,22 @@ def test_nobody_to_confirm_stops_and_the_next_time_asks_for_nothing_again(tmp_pa
         assert len(chat.bodies) == asked
         exists = new(chat, tmp_path, "--yes")
     assert exists.returncode == 2 and "exists" in exists.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "calls", "said"),
+    [("y\n", 4, "A person has read"), ("make it slow\ny\n", 5, "A person has read"), ("n\n", 4, "")],
+)
+def test_a_person_on_a_terminal_confirms_or_says_what_to_change(tmp_path, monkeypatch, typed, calls, said):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
+    with server(GOOD) as chat:
+        words = ("new", WORDS, "--robot", "hopper", "--model", "openai/local", "--api-base", chat.api_base)
+        code, shown = on_a_terminal(tmp_path, typed, words, 200.0)
+    files = list(tmp_path.glob("*.py"))
+    assert "use this task? [y/N, or what to change]" in shown and "Traceback" not in shown
+    assert code == (0 if said else 2) and len(files) == bool(said) and len(chat.bodies) == calls
+    assert all(said in each.read_text() for each in files)
+    assert ("> make it slow" in last_messages(chat)[-1]) == ("slow" in typed)
 
 
 def test_a_metric_that_does_not_hold_goes_back_with_the_evidence(tmp_path):
