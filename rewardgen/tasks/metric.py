@@ -141,7 +141,7 @@ def metric_fault(task: Task, error: RewardError) -> TaskError:
 
 
 def metric_words(task: Task) -> dict[str, str]:
-    """What `fitness` and `success` mean: the paragraphs of the metric's docstring.
+    """What `fitness` and `success` mean: the first paragraph of the metric's docstring, and the others.
 
     Args:
         task: The task.
@@ -151,7 +151,9 @@ def metric_words(task: Task) -> dict[str, str]:
     """
     text = inspect.cleandoc(getattr(type(task), METRIC).__doc__ or "")
     paragraphs = [" ".join(each.split()) for each in text.split("\n\n") if each.strip()]
-    words: dict[str, str] = dict(zip((FITNESS, SUCCESS), paragraphs, strict=False))
+    # Of more than two, nothing is lost: what follows the first is about success.
+    told = [*paragraphs[:1], " ".join(paragraphs[1:])] if len(paragraphs) > 1 else paragraphs
+    words: dict[str, str] = dict(zip((FITNESS, SUCCESS), told, strict=False))
     for name, which in ((FITNESS, "first"), (SUCCESS, "second")):
         if name not in words:
             hint = f"say there what `{name}` means: the designer of rewards reads it"

@@ -97,6 +97,8 @@ class Standing(MujocoTask):
         """Share of the episode at which the torso is above 1.24 m.
 
         It is so nearly always.
+
+        Nearly is nine tenths.
         """
         {body}
         return {{"up": up, "fitness": up, "success": up > 0.9}}
@@ -112,7 +114,7 @@ def task(tmp_path, body="up = (lived * (height > 1.24)).mean(1)"):
 def test_a_task_with_a_metric_needs_no_fitness_and_no_success(tmp_path):
     card = measure_card(task(tmp_path))
     assert card.fitness == "Share of the episode at which the torso is above 1.24 m."
-    assert card.success == "It is so nearly always."
+    assert card.success == "It is so nearly always. Nearly is nine tenths."
     assert 0.0 < card.probes[0].fitness < 1.0
 
 
