@@ -77,7 +77,7 @@ def task_name(robot: str, words: str) -> str:
         words: What they want.
     """
     stem = Path(robot.rpartition(":")[2]).stem
-    named = re.sub(r"[^a-z0-9]+", "_", f"{stem} {' '.join(words.split()[:6])}".lower()).strip("_")
+    named = re.sub(r"\W+", "_", f"{stem} {words}".lower()).strip("_")
     return f"{named[:60].rstrip('_') or 'task'}.py"
 
 
@@ -110,6 +110,8 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -
             f"add `--model`, as in `--model openai/gpt-5.1`; or `rewardgen new --robot {robot}` writes a file in which"
             " the metric is yours to write",
         )
+    if file.suffix != ".py":
+        raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
     if file.exists():
         raise UsageError(f"{file} exists", f"`rewardgen run {file}` searches for a reward for it, or delete it")
     console = messages()
@@ -121,6 +123,8 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -
     usage = llm.usage()
     console.print(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}", soft_wrap=True)
     write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))
+    if person.declined:
+        raise UsageError("nothing was written", f"the draft is in {folder.path}; the same command shows it again")
     if not person.confirmed and not drafted.trial.verdict.passed:
         raise TaskError(
             "the metric of the drafted task does not hold on the sketches",
@@ -168,10 +172,11 @@ class _Person:
 
     Attributes:
         confirmed: Whether they want the task.
+        declined: Whether they were asked, and do not.
     """
 
     def __init__(self, yes: bool) -> None:
-        self.confirmed = False
+        self.confirmed = self.declined = False
         self._yes = yes
 
     def ask(self, drafted: Drafted) -> str:
@@ -185,5 +190,5 @@ class _Person:
             answer = console.input(f"\nuse this task{held}? [y/N, or what to change] ", markup=False).strip()
         except EOFError:
             answer = ""
-        self.confirmed = answer.lower() in ("y", "yes")
-        return "" if self.confirmed or answer.lower() in ("", "n", "no") else answer
+        self.confirmed, self.declined = answer.lower() in ("y", "yes"), answer.lower() in ("", "n", "no")
+        return "" if self.confirmed or self.declined else answer

@@ -8,6 +8,7 @@ doing more than make such objects, so a drafted file can do no more than a rewar
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import textwrap
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ _OURS = ("model", "frame_skip")
 RESERVED = frozenset(
     words("""
 path training reads start make_envs fitness success measured model_files declared model simulator frame_skip read
-needs_contact_forces reset variables observe terminated default_words make_simulator model_file metric
+staticmethod needs_contact_forces reset variables observe terminated default_words make_simulator model_file metric
 human_reward sparse_reward scripted action lived time torch math F np tolerance rewardgen annotations
 """)
 )
@@ -60,7 +61,7 @@ class Draft(NamedTuple):
     Attributes:
         name: Name of its class.
         source: The class.
-        variables: Names of its variables.
+        variables: Names of its variables, and the expressions that declare them.
         metric: Source of its metric, as a reward.
         settles: Line of the class after which its model is named.
         uses: What it needs of `rewardgen`, by name.
@@ -70,7 +71,7 @@ class Draft(NamedTuple):
 
     name: str
     source: str
-    variables: tuple[str, ...]
+    variables: dict[str, str]
     metric: str
     settles: int
     uses: tuple[str, ...]
@@ -85,7 +86,7 @@ class Draft(NamedTuple):
             model: What it calls its model.
             frame_skip: Physics steps of a control step.
         """
-        lines = self.source.splitlines()
+        lines = self.source.split("\n")
         ours = ["", f"    model = {quoted(model)}", f"    frame_skip = {frame_skip}"]
         body = "\n".join([*lines[: self.settles], *ours, *lines[self.settles :]])
         safe = " ".join(visible(title).split()).replace("\\", "/").replace('"', "'")
@@ -101,6 +102,8 @@ def read_draft(reply: str) -> Draft | tuple[Finding, ...]:
         reply: A language model's reply.
     """
     source = extract_class(reply)
+    if source.split("\n") != [*source.splitlines(), *([""] if source.endswith("\n") else [])]:
+        return (_refusal("has line ends that Python does not count", "end lines with a newline only"),)
     if not source:
         return (_refusal("holds no class", "answer with one Python block that defines the class of the task"),)
     tree = parse_source(source)
@@ -115,8 +118,35 @@ def read_draft(reply: str) -> Draft | tuple[Finding, ...]:
     findings += islice(reader.read(), MAX_FINDINGS)
     if findings:
         return tuple(findings[:MAX_FINDINGS])
+    if not _is_what_was_checked(reader.draft, classes[0]):
+        return (_refusal("is written in an unusual way", "put every statement on lines of its own", classes[0]),)
     sections = _sections(reply)
     return reader.draft._replace(questions=sections.get("QUESTIONS", ""), misses=sections.get("MISSES", ""))
+
+
+def _is_what_was_checked(draft: Draft, node: ast.ClassDef) -> bool:
+    """Whether the file that is to be written, and the metric that is to be run, are the syntax that was checked."""
+    try:
+        module = ast.parse(draft.file("Title.", "model.xml", 1))
+        (metric,) = ast.parse(draft.metric).body
+    except (SyntaxError, ValueError):
+        return False
+    kinds = [type(each) for each in module.body]
+    found = module.body[-1]
+    if kinds != [ast.Expr, ast.ImportFrom, ast.ImportFrom, ast.ClassDef] or not isinstance(found, ast.ClassDef):
+        return False
+    ours, found.body[1:3] = found.body[1:3], []
+    (checked,) = (each for each in node.body if isinstance(each, ast.FunctionDef))
+    checked = copy.deepcopy(checked)
+    checked.name, checked.decorator_list = ENTRY, []
+    assert isinstance(metric, ast.FunctionDef)
+    for each in (metric, checked):  # a docstring has other indentation
+        each.body = each.body[1:] if _is_text(each.body[0]) else each.body
+    return (
+        [ast.unparse(each) for each in ours] == ["model = 'model.xml'", "frame_skip = 1"]
+        and ast.dump(found) == ast.dump(node)
+        and ast.dump(metric) == ast.dump(checked)
+    )
 
 
 def _outside(tree: ast.Module) -> Iterator[Finding]:
@@ -136,9 +166,9 @@ class _Reader:
 
     def __init__(self, node: ast.ClassDef, source: str) -> None:
         self._node = node
-        self._lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
+        self._lines = source.split("\n")[node.lineno - 1 : node.end_lineno]
         self._before = node.lineno - 1
-        self._variables: list[str] = []
+        self._variables: dict[str, str] = {}
         self._uses: set[str] = set()
         self._metric = ""
         self._settles = 1
@@ -148,12 +178,12 @@ class _Reader:
         """What was read."""
         text = "\n".join(self._lines)
         uses = tuple(sorted(self._uses))
-        return Draft(self._node.name, text, tuple(self._variables), self._metric, self._settles, uses)
+        return Draft(self._node.name, text, self._variables, self._metric, self._settles, uses)
 
     def read(self) -> Iterator[Finding]:
         """Check the class, statement by statement."""
         node = self._node
-        plain = [each.id for each in node.bases if isinstance(each, ast.Name)] == ["MujocoTask"]
+        plain = len(node.bases) == 1 and isinstance(node.bases[0], ast.Name) and node.bases[0].id == "MujocoTask"
         if not plain or node.decorator_list or node.keywords:
             hint = "write `class Name(MujocoTask):`, without anything above it"
             yield _refusal("defines its class in an unusual way", hint, node)
@@ -201,7 +231,7 @@ class _Reader:
         elif name in self._variables:
             yield _refusal(f"declares `{name}` twice", "keep one", node)
         else:
-            self._variables.append(name)
+            self._variables[name] = ast.unparse(node.value)
             yield from self._quantity(name, node.value)
 
     def _setting(self, name: str, node: ast.expr) -> Iterator[Finding]:
@@ -301,7 +331,7 @@ def _sections(reply: str) -> dict[str, str]:
     prose = reply[: reply.find("```")] if "```" in reply else reply
     found = list(_SECTION.finditer(prose))
     ends = [each.start() for each in found[1:]] + [len(prose)]
-    texts = {each[1]: prose[each.end() : end] for each, end in zip(found, ends, strict=True)}
+    texts = {each[1]: prose[each.end() : end] for each, end in zip(found, ends, strict=False)}
     return {name: " ".join(text.strip().strip("*").split())[:_MOST_PROSE] for name, text in texts.items()}
 
 

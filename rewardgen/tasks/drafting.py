@@ -104,8 +104,9 @@ class _Drafting:
         self._llm, self._wanted, self._note, self._ask = llm, wanted, note, ask
         self._thread = [Message(role="system", content=render("task/draft_system")), self._request("")]
         self._calls = self._drafts = 0
-        self._variables: tuple[str, ...] = ()
+        self._variables: dict[str, str] = {}
         self._authors: list[Author] = []
+        self._history: dict[int, tuple[str, list[Author]]] = {}
 
     async def work(self) -> Drafted:
         """Draft, repair, try and redraft, until the metric holds or nothing more is to be tried."""
@@ -122,6 +123,8 @@ class _Drafting:
             else:
                 path, look, faults = None, None, list(draft)
             if faults or path is None or look is None:
+                if repairs == _REPAIRS and best and best.trial.verdict.passed:
+                    return self._chosen(best)
                 if repairs == _REPAIRS:
                     raise ModelError(
                         f"what the model drafted is no task, after {self._calls} answers: {faults[0].message}",
@@ -133,19 +136,24 @@ class _Drafting:
             assert isinstance(draft, Draft)
             trial = await self._tried(draft, path, look)
             drafted = self._drafted(draft, path, look, trial)
+            self._history[self._drafts] = text, self._authors
             best = max((best or drafted, drafted), key=_standing)
             # One who does not agree may have seen something, or read the words otherwise: that is worth one more draft.
             if redrafts < (1 if best.trial.verdict.passed else _REDRAFTS) and not trial.verdict.unanimous:
                 redrafts += 1
                 self._answer(text, _evidence(trial, look))
                 continue
-            drafted = best
-            said = await asyncio.to_thread(self._ask, drafted)
+            said = self._ask(best)  # nothing else is going on, and Ctrl-C ends it at once
             if not said:
-                return drafted
+                return self._chosen(best)
             repairs = redrafts = 0
-            best = None
+            text, best = self._history[best.drafts][0], None
             self._answer(text, render("task/draft_answer", said=said))
+
+    def _chosen(self, drafted: Drafted) -> Drafted:
+        """A draft that may be taken, beside the sketches that it was tried on."""
+        keep_sketches(self._wanted.folder, self._wanted.words, self._history[drafted.drafts][1])
+        return drafted
 
     async def _asked(self) -> str:
         self._calls += 1
@@ -189,7 +197,7 @@ class _Drafting:
         return path.resolve()
 
     async def _tried(self, draft: Draft, path: Path, look: TaskLook) -> Trial:
-        if not self._authors or not {*self._variables} <= {*draft.variables}:
+        if not self._authors or not self._variables.items() <= draft.variables.items():
             self._note("asking for sketches of episodes, from authors that do not see the metric")
             words, label = self._wanted.words, f"{LABEL}/draft-{self._drafts}"
             found = self._wanted.catalogue
@@ -197,7 +205,6 @@ class _Drafting:
             world = "\n".join(f"{name}: {', '.join(each[:60]) or 'none'}" for name, each in lists.items())
             self._authors = await ask_authors(self._llm, str(path), look, words, world, label)
             self._variables = draft.variables
-            keep_sketches(self._wanted.folder, words, self._authors)
         self._note("trying the metric on the sketches")
         trial = await asyncio.to_thread(hold_against, str(path), look, self._wanted.words, self._authors)
         write_atomic(path.with_suffix(".trial.json"), trial.model_dump_json(indent=1))

@@ -19,6 +19,8 @@ LEAST_AGREEMENT = 0.8
 Of what was meant seriously: which of two cheats is worse is a matter of taste, and all that is right is equally right.
 """
 _CLEARLY = 1e-6
+_LOW = 0.75
+"""Share of the least that a right episode reaches, below which episodes of policies that know nothing have to stay."""
 
 
 class Rollout(Frozen):
@@ -101,28 +103,32 @@ class MetricVerdict(Frozen):
         return self.passed and not self.unanimous
 
 
-def judge_metric(look: TaskLook, authors: Sequence[Sequence[SketchResult]]) -> MetricVerdict:
+def judge_metric(look: TaskLook, authors: Sequence[Sequence[SketchResult]], asked: int = 1) -> MetricVerdict:
     """Hold a metric against sketches and trivial episodes.
 
     Args:
         look: What was seen of the task.
         authors: The results of each author's sketches.
+        asked: How many authors were asked for sketches.
     """
     verdicts = tuple(_author(each) for each in authors)
     # One author of several may have understood something else.
-    asked = [one for one, verdict in zip(authors, verdicts, strict=True) if verdict.agrees] or authors
-    right = [each.fitness for one in asked for each in one if each.kind == "right"]
+    trusted = [one for one, verdict in zip(authors, verdicts, strict=True) if verdict.agrees] or authors
+    right = [each.fitness for one in trusted for each in one if each.kind == "right"]
     faults, notes = [], []
+    if len(authors) < asked:
+        told = f"{asked - len(authors)} of {asked} authors drew nothing that could be used"
+        (faults if len(authors) < 2 else notes).append(told)
     if right:
         bar = min(right)
         for rollout in look.rollouts:
             told = f"{_POLICIES.get(rollout.policy, rollout.policy)} reach fitness {number(rollout.fitness)}"
-            if rollout.success_rate > 0.5 or rollout.fitness >= bar - _CLEARLY:
+            if rollout.success_rate > 0.5 or rollout.fitness >= _LOW * bar:
                 succeed = f" and succeed in {rollout.success_rate:.0%} of the episodes" if rollout.success_rate else ""
                 faults.append(f"{told}{succeed}; episodes that are right reach {number(bar)}")
             elif rollout.success_rate > 0.0:
                 notes.append(f"{told} and succeed in {rollout.success_rate:.0%} of the episodes")
-    for name in {name for one in authors for each in one for name in each.parts}:
+    for name in sorted({name for one in authors for each in one for name in each.parts}):
         seen = [each.parts[name] for one in authors for each in one if name in each.parts]
         if max(seen) - min(seen) < 0.01:
             notes.append(f"the part `{name}` is {number(seen[0])} in every sketch")
@@ -153,7 +159,7 @@ def _faults(results: Sequence[SketchResult], agreement: float) -> Iterator[str]:
         yield f"fitness {told}, where their author ranks them from worst to best: {_ranked(results)}"
     for each in results:
         told = f"`{each.name}` ({each.kind}) has fitness {number(each.fitness)}"
-        if lowest and each.kind == "cheat" and each.fitness >= lowest.fitness - _CLEARLY:
+        if lowest and each.kind != "right" and each.fitness >= lowest.fitness - _CLEARLY:
             yield f"{told}, not below `{lowest.name}`, which is right, with {number(lowest.fitness)}"
         if each.kind == "right" and not each.success:
             yield f"{told} and is no success, though it is right"

@@ -172,7 +172,7 @@ def _misses(told: Tensor, follows: Tensor) -> str:
 
 
 def _impossible(values: Mapping[str, Tensor], given: set[str], declared: Mapping[str, Var]) -> Iterator[str]:
-    for name in given & declared.keys():
+    for name in sorted(given & declared.keys()):
         variable, seen = declared[name], values[name]
         low, high = float(seen.min()), float(seen.max())
         code = variable.code if isinstance(variable, Quantity) else ""

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Literal, get_args
 
+from pydantic import Field
+
 from rewardgen.core.errors import did_you_mean
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.core.text import visible
@@ -25,7 +27,7 @@ _COUNT = range(6, 13)
 _MOST_KEYFRAMES = 200
 _MOST_CHARACTERS = 200_000
 _MOST_FAULTS = 12
-_LARGEST = 1e6
+_LARGEST, _HUGE = 1e6, 1e300
 _TIME = "t"
 
 Value = float | tuple[float, ...]
@@ -36,9 +38,9 @@ class Sketch(Frozen):
 
     name: Text
     kind: SketchKind
-    rank: float
+    rank: float = Field(allow_inf_nan=False)
     """How well it does what was asked, by its author; higher is better."""
-    keyframes: tuple[tuple[float, Mapping[str, Value]], ...]
+    keyframes: tuple[tuple[float, Mapping[str, Value]], ...] = Field(min_length=1)
     """Time since the start [s] and the values of some variables; each is linear between the keyframes that name it."""
     terminated: bool = False
     """Whether its author says that a termination condition ends it at its last keyframe."""
@@ -111,7 +113,7 @@ def _sketch_faults(told: dict[str, Any], shapes: Mapping[str, tuple[int, ...]], 
         if time is None or not _is_number(time):
             yield "a keyframe has no `t`, its time in seconds"
             return
-        if not before < time <= episode_s + 1e-6:
+        if time < 0.0 or not before < time <= episode_s + 1e-6:
             yield f"the keyframe at t = {time:g} is not after the one before, or after the end at {episode_s:g} s"
             return
         before = time
@@ -136,7 +138,8 @@ def _value_fault(name: str, value: Any, shapes: Mapping[str, tuple[int, ...]]) -
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # Compared, not converted: an integer may be too large for a float.
+    return isinstance(value, int | float) and not isinstance(value, bool) and -_HUGE < value < _HUGE
 
 
 def _sketch(told: dict[str, Any]) -> Sketch:

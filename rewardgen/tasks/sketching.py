@@ -124,7 +124,7 @@ def _possible(drawn: Sketches, results: Sequence[SketchResult]) -> Author | None
     return Author(sketches, tuple(each for _, each in kept))
 
 
-def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Author]) -> Trial:
+def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Author], asked: int = AUTHORS) -> Trial:
     """A task's metric held against sketches that are there.
 
     Args:
@@ -132,6 +132,7 @@ def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Author
         look: What was seen of it.
         words: What is wanted.
         authors: The sketches.
+        asked: How many authors were asked for some.
 
     Raises:
         RewardgenError: The worker failed.
@@ -141,7 +142,7 @@ def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Author
         words=words,
         questions=tuple(each.sketches.question for each in authors if each.sketches.question),
         authors=tuple(map(tuple, results)),
-        verdict=judge_metric(look, results),
+        verdict=judge_metric(look, results, asked),
     )
 
 
@@ -189,11 +190,13 @@ def try_kept(task: str, folder: Path, look: TaskLook) -> Trial:
         kept = _Kept.model_validate_json(read_plain(path, _MOST_BYTES))
     except (OSError, ValueError) as error:
         raise TaskError(f"cannot read the sketches in {path}: {type(error).__name__}", hint) from error
-    named = {name for each in kept.sketches for one in each.sketches for _, frame in one.keyframes for name in frame}
-    missing = sorted(named - {each.name for each in look.card.variables})
-    if missing:
-        raise TaskError(f"the sketches in {path} have a variable `{missing[0]}`, the task has none", hint)
-    return hold_against(task, look, kept.words, [Author(each, ()) for each in kept.sketches])
+    frames = [frame for each in kept.sketches for one in each.sketches for _, frame in one.keyframes]
+    named = {(name, len(v) if isinstance(v, tuple) else 0) for frame in frames for name, v in frame.items()}
+    parts = {each.name: each.parts for each in look.card.variables}
+    wrong = sorted(name for name, count in named if name not in parts or len(parts[name]) != count)
+    if wrong:
+        raise TaskError(f"the sketches in {path} do not fit the task's variable `{wrong[0]}`, or it has none", hint)
+    return hold_against(task, look, kept.words, [Author(each, ()) for each in kept.sketches], len(kept.sketches))
 
 
 def _try(task: str, look: TaskLook, sketches: Sequence[Sketches]) -> list[list[SketchResult]]:

@@ -14,7 +14,7 @@ NEXT = '    ends = {"fell"'
 def test_a_draft_becomes_a_task_file(tmp_path):
     found = read_draft(draft(('Body("torso").height\n', 'Body("torso").height.told("how high it is")\n')))
     assert isinstance(found, Draft)
-    assert found.variables == ("height", "pitch", "z_velocity", "on_floor")
+    assert list(found.variables) == ["height", "pitch", "z_velocity", "on_floor"]
     assert found.questions == "How exact? Must it rest?" and found.misses == "Where it lands."
     path = tmp_path / "backflip.py"
     path.write_text(found.file('Drafted. For: "a flip"', "gymnasium:hopper.xml", 4))
@@ -45,6 +45,15 @@ HOSTILE = {
     "a subscript": ('Body("torso").height', 'Body("torso").height[0]'),
     "a lambda in ends": ('Outside("height", low=0.3)', "(lambda: 1)()"),
     "a call in a pair": ('better={"height": 1.2}', "better=dict(height=1.2)"),
+    "a base that is called": ("(MujocoTask)", '(MujocoTask, print("x") or object)'),
+    "a starred base": ("(MujocoTask)", "(*[MujocoTask],)"),
+    "code after a separator of lines": ("    ends =", '    # note\u2028    print("x")\n    ends ='),
+    "code after a separator of paragraphs": ("    ends =", '    # note\u2029    print("x")\n    ends ='),
+    "code after a form feed": ("    ends =", '    # note\x0c    print("x")\n    ends ='),
+    "code after a separator of files": ("    ends =", '    # note\x1c    print("x")\n    ends ='),
+    "code after a next line": ("    ends =", '    # note\x85    print("x")\n    ends ='),
+    "a statement after the docstring": ('only.\n    """\n', 'only.\n    """; start = {\n    }\n'),
+    "a builtin": ("    z_velocity =", "    staticmethod ="),
     "another base": ("(MujocoTask)", "(MujocoTask, object)"),
     "a metaclass": ("(MujocoTask)", "(MujocoTask, metaclass=print)"),
     "a base by a call": ("(MujocoTask)", "(type(open))"),
@@ -100,6 +109,11 @@ def test_what_no_draft_may_hold_is_refused_and_never_run(case, capsys):
 def test_a_reply_without_a_task_is_told(reply):
     found = read_draft(reply)
     assert not isinstance(found, Draft) and found[0].hint
+
+
+def test_the_sections_before_the_class_may_be_missing():
+    found = read_draft(draft(prose=""))
+    assert isinstance(found, Draft) and (found.questions, found.misses) == ("", "")
 
 
 def test_the_line_of_a_fault_in_the_metric_is_that_of_the_draft():
