@@ -10,11 +10,9 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
-from rewardgen.reward.program import RewardError
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.kept_episodes import load_episodes
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.metric import metric_of
 
 _CLEARLY = 0.1
 """Part of its range that a variable is away from the middle of it, on either side, to count as on that side."""
@@ -92,7 +90,7 @@ def _crossings(values: Tensor) -> int:
 def _parts(task: str, episode: Episode) -> dict[str, Tensor]:
     """The named parts of the task's metric; none if it has no such metric, or that cannot be computed here."""
     try:
-        metric = metric_of(load_task(task))
-        return metric(episode).parts if metric else {}
-    except (TaskError, RewardError):
+        measured = load_task(task).measured(episode)
+    except TaskError:  # kept episodes hold only what rewards read
         return {}
+    return measured.parts if measured else {}

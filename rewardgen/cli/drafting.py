@@ -16,8 +16,8 @@ from rewardgen.core.schema import Frozen
 from rewardgen.llm.factory import make_llm
 from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.tasks.drafting import Drafted, Wanted, draft_task
-from rewardgen.tasks.robots import catalogue_of, model_named
+from rewardgen.tasks.drafting import Drafted, Wanted, draft_task, task_file
+from rewardgen.tasks.robots import catalogue_of
 from rewardgen.ui.console import messages
 from rewardgen.ui.format import tokens
 from rewardgen.ui.metric_page import draft_page
@@ -119,7 +119,7 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -
     llm = make_llm(config, folder)
     wanted = Wanted(words, robot, catalogue_of(robot), folder.path)
     person = _Person(yes)
-    drafted = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)
+    drafted, form = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)
     usage = llm.usage()
     console.print(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}", soft_wrap=True)
     write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))
@@ -136,9 +136,7 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -
             f"read {drafted.task}, then run the same command with `--yes`, which asks for nothing again; or edit it and"
             f" copy it to {file}",
         )
-    text = _title(drafted.source, _READ if person.confirmed else _NOBODY)
-    named = (model_named(robot, Path(drafted.task)), model_named(robot, file))
-    write_atomic(file, text.replace(f'model = "{named[0]}"', f'model = "{named[1]}"', 1))
+    write_atomic(file, task_file(form, wanted, file, _READ if person.confirmed else _NOBODY))
     return Accepted(file, drafted, usage)
 
 
@@ -158,10 +156,6 @@ def after_drafting(config: RunConfig, made: Accepted) -> RunConfig:
             "max_tokens": None if tokens_left is None else max(0, tokens_left - made.usage.tokens),
         }
     )
-
-
-def _title(source: str, added: str) -> str:
-    return source.replace("\n\n`metric` is", f" {added}\n\n`metric` is", 1)
 
 
 class _Person:

@@ -45,7 +45,8 @@ Yes = Annotated[
     bool,
     Parameter(
         negative="",
-        help="Do not ask before a run with `--sandbox off`, or for a goal that the task does not measure.",
+        help="Do not ask before a run with `--sandbox off`, or for a goal that the task does not measure; with"
+        " `--robot`, take a draft whose metric holds unread.",
         show_default=False,
     ),
 ]

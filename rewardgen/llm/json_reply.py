@@ -5,15 +5,25 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from rewardgen.reward.extraction import fenced_blocks
+
+_MOST_CHARACTERS = 200_000
+
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """The object between the first and the last brace of a reply; None if there is no such object.
+    """The object in a reply: in its last fenced block that is one, else between the first and the last brace.
 
     Args:
         text: The reply, which may have words or a fence around it.
+
+    Returns:
+        The object; None if there is none, or it is longer than any that is asked for.
     """
-    try:
-        found = json.loads(text[text.find("{") : text.rfind("}") + 1])
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+    for each in (*reversed(fenced_blocks(text)), text[text.find("{") : text.rfind("}") + 1]):
+        try:
+            found = json.loads(each[: _MOST_CHARACTERS + 1])
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            return found
+    return None

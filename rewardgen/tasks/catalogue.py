@@ -39,6 +39,7 @@ from rewardgen.sim.quantities import (
     with_sensors,
 )
 from rewardgen.sim.view import SimView
+from rewardgen.tasks.draft_language import NOT_VARIABLES
 from rewardgen.tasks.robots import Catalogue, Entry
 
 _WORLDS, _STEPS = 4, 50
@@ -313,8 +314,8 @@ def _unique(names: list[str]) -> list[str]:
     """The names as Python names, each once."""
     taken: dict[str, None] = {}
     for name in names:
-        plain = re.sub(r"\W+", "_", name).strip("_").lower() or "part"
-        plain = f"part_{plain}" if plain[0].isdigit() or keyword.iskeyword(plain) else plain
+        plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower() or "part"
+        plain = f"part_{plain}" if plain[0].isdigit() or keyword.iskeyword(plain) or plain in NOT_VARIABLES else plain
         choices = (plain if number == 1 else f"{plain}_{number}" for number in itertools.count(1))
         taken[next(each for each in choices if each not in taken)] = None
     return list(taken)

@@ -48,6 +48,8 @@ human_reward sparse_reward scripted action lived time torch math F np tolerance 
 """)
 )
 """What no variable may be called: a task has it otherwise."""
+NOT_VARIABLES = RESERVED | {*_SETTINGS, *_DECLARED}
+"""The same, with the settings that a draft may have."""
 _EPISODE = range(10, 5001)
 _MOST_VARIABLES = 24
 _NOTE = "`metric` is in the language of rewards: `torch`, `math`, `F` and `tolerance` are there without an import."

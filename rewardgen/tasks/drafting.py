@@ -22,7 +22,8 @@ from rewardgen.tasks.draft_language import Draft, read_draft
 from rewardgen.tasks.metric_verdict import TaskLook
 from rewardgen.tasks.robots import Catalogue, Entry, model_named
 from rewardgen.tasks.scaffold import control_of, require_actuators
-from rewardgen.tasks.sketching import Author, Trial, ask_authors, hold_against, keep_sketches, look_at
+from rewardgen.tasks.sketches import Sketches
+from rewardgen.tasks.sketching import Trial, ask_authors, hold_against, keep_sketches, look_at
 
 _CATALOGUE_TOKENS = 6_000
 _REPAIRS, _REDRAFTS = 3, 2
@@ -71,7 +72,7 @@ class Drafted(Frozen):
     """How many drafts there were."""
 
 
-def draft_task(llm: LLM, wanted: Wanted, note: Note, ask: Ask) -> Drafted:
+def draft_task(llm: LLM, wanted: Wanted, note: Note, ask: Ask) -> tuple[Drafted, Draft]:
     """Draft a task, and try its metric.
 
     Args:
@@ -79,6 +80,9 @@ def draft_task(llm: LLM, wanted: Wanted, note: Note, ask: Ask) -> Drafted:
         wanted: What for.
         note: Is told what is being done.
         ask: Asks a person, once a draft holds, or nothing more is to be tried.
+
+    Returns:
+        What a person is shown of it, and the draft itself.
 
     Raises:
         TaskError: The robot has no actuator that a policy could use.
@@ -88,6 +92,22 @@ def draft_task(llm: LLM, wanted: Wanted, note: Note, ask: Ask) -> Drafted:
     """
     require_actuators(wanted.robot, wanted.catalogue)
     return asyncio.run(_Drafting(llm, wanted, note, ask).work())
+
+
+class _Sound(NamedTuple):
+    """A draft that is a task, with where it was written and what was seen of it."""
+
+    draft: Draft
+    path: Path
+    look: TaskLook
+
+
+class _Tried(NamedTuple):
+    """A draft whose metric was tried: the reply that it came in, and the sketches."""
+
+    reply: str
+    draft: Draft
+    authors: list[Sketches]
 
 
 class _Drafting:
@@ -105,55 +125,58 @@ class _Drafting:
         self._thread = [Message(role="system", content=render("task/draft_system")), self._request("")]
         self._calls = self._drafts = 0
         self._variables: dict[str, str] = {}
-        self._authors: list[Author] = []
-        self._history: dict[int, tuple[str, list[Author]]] = {}
+        self._authors: list[Sketches] = []
+        self._history: dict[int, _Tried] = {}
 
-    async def work(self) -> Drafted:
+    async def work(self) -> tuple[Drafted, Draft]:
         """Draft, repair, try and redraft, until the metric holds or nothing more is to be tried."""
         repairs = redrafts = 0
         best: Drafted | None = None
         while True:
             self._note("drafting the task" if not self._calls else "drafting it anew, with what was found")
             text = await self._asked()
-            draft = read_draft(text)
-            if isinstance(draft, Draft):
-                path = self._written(draft)
-                look = await asyncio.to_thread(look_at, str(path))
-                faults = [_finding(what, hint) for what, hint in look.problems]
-            else:
-                path, look, faults = None, None, list(draft)
-            if faults or path is None or look is None:
+            found = await self._looked_at(text)
+            if not isinstance(found, _Sound):
                 if repairs == _REPAIRS and best and best.trial.verdict.passed:
                     return self._chosen(best)
                 if repairs == _REPAIRS:
                     raise ModelError(
-                        f"what the model drafted is no task, after {self._calls} answers: {faults[0].message}",
+                        f"what the model drafted is no task, after {self._calls} answers: {found[0].message}",
                         f"see {self._wanted.folder}; try again, or another `--model`",
                     )
                 repairs += 1
-                self._answer(text, render("task/draft_repair", findings=faults, lines=extract_class(text).splitlines()))
+                self._answer(text, render("task/draft_repair", findings=found, lines=extract_class(text).split("\n")))
                 continue
-            assert isinstance(draft, Draft)
-            trial = await self._tried(draft, path, look)
-            drafted = self._drafted(draft, path, look, trial)
-            self._history[self._drafts] = text, self._authors
+            trial = await self._tried(found)
+            drafted = self._drafted(found, trial)
+            self._history[self._drafts] = _Tried(text, found.draft, self._authors)
             best = max((best or drafted, drafted), key=_standing)
             # One who does not agree may have seen something, or read the words otherwise: that is worth one more draft.
             if redrafts < (1 if best.trial.verdict.passed else _REDRAFTS) and not trial.verdict.unanimous:
                 redrafts += 1
-                self._answer(text, _evidence(trial, look))
+                self._answer(text, _evidence(trial, found.look))
                 continue
             said = self._ask(best)  # nothing else is going on, and Ctrl-C ends it at once
             if not said:
                 return self._chosen(best)
             repairs = redrafts = 0
-            text, best = self._history[best.drafts][0], None
+            text, best = self._history[best.drafts].reply, None
             self._answer(text, render("task/draft_answer", said=said))
 
-    def _chosen(self, drafted: Drafted) -> Drafted:
+    def _chosen(self, drafted: Drafted) -> tuple[Drafted, Draft]:
         """A draft that may be taken, beside the sketches that it was tried on."""
-        keep_sketches(self._wanted.folder, self._wanted.words, self._history[drafted.drafts][1])
-        return drafted
+        tried = self._history[drafted.drafts]
+        keep_sketches(self._wanted.folder, self._wanted.words, tried.authors)
+        return drafted, tried.draft
+
+    async def _looked_at(self, reply: str) -> _Sound | Sequence[Finding]:
+        """A draft that is a sound task, but for its metric; or what is wrong with it."""
+        draft = read_draft(reply)
+        if not isinstance(draft, Draft):
+            return draft
+        path = self._written(draft)
+        look = await asyncio.to_thread(look_at, str(path))
+        return [_finding(what, hint) for what, hint in look.problems] or _Sound(draft, path, look)
 
     async def _asked(self) -> str:
         self._calls += 1
@@ -196,12 +219,13 @@ class _Drafting:
         write_atomic(path, task_file(draft, self._wanted, path))
         return path.resolve()
 
-    async def _tried(self, draft: Draft, path: Path, look: TaskLook) -> Trial:
+    async def _tried(self, found: _Sound) -> Trial:
+        draft, path, look = found
         if not self._authors or not self._variables.items() <= draft.variables.items():
             self._note("asking for sketches of episodes, from authors that do not see the metric")
             words, label = self._wanted.words, f"{LABEL}/draft-{self._drafts}"
-            found = self._wanted.catalogue
-            lists = {"bodies of the robot": found.robot, "objects": found.objects, "geoms": found.sizes}
+            has = self._wanted.catalogue
+            lists = {"bodies of the robot": has.robot, "objects": has.objects, "geoms": has.sizes}
             world = "\n".join(f"{name}: {', '.join(each[:60]) or 'none'}" for name, each in lists.items())
             self._authors = await ask_authors(self._llm, str(path), look, words, world, label)
             self._variables = draft.variables
@@ -210,7 +234,8 @@ class _Drafting:
         write_atomic(path.with_suffix(".trial.json"), trial.model_dump_json(indent=1))
         return trial
 
-    def _drafted(self, draft: Draft, path: Path, look: TaskLook, trial: Trial) -> Drafted:
+    def _drafted(self, found: _Sound, trial: Trial) -> Drafted:
+        draft, path, look = found
         assert look.card is not None
         return Drafted(
             words=self._wanted.words,
@@ -226,15 +251,16 @@ class _Drafting:
         )
 
 
-def task_file(draft: Draft, wanted: Wanted, path: Path) -> str:
+def task_file(draft: Draft, wanted: Wanted, path: Path, read: str = "") -> str:
     """The text of the task file of a draft.
 
     Args:
         draft: The draft.
         wanted: What it is for.
         path: Where the file is to be.
+        read: Who has read it, in a sentence.
     """
-    title = f"Drafted by a language model for: {json.dumps(wanted.words, ensure_ascii=False)}."
+    title = f"Drafted by a language model for: {json.dumps(wanted.words, ensure_ascii=False)}. {read}"
     return draft.file(title, model_named(wanted.robot, path), control_of(wanted.catalogue)[0])
 
 

@@ -94,7 +94,7 @@ def find_robot(reference: str) -> Path:
     path = Path(reference).expanduser()
     if path.is_dir():
         return _of_folder(path)
-    if path.suffix in _SUFFIXES:
+    if path.suffix.lower() in _SUFFIXES:
         if path.is_file():
             return path.resolve()
         raise TaskError(f"there is no model file {reference}", "give the path of an existing MJCF or URDF file")

@@ -6,7 +6,6 @@ variables over time, linear in between, as the prompt `task/sketch_system` says.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -17,7 +16,7 @@ from pydantic import Field
 from rewardgen.core.errors import did_you_mean
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.core.text import visible
-from rewardgen.reward.extraction import fenced_blocks
+from rewardgen.llm.json_reply import json_object
 
 SketchKind = Literal["nothing", "partial", "right", "cheat"]
 KINDS: tuple[SketchKind, ...] = get_args(SketchKind)
@@ -25,7 +24,6 @@ _WANTED = {"nothing": 1, "partial": 1, "right": 2, "cheat": 3}
 """How many of each kind there are at least."""
 _COUNT = range(6, 13)
 _MOST_KEYFRAMES = 200
-_MOST_CHARACTERS = 200_000
 _MOST_FAULTS = 12
 _LARGEST, _HUGE = 1e6, 1e300
 _TIME = "t"
@@ -62,10 +60,8 @@ def read_sketches(reply: str, shapes: Mapping[str, tuple[int, ...]], episode_s: 
         shapes: Name of each variable to its shape, () or (k,).
         episode_s: Duration of a full episode [s].
     """
-    told = _json(reply)
-    if isinstance(told, list):
-        told = {"sketches": told}
-    if not isinstance(told, dict) or not isinstance(told.get("sketches"), list):
+    told = json_object(reply)
+    if told is None or not isinstance(told.get("sketches"), list):
         return ('there is no JSON with `{"question": ..., "sketches": [...]}` in the reply',)
     drawn = [each for each in told["sketches"] if isinstance(each, dict)]
     faults = [*islice(_faults(drawn, shapes, episode_s), _MOST_FAULTS)]
@@ -73,17 +69,6 @@ def read_sketches(reply: str, shapes: Mapping[str, tuple[int, ...]], episode_s: 
         return tuple(faults)
     question = str(told.get("question") or "")[:600]
     return Sketches(question=question, sketches=tuple(_sketch(each) for each in drawn))
-
-
-def _json(reply: str) -> Any:
-    for text in [*reversed(fenced_blocks(reply)), reply]:
-        if len(text) > _MOST_CHARACTERS:
-            continue
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-    return None
 
 
 def _faults(drawn: list[dict[str, Any]], shapes: Mapping[str, tuple[int, ...]], episode_s: float) -> Iterator[str]:

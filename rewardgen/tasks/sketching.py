@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rewardgen.core.errors import ModelError, TaskError
 from rewardgen.core.files import read_plain, write_atomic
@@ -29,6 +29,8 @@ _MANNERS = (
 """What makes authors differ who share a model."""
 AUTHORS = len(_MANNERS)
 _ATTEMPTS = 3
+_FEWEST = 5
+"""Sketches of an author that are left when those are taken out that cannot be."""
 _MOST_TOKENS = 16_384
 """Of a reply: whole episodes take room."""
 _SKETCHES = "sketches.json"
@@ -46,13 +48,6 @@ class Trial(Frozen):
     verdict: MetricVerdict
 
 
-class Author(NamedTuple):
-    """An author with the sketches that can be."""
-
-    sketches: Sketches
-    results: tuple[SketchResult, ...]
-
-
 def look_at(task: str) -> TaskLook:
     """A task's problems, or its card and how policies fare that know nothing; by a confined worker.
 
@@ -65,7 +60,7 @@ def look_at(task: str) -> TaskLook:
     return TaskLook.model_validate(measure(LOOK, {"task": task}))
 
 
-async def ask_authors(llm: LLM, task: str, look: TaskLook, words: str, description: str, label: str) -> list[Author]:
+async def ask_authors(llm: LLM, task: str, look: TaskLook, words: str, description: str, label: str) -> list[Sketches]:
     """Sketches by several authors at once, each asked again for what cannot be.
 
     Args:
@@ -88,7 +83,7 @@ async def ask_authors(llm: LLM, task: str, look: TaskLook, words: str, descripti
     return drawn
 
 
-async def _ask(llm: LLM, task: str, look: TaskLook, told: tuple[str, str, str], label: str) -> Author | None:
+async def _ask(llm: LLM, task: str, look: TaskLook, told: tuple[str, str, str], label: str) -> Sketches | None:
     assert look.card is not None
     card, (words, description, manner) = look.card, told
     shapes = {each.name: each.shape for each in card.variables}
@@ -114,17 +109,15 @@ def _request(label: str, thread: Sequence[Message]) -> LLMRequest:
     return LLMRequest(label=label, messages=tuple(thread), max_tokens=_MOST_TOKENS)
 
 
-def _possible(drawn: Sketches, results: Sequence[SketchResult]) -> Author | None:
+def _possible(drawn: Sketches, results: Sequence[SketchResult]) -> Sketches | None:
     """The sketches that can be, if enough of them can."""
-    kept = [(sketch, each) for sketch, each in zip(drawn.sketches, results, strict=True) if not each.faults]
-    kinds = {sketch.kind for sketch, _ in kept}
-    if len(kept) < 5 or not {"right", "cheat"} <= kinds:
+    kept = tuple(sketch for sketch, each in zip(drawn.sketches, results, strict=True) if not each.faults)
+    if len(kept) < _FEWEST or not {"right", "cheat"} <= {sketch.kind for sketch in kept}:
         return None
-    sketches = drawn.model_copy(update={"sketches": tuple(sketch for sketch, _ in kept)})
-    return Author(sketches, tuple(each for _, each in kept))
+    return drawn.model_copy(update={"sketches": kept})
 
 
-def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Author], asked: int = AUTHORS) -> Trial:
+def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Sketches], asked: int = AUTHORS) -> Trial:
     """A task's metric held against sketches that are there.
 
     Args:
@@ -137,10 +130,10 @@ def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Author
     Raises:
         RewardgenError: The worker failed.
     """
-    results = _try(task, look, [each.sketches for each in authors])
+    results = _try(task, look, authors)
     return Trial(
         words=words,
-        questions=tuple(each.sketches.question for each in authors if each.sketches.question),
+        questions=tuple(each.question for each in authors if each.question),
         authors=tuple(map(tuple, results)),
         verdict=judge_metric(look, results, asked),
     )
@@ -151,7 +144,7 @@ class _Kept(Frozen):
     sketches: tuple[Sketches, ...]
 
 
-def keep_sketches(folder: Path, words: str, authors: Sequence[Author]) -> None:
+def keep_sketches(folder: Path, words: str, authors: Sequence[Sketches]) -> None:
     """Keep sketches, to try later versions of a metric on them.
 
     Args:
@@ -159,7 +152,7 @@ def keep_sketches(folder: Path, words: str, authors: Sequence[Author]) -> None:
         words: What is wanted.
         authors: The sketches.
     """
-    kept = _Kept(words=words, sketches=tuple(each.sketches for each in authors))
+    kept = _Kept(words=words, sketches=tuple(authors))
     write_atomic(folder / _SKETCHES, kept.model_dump_json(indent=1))
 
 
@@ -196,7 +189,7 @@ def try_kept(task: str, folder: Path, look: TaskLook) -> Trial:
     wrong = sorted(name for name, count in named if name not in parts or len(parts[name]) != count)
     if wrong:
         raise TaskError(f"the sketches in {path} do not fit the task's variable `{wrong[0]}`, or it has none", hint)
-    return hold_against(task, look, kept.words, [Author(each, ()) for each in kept.sketches], len(kept.sketches))
+    return hold_against(task, look, kept.words, kept.sketches, len(kept.sketches))
 
 
 def _try(task: str, look: TaskLook, sketches: Sequence[Sketches]) -> list[list[SketchResult]]:

@@ -70,10 +70,12 @@ def _table(results: Sequence[SketchResult]) -> RenderableType:
 
 def _course(result: SketchResult) -> Text:
     """The variable of a sketch that changes most for its size, over time."""
-    if not result.course:
+    # Flags tell least, unless there is nothing else.
+    moving = {name: values for name, values in result.course.items() if not {*values} <= {0.0, 1.0}} or result.course
+    if not moving:
         return Text("")
-    name = max(result.course, key=lambda each: _change(result.course[each]))
-    values = result.course[name]
+    name = max(moving, key=lambda each: _change(moving[each]))
+    values = moving[name]
     low, span = min(values), (max(values) - min(values)) or 1.0
     picked = [values[round(at * (len(values) - 1) / (_CURVE - 1))] for at in range(_CURVE)]
     curve = "".join(_BARS[round((value - low) / span * (len(_BARS) - 1))] for value in picked)
