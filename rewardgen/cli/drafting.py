@@ -90,7 +90,7 @@ def draft_folder(task: Path) -> Path:
     return task.with_suffix(DRAFT_SUFFIX)
 
 
-def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -> Accepted:
+def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool, objection: str = "") -> Accepted:
     """Draft a task, try its metric, show it, and ask.
 
     Args:
@@ -99,6 +99,7 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -
         file: The task file to write.
         config: Names the model, and its limits.
         yes: Whether a task whose metric holds is taken without anybody having read it.
+        objection: What speaks against the task that `file` already is: it is drafted once more, into a file beside it.
 
     Raises:
         UsageError: There is no model, the file exists, or nobody has confirmed the task.
@@ -112,13 +113,15 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -
         )
     if file.suffix != ".py":
         raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
+    folder = RunFolder(draft_folder(file))
+    if objection:
+        file = file.with_stem(f"{file.stem}_2")
     if file.exists():
         raise UsageError(f"{file} exists", f"`rewardgen run {file}` searches for a reward for it, or delete it")
     console = messages()
-    folder = RunFolder(draft_folder(file))
     llm = make_llm(config, folder)
     wanted = Wanted(words, robot, catalogue_of(robot), folder.path)
-    person = _Person(yes)
+    person = _Person(yes, objection)
     drafted, form = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)
     usage = llm.usage()
     console.print(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}", soft_wrap=True)
@@ -147,13 +150,22 @@ def after_drafting(config: RunConfig, made: Accepted) -> RunConfig:
         config: That of the drafting.
         made: The task.
     """
+    goal = config.goal or made.drafted.words
+    return less(config, made.usage).model_copy(update={"task": str(made.file), "goal": goal})
+
+
+def less(config: RunConfig, usage: Usage) -> RunConfig:
+    """A configuration with what calls have left of its limits.
+
+    Args:
+        config: The configuration.
+        usage: What the calls took.
+    """
     cost, tokens_left = config.max_cost, config.max_tokens
     return config.model_copy(
         update={
-            "task": str(made.file),
-            "goal": config.goal or made.drafted.words,
-            "max_cost": None if cost is None else max(0.0, cost - (made.usage.cost_usd or 0.0)),
-            "max_tokens": None if tokens_left is None else max(0, tokens_left - made.usage.tokens),
+            "max_cost": None if cost is None else max(0.0, cost - (usage.cost_usd or 0.0)),
+            "max_tokens": None if tokens_left is None else max(0, tokens_left - usage.tokens),
         }
     )
 
@@ -163,18 +175,22 @@ class _Person:
 
     Args:
         yes: Whether nobody is to be asked.
+        objection: What is to be said to the first draft in any case.
 
     Attributes:
         confirmed: Whether they want the task.
         declined: Whether they were asked, and do not.
     """
 
-    def __init__(self, yes: bool) -> None:
+    def __init__(self, yes: bool, objection: str) -> None:
         self.confirmed = self.declined = False
-        self._yes = yes
+        self._yes, self._objection = yes, objection
 
     def ask(self, drafted: Drafted) -> str:
         """Show a draft; what they want changed, or nothing."""
+        if self._objection:
+            said, self._objection = self._objection, ""
+            return said
         console = messages()
         console.print(draft_page(drafted, formatted=console.is_terminal), soft_wrap=not console.is_terminal)
         if self._yes or not (sys.stdin.isatty() and console.is_terminal):

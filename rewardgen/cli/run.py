@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from rewardgen.cli.drafting import ROBOT, after_drafting, draft, task_name
+from rewardgen.cli.drafting import ROBOT, after_drafting, draft, less, task_name
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN, Ablation, RunConfig
-from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
+from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, TaskError, UsageError
+from rewardgen.core.formatting import percent
 from rewardgen.llm.factory import lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.lifecycle import Outcome
@@ -32,6 +34,8 @@ _UNSIGNED = (
     "no key can be kept in ~/.local/state/rewardgen or $XDG_STATE_HOME/rewardgen, so this run is not signed as yours:"
     " `resume` will ask about it"
 )
+
+_REDRAFT = "the metric calls a success what is not what was asked for, so the task is drafted once more"
 
 _NAMED = {
     "task": "its file is run as your own code",
@@ -106,15 +110,13 @@ def run(
 ) -> int:
     """Search for a reward."""
     config = RunConfig.model_validate(options.model_dump() | {"task": task})
-    if robot is not None:
-        made = draft(task, robot, Path(task_name(robot, task)), config, yes=yes)
-        config = after_drafting(config, made)
+    drafted = None if robot is None else draft(task, robot, Path(task_name(robot, task)), config, yes=yes)
     if config.sandbox == "off" and not yes:
         _confirm(_UNCONFINED, "leave out `--sandbox off`")
     if not can_sign():
         messages().print(_UNSIGNED, soft_wrap=True)
 
-    def begin(listener: _Memory) -> Outcome:
+    def search(config: RunConfig, listener: _Memory) -> Outcome:
         def confirm(what: str, otherwise: str) -> None:
             if not yes:
                 with listener.aside():
@@ -122,7 +124,35 @@ def run(
 
         return lifecycle.start(config, runs_dir, listener, confirm)
 
-    return _watch(begin, runs_dir, json)
+    searched = config if drafted is None else after_drafting(config, drafted)
+    outcome = _watch(partial(search, searched), runs_dir)
+    objection = _objection(outcome.history) if outcome and drafted and yes else ""
+    if outcome and drafted and robot and objection:
+        if not json:
+            _conclude(outcome, runs_dir, json)
+        messages().print(f"\\n{_REDRAFT}\\n", soft_wrap=True)
+        config = less(config, outcome.history.usage)
+        try:
+            drafted = draft(task, robot, drafted.file, config, yes=yes, objection=objection)
+        except (TaskError, ModelError) as error:
+            messages().print(f"no other task came of it, and the result stands: {error.message}", soft_wrap=True)
+            return _conclude(outcome, runs_dir, json) if json else outcome.exit_code
+        outcome = _watch(partial(search, after_drafting(config, drafted)), runs_dir)
+    return _ended(outcome, runs_dir, json)
+
+
+def _objection(history: History) -> str:
+    """What speaks against a drafted task: its metric is content with what the model that read the episodes is not."""
+    judgement, summary = history.judgement, history.summary
+    rows = [each for each in summary.rows if each.candidate_id == summary.chosen] if summary else []
+    if not rows or not judgement or judgement.answer != "no" or (rows[0].success_rate or 0.0) < 0.5:
+        return ""
+    rate = percent(rows[0].success_rate)
+    return (
+        f"A search found a reward. By your metric, its policy succeeds in {rate} of the episodes."
+        f" A model that read the episodes, and not your code, says that it does not do what was asked for:"
+        f" {judgement.why}"
+    )
 
 
 def resume(
@@ -156,7 +186,8 @@ def resume(
     asked = lifecycle.unsigned_terms(folder, how)
     if asked is not None and not yes:
         _confirm(_terms_text(asked), "look at what it names, and at its files, before you agree")
-    return _watch(lambda listener: lifecycle.resume(folder, listener, how._replace(agreed=asked)), runs_dir, json)
+    outcome = _watch(lambda listener: lifecycle.resume(folder, listener, how._replace(agreed=asked)), runs_dir)
+    return _ended(outcome, runs_dir, json)
 
 
 def _terms_text(asked: Terms) -> str:
@@ -202,32 +233,34 @@ class _Memory:
         self._listener.event(event, history)
 
 
-def _watch(work: Callable[[_Memory], Outcome], runs_dir: Path, json: bool) -> int:
-    """Do the work with a live screen on a terminal, or with plain lines; then print how it ended."""
+def _watch(work: Callable[[_Memory], Outcome], runs_dir: Path) -> Outcome | None:
+    """Do the work with a live screen on a terminal, or with plain lines; None if it was interrupted, which is told."""
     console = messages()
     watching = _Memory(Plain(console))
     try:
         if console.is_terminal and not console.is_dumb_terminal:
             with Screen(console) as screen:
                 watching = _Memory(screen)
-                outcome = work(watching)
-        else:
-            outcome = work(watching)
+                return work(watching)
+        return work(watching)
     except KeyboardInterrupt:
         if not watching.run_id:
             console.print("interrupted before the run began; nothing was kept")
-            return INTERRUPTED
+            return None
         saved = runs_dir / watching.run_id
         console.print(f"interrupted; everything that was finished is saved in {saved}", soft_wrap=True)
         next_steps((with_runs_dir(f"resume {watching.run_id}", runs_dir), "goes on from here"))
-        return INTERRUPTED
+        return None
     except RewardgenError as error:
         if watching.run_id:
             resume_line = with_runs_dir(f"resume {watching.run_id}", runs_dir)
             other = ", with `--model` also by another model" if isinstance(error, ModelError | CredentialsError) else ""
             console.print(f"stopped; `rewardgen {resume_line}` goes on once this is fixed{other}\n", soft_wrap=True)
         raise
-    return _conclude(outcome, runs_dir, json)
+
+
+def _ended(outcome: Outcome | None, runs_dir: Path, json: bool) -> int:
+    return INTERRUPTED if outcome is None else _conclude(outcome, runs_dir, json)
 
 
 def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:

@@ -13,6 +13,8 @@ from rewardgen.core.errors import TaskError, did_you_mean
 
 GYMNASIUM = "gymnasium:"
 """What comes before the name of one of Gymnasium's models."""
+SHIPPED = "shipped:"
+"""What comes before the name of a model beside the shipped tasks."""
 PACKAGE = Path(__file__).resolve().parents[1]
 """The folder of this package."""
 
@@ -36,18 +38,29 @@ def gymnasium_models() -> dict[str, Path]:
     return {path.name: path for path in sorted(folder.glob("*.xml"))}
 
 
-def gymnasium_asset(name: str) -> Path:
-    """The file of one of Gymnasium's models.
+def model_asset(name: str) -> Path | None:
+    """The file of a model that is found wherever a task file lies, or None for any other.
 
     Args:
-        name: Its file name, such as `hopper.xml`.
+        name: Such as `gymnasium:hopper.xml`, or `shipped:cartpole.xml` for one beside the shipped tasks.
 
     Raises:
-        TaskError: Gymnasium is not installed, or has no such model.
+        TaskError: There is no such model.
     """
+    if name.startswith(SHIPPED):
+        known = {path.name: path for path in shipped("envs").glob("*.xml")}
+        return _one_of(known, name.removeprefix(SHIPPED), "rewardgen ships")
+    return _gymnasium_asset(name.removeprefix(GYMNASIUM)) if name.startswith(GYMNASIUM) else None
+
+
+def _gymnasium_asset(name: str) -> Path:
     models = gymnasium_models()
     if not models:
         raise TaskError(f"the model {GYMNASIUM}{name} needs Gymnasium", "pip install gymnasium")
+    return _one_of(models, name, "Gymnasium has")
+
+
+def _one_of(models: dict[str, Path], name: str, who: str) -> Path:
     if name not in models:
-        raise TaskError(f"Gymnasium has no model `{name}`", did_you_mean(name, models))
+        raise TaskError(f"{who} no model `{name}`", did_you_mean(name, models))
     return models[name]

@@ -7,8 +7,6 @@ from typing import Any
 
 from rewardgen.reward.extraction import fenced_blocks
 
-_MOST_CHARACTERS = 200_000
-
 
 def json_object(text: str) -> dict[str, Any] | None:
     """The object in a reply: in its last fenced block that is one, else between the first and the last brace.
@@ -17,11 +15,11 @@ def json_object(text: str) -> dict[str, Any] | None:
         text: The reply, which may have words or a fence around it.
 
     Returns:
-        The object; None if there is none, or it is longer than any that is asked for.
+        The object; None if there is none.
     """
     for each in (*reversed(fenced_blocks(text)), text[text.find("{") : text.rfind("}") + 1]):
         try:
-            found = json.loads(each[: _MOST_CHARACTERS + 1])
+            found = json.loads(each)
         except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):

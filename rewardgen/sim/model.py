@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
-from rewardgen.core.resources import GYMNASIUM, gymnasium_asset
+from rewardgen.core.resources import model_asset
 from rewardgen.sim.contacts import check_contacts
 
 Role = Literal["robot", "object", "world"]
@@ -104,7 +104,7 @@ def find_model(name: object, task_file: Path) -> Path:
     """The file of a model that a task file names.
 
     Args:
-        name: A file relative to the task file, or `gymnasium:` and the name of one of Gymnasium's assets.
+        name: A file relative to the task file, or one that `model_asset` knows.
         task_file: The task file.
 
     Raises:
@@ -112,8 +112,8 @@ def find_model(name: object, task_file: Path) -> Path:
     """
     if not isinstance(name, str):
         raise TaskError(f"{task_file.name} names no model", 'set `model = "robot.xml"`, a file beside it, in the class')
-    if name.startswith(GYMNASIUM):
-        return gymnasium_asset(name.removeprefix(GYMNASIUM))
+    if asset := model_asset(name):
+        return asset
     path = task_file.parent / name
     if not path.is_file():
         raise TaskError(

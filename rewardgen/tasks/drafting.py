@@ -305,4 +305,15 @@ def _evidence(trial: Trial, look: TaskLook) -> str:
         *verdict.notes,
     ]
     parts = list(trial.authors[0][0].parts)
-    return render("task/draft_evidence", authors=trial.authors, rollouts=look.rollouts, faults=faults, parts=parts)
+    drawn = [
+        (
+            f"author {number}, `{each.name}`",
+            {name: values[:: (len(values) - 1) // 4] for name, values in each.course.items()},
+        )
+        for number, (one, judged) in enumerate(zip(trial.authors, verdict.authors, strict=True), 1)
+        for each in one
+        if any(f"`{each.name}` (" in fault for fault in judged.faults)
+    ]
+    return render(
+        "task/draft_evidence", authors=trial.authors, rollouts=look.rollouts, faults=faults, parts=parts, drawn=drawn
+    )

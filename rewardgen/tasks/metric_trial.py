@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_policies
+from rewardgen.sim.variables import Flip, Shift, Wrap, variables_of
 from rewardgen.sim.vec_env import Policy, VecEnv
 from rewardgen.tasks.card import PROBE_WORLDS, measure_card
 from rewardgen.tasks.check import check_task
@@ -16,12 +17,14 @@ from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.metric_verdict import Rollout, SketchResult, TaskLook
 from rewardgen.tasks.protocol import Task
-from rewardgen.tasks.sketched_episodes import drawn
+from rewardgen.tasks.sketched_episodes import Drawn, drawn
 from rewardgen.tasks.sketches import Sketches
 
 SEED = 50_000_017
 _POINTS = 32
 """Of a variable's course that are kept for showing."""
+_SAME = 1e-3
+"""Difference of two fitnesses that are the same but for rounding."""
 
 
 def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -47,7 +50,7 @@ def trial_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
         report: Not used.
 
     Returns:
-        `authors`: for each, a list of `SketchResult`.
+        `authors`: for each, a list of `SketchResult`; `faults`: where it contradicts the task's own `invariances`.
     """
     task = load_task(payload["task"])
     envs = task.make_envs([SEED], 1)
@@ -56,7 +59,10 @@ def trial_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
         for name, each in task.declared().items()
     }
     authors = [Sketches.model_validate(each) for each in payload["authors"]]
-    return {"authors": [[each.model_dump(mode="json") for each in tried(task, envs, start, one)] for one in authors]}
+    episodes = [drawn(task, each.sketches, start, envs.control_step_s, envs.action_size) for each in authors]
+    results = [tried(task, author, each) for author, each in zip(authors, episodes, strict=True)]
+    faults = dict.fromkeys(fault for each in episodes for fault in contradicted(task, each.episode))
+    return {"authors": [[each.model_dump(mode="json") for each in one] for one in results], "faults": [*faults]}
 
 
 def policies(envs: VecEnv) -> dict[str, Policy]:
@@ -87,16 +93,38 @@ def rollout(task: Task, policy: str, episode: Episode) -> Rollout:
     )
 
 
-def tried(task: Task, envs: VecEnv, start: Mapping[str, Tensor], author: Sketches) -> list[SketchResult]:
+def contradicted(task: Task, episode: Episode) -> Iterator[str]:
+    """Declared invariances of a task that its own metric contradicts: one of the two is wrong.
+
+    An angle that wraps is none of them: a metric never sees it outside (-pi, pi].
+
+    Args:
+        task: The task.
+        episode: Episodes.
+    """
+    before = measure_episodes(task, episode).fitness
+    for each in task.invariances:
+        if isinstance(each, Wrap):
+            continue
+        names, amount = variables_of(each), torch.as_tensor(each.amount if isinstance(each, Shift) else 0.0).double()
+        changed = {name: -episode[name] if isinstance(each, Flip) else episode[name] + amount for name in names}
+        moved = Episode(
+            {**episode, **changed}, episode.lengths, episode.terminated, episode.control_step_s, episode.max_steps
+        )
+        if bool(((measure_episodes(task, moved).fitness - before).abs() > _SAME).any()):
+            listed = " and ".join(f"`{name}`" for name in names)
+            yield f"`{type(each).__name__}` says that nothing changes with {listed}, and the fitness changes"
+
+
+def tried(task: Task, author: Sketches, drawing: Drawn) -> list[SketchResult]:
     """What a task's metric says of sketches.
 
     Args:
         task: The task.
-        envs: Environments of it.
-        start: Value of each variable at the start.
         author: The sketches.
+        drawing: Their episodes.
     """
-    episode, faults = drawn(task, author.sketches, start, envs.control_step_s, envs.action_size)
+    episode, faults = drawing
     found = measure_episodes(task, episode)
     shown = torch.linspace(0, task.episode_steps - 1, _POINTS).long()
     return [
@@ -110,14 +138,20 @@ def tried(task: Task, envs: VecEnv, start: Mapping[str, Tensor], author: Sketche
             steps=int(episode.lengths[index]),
             terminated=bool(episode.terminated[index]),
             faults=tuple(faults[index]),
-            course={
-                name: tuple(episode[name][shown, index].tolist())
-                for name in _named(sketch.keyframes)
-                if episode[name].ndim == 2
-            },
+            course=_course(episode, shown, index, _named(sketch.keyframes)),
         )
         for index, sketch in enumerate(author.sketches)
     ]
+
+
+def _course(episode: Episode, steps: Tensor, world: int, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """Variables of one of the worlds at some steps, each part of a vector by itself."""
+    course = {}
+    for name in names:
+        values = episode[name][steps, world]
+        parts = {name: values} if values.ndim == 1 else {f"{name}[{at}]": each for at, each in enumerate(values.T)}
+        course |= {part: tuple(each.tolist()) for part, each in parts.items()}
+    return course
 
 
 def _named(keyframes: Sequence[tuple[float, Mapping[str, Any]]]) -> list[str]:

@@ -103,19 +103,22 @@ class MetricVerdict(Frozen):
         return self.passed and not self.unanimous
 
 
-def judge_metric(look: TaskLook, authors: Sequence[Sequence[SketchResult]], asked: int = 1) -> MetricVerdict:
+def judge_metric(
+    look: TaskLook, authors: Sequence[Sequence[SketchResult]], asked: int = 1, contradictions: Sequence[str] = ()
+) -> MetricVerdict:
     """Hold a metric against sketches and trivial episodes.
 
     Args:
         look: What was seen of the task.
         authors: The results of each author's sketches.
         asked: How many authors were asked for sketches.
+        contradictions: Where the metric contradicts what its task declares.
     """
     verdicts = tuple(_author(each) for each in authors)
     # One author of several may have understood something else.
     trusted = [one for one, verdict in zip(authors, verdicts, strict=True) if verdict.agrees] or authors
     right = [each.fitness for one in trusted for each in one if each.kind == "right"]
-    faults, notes = [], []
+    faults, notes = [*contradictions], []
     if len(authors) < asked:
         told = f"{asked - len(authors)} of {asked} authors drew nothing that could be used"
         (faults if len(authors) < 2 else notes).append(told)

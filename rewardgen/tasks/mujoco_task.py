@@ -40,7 +40,7 @@ class MujocoTask(Task):
     """
 
     model: ClassVar[str]
-    """MJCF file, relative to the task file, or `gymnasium:hopper.xml` for one of Gymnasium's assets."""
+    """MJCF file, relative to the task file, or one of `gymnasium:hopper.xml` and `shipped:cartpole.xml`."""
     simulator: ClassVar[str] = MUJOCO_CPU
     """What steps the model, by its name in `rewardgen.sim.protocol.SIMULATORS`."""
     frame_skip: ClassVar[int] = 1

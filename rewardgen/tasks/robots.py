@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rewardgen.core.errors import TaskError, did_you_mean
-from rewardgen.core.resources import GYMNASIUM, gymnasium_asset, gymnasium_models
+from rewardgen.core.resources import GYMNASIUM, SHIPPED, gymnasium_models, model_asset
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.grants import included_reads
 from rewardgen.sandbox.jobs import register
@@ -86,11 +86,8 @@ def find_robot(reference: str) -> Path:
         TaskError: There is no such robot.
     """
     tasks = shipped_tasks()
-    if reference in tasks:
-        model = _model_named(tasks[reference])
-        return find_robot(model if model.startswith(GYMNASIUM) else str(tasks[reference].parent / model))
-    if reference.startswith(GYMNASIUM):
-        return gymnasium_asset(reference.removeprefix(GYMNASIUM))
+    if asset := model_asset(_model_named(tasks[reference]) if reference in tasks else reference):
+        return asset
     path = Path(reference).expanduser()
     if path.is_dir():
         return _of_folder(path)
@@ -134,17 +131,18 @@ def model_named(robot: str, task: Path) -> str:
     """
     shipped = shipped_tasks().get(robot)
     name = _model_named(shipped) if shipped else robot
-    if name.startswith(GYMNASIUM):
+    if model_asset(name):
         return name
     path, folder = find_robot(robot), task.resolve().parent
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
 def _model_named(task: Path) -> str:
-    """The `model` of a shipped task, read without running its file."""
+    """The `model` of a shipped task as any task file may name it, read without running the file."""
     (kind,) = (node for node in ast.parse(task.read_text()).body if isinstance(node, ast.ClassDef))
     values = {node.targets[0].id: node.value for node in kind.body if isinstance(node, ast.Assign)}  # type: ignore[attr-defined]
-    return ast.literal_eval(values["model"])
+    name: str = ast.literal_eval(values["model"])
+    return name if name.startswith(GYMNASIUM) else SHIPPED + name
 
 
 def _of_folder(folder: Path) -> Path:

@@ -7,8 +7,8 @@ variables over time, linear in between, as the prompt `task/sketch_system` says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, islice
 from typing import Any, Literal, get_args
 
 from pydantic import Field
@@ -24,11 +24,15 @@ _WANTED = {"nothing": 1, "partial": 1, "right": 2, "cheat": 3}
 """How many of each kind there are at least."""
 _COUNT = range(6, 13)
 _MOST_KEYFRAMES = 200
+_MOST_REPEATED = 5_000
+"""Keyframes of a sketch with its repetitions."""
 _MOST_FAULTS = 12
 _LARGEST, _HUGE = 1e6, 1e300
 _TIME = "t"
+_REPEAT = "repeat"
 
 Value = float | tuple[float, ...]
+Keyframe = tuple[float, Mapping[str, Value]]
 
 
 class Sketch(Frozen):
@@ -38,8 +42,11 @@ class Sketch(Frozen):
     kind: SketchKind
     rank: float = Field(allow_inf_nan=False)
     """How well it does what was asked, by its author; higher is better."""
-    keyframes: tuple[tuple[float, Mapping[str, Value]], ...] = Field(min_length=1)
-    """Time since the start [s] and the values of some variables; each is linear between the keyframes that name it."""
+    keyframes: tuple[Keyframe, ...] = Field(min_length=1)
+    """Time since the start [s] and the values of some variables; each is linear between the keyframes that name it.
+
+    What the author had repeated is written out.
+    """
     terminated: bool = False
     """Whether its author says that a termination condition ends it at its last keyframe."""
 
@@ -106,6 +113,20 @@ def _sketch_faults(told: dict[str, Any], shapes: Mapping[str, tuple[int, ...]], 
             if name != _TIME and (fault := _value_fault(name, value, shapes)):
                 yield f"at t = {time:g}: {fault}"
                 return
+    if (cycle := told.get(_REPEAT)) is not None:
+        yield from _repeat_faults(cycle, [frame[_TIME] for frame in frames], episode_s)
+
+
+def _repeat_faults(cycle: Any, times: list[float], episode_s: float) -> Iterator[str]:
+    bounds = [cycle.get(name) for name in ("from", "to", "until")] if isinstance(cycle, dict) else []
+    if not bounds or not all(map(_is_number, bounds)):
+        yield f'its `{_REPEAT}` is not of the form {{"from": 1.0, "to": 1.6, "until": 9.0}}'
+        return
+    first, last, until = (float(each or 0.0) for each in bounds)
+    if first not in times or last not in times or not first < last == times[-1] <= until <= episode_s + 1e-6:
+        yield f"its `{_REPEAT}` goes from the time of a keyframe to that of the last one, until the end or before it"
+    elif (until - last) / (last - first) * sum(first < time for time in times) > _MOST_REPEATED:
+        yield f"its `{_REPEAT}` makes more than {_MOST_REPEATED} keyframes"
 
 
 def _value_fault(name: str, value: Any, shapes: Mapping[str, tuple[int, ...]]) -> str:
@@ -139,6 +160,8 @@ def _sketch(told: dict[str, Any]) -> Sketch:
         )
         for frame in told["keyframes"]
     )
+    if _REPEAT in told:
+        frames = (*frames, *_repeated(frames, **told[_REPEAT]))
     return Sketch(
         name=str(told.get("name") or told["kind"])[:80],
         kind=told["kind"],
@@ -146,3 +169,29 @@ def _sketch(told: dict[str, Any]) -> Sketch:
         keyframes=frames,
         terminated=told.get("terminated") is True,
     )
+
+
+def _repeated(frames: Sequence[Keyframe], **cycle: float) -> Iterator[Keyframe]:
+    """The keyframes after the last one: those of the last stretch again and again.
+
+    What has moved on over the stretch, such as a position, moves on by as much each time.
+    """
+    first, last, until = cycle["from"], cycle["to"], cycle["until"]
+    at_first = next(frame for time, frame in frames if time == first)
+    at_last = frames[-1][1]
+    for number in count(1):
+        for time, frame in frames:
+            again = time + number * (last - first)
+            if time > first and again > until + 1e-9:
+                return
+            if time > first:
+                yield again, {n: _moved_on(each, at_first.get(n), at_last.get(n), number) for n, each in frame.items()}
+
+
+def _moved_on(value: Value, first: Value | None, last: Value | None, times: int) -> Value:
+    if first is None or last is None:
+        return value
+    if isinstance(value, float) and isinstance(first, float) and isinstance(last, float):
+        return value + times * (last - first)
+    assert isinstance(value, tuple) and isinstance(first, tuple) and isinstance(last, tuple)
+    return tuple(each + times * (b - a) for each, a, b in zip(value, first, last, strict=True))

@@ -95,7 +95,7 @@ async def _ask(llm: LLM, task: str, look: TaskLook, told: tuple[str, str, str], 
         found = read_sketches(reply.text, shapes, card.episode_seconds)
         faults = found
         if isinstance(found, Sketches):
-            results = (await asyncio.to_thread(_try, task, look, [found]))[0]
+            ((results,), _) = await asyncio.to_thread(_try, task, look, [found])
             faults = tuple(f"sketch `{each.name}`: {fault}" for each in results for fault in each.faults)
             author = _possible(found, results) or author
         if isinstance(found, Sketches) and not faults:
@@ -130,12 +130,12 @@ def hold_against(task: str, look: TaskLook, words: str, authors: Sequence[Sketch
     Raises:
         RewardgenError: The worker failed.
     """
-    results = _try(task, look, authors)
+    results, faults = _try(task, look, authors)
     return Trial(
         words=words,
         questions=tuple(each.question for each in authors if each.question),
         authors=tuple(map(tuple, results)),
-        verdict=judge_metric(look, results, asked),
+        verdict=judge_metric(look, results, asked, faults),
     )
 
 
@@ -192,8 +192,9 @@ def try_kept(task: str, folder: Path, look: TaskLook) -> Trial:
     return hold_against(task, look, kept.words, kept.sketches, len(kept.sketches))
 
 
-def _try(task: str, look: TaskLook, sketches: Sequence[Sketches]) -> list[list[SketchResult]]:
+def _try(task: str, look: TaskLook, sketches: Sequence[Sketches]) -> tuple[list[list[SketchResult]], list[str]]:
+    """What a metric says of each author's sketches, and where it contradicts its task."""
     authors = [each.model_dump(mode="json") for each in sketches]
     payload: dict[str, Any] = {"task": task, "start": look.start, "authors": authors}
-    found = measure(TRIAL, payload)["authors"]
-    return [[SketchResult.model_validate(each) for each in one] for one in found]
+    found = measure(TRIAL, payload)
+    return [[SketchResult.model_validate(each) for each in one] for one in found["authors"]], found["faults"]

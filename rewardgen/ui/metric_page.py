@@ -29,7 +29,8 @@ def draft_page(drafted: Drafted, formatted: bool) -> RenderableType:
     """
     code = Syntax(drafted.source, "python", theme=CODE_THEME) if formatted else Text(drafted.source)
     parts = [Text(drafted.description), *section(drafted.task, code), *section("Sketches", trial_page(drafted.trial))]
-    open_questions = [each for each in (drafted.questions, *drafted.trial.questions) if each.rstrip(".") != "None"]
+    asked = (drafted.questions, *drafted.trial.questions)
+    open_questions = [each for each in asked if each.rstrip(".") not in ("", "None")]
     if open_questions:
         parts += section("Open questions", Text("\n".join(f"- {each}" for each in open_questions)))
     if drafted.misses:

@@ -8,6 +8,7 @@ from rewardgen.testing.server import Answer, ChatServer
 from tests.cli.test_sandbox_off import on_a_terminal
 from tests.e2e.command import rewardgen
 from tests.tasks.drafts import draft
+from tests.tasks.files import POINT, replaced
 from tests.tasks.test_sketches import nine, reply
 
 WORDS = "do one backflip and land standing"
@@ -97,6 +98,7 @@ def test_a_metric_that_does_not_hold_goes_back_with_the_evidence(tmp_path):
         body["messages"][-1]["content"] for body in chat.bodies if "does not hold" in body["messages"][-1]["content"]
     ]
     assert len(evidence) == 1 and "the same for all" in evidence[0] and "| right 10 |" in evidence[0]
+    assert "`partial 3`: pitch" in evidence[0]
 
 
 def test_a_metric_that_never_holds_is_no_task(tmp_path):
@@ -154,3 +156,74 @@ def test_a_person_s_metric_is_tried_on_sketches(tmp_path):
     assert len(json.loads(found.stdout)["trial"]["authors"]) == 3
     assert "It should do one backflip" in chat.bodies[0]["messages"][1]["content"]
     assert "0.4 * turned" not in json.dumps(chat.bodies)
+
+
+HALF_WAY = "slide half a metre to the right and stay there"
+SLIDER = """MISSES: Nothing.
+```python
+class HalfWay(MujocoTask):
+    \"\"\"A sphere on a rail along x, which starts at 0. It should slide to x = 0.5 m and stay there.\"\"\"
+
+    episode_steps = 50
+    x = Slide("slide").position
+    x_velocity = Slide("slide").velocity
+
+    @staticmethod
+    def metric(x):
+        \"\"\"Nearness to 0.5 m over the last half, 0 to 1.
+
+        It is within 30 cm of it throughout the last half.
+        \"\"\"
+        near = (1.0 - 2.0 * (x[:, -25:] - 0.5).abs()).clamp(0.0, 1.0).mean(1)
+        stays = ((x[:, -25:] - 0.5).abs() < 0.3).float().amin(1)
+        return {"near": near, "fitness": 0.5 * near + 0.5 * stays, "success": stays > 0.5}
+```"""
+GOES = """```python
+def compute_reward(x, x_velocity):
+    return {"near": 1.0 - (x - 0.5).abs(), "slow": -0.1 * x_velocity.square()}
+```"""
+
+
+def slides():
+    def of(kind, rank, *places):
+        return {
+            "name": f"{kind} {rank}",
+            "kind": kind,
+            "rank": rank,
+            "keyframes": [{"t": t, "x": x} for t, x in places],
+        }
+
+    return [
+        *(of("nothing", 0, (0.0, 0.0)), of("partial", 1, (0.4, 0.15)), of("partial", 0.5, (0.4, 0.1))),
+        *(of("right", 9, (0.4, 0.5)), of("right", 9, (0.2, 0.3), (0.45, 0.5))),
+        *(of("cheat", 0, (1.0, 2.0)), of("cheat", 0, (0.4, -0.5)), of("cheat", 0, (0.3, 0.5), (0.8, 0.0))),
+    ]
+
+
+@pytest.mark.slow
+def test_a_result_that_is_not_what_was_asked_starts_one_redraft_if_nobody_is_to_be_asked(tmp_path):
+    motor, servo = (
+        '<motor name="force" joint="slide" ctrlrange="-1 1" gear="4"/>',
+        '<position joint="slide" kp="20" dampratio="1"',
+    )
+    rail = replaced(POINT.with_suffix(".xml").read_text(), (motor, servo + ' ctrlrange="-2 2"/>'))
+    (tmp_path / "rail.xml").write_text(rail)
+    texts = {"You know what people": reply(slides()), "You define tasks": SLIDER, "You are asked": "{}"}
+    texts |= {"You judge": json.dumps({"answer": "no", "why": "It trembles at 0.5 m."}), "You diagnose": "Fine."}
+
+    def answer(_, body):
+        system = body["messages"][0]["content"]
+        return Answer(next((text for said, text in texts.items() if system.startswith(said)), GOES))
+
+    short = ("--candidates", "1", "--generations", "1", "--seeds", "1", "--finalists", "1", "--final-seeds", "1")
+    with ChatServer(answer) as chat:
+        asked = ("--model", "openai/local", "--api-base", chat.api_base, "--env-steps", "40000", "--yes", "--json")
+        made = rewardgen("run", HALF_WAY, "--robot", "rail.xml", *asked, *short, cwd=tmp_path, **KEY)
+    assert made.returncode == 0, made.stderr
+    told = json.loads(made.stdout)
+    assert told["summary"]["rows"][0]["success_rate"] > 0.5, made.stderr
+    drafts = [body["messages"] for body in chat.bodies if body["messages"][0]["content"].startswith("You define")]
+    assert [len(each) for each in drafts] == [2, 4]
+    assert "It trembles at 0.5 m." in drafts[1][-1]["content"] and "drafted once more" in made.stderr
+    first, second = sorted(each.stem for each in tmp_path.glob("*.py"))
+    assert second == f"{first}_2" and len(list((tmp_path / "runs").iterdir())) == 2

@@ -150,8 +150,8 @@ def test_a_robot_is_named_in_a_task_file_so_that_it_is_found_from_there(table, t
     assert model_named("hopper", tmp_path / "task.py") == "gymnasium:hopper.xml"
     assert model_named(str(table), tmp_path / "task.py") == "table.xml"
     assert model_named(str(table), tmp_path / "below" / "task.py") == str(table)
-    cartpole = Path(model_named("cartpole", tmp_path / "task.py"))
-    assert cartpole.is_absolute() and cartpole == find_robot("cartpole")
+    assert model_named("cartpole", tmp_path / "task.py") == "shipped:cartpole.xml"
+    assert find_robot("shipped:cartpole.xml") == find_robot("cartpole")
 
 
 def test_every_shipped_task_is_a_robot_and_the_list_has_them_all():

@@ -13,8 +13,9 @@ from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.card import PROBE_WORLDS
 from rewardgen.tasks.draft_language import Draft, read_draft
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.metric_trial import SEED, policies, rollout, start_of, tried
+from rewardgen.tasks.metric_trial import SEED, contradicted, policies, rollout, start_of, tried
 from rewardgen.tasks.metric_verdict import TaskLook, judge_metric
+from rewardgen.tasks.sketched_episodes import drawn
 from rewardgen.tasks.sketches import Sketches
 from tests.tasks.planted_faults import PLANTED
 
@@ -29,8 +30,9 @@ class Case:
         self.source = (RECORDED / name / "task.py").read_text()
         self.file = RECORDED / name / "task.py"
         task = load_task(str(self.file))
-        self.envs = task.make_envs([SEED], PROBE_WORLDS)
-        self.recordings = {name: record_episodes(self.envs, policy) for name, policy in policies(self.envs).items()}
+        envs = task.make_envs([SEED], PROBE_WORLDS)
+        self.step_s, self.actions = envs.control_step_s, envs.action_size
+        self.recordings = {name: record_episodes(envs, policy) for name, policy in policies(envs).items()}
         self.start = start_of(self.recordings["zero"])
         kept = json.loads((RECORDED / name / "sketches.json").read_text())
         self.authors = [Sketches.model_validate(each) for each in kept["sketches"]]
@@ -38,8 +40,10 @@ class Case:
     def verdict(self, file):
         task = load_task(str(file))
         found = [rollout(task, name, each.episode) for name, each in self.recordings.items()]
-        results = [tried(task, self.envs, self.start, each) for each in self.authors]
-        return judge_metric(TaskLook(rollouts=tuple(found)), results)
+        draws = [drawn(task, each.sketches, self.start, self.step_s, self.actions) for each in self.authors]
+        results = [tried(task, author, each) for author, each in zip(self.authors, draws, strict=True)]
+        faults = [fault for each in draws for fault in contradicted(task, each.episode)]
+        return judge_metric(TaskLook(rollouts=tuple(found)), results, contradictions=faults)
 
 
 case = cache(Case)

@@ -66,6 +66,17 @@ def write(folder, *changes):
     return str(path)
 
 
+def test_a_repeated_stretch_goes_on_from_where_it_ended():
+    lands = {"t": 0.25, "height": 1.0, "place": [0.0, 0.0, 1.0]}
+    again = {"t": 0.75, "height": 1.0, "place": [0.5, 0.0, 1.0]}
+    cycle = {"from": 0.25, "to": 0.75, "until": 1.6}
+    walks = sketch("right", 9, lands, {"t": 0.5, "height": 1.2}, again, repeat=cycle)
+    frames = read([*nine(), walks]).sketches[-1].keyframes
+    assert [time for time, _ in frames] == [0.25, 0.5, 0.75, 1.0, 1.25, 1.5]
+    assert frames[3][1] == {"height": 1.2}
+    assert frames[4][1] == {"height": 1.0, "place": (1.0, 0.0, 1.0)}
+
+
 def test_sketches_are_read_out_of_a_reply():
     found = read(nine())
     assert found.question == "How high?"
@@ -89,6 +100,9 @@ def test_sketches_are_read_out_of_a_reply():
         (lambda s: [dict(s[0], keyframes=[{"t": 1.0, "place": [1.0]}]), *s[1:]], "3 parts, as a list"),
         (lambda s: [dict(s[0], keyframes=[{"t": 1.0, "height": 1e30}]), *s[1:]], "not a number"),
         (lambda s: [dict(s[0], keyframes=[{"t": 1.0, "height": "1"}]), *s[1:]], "not a number"),
+        (lambda s: [dict(s[1], repeat=3), *s[1:]], "not of the form"),
+        (lambda s: [dict(s[1], repeat={"from": 0.1, "to": 1.0, "until": 2.0}), *s[1:]], "the time of a keyframe"),
+        (lambda s: [dict(s[1], repeat={"from": 0.5, "to": 1.0, "until": 9.0}), *s[1:]], "until the end"),
     ],
 )
 def test_what_is_no_sketch_is_told(change, said):
@@ -139,14 +153,23 @@ def verdict(path, *authors) -> MetricVerdict:
     look = TaskLook.model_validate(look_job({"task": path}, print))
     assert look.problems == ()
     payload = {"task": path, "start": look.start, "authors": [read(each).model_dump(mode="json") for each in authors]}
-    found = trial_job(json.loads(json.dumps(payload)), print)["authors"]
-    return judge_metric(look, [[SketchResult.model_validate(each) for each in one] for one in found])
+    found = trial_job(json.loads(json.dumps(payload)), print)
+    results = [[SketchResult.model_validate(each) for each in one] for one in found["authors"]]
+    return judge_metric(look, results, contradictions=found["faults"])
 
 
 def test_a_sound_metric_is_believed(task):
     found = verdict(task, nine())
     assert found.passed and not found.ambiguous, found
     assert found.authors[0].agreement > 0.8
+
+
+@pytest.mark.parametrize(("name", "holds"), [("pitch", False), ("z_velocity", True)])
+def test_a_metric_that_contradicts_what_its_task_declares_is_not_believed(tmp_path, name, holds):
+    declared = f'    invariances = (Shift("{name}", 3.0),)\n    pairs'
+    found = verdict(write(tmp_path, ("    pairs", declared)), nine())
+    assert found.passed == holds
+    assert holds or "`Shift` says that nothing changes with `pitch`" in found.faults[0]
 
 
 BAD = {
