@@ -25,6 +25,8 @@ NAME = "[A-Za-z_][A-Za-z0-9_]{0,47}"
 ComponentName = Annotated[str, Field(pattern=f"^{NAME}$")]
 Parts = Annotated[dict[ComponentName, Share], Field(max_length=6)]
 """Mean of each part of a task's metric over episodes, as many as a metric may have."""
+Range = tuple[float, float, float]
+"""5 %, 50 % and 95 % quantile over the steps of episodes."""
 Readings = Annotated[tuple[Measure, ...], Field(max_length=16)]
 
 
@@ -122,8 +124,29 @@ class IdleReading(Frozen):
     fitness: Measure
 
 
+class Outcome(Frozen):
+    """How one episode of the clean evaluation went."""
+
+    fitness: Measure
+    success: bool
+    steps: Count
+    ending: str
+    """The termination cause, or `time limit`."""
+
+
+class Stay(Frozen):
+    """When a variable that is 0 or 1 was 1 in an episode; times since its start [s]."""
+
+    first: float
+    visits: Count
+    """How often it became 1."""
+    longest_s: float
+    last_left: float | None = None
+    """None if it was 1 at the end."""
+
+
 class EpisodeDigest(Frozen):
-    """One evaluation episode in a few numbers, read at fixed times."""
+    """One evaluation episode of a training in a few numbers, read when most changes."""
 
     rank: Literal["best", "median", "worst"]
     fitness: Measure
@@ -132,6 +155,11 @@ class EpisodeDigest(Frozen):
     ending: str
     """The termination cause, or `time limit`."""
     times_s: Readings
+    """The first step, the last, and those between at which the variables depart most from straight lines."""
     variables: dict[str, Annotated[tuple[float, ...], Field(max_length=16)]] = Field(max_length=256)
-    """Scalar variables, and vectors by their norm, at those times. They are the task's own and may be anything."""
+    """Rows of `episode_rows`: scalar variables and parts of vectors at those times. They may be anything."""
     components: dict[ComponentName, Readings]
+    parts: Parts = {}
+    """Parts of its fitness by name."""
+    stays: dict[str, Stay] = Field(default={}, max_length=64)
+    """Of its variables that are 0 or 1 throughout, those that were ever 1."""

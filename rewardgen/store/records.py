@@ -17,8 +17,10 @@ from rewardgen.store.measurements import (
     EpisodeDigest,
     EvaluationPoint,
     IdleReading,
+    Outcome,
     Parts,
     PathEfficiency,
+    Range,
     Share,
     TrainingCurves,
 )
@@ -223,6 +225,11 @@ class SliceResult(SliceSpec):
     final_success_rate: float | None = None
     final_parts: Parts = {}
     """Parts of the fitness by name, measured with it; empty for a task whose metric names none."""
+    outcomes: tuple[Outcome, ...] = ()
+    """Every episode of the clean process: those of the final policy in the order of their starts, which are the same
+    for all candidates with this seed, then those of the policy an evaluation phase before, from the same starts."""
+    ranges: dict[str, tuple[Range, ...]] = {}
+    """For each variable the range of each of its parts in these episodes of the final policy."""
     kept: tuple[KeptEpisode, ...] = ()
     """Episodes of the clean process, in the order of `episodes_file`."""
     episodes_file: FileName | None = None
