@@ -1,4 +1,4 @@
-"""The rows of a table of episodes: a task's variables, vectors part by part, or by their size if they have many parts."""
+"""The rows of a table of episodes: variables, vectors part by part, or by their size if they have many parts."""
 
 from __future__ import annotations
 
