@@ -145,6 +145,7 @@ def record_episodes(
     *,
     names: Iterable[str] = (),
     watch: Callable[[Step, Tensor], None] | None = None,
+    anew: bool = False,
 ) -> Recording:
     """Run one whole episode in every environment, from a reset. One whose episode is over is simulated no further.
 
@@ -153,11 +154,12 @@ def record_episodes(
         policy: Acts at every step, also where the episode is over.
         names: Inputs of rewards to record, besides the variables and the action.
         watch: Is given each step, and which environments are still in their episode, (N,) bool.
+        anew: Begin with each environment's first episode, as after its construction.
 
     Raises:
         TaskError: Task code raised or broke the contract.
     """
-    observation = envs.reset()
+    observation = envs.reset(anew=anew)
     alive = torch.ones(envs.num_envs, dtype=torch.bool, device=envs.device)
     lengths = torch.zeros_like(alive, dtype=torch.int64)
     terminated = torch.zeros_like(alive)

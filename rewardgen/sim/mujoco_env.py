@@ -94,10 +94,12 @@ class MujocoVecEnv:
         self._turns = TurnCounter.of(self.view, dynamics.declared().values())
         self.observation_size, self.causes = self._rehearse()
 
-    def reset(self, *, staggered: bool = False) -> Tensor:
+    def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
         """See `VecEnv.reset`."""
         self._awake[:] = True
         self._awake_ids = None
+        if anew:
+            self._episode[:] = 0
         with task_faults(self._dynamics.path):
             self._begin(self._all)
             if staggered:

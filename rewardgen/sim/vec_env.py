@@ -72,13 +72,14 @@ class VecEnv(Protocol):
     causes: tuple[str, ...]
     """The task's own termination causes; a step may know more, such as `physics diverged`."""
 
-    def reset(self, *, staggered: bool = False) -> Tensor:
+    def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
         """Begin a new episode in every environment, those at rest included.
 
         Args:
             staggered: Cut the first episodes short by different amounts, so that the environments of a seed are never
                 in step with each other. Otherwise a rollout of a task without early termination shows one moment of the
                 episode only, and the policy forgets the others: 0.72 instead of 0.84 fitness on the cart-pole swing-up.
+            anew: Count episodes from the first again, so that the same ones begin as after construction.
 
         Returns:
             The observation, (N, O) float32.

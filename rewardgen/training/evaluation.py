@@ -39,7 +39,7 @@ class Evaluation:
 
 
 def evaluate(task: Task, worlds: VecEnv, policy: PolicyStack, names: Iterable[str] = ()) -> Evaluation:
-    """Run one new episode in every world and measure it.
+    """Run the first episode of every world, the same whenever it is called, and measure it.
 
     Args:
         task: The task.
@@ -49,7 +49,7 @@ def evaluate(task: Task, worlds: VecEnv, policy: PolicyStack, names: Iterable[st
 
     What the task cannot measure is no error here: whether one slice or all of them are concerned may be chance.
     """
-    recording = record_episodes(worlds, policy.act, names=names)
+    recording = record_episodes(worlds, policy.act, names=names, anew=True)
     return Evaluation(recording, *_measured(task, recording.episode, policy.slices))
 
 

@@ -29,8 +29,11 @@ class Walks:
         self._place, self._steps = torch.zeros(self.num_envs), torch.zeros(self.num_envs, dtype=torch.int64)
         self._last: dict[str, Tensor] = {}
 
-    def reset(self, *, staggered: bool = False) -> Tensor:
+    def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
         self._resting[:] = False
+        if anew:
+            for draws in self._draws:
+                draws.manual_seed(draws.initial_seed())
         self._begin(torch.ones(self.num_envs, dtype=torch.bool))
         return self._place[:, None].clone()
 
