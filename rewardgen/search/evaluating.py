@@ -57,12 +57,13 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
             keep(SliceResult(**each.model_dump(), failure=SliceFailure(kind="timeout", message=run.time_up)))
 
 
-def study(run: Context, slots: Sequence[Slot]) -> None:
+def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
     """Analyse the trained candidates of a generation.
 
     Args:
         run: The run.
         slots: What they were designed from.
+        diagnose: Whether to ask for written diagnoses, which only the designers of a further generation read.
     """
 
     async def study_one(slot: Slot) -> None:
@@ -71,7 +72,7 @@ def study(run: Context, slots: Sequence[Slot]) -> None:
             return
         parents = [each for id in sorted(slot.parents, key=place) if (each := run.history.record(id))]
         analysis = run.parts.analyzer.study(found, parents, run.card)
-        if run.parts.strategy.learns:
+        if diagnose:
             call = run.parts.analyzer.diagnose(analysis, found, run.card)
             analysis = await run.within_budget(call, analysis)
         run.journal.record("studied", analysis=analysis.model_dump(mode="json"))

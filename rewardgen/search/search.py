@@ -35,7 +35,7 @@ def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal
         drafts = design(run, generation, slots)
         sound = review(run, generation, slots, drafts)
         train(run, "search", {each.id: each.source for each in sound})
-        study(run, slots)
+        study(run, slots, diagnose=run.parts.strategy.learns and not _stop_reason(run, generation + 1))
         _finish(run, generation)
         generation += 1
     return run_finals(run, reason)

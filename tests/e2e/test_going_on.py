@@ -45,6 +45,13 @@ def test_the_search_goes_on_after_the_last_generation_with_all_candidates(gone_o
     assert "generations = 3" in gone_on[0].config.read_text()
 
 
+def test_what_is_added_to_a_run_is_designed_without_a_diagnosis_of_what_was_its_last_generation(gone_on):
+    folder, _, second, third = gone_on
+    assert not [each for each in (*second, *third) if each["messages"][0]["content"].startswith("You diagnose")]
+    found = History.load(folder)
+    assert set(found.studied) == {id for id in found.ids() if found.record(id).result}
+
+
 def test_words_reach_every_design_after_them_quoted_and_newest_last(gone_on):
     _, _, second, third = gone_on
     assert designs(second) and designs(third)

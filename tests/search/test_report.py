@@ -4,9 +4,9 @@ from rewardgen.store.run_folder import RunFolder
 from tests.search.parts import Crew, a_search
 
 
-def a_finished_run(tmp_path):
+def a_finished_run(tmp_path, generations=1):
     folder = RunFolder(tmp_path / "run")
-    search, history = a_search(folder.path, Crew(rejected=["g00-k0"]), generations=1)
+    search, history = a_search(folder.path, Crew(rejected=["g00-k0"]), generations=generations)
     search()
     for seed in history.final_seeds:
         for id in history.finalists:
@@ -43,7 +43,7 @@ def test_readme_of_an_unfinished_run_tells_how_to_resume(tmp_path):
 
 
 def test_candidate_folder_holds_reward_verdict_and_analysis(tmp_path):
-    folder, history = a_finished_run(tmp_path)
+    folder, history = a_finished_run(tmp_path, generations=2)
     for id in ("g00-k0", "g00-k3"):
         report.write_candidate(folder, history.record(id))
     assert "dead-component" in (folder.candidate("g00-k0") / "verdict.md").read_text()

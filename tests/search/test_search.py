@@ -89,6 +89,25 @@ def test_search_stops_without_gains(tmp_path):
     assert len(history.generations) == 3
 
 
+@pytest.mark.parametrize(
+    ("settings", "diagnosed"),
+    [
+        ({}, {0, 1}),
+        ({"generations": 1}, set()),
+        ({"target_fitness": 1.2}, {0}),
+        ({"fitness": 1.0, "patience": 1}, {0}),
+    ],
+)
+def test_no_diagnosis_is_asked_for_that_no_generation_will_read(tmp_path, settings, diagnosed):
+    settings = dict(settings)
+    same = settings.pop("fitness", None)
+    crew = Crew(fitness=same and (lambda id: same))
+    search, history = a_search(tmp_path / "run", crew, **settings)
+    search()
+    asked = {int(id[1:3]) for kind, id in crew.calls if kind == "diagnose"}
+    assert asked == diagnosed and set(history.studied) == set(history.ids()), "the numbers are there all the same"
+
+
 def test_time_that_is_up_ends_a_training_and_the_finals_follow(tmp_path):
     class Slow(Crew):
         def train(self, rewards, slices, *, on_slice, cancel, **options):
