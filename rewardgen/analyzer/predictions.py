@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from rewardgen.core.statistics import later_mean
-from rewardgen.store.measurements import TIME_LIMIT, TrainingCurves
+from rewardgen.analyzer.detectors.components import NEGLIGIBLE_SHARE
+from rewardgen.store.measurements import TIME_LIMIT, ComponentPoint, TrainingCurves
 from rewardgen.store.records import CandidateResult, PredictionOutcome, TaskCard
 
 MOST = 6
 """Claims that are held against the measurements; a designer is asked for three at most."""
 
 _WHOLE = r"(?P<whole>fitness|success[ _]rate|episode[ _]steps)"
-_PART = r"(?P<part>ending|share|mean|activation|r)\[(?P<of>[^\[\]\n]{1,100})\]"
+_PART = r"(?P<part>ending|share|mean|activation)\[(?P<of>[^\[\]\n]{1,100})\]"
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 _CLAIM = re.compile(
     rf"(?<![\w\[])(?:{_WHOLE}|{_PART})[`\s]*(?P<sign>>=|<=|≥|≤|>|<)[`\s]*(?P<bound>{_NUMBER})(?P<percent>\s*%)?",
@@ -32,7 +33,7 @@ class Claim(NamedTuple):
 
     Attributes:
         text: As it is shown, such as `share[speed] >= 0.3`.
-        quantity: `fitness`, `success rate`, `episode steps`, `ending`, `share`, `mean`, `activation` or `r`.
+        quantity: `fitness`, `success rate`, `episode steps`, `ending`, `share`, `mean` or `activation`.
         of: The component or the termination cause; empty where the quantity has none.
         sign: One of >=, <=, > and <.
         bound: The number.
@@ -66,6 +67,8 @@ def scored(
 ) -> tuple[PredictionOutcome, ...]:
     """What became of each claim: `held` or `failed` with the measured number, or `not checkable`.
 
+    At least so much of a component that is dead at the end has failed, whatever the numbers: `mean[bonus] >= 0`.
+
     Args:
         prediction: As the designer wrote it.
         result: The candidate's training runs; fitness and success rate are those of the clean process.
@@ -77,9 +80,19 @@ def scored(
         measured = _measured(claim, result, curves, card)
         outcome = "not checkable"
         if measured is not None:
-            outcome = "held" if _SIGNS[claim.sign](measured, claim.bound) else "failed"
+            held = _SIGNS[claim.sign](measured, claim.bound) and not _claims_life(claim, curves.components)
+            outcome = "held" if held else "failed"
         outcomes.append(PredictionOutcome(claim=claim.text, outcome=outcome, measured=measured))
     return tuple(outcomes)
+
+
+def _claims_life(claim: Claim, components: Mapping[str, Sequence[ComponentPoint]]) -> bool:
+    """Whether a claim says that a component that is dead does something."""
+    if claim.sign not in (">", ">=") or claim.quantity == "ending" or claim.of not in components:
+        return False
+    last = components[claim.of][-1]
+    # That a cost is at least so much says how little it takes.
+    return last.share < NEGLIGIBLE_SHARE and not (claim.quantity == "mean" and last.mean < 0)
 
 
 def _measured(claim: Claim, result: CandidateResult, curves: TrainingCurves, card: TaskCard) -> float | None:
@@ -94,7 +107,5 @@ def _measured(claim: Claim, result: CandidateResult, curves: TrainingCurves, car
         case "ending":
             known = claim.of in (*card.termination_causes, TIME_LIMIT, *curves.terminations)
             return curves.terminations.get(claim.of, 0.0) if known and curves.terminations else None
-        case "r":
-            return later_mean([point.fitness_correlation for point in points]) if points else None
         case share_mean_or_activation:
             return getattr(points[-1], share_mean_or_activation) if points else None

@@ -31,7 +31,15 @@ def test_claim_is_read_however_it_is_set(text, claim):
 
 
 @pytest.mark.parametrize(
-    "text", ["Fitness exceeds 1.5 m/s.", "", "fitness rises, share of speed >= 3", "my_fitness >= 2", "fitness >= x"]
+    "text",
+    [
+        "Fitness exceeds 1.5 m/s.",
+        "",
+        "fitness rises, share of speed >= 3",
+        "my_fitness >= 2",
+        "fitness >= x",
+        "r[speed] > 0",
+    ],
 )
 def test_words_stay_words(text):
     assert claims(text) == ()
@@ -59,9 +67,33 @@ def test_an_ending_that_did_not_occur_has_a_share_of_none():
 
 
 def test_what_is_not_in_the_task_or_the_reward_cannot_be_checked():
-    found = outcomes("share[jump] >= 0.3, ending[flew away] <= 0.1, r[effort] >= 0.5")
-    assert found["share[jump] >= 0.3"] == found["ending[flew away] <= 0.1"] == ("not checkable", None)
-    assert found["r[effort] >= 0.5"] == ("failed", pytest.approx(0.4))
+    found = outcomes("share[jump] >= 0.3, ending[flew away] <= 0.1")
+    assert set(found.values()) == {("not checkable", None)} and len(found) == 2
+
+
+DEAD = {"mean": (0.0, 0.0, 5e-7), "share": 0.0004, "activation": 0.02}
+COST = DEAD | {"mean": (-0.3, -0.01, -5e-7)}
+
+
+@pytest.mark.parametrize(
+    ("claim", "bonus", "outcome"),
+    [
+        ("mean[bonus] >= 0", DEAD, "failed"),
+        ("mean[bonus] > -0.1", DEAD, "failed"),
+        ("share[bonus] >= 0", DEAD, "failed"),
+        ("activation[bonus] >= 0.01", DEAD, "failed"),
+        ("mean[bonus] <= 0.1", DEAD, "held"),
+        ("share[bonus] < 0.05", DEAD, "held"),
+        ("mean[bonus] >= 0", DEAD | {"share": 0.002}, "held"),
+        # Of a cost, it says how little it takes.
+        ("mean[bonus] >= -0.1", COST, "held"),
+        ("mean[bonus] >= 0", COST, "failed"),
+        ("share[bonus] >= 0", COST, "failed"),
+    ],
+)
+def test_a_component_that_is_dead_at_the_end_has_done_nothing_that_was_claimed_of_it(claim, bonus, outcome):
+    (found,) = outcomes(claim, components={"bonus": bonus, "progress": {"mean": (0.1, 0.4, 0.7)}}).values()
+    assert found[0] == outcome
 
 
 def test_a_prediction_without_claims_has_no_outcomes():

@@ -103,7 +103,7 @@ def test_words_in_the_code_are_not_headings():
         "def compute_reward(x):\n" * 4_500,
         "PREDICTION: " + "share[" * 16_000,
         "PREDICTION: fitness" + " " * 100_000,
-        "PREDICTION: " + "r[" + "]" * 100_000,
+        "PREDICTION: " + "mean[" + "]" * 100_000,
     ],
 )
 def test_any_reply_is_read_in_less_than_a_second(text):
