@@ -73,16 +73,30 @@ class Strategy(Protocol):
 STRATEGIES: Registry[Callable[[RunConfig, Judge], Strategy]] = Registry("strategy")
 
 LENSES = (
-    "reward measurable progress toward the goal at every step; few components",
-    "first make sure the robot can stay in a state from which the goal is reachable, then reward progress",
-    "multiply bounded terms so that progress only counts while posture or stability is good",
-    "prefer smooth, well-scaled terms with a wide basin, so that there is a gradient from the very first states",
-    "reward the end state precisely with a narrow term, and guide toward it with a wide one",
-    "as simple as possible: at most two components and a small effort penalty",
-    "think of how a lazy policy would cheat the reward, and close that way by construction",
-    "shape velocities as well as positions: what should move, and what should be still",
+    "pay only the change of what is still missing, as in `prev_distance - distance`, plus one large term in the end"
+    " state",
+    "multiply two or three terms, each between 0 and 1, one for each condition of the goal, so that only all of them"
+    " together pay",
+    "split the way into two or three stages, each opened by a measured condition, with pay that adds up and never"
+    " falls between them",
+    "put nearly all pay on one variable, the one that success depends on most, and keep all else to one small penalty"
+    " on the action",
+    "pay velocities toward the goal, not positions: the part of the motion along the direction to it, bounded, and"
+    " stillness once it is reached",
+    "let one narrow, steep term on the end state carry most of the pay, and one wide, ten times smaller term lead to"
+    " it",
+    "find a state that must be passed on the way, such as a contact or a height, pay progress to it, and more beyond"
+    " it",
+    "give each error one long-tailed shape, `1 / (1 + error / width)`, which has a slope from the first state to the"
+    " last",
+    "compute the velocity that would be right in each state, such as one proportional to the distance left, and pay"
+    " closeness to it",
+    "find what a policy that stands still or throws itself would collect, and multiply each such term by progress, so"
+    " that it collects nothing",
+    "describe the end state in full: one bounded term for each variable that has a definite value there, added with"
+    " equal weights",
 )
-"""Hints that make the drafts of one generation differ."""
+"""Structures for a reward, for tasks of any kind: hints that make the drafts of one generation differ."""
 
 
 def lenses(seed: int, given: int) -> Iterator[str]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import pathlib
+import random
+from dataclasses import fields
 
 import pytest
 import torch
 
 import rewardgen.designer.builtin as package
 from rewardgen.critic.static.detectors import find_suspicions
+from rewardgen.designer.builtin.drafting import Style, style_of
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.rendering import render
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.program import compile_reward
 from rewardgen.reward.signature import read_signature
+from rewardgen.search.strategy import LENSES
 from tests.critic.reviews import review_source
 from tests.designer.builtin_parts import (
     CARDS,
@@ -221,3 +225,13 @@ def _with_endings(card, surviving):
     endings = {"time limit": surviving, "torso too low": 1.0 - surviving}
     probes = tuple(probe.model_copy(update={"terminations": endings}) for probe in card.probes)
     return card.model_copy(update={"probes": probes})
+
+
+@pytest.mark.parametrize("style", [each.name for each in fields(Style) if each.name != "plain"])
+def test_every_style_is_asked_for_by_a_lens(style):
+    class Never(random.Random):
+        def random(self):
+            return 1.0
+
+    asking = [lens for lens in LENSES if getattr(style_of(lens, Never()), style)]
+    assert 0 < len(asking) < len(LENSES) / 2

@@ -38,7 +38,7 @@ def test_first_generation_is_that_of_evolution_and_later_ones_are_drafts_with_ot
     slots = [*one.plan([], 0), *one.plan(records, 1)]
     assert {slot.operator for slot in slots} == {"draft"} and not any(slot.parents for slot in slots)
     assert len({slot.seed for slot in slots}) == len({slot.candidate_id for slot in slots}) == 8
-    assert {slot.lens for slot in slots} == set(LENSES)
+    assert len({slot.lens for slot in slots}) == 8 < len(LENSES)
 
 
 def test_plan_does_not_depend_on_results():

@@ -1,8 +1,11 @@
+import re
+
 import pytest
 
 from rewardgen.core.config import RunConfig
 from rewardgen.search.evolve import PLATEAU, Evolve, in_vain
 from rewardgen.search.judge import FitnessJudge
+from rewardgen.search.strategy import LENSES
 from tests.builders import record
 from tests.search.offspring import behind
 
@@ -75,11 +78,26 @@ def test_plateau_of_two_generations_brings_a_fresh_draft_with_a_lens_of_its_own(
     assert drafts and all(slot.lens and not slot.parents for slot in drafts)
 
 
-def test_lenses_are_not_given_twice_before_all_were_given():
-    first = plan([], 0, 6, seed=3)
-    drafted = generation(0, *range(6))
-    later = [slot.lens for slot in plan(drafted, 1, 6, seed=3) if slot.lens]
-    assert later and not {slot.lens for slot in first}.intersection(later)
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("candidates", [2, 5, 6])
+def test_no_lens_comes_again_before_all_others_had_their_turn(seed, candidates):
+    records, given = [], []
+    for number in range(8):
+        slots = plan(records, number, candidates, seed)
+        given += [slot.lens for slot in slots if slot.lens]
+        # Nothing gains after the first generation: drafts, explorations and rewrites come in turn.
+        records += [
+            record(slot.candidate_id, 5.0 - number, operator=slot.operator, parents=slot.parents) for slot in slots
+        ]
+    assert len(given) > len(LENSES)
+    for start in range(len(given)):
+        together = given[start : start + len(LENSES)]
+        assert len(set(together)) == len(together)
+
+
+def test_a_lens_is_short_and_of_no_kind_of_body():
+    assert not [lens for lens in LENSES if len(lens.split()) > 25 or lens.endswith(".")]
+    assert not re.search(r"robot|posture|upright|stab|gait|walk|hand|arm|leg|torso", " ".join(LENSES))
 
 
 def test_patience_of_a_run_outlasts_the_plateau():

@@ -42,13 +42,13 @@ def style_of(lens: str, rng: random.Random) -> Style:
     """
     words = lens.lower()
     return Style(
-        few=has(words, r"few|simple|at most two"),
-        gated=has(words, r"multipl\w+|gat\w+|only counts|cheat\w*") or rng.random() < 0.1,
-        fine=has(words, r"narrow|precis\w+") or rng.random() < 0.1,
-        survive=has(words, r"stay in a state|surviv\w+|reachable"),
-        steady=has(words, r"still|velocities") or rng.random() < 0.2,
-        wide=has(words, r"wide basin|smooth|gradient"),
-        wary=has(words, r"cheat\w*|lazy"),
+        few=has(words, r"on one variable"),
+        gated=has(words, r"multiply|stages") or rng.random() < 0.1,
+        fine=has(words, r"narrow") or rng.random() < 0.1,
+        survive=has(words, r"in full"),
+        steady=has(words, r"stillness") or rng.random() < 0.2,
+        wide=has(words, r"long-tailed"),
+        wary=has(words, r"stands still"),
     )
 
 
