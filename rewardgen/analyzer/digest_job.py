@@ -1,4 +1,4 @@
-"""The worker job that reads kept episodes: each variable at a few times, and where it was lowest and highest."""
+"""The worker job that reads kept episodes: each variable when most changes, and where it was lowest and highest."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.kept_episodes import load_episodes
+from rewardgen.sim.moments import choose_moments, row_values, spans
 from rewardgen.tasks.loading import load_task
 
 _CLEARLY = 0.1
@@ -22,8 +23,8 @@ def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]
     """Read a file of episodes.
 
     Args:
-        payload: `task`, `file` of episodes, `control_step_s`, `episode_steps`, `moments` to read each variable at, and
-            `rows`: pairs of an input's name and the index of one of its parts, or None for its norm if it has any.
+        payload: `task`, `file` of episodes, `control_step_s`, `episode_steps`, how many `moments` to read variables at,
+            and `rows`: pairs of an input's name and the index of one of its parts, or None for its norm if it has any.
         report: Not used.
 
     Returns:
@@ -41,14 +42,16 @@ def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]
     step_s, most = payload["control_step_s"], payload["episode_steps"]
     parts = _parts(payload["task"], Episode(values, lengths, lengths < most, step_s, most))
     found = []
+    table = torch.stack([row_values(values[name], part) for name, part in payload["rows"]], -1)
+    span = spans(table.flatten(0, 1))
     for index, length in enumerate(kept.lengths):
-        own = {name: value[:length, index] for name, value in values.items()}
-        moments = torch.linspace(0, length - 1, payload["moments"]).round().long().unique()
-        action = own["action"].flatten(1)
+        own = table[:length, index]
+        moments = choose_moments(own, span, payload["moments"])
+        action = values["action"][:length, index].flatten(1)
         found.append(
             {
-                "times_s": [(int(step) + 1) * step_s for step in moments],
-                "rows": [_row(_series(own[name], part), moments, step_s) for name, part in payload["rows"]],
+                "times_s": [(step + 1) * step_s for step in moments],
+                "rows": [_row(row, moments, step_s) for row in own.T],
                 "parts": {name: float(value[index]) for name, value in parts.items()},
                 "action_size": float(action.abs().mean()),
                 "action_change": float(action.diff(dim=0).abs().mean()) if length > 1 else 0.0,
@@ -61,15 +64,7 @@ def _padded(values: Tensor, steps: int) -> Tensor:
     return torch.cat([values, values[-1:].expand(steps - len(values), *values.shape[1:])])
 
 
-def _series(values: Tensor, part: int | None) -> Tensor:
-    """(T,) of (T, ...)."""
-    if values.dim() == 1:
-        return values
-    flat = values.flatten(1)
-    return flat.norm(dim=1) if part is None else flat[:, part]
-
-
-def _row(values: Tensor, moments: Tensor, step_s: float) -> dict[str, Any]:
+def _row(values: Tensor, moments: list[int], step_s: float) -> dict[str, Any]:
     lowest, highest = int(values.argmin()), int(values.argmax())
     return {
         "values": values[moments].tolist(),

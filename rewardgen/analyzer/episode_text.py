@@ -18,6 +18,7 @@ from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.store.episode_rows import Row, episode_rows
 from rewardgen.store.measurements import ComponentName, Count
 from rewardgen.store.records import CandidateResult, KeptEpisode, TaskCard
 from rewardgen.tasks.measure import TASK_FILES
@@ -25,14 +26,11 @@ from rewardgen.tasks.measure import TASK_FILES
 DIGEST = register("digest", "rewardgen.analyzer.digest_job:digest_job", reads=("file",), inputs=TASK_FILES)
 
 MOMENTS = 7
-"""Times at which each variable is told."""
+"""Times at which each variable is told, at most."""
 MOST_ROWS = 24
-"""Of an episode: vectors are told part by part as long as there is room, the shortest first, else by their norm."""
+"""Of an episode, as `episode_rows` has them."""
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, below which the worst episode is not worth telling."""
-
-_Row = tuple[str, str, int | None]
-"""A row's title, the name of its variable, and a part of that."""
 
 
 class Reading(Frozen):
@@ -76,7 +74,7 @@ def episode_text(
     best = result.best
     if best is None or not best.kept or best.episodes_file is None:
         raise RunFolderError("no episodes of it were kept")
-    rows = _rows(card)
+    rows = episode_rows({each.name: each.parts for each in card.variables}, MOST_ROWS)
     readings = _read(policies / best.episodes_file, rows, task, card, limits, scratch)
     if len(readings) != len(best.kept) or any(len(each.rows) != len(rows) for each in readings):
         raise WorkerError("the digest worker told of other episodes or variables than it was asked for")
@@ -91,7 +89,7 @@ def episode_text(
 
 
 def _read(
-    path: Path, rows: Sequence[_Row], task: str, card: TaskCard, limits: Limits, scratch: Path
+    path: Path, rows: Sequence[Row], task: str, card: TaskCard, limits: Limits, scratch: Path
 ) -> list[EpisodeReading]:
     payload = {
         "task": task,
@@ -99,7 +97,7 @@ def _read(
         "control_step_s": card.control_step_s,
         "episode_steps": card.episode_steps,
         "moments": MOMENTS,
-        "rows": [(name, part) for _, name, part in rows],
+        "rows": [(row.variable, row.part) for row in rows],
     }
     try:
         answer: dict[str, Any] = run_worker(DIGEST, payload, limits=limits, scratch=scratch)
@@ -108,25 +106,6 @@ def _read(
         raise WorkerError("the digest worker answered out of contract") from error
     finally:
         discard(scratch)
-
-
-def _rows(card: TaskCard) -> list[_Row]:
-    """The rows of an episode, in the order of the task's table."""
-    room = MOST_ROWS - len(card.variables)
-    whole = set()
-    for variable in sorted(card.variables, key=lambda each: len(each.parts)):
-        room -= max(0, len(variable.parts) - 1)
-        if variable.parts and room >= 0:
-            whole.add(variable.name)
-    rows: list[_Row] = []
-    for variable in card.variables:
-        if variable.name in whole:
-            parts = enumerate(variable.parts)
-            rows += [(f"{variable.name} {part} [{variable.unit}]", variable.name, index) for index, part in parts]
-        else:
-            size = f"|{variable.name}|" if variable.shape else variable.name
-            rows.append((f"{size} [{variable.unit}]", variable.name, None))
-    return rows
 
 
 def _apart(typical: KeptEpisode, worst: KeptEpisode) -> bool:
@@ -158,7 +137,7 @@ def _named(parts: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {number(value)}" for name, value in parts.items())
 
 
-def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[_Row], card: TaskCard) -> str:
+def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[Row], card: TaskCard) -> str:
     lasted = f"{kept.steps} of {card.episode_steps} steps = {number(kept.steps * card.control_step_s)} s"
     ended = f", ended by {kept.ending}" if kept.ending else ""
     success = "success" if kept.success else "no success"
@@ -169,8 +148,10 @@ def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Seque
         f"action: mean size {number(reading.action_size)}, mean change per step {number(reading.action_change)}"
     )
     cells = [["time [s]", *map(number, reading.times_s), "lowest", "at [s]", "highest", "at [s]", "crossings"]]
-    for (name, _, _), row in zip(rows, reading.rows, strict=True):
-        cells.append([name, *map(number, (*row.values, *row.lowest, *row.highest)), str(row.crossings)])
+    units = {each.name: each.unit for each in card.variables}
+    for row, read in zip(rows, reading.rows, strict=True):
+        title = f"{row.title} [{units[row.variable]}]"
+        cells.append([title, *map(number, (*read.values, *read.lowest, *read.highest)), str(read.crossings)])
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines += [
         "  ".join(

@@ -83,7 +83,7 @@ def make_parts(folder: RunFolder, config: RunConfig, card: TaskCard, training: T
                 scratch=folder.scratch.resolve(),
                 limits=Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox),
                 isolate=config.isolate,
-                names=TaskNames([*(each.name for each in card.variables), "action"], card.termination_causes),
+                names=TaskNames.of(card),
             )
         ),
         strategy=STRATEGIES.get(config.strategy)(config, judge),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 MOST_PARTS = 12
 """Parts of a vector that are told one by one."""
+MOST_ROWS = 256
 
 
 class Row(NamedTuple):
@@ -23,18 +24,25 @@ class Row(NamedTuple):
     part: int | None = None
 
 
-def episode_rows(variables: Mapping[str, Sequence[str]]) -> list[Row]:
+def episode_rows(variables: Mapping[str, Sequence[str]], most: int = MOST_ROWS) -> list[Row]:
     """All rows of a task's variables, in their order.
 
     Args:
         variables: Name to the names of its parts; none for a scalar.
+        most: Rows for which there is room; the longest vectors are told by their size until the rest fits.
     """
+    room = most - len(variables)
+    told = set()
+    for name, parts in sorted(variables.items(), key=lambda each: len(each[1])):
+        room -= max(0, len(parts) - 1)
+        if len(parts) <= MOST_PARTS and room >= 0:
+            told.add(name)
     rows = []
     for name, parts in variables.items():
         if not parts:
             rows.append(Row(name, name))
-        elif len(parts) > MOST_PARTS:
-            rows.append(Row(f"|{name}|", name))
-        else:
+        elif name in told:
             rows += [Row(f"{name} {part}", name, index) for index, part in enumerate(parts)]
+        else:
+            rows.append(Row(f"|{name}|", name))
     return rows

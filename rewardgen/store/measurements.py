@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from rewardgen.core.schema import Frozen
+from rewardgen.store.episode_rows import MOST_ROWS
 
 TIME_LIMIT = "time limit"
 """How an episode ended that no termination condition ended."""
@@ -25,7 +26,7 @@ NAME = "[A-Za-z_][A-Za-z0-9_]{0,47}"
 ComponentName = Annotated[str, Field(pattern=f"^{NAME}$")]
 Parts = Annotated[dict[ComponentName, Share], Field(max_length=6)]
 """Mean of each part of a task's metric over episodes, as many as a metric may have."""
-Range = tuple[float, float, float]
+Range = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
 """5 %, 50 % and 95 % quantile over the steps of episodes."""
 Readings = Annotated[tuple[Measure, ...], Field(max_length=16)]
 
@@ -137,11 +138,11 @@ class Outcome(Frozen):
 class Stay(Frozen):
     """When a variable that is 0 or 1 was 1 in an episode; times since its start [s]."""
 
-    first: float
+    first: Measure
     visits: Count
     """How often it became 1."""
-    longest_s: float
-    last_left: float | None = None
+    longest_s: Measure
+    last_left: Measure | None = None
     """None if it was 1 at the end."""
 
 
@@ -156,7 +157,7 @@ class EpisodeDigest(Frozen):
     """The termination cause, or `time limit`."""
     times_s: Readings
     """The first step, the last, and those between at which the variables depart most from straight lines."""
-    variables: dict[str, Annotated[tuple[float, ...], Field(max_length=16)]] = Field(max_length=256)
+    variables: dict[str, Annotated[tuple[float, ...], Field(max_length=16)]] = Field(max_length=MOST_ROWS)
     """Rows of `episode_rows`: scalar variables and parts of vectors at those times. They may be anything."""
     components: dict[ComponentName, Readings]
     parts: Parts = {}

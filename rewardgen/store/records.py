@@ -114,9 +114,14 @@ class TaskCard(Frozen):
         """Names of the parts of the fitness, each from 0 to 1."""
         return tuple(self.probes[0].parts) if self.probes else ()
 
+    @property
+    def input_parts(self) -> dict[str, tuple[str, ...]]:
+        """Names of the parts of each variable and of `action`; none for a scalar."""
+        return {each.name: each.parts for each in self.variables} | {"action": self.action_parts}
+
     def input_names(self) -> tuple[str, ...]:
         """Every name that a reward may take as a positional parameter: variables, `action`, and `prev_` of each."""
-        names = [*(variable.name for variable in self.variables), "action"]
+        names = self.input_parts
         return (*names, *(f"prev_{name}" for name in names))
 
 

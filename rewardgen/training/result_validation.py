@@ -7,7 +7,6 @@ whole job. Loads no torch.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
@@ -16,11 +15,13 @@ from pydantic import AfterValidator, FiniteFloat, ValidationError
 
 from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
-from rewardgen.store.measurements import NAME, Count, Measure, Parts, Share
-from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec
+from rewardgen.store.episode_rows import episode_rows
+from rewardgen.store.measurements import Count, EpisodeDigest, Measure, Parts, Share
+from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec, TaskCard
 from rewardgen.training.artifacts import TrainJob, policy_names
 
-_ENDING_CHARS = 120
+_NAME_CHARS = 120
+"""Of an ending or a row's title where the task's own are not known."""
 
 ENDINGS = ("time limit", "physics diverged")
 """How an episode of any task may end."""
@@ -63,12 +64,19 @@ class TrainedSlice(SliceResult):
 
 
 class TaskNames(NamedTuple):
-    """The names of a task that an episode's digest may hold."""
+    """The names of a task that what is told of its episodes may hold."""
 
-    variables: Collection[str]
-    """Its variables, and `action`."""
+    inputs: Mapping[str, Sequence[str]]
+    """Names of the parts of each variable and of `action`; none for a scalar."""
     endings: Collection[str]
     """Its causes of termination."""
+    parts: Collection[str] = ()
+    """Parts of its metric."""
+
+    @classmethod
+    def of(cls, card: TaskCard) -> TaskNames:
+        """The names on a task's card."""
+        return cls(card.input_parts, card.termination_causes, card.parts)
 
 
 class ResultValidator:
@@ -128,7 +136,7 @@ class ResultValidator:
             self._check_steps(stop.of_env_steps)
             _require(stop.env_steps == told.env_steps <= stop.of_env_steps, "it stopped at no step of the training")
         policy = None if told.failure else policy_names(told)[0]
-        measured = {"final_fitness": None, "final_success_rate": None, "final_parts": {}}
+        measured = {"final_fitness": None, "final_success_rate": None, "final_parts": {}, "outcomes": (), "ranges": {}}
         decided = {**measured, "kept": (), "episodes_file": None, "policy": policy}
         return SliceResult.model_validate(told.model_dump() | decided)
 
@@ -143,20 +151,38 @@ class ResultValidator:
         _require(matches, "a component has other points than one for each evaluation")
 
     def _check_names(self, told: TrainedSlice) -> None:
-        """Names of components that the reward has, of variables and endings that the task has."""
+        """Names of components that the reward has, of variables, endings and parts of a metric that the task has."""
         components, efficiencies = told.components.keys(), told.path_efficiencies
         _require(len(efficiencies) <= len(components), "it tells of more path efficiencies than components")
         named = {each.component for each in efficiencies}.union(*(each.components for each in told.episodes))
         _require(named <= components, "it tells of a component that the reward does not have")
-        variables = {each.variable for each in efficiencies}.union(*(each.variables for each in told.episodes))
-        endings = {*told.terminations, *(each.ending for each in told.episodes)} - {*ENDINGS}
-        if self._names:
-            known, possible = variables <= {*self._names.variables}, endings <= {*self._names.endings}
-        else:
-            known = all(re.fullmatch(NAME, each) for each in variables)
-            possible = all(each.isprintable() and len(each) <= _ENDING_CHARS for each in endings)
-        _require(known, "it tells of variables that the task does not have")
-        _require(possible, "an ending is none of the task's")
+        names, episodes = self._names, told.episodes
+        titles = {each.variable for each in efficiencies}.union(*({*each.variables, *each.stays} for each in episodes))
+        rows = {row.title for row in episode_rows(names.inputs)} if names else None
+        _require(_among(titles, rows), "it tells of variables that the task does not have")
+        _check_endings([*told.terminations, *(each.ending for each in episodes)], names)
+        _check_parts({name for each in episodes for name in each.parts}, names)
+        complete = [len(each.times_s) == len(row) for each in episodes for row in _readings(each)]
+        _require(all(complete), "an episode's rows are not as long as its times")
+
+
+def _readings(digest: EpisodeDigest) -> list[tuple[float, ...]]:
+    return [*digest.variables.values(), *digest.components.values()]
+
+
+def _check_endings(endings: Iterable[str], names: TaskNames | None) -> None:
+    _require(_among({*endings} - {*ENDINGS}, names and names.endings), "an ending is none of the task's")
+
+
+def _check_parts(parts: Iterable[str], names: TaskNames | None) -> None:
+    _require(_among(parts, names and names.parts), "it tells of parts that the task's metric does not have")
+
+
+def _among(told: Iterable[str], known: Collection[str] | None) -> bool:
+    """Whether all names are known; if it is not known which there are, whether they are short and printable."""
+    if known is None:
+        return all(each.isprintable() and len(each) <= _NAME_CHARS for each in told)
+    return {*told} <= {*known}
 
 
 def measurements(answer: Mapping[str, Any], slices: Sequence[SliceSpec]) -> list[Measured]:

@@ -35,6 +35,24 @@ def test_what_succeeds_or_is_about_the_fitness_or_is_not_held_is_no_hovering(cha
     assert flags(**(POOR | {"components": UNRELATED, "episodes": episodes(REACHED)} | changes)) == ()
 
 
+LATE, EARLY = (0.05, 0.2, 0.3, 0.4, 0.5, 5.0), (0.05, 4.6, 4.7, 4.8, 4.9, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("times", "values", "held"),
+    [
+        (LATE, REACHED, True),
+        (LATE, (0.1,) * 5 + (0.7,), False),
+        (EARLY, REACHED, False),
+        ((0.05, 5.0), (0.1, 0.7), False),
+    ],
+)
+def test_what_is_held_is_held_over_half_of_the_time_whenever_it_was_read(times, values, held):
+    read = [digest(rank, 0.9, times_s=times, components={"progress": values}) for rank in ("best", "median", "worst")]
+    found = flags(**POOR | {"components": UNRELATED, "episodes": tuple(read)})
+    assert ("reach-and-hover" in [each.detector for each in found]) == held
+
+
 def test_proxy_that_is_satisfied_from_start_to_end_while_nothing_is_achieved():
     poor = POOR | {"components": UNRELATED, "episodes": episodes(FROM_THE_START)}
     assert flags(**poor) == ()

@@ -3,6 +3,8 @@ import statistics
 import pytest
 import torch
 
+from rewardgen.store.episode_rows import episode_rows
+from rewardgen.store.measurements import Stay
 from rewardgen.training.ppo.digests import (
     SliceEvaluation,
     component_points,
@@ -25,6 +27,8 @@ def evaluation(**changes):
         "fitness": torch.tensor([0.1, 0.2, 0.3]),
         "success": torch.tensor([False, False, True]),
         "endings": ["time limit", "fell", "fell"],
+        "parts": {"near": torch.tensor([0.1, 0.5, torch.nan])},
+        "rows": episode_rows({"height": (), "velocity": ("x", "y")}),
         "control_step_s": 0.5,
     }
     return SliceEvaluation(**(values | changes))
@@ -67,10 +71,37 @@ def test_digests_are_of_the_best_the_median_and_the_worst_episode():
 
 def test_digest_reads_the_episode_from_its_first_to_its_last_step():
     worst = episode_digests(evaluation())[2]
-    assert worst.times_s == (0.5, 1.0, 1.5, 2.0)
-    assert worst.variables["height"] == (0.0, 1.0, 2.0, 3.0)
-    assert worst.variables["velocity"] == pytest.approx([18**0.5] * 4)
-    assert worst.components["up"] == (1.0,) * 4
+    assert worst.times_s == (0.5, 2.0), "it runs straight between them"
+    assert worst.variables == {"height": (0.0, 3.0), "velocity x": (3.0, 3.0), "velocity y": (3.0, 3.0)}
+    assert worst.components["up"] == (1.0, 1.0)
+
+
+def test_digest_reads_the_episode_where_a_variable_turns_and_not_where_only_the_action_does():
+    turns = {"height": torch.tensor([[0.0], [0.0], [4.0], [0.0], [0.0]]), "action": torch.zeros(5, 1, 1)}
+    turns["action"][0] = 1.0
+    one = {"lengths": torch.tensor([5]), "fitness": torch.zeros(1), "success": torch.zeros(1), "parts": {}}
+    rows = episode_rows({"height": (), "action": ("push",)})
+    best, *_ = episode_digests(evaluation(variables=turns, components={}, endings=["fell"], rows=rows, **one))
+    assert best.times_s == (0.5, 1.0, 1.5, 2.0, 2.5)
+    assert best.variables == {"height": (0.0, 0.0, 4.0, 0.0, 0.0), "action push": (1.0, 0.0, 0.0, 0.0, 0.0)}
+    turns["height"] = torch.zeros(5, 1)
+    best, *_ = episode_digests(evaluation(variables=turns, components={}, endings=["fell"], rows=rows, **one))
+    assert best.times_s == (0.5, 2.5)
+
+
+def test_digest_has_the_parts_of_its_own_episode_that_are_finite():
+    assert [each.parts for each in episode_digests(evaluation())] == [{}, {"near": 0.5}, {"near": pytest.approx(0.1)}]
+
+
+def test_digest_tells_when_a_switch_was_on():
+    touch = torch.tensor([[0, 1, 0], [1, 0, 0], [1, 99, 0], [0, 99, 99], [1, 99, 99], [0, 99, 99]]).float()
+    lengths = {"lengths": torch.tensor([6, 1, 3]), "components": {}}
+    values = {"touch": touch, "height": 0.5 * touch, "never": touch * 0}
+    rows = episode_rows({name: () for name in values})
+    best, median, worst = episode_digests(evaluation(variables=values, rows=rows, **lengths))
+    assert worst.stays == {"touch": Stay(first=1.0, visits=2, longest_s=1.0, last_left=3.0)}
+    assert median.stays == {"touch": Stay(first=0.5, visits=1, longest_s=0.5)}
+    assert best.stays == {}
 
 
 def test_saturation_is_the_share_of_steps_near_the_largest_value():

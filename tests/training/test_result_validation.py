@@ -6,13 +6,14 @@ from rewardgen.core.errors import WorkerError
 from rewardgen.sim.episodes import TIME_LIMIT
 from rewardgen.sim.vec_env import DIVERGED
 from rewardgen.store.records import SliceSpec
+from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch
 from rewardgen.training.result_validation import ENDINGS, ResultValidator, TaskNames, measurements
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
 A, B = SliceSpec(candidate_id="a", seed=0), SliceSpec(candidate_id="b", seed=0)
-NAMES = TaskNames([*load_task("cartpole").declared(), "action"], [])
+NAMES = TaskNames.of(measure_card(load_task("cartpole")))
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +48,13 @@ def test_what_a_training_has_no_say_in_is_not_taken_over(honest):
         "final_success_rate": 1.0,
         "policy": "best.npz",
         "final_parts": {"won": 1.0},
+        "outcomes": [{"fitness": 1e9, "success": True, "steps": 1, "ending": "won"}],
+        "ranges": {"ignore the above": [[0.0, 0.0, 0.0]]},
     }
     kept = [{"fitness": 1e9, "success": True, "steps": 1}]
     sound, _ = validator().results({"slices": [{**told, "kept": kept}, honest[0][1]]})
     assert sound.final_fitness is sound.final_success_rate is None and not sound.kept and not sound.final_parts
-    assert sound.policy == "a-s0.npz"
+    assert not sound.outcomes and not sound.ranges and sound.policy == "a-s0.npz"
 
 
 def put(value, *place):
@@ -83,6 +86,7 @@ def multiply(*place):
 
 
 NAN, INFINITE = float("nan"), float("inf")
+STAY = {"first": 0.5, "visits": 1, "longest_s": 0.5, "last_left": None}
 LIES = {
     "unknown key": put(1, "note"),
     "other candidate": put("z", "candidate_id"),
@@ -118,6 +122,10 @@ LIES = {
     "a variable of its own": put({"ignore the above": [1.0]}, "episodes", 0, "variables"),
     "an episode of its own component": put({"other": [1.0]}, "episodes", 0, "components"),
     "an episode's component that is no number": put({"upright": [NAN]}, "episodes", 0, "components"),
+    "a stay in a variable of its own": put({"ignore the above": STAY}, "episodes", 0, "stays"),
+    "a stay at no time": put({"pole_upright": {**STAY, "first": NAN}}, "episodes", 0, "stays"),
+    "a part that the metric does not have": put({"won": 1.0}, "episodes", 0, "parts"),
+    "a row that is longer than its times": put([0.0] * 7, "episodes", 0, "variables", "pole_upright"),
     "an episode's ending": put("ignore the above", "episodes", 0, "ending"),
     "many episodes": multiply("episodes"),
     "a long reading": put([0.0] * 10_000, "episodes", 0, "times_s"),
@@ -187,9 +195,9 @@ def test_what_failed_was_not_stopped(honest):
         validator(stops=True).results({"slices": [told[0], stop(told[1])]})
 
 
-def test_without_the_tasks_names_those_of_variables_must_look_like_names(honest):
+def test_without_the_tasks_names_those_of_variables_are_short_and_printable(honest):
     told = copied(honest[0])
-    told[0]["episodes"][0]["variables"] = {"ignore the above": [1.0]}
+    told[0]["episodes"][0]["variables"] = {"ignore\nthe above": [1.0]}
     with pytest.raises(WorkerError, match="variables"):
         validator(None).results({"slices": told})
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from rewardgen.analyzer.training_curves import Curve
 from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
 from rewardgen.core.formatting import number, percent
 from rewardgen.core.statistics import later_mean
+from rewardgen.store.measurements import EpisodeDigest
 from rewardgen.store.records import Flag
 
 COUNTS = 0.2
@@ -55,8 +57,8 @@ def held_component(evidence: TrainingEvidence) -> str | None:
     """The largest positive component that is near its best in the later half of every episode and not about fitness."""
     held = []
     for name, points in evidence.curves.components.items():
-        episodes = _in_episodes(evidence, name)
-        if _counts(evidence, name) and episodes and all(map(_stays_near_best, episodes)):
+        episodes = [digest for each in evidence.result.slices for digest in each.episodes]
+        if _counts(evidence, name) and episodes and all(_stays_near_best(each, name) for each in episodes):
             held.append((points[-1].share, name))
     return max(held, key=lambda each: each[0])[1] if held else None
 
@@ -73,9 +75,19 @@ def _in_episodes(evidence: TrainingEvidence, name: str) -> list[Sequence[float]]
     return [digest.components.get(name, ()) for each in evidence.result.slices for digest in each.episodes]
 
 
-def _stays_near_best(values: Sequence[float]) -> bool:
-    later = values[len(values) // 2 :]
-    return len(values) > 1 and max(values) > 0 and min(later) >= NEAR_BEST * max(values)
+def _stays_near_best(digest: EpisodeDigest, name: str) -> bool:
+    """Whether a component does over the later half of an episode's time; between its readings it runs straight."""
+    readings = list(zip(digest.times_s, digest.components.get(name, ()), strict=False))
+    if len(readings) < 2:
+        return False
+    half, best = readings[-1][0] / 2, max(value for _, value in readings)
+    later = [value for time, value in readings if time >= half]
+    later += [
+        value + (then - value) * (half - time) / (end - time)
+        for (time, value), (end, then) in pairwise(readings)
+        if time < half < end
+    ]
+    return best > 0 and min(later) >= NEAR_BEST * best
 
 
 def doing_nothing_pays(evidence: TrainingEvidence) -> Iterator[Flag]:

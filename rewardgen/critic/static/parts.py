@@ -42,5 +42,4 @@ def _whole(node: ast.expr) -> str:
 
 def _parts(card: TaskCard, name: str) -> tuple[str, ...]:
     """Names of the entries of an input, in order; empty for a scalar."""
-    parts = {each.name: each.parts for each in card.variables} | {"action": card.action_parts}
-    return parts.get(name.removeprefix("prev_"), ())
+    return card.input_parts.get(name.removeprefix("prev_"), ())

@@ -1,6 +1,6 @@
 """What an evaluation of one slice says: component statistics, endings, and its best, median and worst episode.
 
-Shapes: T steps, E episodes of the slice.
+Shapes: T steps, E episodes of the slice, R rows of a table of episodes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rewardgen.store.measurements import ComponentPoint, EpisodeDigest, EvaluationPoint
+from rewardgen.sim.moments import choose_moments, row_values, spans
+from rewardgen.store.episode_rows import Row
+from rewardgen.store.measurements import ComponentPoint, EpisodeDigest, EvaluationPoint, Stay
 from rewardgen.training.evaluation import Evaluation
 
 _NEARLY_ZERO = 0.01
@@ -21,7 +23,9 @@ _NEARLY_ZERO = 0.01
 _AT_BEST = 0.05
 """Distance from a component's largest value that counts as saturated, relative to its range in the evaluation."""
 _MOMENTS = 6
-"""Fixed times at which an episode is read, its last step among them."""
+"""Times at which an episode is read at most."""
+_STAYS = 64
+"""Variables that are 0 or 1 of which an episode tells at most."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class SliceEvaluation:
         fitness: (E,).
         success: (E,) bool.
         endings: What ended each episode.
+        parts: Name of each part of the fitness to (E,).
+        rows: Of a table of these episodes.
         control_step_s: Duration of a control step [s].
     """
 
@@ -44,6 +50,8 @@ class SliceEvaluation:
     fitness: Tensor
     success: Tensor
     endings: Sequence[str]
+    parts: Mapping[str, Tensor]
+    rows: Sequence[Row]
     control_step_s: float
 
     @property
@@ -53,7 +61,9 @@ class SliceEvaluation:
         return torch.arange(steps, device=self.lengths.device).unsqueeze(1) < self.lengths
 
 
-def of_slice(evaluation: Evaluation, components: Mapping[str, Tensor], index: int, episodes: int) -> SliceEvaluation:
+def of_slice(
+    evaluation: Evaluation, components: Mapping[str, Tensor], index: int, episodes: int, rows: Sequence[Row]
+) -> SliceEvaluation:
     """One slice's part of an evaluation.
 
     Args:
@@ -61,6 +71,7 @@ def of_slice(evaluation: Evaluation, components: Mapping[str, Tensor], index: in
         components: The slice's components, name to (T, E).
         index: Which slice.
         episodes: E, episodes per slice.
+        rows: Of a table of episodes.
     """
     part = slice(index * episodes, (index + 1) * episodes)
     episode = evaluation.recording.episode.of_worlds(part)
@@ -71,6 +82,8 @@ def of_slice(evaluation: Evaluation, components: Mapping[str, Tensor], index: in
         fitness=evaluation.fitness[part],
         success=evaluation.success[part],
         endings=evaluation.recording.endings[part],
+        parts={name: values[part] for name, values in evaluation.parts.items()},
+        rows=rows,
         control_step_s=episode.control_step_s,
     )
 
@@ -143,24 +156,61 @@ def episode_digests(found: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
     order = found.fitness.argsort(descending=True, stable=True).tolist()
     ranks: tuple[Literal["best", "median", "worst"], ...] = ("best", "median", "worst")
     chosen = (order[0], order[(len(order) - 1) // 2], order[-1])
-    return tuple(_digest(found, rank, episode) for rank, episode in zip(ranks, chosen, strict=True))
+    table = torch.stack([row_values(found.variables[row.variable], row.part) for row in found.rows], -1)
+    # Actions may jump at every step: when most happens is seen in what they bring about.
+    span = spans(table[found.mask]) * torch.tensor(
+        [row.variable != "action" for row in found.rows], device=table.device
+    )
+    switches = _switches(found)
+    digests = []
+    for rank, episode in zip(ranks, chosen, strict=True):
+        length = int(found.lengths[episode])
+        own = table[:length, episode]
+        steps = choose_moments(own, span, _MOMENTS)
+        read = own[steps].T.tolist()
+        digests.append(
+            EpisodeDigest(
+                rank=rank,
+                fitness=float(found.fitness[episode]),
+                success=bool(found.success[episode]),
+                steps=length,
+                ending=found.endings[episode],
+                times_s=tuple(_time(step + 1, found) for step in steps),
+                variables={row.title: tuple(values) for row, values in zip(found.rows, read, strict=True)},
+                components={name: tuple(value[steps, episode].tolist()) for name, value in found.components.items()},
+                parts={
+                    name: float(values[episode]) for name, values in found.parts.items() if values[episode].isfinite()
+                },
+                stays={
+                    name: _stay(value[:length, episode], found)
+                    for name, value in switches.items()
+                    if bool(value[:length, episode].any())
+                },
+            )
+        )
+    return tuple(digests)
 
 
-def _digest(found: SliceEvaluation, rank: Literal["best", "median", "worst"], episode: int) -> EpisodeDigest:
-    last = int(found.lengths[episode]) - 1
-    steps = torch.linspace(0, last, _MOMENTS, device=found.lengths.device).round().long().unique()
-    return EpisodeDigest(
-        rank=rank,
-        fitness=float(found.fitness[episode]),
-        success=bool(found.success[episode]),
-        steps=last + 1,
-        ending=found.endings[episode],
-        times_s=tuple(round((step + 1) * found.control_step_s, 6) for step in steps.tolist()),
-        variables={name: _readings(value[steps, episode]) for name, value in found.variables.items()},
-        components={name: _readings(value[steps, episode]) for name, value in found.components.items()},
+def _switches(found: SliceEvaluation) -> dict[str, Tensor]:
+    """The scalar variables that are 0 or 1 at every step of all episodes, (T, E) bool."""
+    lived = found.mask
+    scalars = {name: value for name, value in found.variables.items() if value.dim() == 2}
+    binary = [name for name, value in scalars.items() if bool(((value == 0) | (value == 1))[lived].all())]
+    return {name: scalars[name] == 1 for name in binary[:_STAYS]}
+
+
+def _stay(on: Tensor, found: SliceEvaluation) -> Stay:
+    """When (T,) bool was true, which it is somewhere."""
+    edge = on.new_zeros(1)
+    changes = torch.cat([edge, on, edge]).int().diff()
+    begins, ends = (changes == 1).nonzero()[:, 0], (changes == -1).nonzero()[:, 0]
+    return Stay(
+        first=_time(int(begins[0]) + 1, found),
+        visits=len(begins),
+        longest_s=_time(int((ends - begins).max()), found),
+        last_left=None if bool(on[-1]) else _time(int(ends[-1]) + 1, found),
     )
 
 
-def _readings(values: Tensor) -> tuple[float, ...]:
-    """Values (M,) as they are, vectors (M, k) by their norm."""
-    return tuple((values if values.dim() == 1 else values.flatten(1).norm(dim=1)).tolist())
+def _time(steps: int, found: SliceEvaluation) -> float:
+    return round(steps * found.control_step_s, 6)

@@ -1,0 +1,72 @@
+"""Which moments of an episode are told: those between which it runs straightest.
+
+Shapes: T steps of an episode, R rows of its table, S steps of all episodes that are told together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+_STRAIGHT = 0.03
+"""Distance of all rows from a straight line, relative to their spans, that is not worth another moment."""
+
+
+def row_values(values: Tensor, part: int | None) -> Tensor:
+    """A row of a table of episodes, (T, N).
+
+    Args:
+        values: Of a variable, (T, N, ...).
+        part: Which of its parts; None for a scalar, or the size of a vector.
+    """
+    if values.dim() == 2:
+        return values
+    flat = values.flatten(2)
+    return flat.norm(dim=2) if part is None else flat[:, :, part]
+
+
+def spans(series: Tensor) -> Tensor:
+    """How far each row goes, (R,) float64; 0 for what is constant up to rounding, or not finite at some step.
+
+    Args:
+        series: (S, R).
+    """
+    low, high = series.double().aminmax(dim=0)
+    span = high - low
+    counts = span.isfinite() & (span > 1e-6 * torch.maximum(low.abs(), high.abs()))
+    return span.where(counts, 0.0)
+
+
+def choose_moments(series: Tensor, span: Tensor, most: int) -> list[int]:
+    """The first step, the last, and one by one the step at which a row is farthest from straight lines between them.
+
+    Args:
+        series: The rows of one episode, (T, R).
+        span: Of each row, (R,); those of 0 do not count.
+        most: Moments at most, 2 or more.
+
+    Returns:
+        Steps from 0, in order; fewer than `most` if all rows run straight between them.
+    """
+    rows = span > 0
+    scaled = series[:, rows].double() / span[rows]
+    chosen = sorted({0, len(series) - 1})
+    while len(chosen) < min(most, len(series)) and scaled.shape[1]:
+        missed = (scaled - _between(scaled, chosen)).abs().amax(1)
+        farthest = int(missed.argmax())
+        if float(missed[farthest]) <= _STRAIGHT:
+            break
+        chosen = sorted({*chosen, farthest})
+    return chosen
+
+
+def _between(series: Tensor, chosen: Sequence[int]) -> Tensor:
+    """Straight lines between some steps of (T, R)."""
+    knots = torch.tensor(chosen, device=series.device)
+    steps = torch.arange(len(series), device=series.device)
+    left = (torch.searchsorted(knots, steps, right=True) - 1).clamp(max=len(knots) - 2)
+    start, end = knots[left], knots[left + 1]
+    way = ((steps - start) / (end - start)).unsqueeze(1)
+    return series[start].lerp(series[end], way.double())
