@@ -9,16 +9,18 @@ from rewardgen.analyzer.predictions import scored
 from rewardgen.analyzer.training_curves import seed_curves, training_curves
 from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
 from rewardgen.core.formatting import shortened
-from rewardgen.core.statistics import noise
+from rewardgen.core.statistics import noise, standard_errors
 from rewardgen.llm.prompts import analyzer_messages
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.store.measurements import EpisodeDigest
+from rewardgen.store.episode_rows import episode_rows
+from rewardgen.store.measurements import STARTS
 from rewardgen.store.messages import LLMRequest
 from rewardgen.store.records import (
     Analysis,
     CandidateRecord,
     CandidateResult,
     ParentComparison,
+    ShownEpisode,
     SliceResult,
     TaskCard,
 )
@@ -29,6 +31,10 @@ MOST_CHARS = 4_000
 """Of a diagnosis that are kept, and told to designers."""
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, of episodes that are not worth showing twice."""
+MOST_ROWS = 14
+"""Variables, and parts of vectors, that an episode is shown by."""
+OFTEN = 0.5
+"""Success rate from which on it says something of a start that a candidate fails there."""
 
 
 class Analyzer:
@@ -41,24 +47,33 @@ class Analyzer:
     def __init__(self, llm: LLM | None) -> None:
         self._llm = llm
 
-    def study(self, record: CandidateRecord, parents: Sequence[CandidateRecord], card: TaskCard) -> Analysis:
+    def study(
+        self,
+        record: CandidateRecord,
+        parents: Sequence[CandidateRecord],
+        card: TaskCard,
+        archive: Sequence[CandidateRecord] = (),
+    ) -> Analysis:
         """Curves, episodes, flags, outcome of the prediction and comparison with a parent, from the numbers.
 
         Args:
             record: The candidate; trained, failed or rejected.
             parents: What it was designed from, best first: it is compared with the first that was trained.
             card: The task.
+            archive: All candidates so far, which tell how much seeds differ and which starts are hard.
         """
         result = record.result
         if result is None:
             return Analysis(candidate_id=record.candidate.id)
         curves = training_curves(result)
         trained = [each for each in parents if each.fitness is not None]
-        parent = _compared(result, trained[0]) if trained else None
+        others = [each for each in archive if each.candidate.id != record.candidate.id]
+        parent = _compared(record, trained[0], [*trained[1:], *others]) if trained else None
         return Analysis(
             candidate_id=record.candidate.id,
             curves=curves,
             episodes=_episodes(result, card),
+            hard_starts=_hard_starts(result, others),
             parent=parent,
             fitness_delta=result.fitness - parent.fitness if parent and result.fitness is not None else None,
             flags=flags_of(TrainingEvidence(result, curves, seed_curves(result), card)),
@@ -108,34 +123,79 @@ def fitness_alone(record: CandidateRecord) -> CandidateRecord:
     return record.model_copy(update={"result": result, "analysis": None})
 
 
-def _compared(result: CandidateResult, parent: CandidateRecord) -> ParentComparison:
-    assert parent.result is not None and parent.fitness is not None
-    several = min(len(result.slices), len(parent.result.slices)) > 1
+def _compared(record: CandidateRecord, parent: CandidateRecord, others: Sequence[CandidateRecord]) -> ParentComparison:
+    assert record.result is not None and parent.result is not None and parent.fitness is not None
+    by_id = {each.candidate.id: _by_seed(each) for each in (*others, parent, record) if each.fitness is not None}
+    errors = dict(zip(by_id, standard_errors([*by_id.values()]), strict=True))
+    both = [by_id.get(each.candidate.id, []) for each in (record, parent)]
     return ParentComparison(
         candidate_id=parent.candidate.id,
         fitness=parent.fitness,
-        noise=noise(result.fitness_spread, parent.result.fitness_spread) if several else None,
+        noise=noise(errors[record.candidate.id], errors[parent.candidate.id]) if min(map(len, both)) > 1 else None,
         component_means={name: points[-1].mean for name, points in training_curves(parent.result).components.items()},
     )
 
 
-def _episodes(result: CandidateResult, card: TaskCard) -> tuple[EpisodeDigest, ...]:
-    """Best, median and worst over all seeds, or the best if they are alike; without vectors."""
-    vectors = {each.name for each in card.variables if each.shape} | {"action"}
-    ranked = sorted((digest for each in result.slices for digest in each.episodes), key=lambda each: -each.fitness)
+def _by_seed(record: CandidateRecord) -> list[float]:
+    slices = record.result.slices if record.result else ()
+    return [each.final_fitness for each in slices if each.final_fitness is not None]
+
+
+def _hard_starts(result: CandidateResult, others: Sequence[CandidateRecord]) -> tuple[tuple[int, int], ...]:
+    """Starts at which a candidate fails, and most of those that often succeed do too; of two others or more."""
+    able = [each.result for each in others if each.result and (each.result.success_rate or 0.0) >= OFTEN]
+    if len(able) < 2 or (result.success_rate or 0.0) < OFTEN:
+        return ()
+    failed = [_failed_starts(each) for each in able]
+    return tuple(
+        sorted(start for start in _failed_starts(result) if 2 * sum(start in each for each in failed) > len(failed))
+    )
+
+
+def _failed_starts(result: CandidateResult) -> set[tuple[int, int]]:
+    """Seed and index of the starts at which a final policy fails."""
+    return {
+        (each.seed, index)
+        for each in result.slices
+        for index, outcome in enumerate(each.outcomes[:STARTS])
+        if not outcome.success
+    }
+
+
+def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ...]:
+    """Two episodes that tell most: one that succeeds and one that does not, else a typical and the worst one."""
+    found = [(digest, each.seed) for each in result.slices for digest in each.episodes]
+    ranked = [
+        ShownEpisode.model_validate(digest.model_dump() | {"seed": seed})
+        for digest, seed in sorted(found, key=lambda each: -each[0].fitness)
+    ]
     if not ranked:
         return ()
-    best, worst = ranked[0], ranked[-1]
-    close = abs(best.fitness - worst.fitness) <= ALIKE * max(abs(best.fitness), abs(worst.fitness))
-    shown = {"best": best}
-    if not (close and best.ending == worst.ending):
-        shown |= {"median": ranked[(len(ranked) - 1) // 2], "worst": worst}
+    best, typical, worst = ranked[0], ranked[(len(ranked) - 1) // 2], ranked[-1]
+    first = best if best.success and not typical.success else typical
+    named = {"best": best, "median": typical, "worst": worst}
+    shown = [each for each in (first, worst) if each is first or not _alike(first, each)]
+    rows = _shown_rows(card)
     return tuple(
         each.model_copy(
             update={
-                "rank": rank,
-                "variables": {name: values for name, values in each.variables.items() if name not in vectors},
+                "rank": next(rank for rank, one in named.items() if one is each),
+                "variables": {name: values for name, values in each.variables.items() if name in rows},
             }
         )
-        for rank, each in shown.items()
+        for each in shown
     )
+
+
+def _alike(one: ShownEpisode, other: ShownEpisode) -> bool:
+    """Whether the second adds little: it goes the same way, and fails too or is as fit."""
+    close = abs(one.fitness - other.fitness) <= ALIKE * max(abs(one.fitness), abs(other.fitness))
+    return (one.success, one.ending) == (other.success, other.ending) and (close or not one.success)
+
+
+def _shown_rows(card: TaskCard) -> set[str]:
+    """The rows of an episode that are shown: states before rates, in the order of the task."""
+    units = {each.name: each.unit for each in card.variables}
+    rows = episode_rows({each.name: each.parts for each in card.variables})
+    ordered = sorted(rows, key=lambda row: "/s" in units[row.variable])
+    return {row.title for row in ordered[:MOST_ROWS]}

@@ -74,6 +74,23 @@ def standing(a: Sequence[float], b: Sequence[float]) -> Standing:
     return "below" if difference.high < 0 else "on par"
 
 
+def standard_errors(groups: Sequence[Sequence[float]]) -> list[float]:
+    """Standard error of the mean of each group, by the spread within all of them together.
+
+    Two or three seeds alone say next to nothing of their spread: those that happen to agree would look certain.
+
+    Args:
+        groups: The fitness of each candidate, by seed.
+
+    Returns:
+        One for each group; 0 where nothing is known, for no group has two values or they are all the same.
+    """
+    means = [sum(group) / len(group) for group in groups]
+    squares = sum((value - mean) ** 2 for group, mean in zip(groups, means, strict=True) for value in group)
+    freedom = sum(len(group) - 1 for group in groups)
+    return [math.sqrt(squares / freedom / len(group)) if freedom else 0.0 for group in groups]
+
+
 def noise(*standard_errors: float) -> float:
     """What a difference of means has to exceed to count: two standard errors of all of them together."""
     return 2.0 * math.hypot(*standard_errors)

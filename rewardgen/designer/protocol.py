@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from rewardgen.core.formatting import shortened
 from rewardgen.store.records import Candidate, DesignRequest, Finding
 
 NO_REPLY, REFUSED = "no reply: ", "request refused: "
 """How the `failure` of a candidate begins for which the model gave no answer at all, or would not."""
 
-IDEA = 100
+
+MOST_OF_AN_IDEA = 240
 """Characters of an idea that is told again when it has failed."""
+_SENTENCE = re.compile(rf".{{1,{MOST_OF_AN_IDEA - 1}}}?[.!?](?= |$)")
+
+
+def idea_of(diagnosis: str) -> str:
+    """The first sentence of a diagnosis, which is to hold the idea.
+
+    Args:
+        diagnosis: As its designer wrote it.
+    """
+    text = " ".join(diagnosis.split())
+    first = _SENTENCE.match(text)
+    return first[0] if first else shortened(text, MOST_OF_AN_IDEA)
 
 
 class Designer(Protocol):

@@ -7,7 +7,7 @@ messages are the same for the same records, so that an archived call is found ag
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import named, number, percent, shares
 from rewardgen.core.resources import shipped
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
+from rewardgen.store.measurements import Range
 from rewardgen.store.messages import Message
 from rewardgen.store.records import (
     Candidate,
@@ -35,6 +36,7 @@ SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-compone
 UNCHECKED = ("no-reading", "not-read", "not-compared", "not-ranked")
 """Warnings that a check could not be made. They are for the user: a designer would look for a fault in its reward."""
 
+_WORDS = re.compile(r"[A-Za-z_]\w*")
 _VERSION = re.compile(r"\{# version (\d+)\b")
 
 
@@ -75,7 +77,9 @@ def designer_messages(design_request: DesignRequest) -> tuple[Message, ...]:
     Args:
         design_request: The task card, the operator, its parents, and what failed before.
     """
-    system = Message(role="system", content=render("designer/system"))
+    card = design_request.card
+    facts = {"ends": bool(card.termination_causes), "success_ends": card.success_terminates}
+    system = Message(role="system", content=render("designer/system", **facts))
     return (system, Message(role="user", content=_design_request(design_request)))
 
 
@@ -88,14 +92,28 @@ def _design_request(design_request: DesignRequest) -> str:
         "lens": design_request.lens,
     }
     if design_request.operator == "draft" or not design_request.parents:
-        return render("designer/draft", **common)
+        return render("designer/draft", **common, reached={})
+    parents = design_request.parents
+    claims = [each for parent in parents if parent.analysis for each in parent.analysis.predictions]
     return render(
         "designer/mutate",
         **common,
-        parents=design_request.parents,
+        parents=parents,
+        best=design_request.best,
+        reached=_reached(parents[0]),
+        failed=any(each.outcome == "failed" for each in claims),
         request=render(f"designer/operators/{design_request.operator}").strip(),
-        show_code=design_request.operator != "explore",
     )
+
+
+def _reached(record: CandidateRecord) -> dict[str, tuple[Range, ...]]:
+    """Ranges of the variables under the final policies of a candidate: the widest over its seeds."""
+    found = [each.ranges for each in record.result.slices if each.ranges] if record.result else []
+    widest = {}
+    for name in found[0] if found else ():
+        parts = zip(*(each[name] for each in found if name in each), strict=False)
+        widest[name] = tuple((min(p[0] for p in part), part[0][1], max(p[2] for p in part)) for part in parts)
+    return widest
 
 
 def repair_messages(
@@ -138,7 +156,9 @@ def critic_messages(
         findings: What the mechanical checks warn of.
     """
     lines = candidate.source.strip().splitlines()
-    request = render("critic/review", card=card, goal=goal, candidate=candidate, lines=lines, warnings=findings)
+    request = render(
+        "critic/review", card=card, goal=goal, reached={}, candidate=candidate, lines=lines, warnings=findings
+    )
     return (Message(role="system", content=render("critic/system")), Message(role="user", content=request))
 
 
@@ -149,7 +169,10 @@ def analyzer_messages(record: CandidateRecord, card: TaskCard) -> tuple[Message,
         record: The candidate with its result and its analysis.
         card: The task.
     """
-    request = render("analyzer/diagnosis", card=card, goal="", record=record)
+    read = {name.removeprefix("prev_") for name in _WORDS.findall(record.candidate.source)}
+    used = [each for each in card.variables if each.name in read]
+    unused = [each.name for each in card.variables if each not in used]
+    request = render("analyzer/diagnosis", card=card, record=record, used=used, unused=unused)
     return (Message(role="system", content=render("analyzer/system")), Message(role="user", content=request))
 
 
@@ -160,7 +183,7 @@ def goal_messages(card: TaskCard, goal: str) -> tuple[Message, ...]:
         card: The task.
         goal: The user's own words for what the robot should do.
     """
-    request = render("task/goal_check", card=card, goal=goal)
+    request = render("task/goal_check", card=card, goal=goal, reached={})
     return (Message(role="system", content=render("task/goal_check_system")), Message(role="user", content=request))
 
 
@@ -173,7 +196,7 @@ def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episode
         feedback: What they said of earlier results, newest last.
         episodes: What the policy does, as text.
     """
-    request = render("task/verdict", card=card, goal=goal, feedback=feedback, episodes=episodes)
+    request = render("task/verdict", card=card, goal=goal, reached={}, feedback=feedback, episodes=episodes)
     return (Message(role="system", content=render("task/verdict_system")), Message(role="user", content=request))
 
 
@@ -234,7 +257,8 @@ def standing(record: CandidateRecord) -> str:
     if result is None or result.fitness is None:
         return f"failed: {record.outcome}" if record.outcome else "not trained"
     seeds = len(result.slices)
-    spread = f" ± {number(result.fitness_spread)} over {seeds} seeds" if seeds > 1 else " with one seed"
+    values = ", ".join(number(each.final_fitness) for each in result.slices if each.final_fitness is not None)
+    spread = f" (by seed: {values})" if seeds > 1 else " with one seed"
     rate = "" if result.success_rate is None else f", success {percent(result.success_rate)}"
     delta = record.analysis.fitness_delta if record.analysis else None
     change = "" if delta is None else f", {'+' if delta >= 0 else ''}{number(delta)} against its parent"
@@ -280,6 +304,18 @@ def _ranges(variable: VariableCard) -> str:
     return _triples(variable.parts, variable.minimum, variable.median, variable.maximum)
 
 
+def _bounds(variable: VariableCard, reached: Mapping[str, Sequence[Range]] | None = None) -> str:
+    """Lowest and highest value of each part; those that a trained policy reached, if it is given."""
+    if reached is None:
+        return _triples(variable.parts, variable.minimum, variable.maximum)
+    ranges = reached.get(variable.name, ())
+    return _triples(variable.parts, [low for low, _, _ in ranges], [high for _, _, high in ranges])
+
+
+def _thousands(count: int) -> str:
+    return f"{count / 1000:.0f}k" if count >= 1000 else str(count)
+
+
 def _action_ranges(card: TaskCard) -> str:
     if len(set(zip(card.action_low, card.action_high, strict=True))) == 1:
         bounds = f"each {number(card.action_low[0])} to {number(card.action_high[0])}"
@@ -323,6 +359,8 @@ _FILTERS: dict[str, Any] = {
     "shares": shares,
     "named": named,
     "standing": standing,
+    "bounds": _bounds,
+    "thousands": _thousands,
     "evidence": analysis_text,
     "outcomes": outcomes_text,
     "open_warnings": open_warnings,

@@ -52,7 +52,7 @@ def measured_anew(
             f"more than the fitness of {card.name} has changed since the run began: {', '.join(found)}",
             "start a new run: what was trained before cannot be compared with what would be trained now",
         )
-    return ChangedTask(card=card_for(training.trainer, task), task_files=task.files)
+    return ChangedTask(card=card_for(training.trainer, task, training.env_steps, config.seeds), task_files=task.files)
 
 
 def _in_cards(before: TaskCard, now: TaskCard) -> Iterator[str]:

@@ -11,7 +11,8 @@ from rewardgen.search.context import Context
 from rewardgen.search.failed_ideas import failed_ideas
 from rewardgen.search.feedback import feedback_for
 from rewardgen.search.strategy import Slot
-from rewardgen.store.records import Candidate, DesignRequest, Verdict
+from rewardgen.store.ranking import Ranking
+from rewardgen.store.records import Candidate, CandidateRecord, DesignRequest, Verdict
 
 
 def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candidate]:
@@ -95,7 +96,7 @@ def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
     earlier = run.records(before=generation) if run.parts.strategy.learns else []
     ranking = run.parts.judge.rank(earlier)
     if "analyzer" in run.config.ablate:
-        parents, earlier = map(fitness_alone, parents), map(fitness_alone, earlier)
+        parents, earlier = map(fitness_alone, parents), [*map(fitness_alone, earlier)]
     return DesignRequest(
         candidate_id=slot.candidate_id,
         generation=generation,
@@ -104,10 +105,19 @@ def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         goal=run.config.goal,
         lens=slot.lens,
         parents=tuple(parents),
+        best=_best_beside(earlier, ranking, slot),
         failed_ideas=failed_ideas(tuple(earlier), ranking, apart_from=slot.parents),
         feedback=feedback_for(run.history, generation),
         seed=slot.seed,
     )
+
+
+def _best_beside(records: Sequence[CandidateRecord], ranking: Ranking, slot: Slot) -> CandidateRecord | None:
+    """The best of all, for who has to do something else than it; None if it is a parent."""
+    leader = ranking.best
+    if slot.operator not in ("explore", "rewrite") or leader is None or leader.candidate_id in slot.parents:
+        return None
+    return next((each for each in records if each.candidate.id == leader.candidate_id), None)
 
 
 def _record(run: Context, candidate: Candidate) -> None:

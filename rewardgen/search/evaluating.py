@@ -71,13 +71,14 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
         if found is None or found.result is None:
             return
         parents = [each for id in sorted(slot.parents, key=place) if (each := run.history.record(id))]
-        analysis = run.parts.analyzer.study(found, parents, run.card)
+        analysis = run.parts.analyzer.study(found, parents, run.card, archive)
         if diagnose:
             call = run.parts.analyzer.diagnose(analysis, found, run.card)
             analysis = await run.within_budget(call, analysis)
         run.journal.record("studied", analysis=analysis.model_dump(mode="json"))
 
-    ranked = run.parts.judge.rank(run.records()).ids
+    archive = run.records()
+    ranked = run.parts.judge.rank(archive).ids
 
     def place(id: str) -> int:
         return ranked.index(id) if id in ranked else len(ranked)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
-from rewardgen.designer.protocol import IDEA
+from rewardgen.core.formatting import number
+from rewardgen.designer.protocol import MOST_OF_AN_IDEA, idea_of
 from rewardgen.search.judge import improves
 from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import CandidateRecord
 
 _NO_FAULT = ("still-rising", "no-diagnosis", "negligible-component")
 """Flags that do not say why an idea failed."""
+_LESSON = re.compile(r"^\W*LESSON\W*:?\s*(.+)", re.MULTILINE | re.DOTALL)
 
 
 def failed_ideas(
@@ -32,19 +35,27 @@ def _told(record: CandidateRecord, ranking: Ranking) -> str:
     candidate, became = record.candidate, record.outcome[:160] or _loss(record, ranking)
     if not became:
         return ""
-    idea = " ".join(candidate.diagnosis.split())[:IDEA] or "no idea given"
     of = f" of {' and '.join(candidate.parents)}" if candidate.parents else ""
-    raised = sorted({flag.detector for flag in record.analysis.flags} - set(_NO_FAULT)) if record.analysis else []
+    analysis = record.analysis
+    raised = sorted({flag.detector for flag in analysis.flags} - set(_NO_FAULT)) if analysis else []
     flags = f" ({', '.join(raised)})" if raised else ""
-    return f"{candidate.id} ({candidate.operator}{of}): {idea} -> {' '.join(became.split())}{flags}"
+    lesson = _LESSON.search(analysis.diagnosis) if analysis else None
+    learned = f" A reader's lesson: {' '.join(lesson[1].split())[:MOST_OF_AN_IDEA]}" if lesson else ""
+    idea = idea_of(candidate.diagnosis) or "no idea given"
+    return f"{candidate.id} ({candidate.operator}{of}): {idea} -> {' '.join(became.split())}{flags}.{learned}"
 
 
 def _loss(record: CandidateRecord, ranking: Ranking) -> str:
-    """Why a trained candidate was in vain: it fell behind its parent, or reached nothing; empty if it was not."""
-    analysis = record.analysis
-    if analysis is None or record.fitness is None or improves(record, ranking):
+    """What became of a trained candidate that did not better its parent, or reached nothing; empty for others."""
+    analysis, result = record.analysis, record.result
+    if analysis is None or result is None or record.fitness is None or improves(record, ranking):
         return ""
-    if analysis.fitness_delta is not None:
-        return f"fitness {record.fitness:.3g}, {analysis.fitness_delta:+.3g} against its parent"
+    values = ", ".join(number(each.final_fitness or 0.0) for each in result.slices)
+    reached = f"fitness {number(record.fitness)} (by seed: {values})"
+    if analysis.fitness_delta is not None and analysis.parent:
+        limit = analysis.parent.noise
+        clear = limit is not None and abs(analysis.fitness_delta) > limit
+        against = f"{analysis.fitness_delta:+.3g} against its parent"
+        return f"{reached}, {against}, {'beyond noise' if clear else 'which is within noise and shows nothing'}"
     reached_nothing = any(flag.detector == "no-better-than-trivial" for flag in analysis.flags)
-    return f"fitness {record.fitness:.3g}" if reached_nothing else ""
+    return reached if reached_nothing else ""

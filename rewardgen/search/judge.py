@@ -20,7 +20,7 @@ from typing import Protocol
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.registry import Registry
-from rewardgen.core.statistics import interquartile_mean
+from rewardgen.core.statistics import interquartile_mean, standard_errors
 from rewardgen.store.history import Phase
 from rewardgen.store.ranking import Rank, Ranking, leads
 from rewardgen.store.records import CandidateRecord
@@ -49,7 +49,8 @@ JUDGES: Registry[Callable[[RunConfig], Judge]] = Registry("judge")
 class FitnessJudge:
     """Ranks by the task's fitness; ties by success rate, then by longer episodes, then by the order of planning.
 
-    The estimate is the mean over seeds in the search and the interquartile mean in the finals, as it is reported.
+    The estimate is the mean over seeds in the search and the interquartile mean in the finals, as it is reported. Its
+    standard error is of the mean, by the spread over seeds of all candidates together.
     """
 
     def rank(self, records: Sequence[CandidateRecord], phase: Phase = "search") -> Ranking:
@@ -63,9 +64,11 @@ class FitnessJudge:
             value = interquartile_mean(values) if phase == "final" else result.fitness
             lengths = [each.curve[-1].episode_steps for each in result.slices if each.curve]
             merit = (round(value, 6), result.success_rate or 0.0, sum(lengths) / max(len(lengths), 1))
-            rank = Rank(candidate_id=record.candidate.id, estimate=value, standard_error=result.fitness_spread)
-            found.append((merit, rank))
-        return Ranking(ranks=tuple(rank for _, rank in sorted(found, key=lambda each: each[0], reverse=True)))
+            found.append((merit, record.candidate.id, value, values))
+        errors = standard_errors([values for *_, values in found])
+        ranked = sorted(zip(found, errors, strict=True), key=lambda each: each[0][0], reverse=True)
+        ranks = (Rank(candidate_id=id, estimate=value, standard_error=error) for (_, id, value, _), error in ranked)
+        return Ranking(ranks=tuple(ranks))
 
 
 JUDGES.register("fitness", lambda config: FitnessJudge())

@@ -272,7 +272,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         layers = asked.result()
     for layer in layers.missing:
         listener.note(f"sandbox without {layer.name}: {layer.detail}")
-    settings, card = settings_for(config.trainer, task, config.env_steps), card_for(config.trainer, task)
+    settings = settings_for(config.trainer, task, config.env_steps)
+    card = card_for(config.trainer, task, config.env_steps, config.seeds)
     check = checked_goal(folder, config, card)
     if check and check.speaks_against:
         confirm(check.text, "give the goal to a task that measures it: `rewardgen new` writes one")

@@ -7,6 +7,7 @@ that was finished.
 from __future__ import annotations
 
 from rewardgen.core.config import RunConfig
+from rewardgen.core.formatting import number
 from rewardgen.search.context import Context, Parts
 from rewardgen.search.designing import design
 from rewardgen.search.evaluating import study, train
@@ -51,6 +52,10 @@ def _stop_reason(run: Context, generation: int) -> str:
     best, target, promised = history.best(), config.target_fitness, generation < history.promised
     if best and best.fitness is not None and target is not None and best.fitness >= target and not promised:
         return f"target fitness {target:g} reached"
+    if best and run.card.is_best(best.fitness) and not promised:
+        return (
+            f"a fitness of {number(best.fitness or 0.0)} was reached, and {number(run.card.best_fitness or 0.0)} is all"
+        )
     if generation >= config.generations:
         return "the one generation is done" if generation == 1 else f"all {generation} generations done"
     if run.time_up:

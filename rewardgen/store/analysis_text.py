@@ -9,27 +9,35 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rewardgen.core.formatting import named, number, percent, shares
-from rewardgen.core.statistics import later_mean
-from rewardgen.store.measurements import ComponentPoint, TrainingCurves
-from rewardgen.store.records import Analysis, CandidateRecord, PredictionOutcome
+from rewardgen.core.formatting import named, number, percent
+from rewardgen.store.measurements import STARTS, ComponentPoint
+from rewardgen.store.records import (
+    Analysis,
+    CandidateRecord,
+    CandidateResult,
+    ParentComparison,
+    PredictionOutcome,
+    ShownEpisode,
+    SliceResult,
+)
 
 LINE = 78
 """Longest line of a table: what is left of 80 columns by the margin that the pages have."""
-MOST_COLUMNS = 8
+MOST_COLUMNS = 5
 NAME = 18
 """Least width of the names of rows."""
 LONGEST = 27
 """Of a row's name with its unit; a longer name is cut before its unit."""
-LONGEST_BESIDE_EPISODES = 19
 SMALL = 0.1
-"""Share of the reward below which a component has no row of its spread, and none in the episodes."""
-MOMENTS = 2
-"""Times at which each of three episodes is shown, about midway and at its end: they all begin alike."""
-MOMENTS_ALONE = 6
+"""Share of the reward below which a component has no row in the episodes."""
+TINY = 0.01
+"""Share below which, throughout, a component has no row at all."""
+NOTABLE = 0.1
+"""Of its range over training: so much better than at the end, a moment of a training is told."""
 
 _RELATION = re.compile(r" [<>]=? ")
 
@@ -51,11 +59,10 @@ class _Form(NamedTuple):
 _PLAIN = _Form()
 _COMPONENT = _Form(digits=2, least=1.0)
 """Whole thousandths are read as well as decimals, and take half the room in a prompt."""
-_READING = _Form(digits=2, least=0.1)
 
 
 def analysis_text(record: CandidateRecord, episodes: bool = True) -> str:
-    """Fitness beside the parent's, learning curve, components, endings, and single episodes.
+    """What it reached and beside what, learning curve, components, and single episodes.
 
     Args:
         record: A candidate; of one without an analysis only the fitness, or why it has none.
@@ -64,10 +71,8 @@ def analysis_text(record: CandidateRecord, episodes: bool = True) -> str:
     analysis = record.analysis
     sections = [_fitness_lines(record)]
     if analysis and analysis.curves.curve:
-        sections += [_curve_lines(analysis.curves), _end_lines(analysis)]
-        if causes := analysis.curves.terminations:
-            sections.append([f"episodes of the last evaluation end by: {shares(causes)}"])
-        sections += [_episode_lines(analysis)] if episodes and analysis.episodes else []
+        sections += [_curve_lines(analysis)]
+        sections += [_episode_lines(analysis, each) for each in analysis.episodes] if episodes else []
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -96,99 +101,157 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
         return [f"failed: {record.outcome or 'no fitness could be measured'}"]
     values = ", ".join(number(each.final_fitness) for each in result.slices if each.final_fitness is not None)
     success = "" if result.success_rate is None else f"; success {percent(result.success_rate)}"
-    lines = [f"fitness {number(result.fitness)} ± {number(result.fitness_spread)} (by seed: {values}){success}"]
+    lines = [f"fitness {number(result.fitness)} (by seed: {values}){success}"]
+    lines += _outcome_lines(result, analysis)
+    for each in result.slices if len(result.slices) > 1 else ():
+        lines += _wrapped(f"seed {each.seed}: {named(each.final_parts)}") if each.final_parts else []
     lines += parts_lines(result.parts)
+    lines += [line for each in result.slices for line in _best_seen(each)]
     if analysis and analysis.parent and analysis.fitness_delta is not None:
         parent, delta = analysis.parent, analysis.fitness_delta
-        noise = "one seed only, so it may be noise"
+        judged = "one seed only, so it may be noise"
         if parent.noise is not None:
-            noise = "beyond noise" if abs(delta) > parent.noise else "within noise"
-        lines.append(f"parent {parent.candidate_id} has {number(parent.fitness)}: {_signed(delta)}, {noise}")
+            side = "beyond noise" if abs(delta) > parent.noise else "within noise"
+            judged = f"{side} (two standard errors are {number(parent.noise)})"
+        lines += _wrapped(f"parent {parent.candidate_id} has {number(parent.fitness)}: {_signed(delta)}, {judged}")
     return lines
 
 
-def _curve_lines(curves: TrainingCurves) -> list[str]:
-    """Curve and components over training: every component with its mean per step and, below, its spread."""
-    titles = [_titled(name, _means_and_spreads(points)[0]) for name, points in curves.components.items()]
-    width = _name_width(titles)
-    columns = max(2, min(MOST_COLUMNS, (LINE - width) // _PLAIN.width))
-    points = _thinned(curves.curve, columns)
-    steps = [f"{each.env_steps / 1000:.0f}k" if each.env_steps >= 1000 else str(each.env_steps) for each in points]
+def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[str]:
+    """What the fitness is the mean of: how many episodes of what, their spread, and how those end that fail."""
+    told = [each for slice_ in result.slices for each in slice_.outcomes]
+    if not told:
+        return []
+    seeds = "1 seed" if len(result.slices) == 1 else f"{len(result.slices)} seeds"
+    checkpoints = -(-len(result.slices[0].outcomes) // STARTS)
+    of = f"{seeds} x the last {checkpoints} checkpoints x {min(STARTS, len(told))} starts"
+    ordered = sorted(each.fitness for each in told)
+    marks = [ordered[round(share * (len(ordered) - 1))] for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    lines = _wrapped(f"mean of {len(told)} episodes, actions without noise: {of}, the same for all candidates")
+    lines += _wrapped("worst, quartiles, best of them: " + " / ".join(map(number, marks)))
+    failed = [each for each in told if not each.success]
+    if failed and len(failed) < len(told):
+        good = [each.fitness for each in told if each.success]
+        lines += _wrapped(f"the {len(good)} successes have {number(sum(good) / len(good))} on average")
+    if failed:
+        ends = Counter(each.ending for each in failed)
+        lines += _wrapped(
+            f"{len(failed)} fail, and end by: " + ", ".join(f"{end} {n}" for end, n in ends.most_common())
+        )
+    if analysis and analysis.hard_starts:
+        lines += _wrapped(
+            f"of the starts that fail, {len(analysis.hard_starts)} are hard for most other candidates too"
+        )
+    return lines
+
+
+def _best_seen(run: SliceResult) -> list[str]:
+    """The best evaluation of a training run, if it was clearly better than the last."""
+    if not run.curve:
+        return []
+    best, last = max(run.curve, key=lambda point: point.fitness), run.curve[-1]
+    lowest = min(point.fitness for point in run.curve)
+    if best.fitness - last.fitness <= max(NOTABLE * (best.fitness - lowest), best.fitness_spread + last.fitness_spread):
+        return []
+    rates = [f" with {percent(each.success_rate)} success" if best.success_rate else "" for each in (best, last)]
+    seen = f"{number(best.fitness)}{rates[0]} at {_steps(best.env_steps)} steps"
+    return _wrapped(f"seed {run.seed} had {seen} in training, and {number(last.fitness)}{rates[1]} at the end")
+
+
+def _steps(count: int) -> str:
+    return f"{count / 1000:.0f}k" if count >= 1000 else str(count)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, LINE, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _curve_lines(analysis: Analysis) -> list[str]:
+    """Learning curve, and every component: its mean per step over training, its share, its use, and what changed."""
+    curves, parent = analysis.curves, analysis.parent
+    shown = {name: points for name, points in curves.components.items() if not _is_tiny(points)}
+    tiny = [name for name in curves.components if name not in shown]
+    scaled = {name: _scaled([point.mean for point in _thinned(points)], _COMPONENT) for name, points in shown.items()}
+    width = _name_width([_titled(name, unit) for name, (unit, _) in scaled.items()])
+    points = _thinned(curves.curve)
     succeeded = [f"{100 * each.success_rate:.0f}" for each in points]
+    lengths = [each.episode_steps for each in points]
+    seeds = f"means over {curves.seeds} seeds" if curves.seeds > 1 else "one seed"
+    head = _row("steps", width, [_steps(each.env_steps) for each in points])
     lines = [
-        _row(f"steps, {curves.seeds} seeds" if curves.seeds > 1 else "steps", width, steps),
+        *_wrapped(f"during training, over a few episodes from the same starts at every point, {seeds}:"),
+        head + (f"{'share %':>10}{'active %':>9}{'change' if parent else '':>8}".rstrip() if shown else ""),
         _numbers("fitness", width, [each.fitness for each in points]),
         *([_row("success rate %", width, succeeded)] if any(each.success_rate for each in points) else []),
-        _numbers("steps per episode", width, [each.episode_steps for each in points]),
+        *([_numbers("steps per episode", width, lengths)] if max(lengths) - min(lengths) > 0.5 else []),
         _numbers("reward per episode", width, [each.episode_return for each in points]),
     ]
-    for name, series in curves.components.items():
-        unit, cells = _means_and_spreads(_thinned(series, columns))
-        lines.append(_row(_titled(name, unit), width, cells[::2]))
-        lines += [] if _is_small(series) else [_row("  ± over steps", width, cells[1::2])]
+    for name, (unit, cells) in scaled.items():
+        ends = f"{_share(shown[name]):>10}{100 * shown[name][-1].activation:>9.0f}"
+        change = f"{_change(parent, name, shown[name][-1].mean):>8}" if parent else ""
+        row = _row(_titled(name, unit), width, cells).ljust(width + _PLAIN.width * len(points))
+        lines.append((row + ends + change).rstrip())
+    if tiny:
+        lines += _wrapped(f"under 1 % of the reward throughout: {', '.join(tiny)}")
+    if shown:
+        told = "components: mean per step; share of the summed sizes of all, at the first point and the last;"
+        told += " active: steps above 1 % of its largest, at the end"
+        lines += _wrapped(f"({told}{'; change of the mean against the parent' if parent else ''})")
     return lines
 
 
-def _means_and_spreads(points: Sequence[ComponentPoint]) -> tuple[str, list[str]]:
-    return _scaled([value for point in points for value in (point.mean, point.std)], _COMPONENT)
+def _share(points: Sequence[ComponentPoint]) -> str:
+    return f"{100 * points[0].share:.0f} to {100 * points[-1].share:.0f}"
+
+
+def _change(parent: ParentComparison, name: str, mean: float) -> str:
+    before = parent.component_means.get(name)
+    if before is None:
+        return "new"
+    return "~0" if abs(mean - before) < 1e-3 else f"{mean - before:+.2g}"
+
+
+def _is_tiny(points: Sequence[ComponentPoint]) -> bool:
+    return max(point.share for point in points) < TINY
 
 
 def _is_small(points: Sequence[ComponentPoint]) -> bool:
     return max(points[0].share, points[-1].share) < SMALL
 
 
-def _end_lines(analysis: Analysis) -> list[str]:
-    """Every component at the end of training: its share, how it is used, and what changed against the parent."""
-    components, parent = analysis.curves.components, analysis.parent
-    if not components:
-        return []
-    width = _name_width([_titled(name) for name in components])
-    lines = [_row("at the end", width, ["share %", "active %", "at best %", "r", *(["change"] if parent else [])], 10)]
-    for name, points in components.items():
-        last, r = points[-1], later_mean([point.fitness_correlation for point in points])
-        cells = [
-            f"{100 * points[0].share:.0f} to {100 * last.share:.0f}",
-            f"{100 * last.activation:.0f}",
-            f"{100 * last.saturation:.0f}",
-            "-" if r is None else f"{r:+.2f}",
-        ]
-        if parent:
-            before = parent.component_means.get(name)
-            change = 0.0 if before is None else last.mean - before
-            cells.append("new" if before is None else "~0" if abs(change) < 1e-3 else _signed(change))
-        lines.append(_row(_titled(name), width, cells, 10))
-    lines.append("(share: first to last; active: steps where not ~0; at best: near the largest;")
-    return [*lines, f" r: with fitness{'; change: of the mean, against the parent' if parent else ''})"]
-
-
-def _episode_lines(analysis: Analysis) -> list[str]:
-    """Best, median and worst episode side by side, or one that is typical of all."""
+def _episode_lines(analysis: Analysis, shown: ShownEpisode) -> list[str]:
+    """One episode: how it went, and its variables and components when most changed."""
     small = {name for name, points in analysis.curves.components.items() if _is_small(points)}
-    alone = len(analysis.episodes) == 1
-    moments = MOMENTS_ALONE if alone else MOMENTS
-    lines, episodes = [], []
-    for each in analysis.episodes:
-        title = "a typical episode (best and worst are alike)" if alone else f"{each.rank} episode"
-        success = "success" if each.success else "no success"
-        lines.append(f"{title}: fitness {number(each.fitness)}, {success}, {each.steps} steps, ended by {each.ending}")
-        components = {f"[{name}]": values for name, values in each.components.items() if name not in small}
-        series = {"time [s]": each.times_s, **each.variables, **components}
-        episodes.append({name: _at_moments(values, moments) for name, values in series.items()})
-    names = [name for name in episodes[0] if any(any(each.get(name, ())) for each in episodes)]
-    rows = {name: _scaled([value for each in episodes for value in each[name]], _READING) for name in names}
-    titles = {name: _titled(name, unit, LONGEST_BESIDE_EPISODES) for name, (unit, _) in rows.items()}
-    width = _name_width(list(titles.values()))
-    for name, (_, cells) in rows.items():
-        columns = [cell.rjust(_READING.width) for cell in cells]
-        each = ["".join(columns[start : start + moments]) for start in range(0, len(columns), moments)]
-        lines.append(titles[name].ljust(width) + " |".join(each))
-    return [*lines, "([components] per step; vectors, small components, rows of zeros left out)"]
+    rank = {"best": "best", "median": "typical", "worst": "worst"}[shown.rank]
+    success = "success" if shown.success else "no success"
+    alone = "; others go the same way" if len(analysis.episodes) == 1 else ""
+    lines = _wrapped(
+        f"{rank} episode of the last point, seed {shown.seed}: fitness {number(shown.fitness)}, {success},"
+        f" {shown.steps} steps, ended by {shown.ending}{alone}"
+    )
+    lines += _wrapped(f"parts: {named(shown.parts)}") if shown.parts else []
+    components = {f"[{name}]": values for name, values in shown.components.items() if name not in small}
+    series = {**shown.variables, **components}
+    rows = {name: [_reading(value) for value in values] for name, values in series.items() if any(values)}
+    rows = {name: cells for name, cells in rows.items() if len({*cells}) > 1}
+    width = _name_width([_titled(name) for name in rows])
+    lines.append(_row("time [s]", width, [f"{value:.3g}" for value in shown.times_s], 8))
+    lines += [_row(_titled(name), width, cells, 8) for name, cells in rows.items()]
+    for name, stay in shown.stays.items():
+        left = "" if stay.last_left is None else f", last left at {number(stay.last_left)} s"
+        visits = "once" if stay.visits == 1 else f"{stay.visits} times"
+        lines += _wrapped(
+            f"{name}: from {number(stay.first)} s, {visits}, longest {number(stay.longest_s)} s{left or ', to the end'}"
+        )
+    return lines
 
 
-def _at_moments(values: Sequence[float], moments: int) -> list[float]:
-    """From the first to the last of them; of two, one from the middle and the last. Short episodes repeat a moment."""
-    first = 0 if moments > MOMENTS else (len(values) - 1) // 2
-    return [values[first + round(index * (len(values) - 1 - first) / (moments - 1))] for index in range(moments)]
+def _reading(value: float) -> str:
+    """Two significant digits: what is small may be what is left to do."""
+    if not math.isfinite(value) or abs(value) >= 1e5:
+        return number(value)
+    rounded = float(f"{value:.2g}")
+    return "0" if abs(rounded) < 1e-4 else f"{rounded:.4f}".rstrip("0").rstrip(".")
 
 
 def _numbers(title: str, width: int, values: Sequence[float]) -> str:
@@ -226,9 +289,9 @@ def _scaled(values: Sequence[float], form: _Form) -> tuple[str, list[str]]:
     return unit, [cell if float(cell) else "0" for cell in cells]
 
 
-def _thinned(points: Sequence[Any], most: int) -> list[Any]:
-    """At most so many of the points, evenly spread, the first and the last among them."""
-    count = min(len(points), most)
+def _thinned(points: Sequence[Any]) -> list[Any]:
+    """At most so many of the points as there are columns, evenly spread, the first and the last among them."""
+    count = min(len(points), MOST_COLUMNS)
     return [points[round(index * (len(points) - 1) / max(count - 1, 1))] for index in range(count)]
 
 

@@ -125,6 +125,10 @@ class IdleReading(Frozen):
     fitness: Measure
 
 
+STARTS = 16
+"""Starts from which the clean evaluation measures each policy; the same for all policies with a seed."""
+
+
 class Outcome(Frozen):
     """How one episode of the clean evaluation went."""
 

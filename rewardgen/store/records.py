@@ -94,6 +94,8 @@ class TaskCard(Frozen):
     success_terminates: bool
     success: str
     fitness: str
+    best_fitness: float | None = None
+    """What no fitness exceeds; None where that is not known."""
     control_step_s: float
     episode_steps: int
     learner: str = "Reinforcement learning"
@@ -102,12 +104,21 @@ class TaskCard(Frozen):
     """What it does to observations and rewards before it learns from them."""
     discount: float = 0.99
     """Of the learner."""
+    env_steps: int = 0
+    """Control steps that each policy learns from; 0 where that is not known."""
+    seeds: int = 0
+    """Policies that are trained with each reward; 0 where that is not known."""
     probes: tuple[PolicyProbe, ...] = ()
 
     @property
     def episode_seconds(self) -> float:
         """Length of a full episode [s]."""
         return self.control_step_s * self.episode_steps
+
+    def is_best(self, fitness: float | None) -> bool:
+        """Whether a fitness is within a hundredth of what none exceeds."""
+        best = self.best_fitness
+        return best is not None and fitness is not None and fitness >= best - 0.01 * abs(best)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -395,9 +406,16 @@ class ParentComparison(Frozen):
     candidate_id: CandidateId
     fitness: float
     noise: float | None
-    """Two standard errors of both over their seeds, which a difference has to exceed; None if one has a single seed."""
+    """Two standard errors of the difference, which it has to exceed, by the spread over seeds of all candidates so far;
+    None if one of the two has a single seed."""
     component_means: dict[str, float]
     """Mean per step of each of its components at the end of its training."""
+
+
+class ShownEpisode(EpisodeDigest):
+    """An episode, with the seed of its policy."""
+
+    seed: int = 0
 
 
 class Analysis(Frozen):
@@ -405,8 +423,10 @@ class Analysis(Frozen):
 
     candidate_id: CandidateId
     curves: TrainingCurves = TrainingCurves()
-    episodes: tuple[EpisodeDigest, ...] = ()
-    """Best, median and worst over all seeds, or a single one if they are alike; without the task's vectors."""
+    episodes: tuple[ShownEpisode, ...] = ()
+    """Two of them that tell most, or one if all are alike."""
+    hard_starts: tuple[tuple[int, int], ...] = ()
+    """Seed and index of those starts at which it fails, and most of the other candidates that often succeed do too."""
     parent: ParentComparison | None = None
     fitness_delta: float | None = None
     """Fitness minus the parent's."""
@@ -495,6 +515,8 @@ class DesignRequest(Frozen):
     lens: str = ""
     """A hint that makes candidates of one generation differ."""
     parents: tuple[CandidateRecord, ...] = ()
+    best: CandidateRecord | None = None
+    """The best of all so far, for operators that have to do something else, if it is no parent."""
     failed_ideas: tuple[str, ...] = ()
     """One line each: what was tried, why it failed."""
     feedback: tuple[str, ...] = ()

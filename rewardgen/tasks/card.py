@@ -78,6 +78,7 @@ def measure_card(task: Task, reference: str | None = None) -> TaskCard:
         termination=first_paragraph(task, "terminated"),
         termination_causes=worlds.causes,
         success_terminates=task.success_terminates,
+        best_fitness=task.best_fitness,
         success=first_paragraph(task, "success"),
         fitness=first_paragraph(task, "fitness"),
         control_step_s=worlds.control_step_s,

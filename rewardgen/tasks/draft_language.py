@@ -37,7 +37,13 @@ QUANTITIES = {
     **dict.fromkeys(("Distance", "Direction", "Touching", "ContactForce", "Energy", "Effort", "Sensor"), ()),
 }
 """What declares a variable, and which of its attributes are quantities; none where it is one itself."""
-_SETTINGS = {"episode_steps": int, "keyframe": str, "start_noise": float, "success_terminates": bool}
+_SETTINGS = {
+    "episode_steps": int,
+    "keyframe": str,
+    "start_noise": float,
+    "success_terminates": bool,
+    "best_fitness": float,
+}
 _DECLARED = {"ends": ("Outside",), "pairs": ("Pair",), "invariances": ("Shift", "Flip", "Wrap")}
 _OURS = ("model", "frame_skip")
 RESERVED = frozenset(

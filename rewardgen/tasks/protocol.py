@@ -31,6 +31,8 @@ class Task(Protocol):
     episode_steps: ClassVar[int] = 1000
     """Control steps of a full episode; then it is truncated."""
     success_terminates: ClassVar[bool] = False
+    best_fitness: ClassVar[float | None] = None
+    """What no fitness exceeds, where that is known: designers are told, and a search that is there ends."""
     training: ClassVar[Mapping[str, TrainerSettings]] = {}
     """Name of a trainer to its settings, as `{"ppo": PpoSettings(env_steps=300_000)}`; others have their defaults."""
     pairs: ClassVar[tuple[Pair, ...]] = ()

@@ -25,16 +25,19 @@ def settings_for(trainer: str, task: MeasuredTask, env_steps: int | None = None)
     return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
 
 
-def card_for(trainer: str, task: MeasuredTask) -> TaskCard:
+def card_for(trainer: str, task: MeasuredTask, env_steps: int | None = None, seeds: int = 0) -> TaskCard:
     """A task's card that says what trains on the rewards.
 
     Args:
         trainer: Name of the trainer.
         task: The task.
+        env_steps: Control steps of each slice, in place of the task's own setting.
+        seeds: Policies that are trained with each reward, if that is known.
 
     Raises:
         UsageError: There is no such trainer, or a setting that it does not have.
     """
-    kind, discount = TRAINERS.get(trainer), settings_for(trainer, task).discount
-    update = {"learner": kind.learner, "learner_notes": kind.notes, "discount": discount}
+    kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps)
+    update = {"learner": kind.learner, "learner_notes": kind.notes, "discount": settings.discount}
+    update |= {"env_steps": settings.env_steps, "seeds": seeds}
     return task.card.model_copy(update=update)

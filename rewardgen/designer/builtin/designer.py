@@ -11,7 +11,7 @@ from rewardgen.designer.builtin.genome import Change
 from rewardgen.designer.builtin.operators import Operators, tune
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.rendering import render
-from rewardgen.designer.protocol import IDEA
+from rewardgen.designer.protocol import idea_of
 from rewardgen.store.records import Candidate, DesignRequest, Finding
 
 _ATTEMPTS = 6
@@ -29,7 +29,7 @@ class BuiltinDesigner:
         """One candidate for a request."""
         change = _change(request, 0)
         for attempt in range(1, _ATTEMPTS):
-            if not any(change.diagnosis[:IDEA] in idea for idea in request.failed_ideas):
+            if not any(idea_of(change.diagnosis) in idea for idea in request.failed_ideas):
                 break
             change = _change(request, attempt)
         known = [record.fitness for record in request.parents if record.fitness is not None]
