@@ -21,6 +21,7 @@ from rewardgen.store.records import (
     Operator,
     PolicyProbe,
     PredictionOutcome,
+    ShownEpisode,
     TaskCard,
     Verdict,
 )
@@ -43,7 +44,7 @@ def parent(id="g00-k1", **changes):
     analysis = Analysis(
         candidate_id=id,
         curves=TrainingCurves(seeds=2, curve=curve(), components={"speed": points(mean=(0.25,) * 6)}),
-        episodes=(digest(), digest("median", 0.8), digest("worst", 0.2)),
+        episodes=(ShownEpisode(**dict(digest())), ShownEpisode(**dict(digest("worst", 0.2)), seed=1)),
         flags=(Flag(detector="bonus-never-fired", component="bonus", message="`bonus` never fired."),),
         diagnosis="CAUSE: the bonus is out of reach.",
     )
@@ -70,13 +71,13 @@ def asked(operator="draft", **changes) -> str:
 
 def test_missing_variable_is_an_error_that_names_it():
     with pytest.raises(UsageError) as caught:
-        render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=())
+        render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), reached={})
     assert "`lens`" in caught.value.message
 
 
 def test_unknown_variable_is_an_error_with_the_nearest_one():
     with pytest.raises(UsageError) as caught:
-        render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), lens="", lense="")
+        render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), reached={}, lens="", lense="")
     assert "`lense`" in caught.value.message
     assert "`lens`" in caught.value.hint
 
@@ -257,8 +258,48 @@ def test_each_operator_has_its_own_request_and_the_evidence(operator):
 
 
 @pytest.mark.parametrize("operator", MUTATIONS)
-def test_all_but_explore_show_the_parents_code(operator):
-    assert ("def compute_reward(speed):  # g00-k1" in asked(operator)) == (operator != "explore")
+def test_every_operator_shows_the_parents_code(operator):
+    assert "def compute_reward(speed):  # g00-k1" in asked(operator)
+
+
+@pytest.mark.parametrize("operator", ["explore", "rewrite"])
+def test_what_must_be_different_is_shown_beside_the_best(operator):
+    text = asked(operator, best=parent("g00-k4"))
+    assert "## The best so far: g00-k4, fitness 0.45 (by seed: 0.4, 0.5)" in text
+    assert "def compute_reward(speed):  # g00-k4" in text
+
+
+def test_at_the_ceiling_the_aim_is_another():
+    assert "no higher fitness" not in asked("edit", card=card(best_fitness=1.0))
+    assert "no higher fitness" in asked("edit", card=card(best_fitness=0.45))
+
+
+def test_a_failed_prediction_is_to_be_explained_and_a_held_one_is_not():
+    def with_claim(outcome):
+        claim = PredictionOutcome(claim="fitness >= 1", outcome=outcome, measured=0.4)
+        one = parent()
+        return one.model_copy(update={"analysis": one.analysis.model_copy(update={"predictions": (claim,)})})
+
+    assert "why a prediction failed" in asked("edit", parents=(with_claim("failed"),))
+    assert "why a prediction failed" not in asked("edit", parents=(with_claim("held"),))
+
+
+def test_rules_about_early_ends_are_for_tasks_that_have_them():
+    never = designer_messages(request(card=card(termination_causes=(), success_terminates=False)))[0].content
+    both = designer_messages(request(card=card(success_terminates=True)))[0].content
+    assert "early end" not in never and "Success ends" not in never and "ending[" not in never
+    assert "early end" in both and "Success ends" in both and "ending[" in both
+
+
+def test_the_budget_and_what_policies_reach_are_told():
+    text = asked("edit", card=card(env_steps=75_000, seeds=2))
+    assert "75k control steps (62.5 min of robot time, 750 full episodes) for each policy, 2 policies" in text
+    one = parent()
+    ranges = {"position": ((-0.25, 0.0, 0.75),)}
+    slices = tuple(each.model_copy(update={"ranges": ranges}) for each in one.result.slices)
+    reached = one.model_copy(update={"result": one.result.model_copy(update={"slices": slices})})
+    assert "| -1 / 1 | -0.25 / 0.75 |" in asked("edit", parents=(reached,))
+    assert "trained: 5 / 95 %" not in asked("edit")
 
 
 def test_crossover_shows_both_parents_without_their_episodes():

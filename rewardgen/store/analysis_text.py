@@ -28,6 +28,8 @@ from rewardgen.store.records import (
 LINE = 78
 """Longest line of a table: what is left of 80 columns by the margin that the pages have."""
 MOST_COLUMNS = 5
+_ENDS = 24
+"""Columns for what is told of a component at the end."""
 NAME = 18
 """Least width of the names of rows."""
 LONGEST = 27
@@ -171,37 +173,39 @@ def _curve_lines(analysis: Analysis) -> list[str]:
     curves, parent = analysis.curves, analysis.parent
     shown = {name: points for name, points in curves.components.items() if not _is_tiny(points)}
     tiny = [name for name in curves.components if name not in shown]
-    scaled = {name: _scaled([point.mean for point in _thinned(points)], _COMPONENT) for name, points in shown.items()}
-    width = _name_width([_titled(name, unit) for name, (unit, _) in scaled.items()])
-    points = _thinned(curves.curve)
+    units = {name: _scaled([point.mean for point in points], _COMPONENT)[0] for name, points in shown.items()}
+    width = _name_width([_titled(name, unit) for name, unit in units.items()])
+    columns = max(2, min(MOST_COLUMNS, (LINE - width - _ENDS) // _PLAIN.width))
+    points = _thinned(curves.curve, columns)
     succeeded = [f"{100 * each.success_rate:.0f}" for each in points]
     lengths = [each.episode_steps for each in points]
     seeds = f"means over {curves.seeds} seeds" if curves.seeds > 1 else "one seed"
     head = _row("steps", width, [_steps(each.env_steps) for each in points])
     lines = [
         *_wrapped(f"during training, over a few episodes from the same starts at every point, {seeds}:"),
-        head + (f"{'share %':>10}{'active %':>9}{'change' if parent else '':>8}".rstrip() if shown else ""),
+        head + (f"{'share %':>9}{'active':>7}{'change' if parent else '':>8}".rstrip() if shown else ""),
         _numbers("fitness", width, [each.fitness for each in points]),
         *([_row("success rate %", width, succeeded)] if any(each.success_rate for each in points) else []),
         *([_numbers("steps per episode", width, lengths)] if max(lengths) - min(lengths) > 0.5 else []),
         _numbers("reward per episode", width, [each.episode_return for each in points]),
     ]
-    for name, (unit, cells) in scaled.items():
-        ends = f"{_share(shown[name]):>10}{100 * shown[name][-1].activation:>9.0f}"
-        change = f"{_change(parent, name, shown[name][-1].mean):>8}" if parent else ""
+    for name, series in shown.items():
+        unit, cells = _scaled([point.mean for point in _thinned(series, columns)], _COMPONENT)
+        ends = f"{_share(series):>9}{100 * series[-1].activation:>7.0f}"
+        change = f"{_change(parent, name, series[-1].mean):>8}" if parent else ""
         row = _row(_titled(name, unit), width, cells).ljust(width + _PLAIN.width * len(points))
         lines.append((row + ends + change).rstrip())
     if tiny:
         lines += _wrapped(f"under 1 % of the reward throughout: {', '.join(tiny)}")
     if shown:
         told = "components: mean per step; share of the summed sizes of all, at the first point and the last;"
-        told += " active: steps above 1 % of its largest, at the end"
+        told += " active: % of the steps above a hundredth of its largest, at the end"
         lines += _wrapped(f"({told}{'; change of the mean against the parent' if parent else ''})")
     return lines
 
 
 def _share(points: Sequence[ComponentPoint]) -> str:
-    return f"{100 * points[0].share:.0f} to {100 * points[-1].share:.0f}"
+    return f"{100 * points[0].share:.0f}→{100 * points[-1].share:.0f}"
 
 
 def _change(parent: ParentComparison, name: str, mean: float) -> str:
@@ -289,9 +293,9 @@ def _scaled(values: Sequence[float], form: _Form) -> tuple[str, list[str]]:
     return unit, [cell if float(cell) else "0" for cell in cells]
 
 
-def _thinned(points: Sequence[Any]) -> list[Any]:
-    """At most so many of the points as there are columns, evenly spread, the first and the last among them."""
-    count = min(len(points), MOST_COLUMNS)
+def _thinned(points: Sequence[Any], most: int) -> list[Any]:
+    """At most so many of the points, evenly spread, the first and the last among them."""
+    count = min(len(points), most)
     return [points[round(index * (len(points) - 1) / max(count - 1, 1))] for index in range(count)]
 
 

@@ -2,19 +2,20 @@ import asyncio
 
 import pytest
 
-from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.analyzer.analyzer import MOST_ROWS, Analyzer
 from rewardgen.core.errors import CredentialsError
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.store.analysis_text import analysis_text
+from rewardgen.store.measurements import Outcome
 from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, Finding, VariableCard, Verdict
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.analyzer.trained import SOUND, curve, digest, trained
 from tests.builders import card, failed_slice, record
 
 
-def text_of(record, parents=(), given=None):
+def text_of(record, parents=(), given=None, archive=()):
     """What a prompt or a terminal shows of a candidate."""
-    analysis = Analyzer(None).study(record, parents, given or card())
+    analysis = Analyzer(None).study(record, parents, given or card(), archive)
     return analysis_text(record.model_copy(update={"analysis": analysis}))
 
 
@@ -27,14 +28,53 @@ def row(text, start):
     return next(line for line in text.splitlines() if line.strip().startswith(start)).split()
 
 
-def test_fitness_is_shown_by_seed_with_its_spread():
-    assert table(fitness=(0.8, 1.0)).startswith("fitness 0.9 ± 0.1 (by seed: 0.8, 1); success 50 %")
+def test_fitness_is_shown_by_seed():
+    assert table(fitness=(0.8, 1.0)).startswith("fitness 0.9 (by seed: 0.8, 1); success 50 %\n")
+
+
+def outcome(fitness, ending="time limit"):
+    return Outcome(fitness=fitness, success=fitness > 0.5, steps=100, ending=ending)
+
+
+def with_outcomes(found, *by_seed):
+    slices = [one.model_copy(update={"outcomes": own}) for one, own in zip(found.result.slices, by_seed, strict=True)]
+    return found.model_copy(update={"result": found.result.model_copy(update={"slices": tuple(slices)})})
+
+
+def test_what_the_fitness_is_the_mean_of_is_told_with_its_spread_and_how_failures_end():
+    good, bad = (outcome(0.9),) * 31 + (outcome(1.0),), (outcome(0.1, "fell"),) * 20 + (outcome(0.2),) * 12
+    text = " ".join(text_of(with_outcomes(trained(), good, bad)).split())
+    assert "mean of 64 episodes, actions without noise: 2 seeds x the last 2 checkpoints x 16 starts" in text
+    assert "worst, quartiles, best of them: 0.1 / 0.1 / 0.9 / 0.9 / 1" in text
+    assert "the 32 successes have 0.903 on average" in text
+    assert "32 fail, and end by: fell 20, time limit 12" in text
+
+
+def test_starts_at_which_most_able_candidates_fail_are_hard():
+    def candidate(id, *failed):
+        own = tuple(outcome(0.1 if start in failed else 0.9) for start in range(16))
+        return with_outcomes(trained(id, fitness=(0.9,)), own)
+
+    others = [candidate("g00-k0", 3), candidate("g00-k1", 3, 4), candidate("g00-k2", 5)]
+    one = candidate("g01-k0", 3, 4, 9)
+    analysis = Analyzer(None).study(one, [], card(), [*others, one])
+    assert analysis.hard_starts == ((0, 3),)
+    assert "of the starts that fail, 1 are hard for most other candidates too" in " ".join(
+        text_of(one, archive=others).split()
+    )
+
+
+def test_a_skill_that_was_lost_is_told_by_seed():
+    lost = curve(fitness=(0.1, 0.8, 0.5, 0.2), success=(0.0, 0.5, 0.2, 0.0), ret=(1.0, 2.0, 3.0, 4.0))
+    kept = curve(fitness=(0.1, 0.4, 0.6, 0.8), ret=(1.0, 2.0, 3.0, 4.0))
+    text = table(curves=[lost, kept])
+    assert "seed 0 had 0.8 with 50 % success at 20k steps in training" in text and "seed 1 had" not in text
 
 
 @pytest.mark.parametrize(
     ("own", "of_parent", "words"),
     [
-        ((1.0, 1.02), (0.5, 0.52), "parent g00-k1 has 0.51: +0.5, beyond noise"),
+        ((1.0, 1.02), (0.5, 0.52), "parent g00-k1 has 0.51: +0.5, beyond noise (two standard errors are 0.0283)"),
         ((0.9, 1.3), (0.6, 1.4), "+0.1, within noise"),
         ((0.4, 0.42), (0.5, 0.52), "-0.1, beyond noise"),
         ((1.0,), (0.5,), "one seed only, so it may be noise"),
@@ -43,19 +83,30 @@ def test_fitness_is_shown_by_seed_with_its_spread():
 def test_fitness_is_compared_with_the_parent_in_the_light_of_the_noise(own, of_parent, words):
     before = record("g00-k1", *of_parent)
     analysis = Analyzer(None).study(trained(fitness=own), [before], card())
-    assert words in table([before], fitness=own)
+    assert words in " ".join(table([before], fitness=own).split())
     assert analysis.fitness_delta == pytest.approx(sum(own) / len(own) - sum(of_parent) / len(of_parent))
 
 
-def test_parts_of_the_fitness_are_named_with_their_means_over_the_seeds():
+def test_two_seeds_that_agree_are_as_uncertain_as_those_of_the_other_candidates():
+    own, before = trained(fitness=(0.9, 0.9)), record("g00-k1", 0.7, 0.7)
+    apart = [record("g00-k2", 0.2, 0.8), record("g00-k3", 0.1, 0.6)]
+    assert "beyond noise" in text_of(own, [before])
+    assert "within noise" in text_of(own, [before], archive=[before, *apart])
+
+
+def test_parts_of_the_fitness_are_named_by_seed_and_over_all():
     text = table(parts=({"turned": 0.84, "landed": 0.1}, {"turned": 0.8, "landed": 0.1}))
-    assert text.splitlines()[1] == "parts of the fitness: turned 0.82, landed 0.1"
+    assert text.splitlines()[1:4] == [
+        "seed 0: turned 0.84, landed 0.1",
+        "seed 1: turned 0.8, landed 0.1",
+        "parts of the fitness: turned 0.82, landed 0.1",
+    ]
     assert "parts of the fitness" not in table()
 
 
 def test_a_part_that_not_every_seed_has_is_left_out():
     text = table(parts=({"turned": 0.5, "landed": 0.1}, {"turned": 0.7}))
-    assert text.splitlines()[1] == "parts of the fitness: turned 0.6"
+    assert text.splitlines()[3] == "parts of the fitness: turned 0.6"
 
 
 def test_first_of_two_trained_parents_is_compared_with():
@@ -71,85 +122,85 @@ def test_parent_without_fitness_is_not_compared_with():
 
 
 def test_curve_is_the_mean_over_seeds_at_every_evaluation():
-    curves = [curve(fitness=(0.0, 0.2, 0.4, 0.6, 0.8, 1.0)), curve(fitness=(0.2, 0.4, 0.6, 0.8, 1.0, 1.2))]
+    curves = [curve(fitness=(0.0, 0.2, 0.4, 0.8, 1.0), ret=5.0), curve(fitness=(0.2, 0.4, 0.6, 1.0, 1.2), ret=5.0)]
     text = table(curves=curves)
-    assert row(text, "steps, 2 seeds")[3:] == ["10k", "20k", "30k", "40k", "50k", "60k"]
-    assert [float(value) for value in row(text.split("\n", 1)[1], "fitness")[1:]] == [0.1, 0.3, 0.5, 0.7, 0.9, 1.1]
+    assert "means over 2 seeds" in text
+    assert row(text, "steps ")[1:6] == ["10k", "20k", "30k", "40k", "50k"]
+    assert [float(value) for value in row(text.split("\n", 1)[1], "fitness")[1:]] == [0.1, 0.3, 0.5, 0.9, 1.1]
 
 
 def test_long_curves_keep_their_first_and_last_point():
     long = curve(fitness=tuple(float(i) for i in range(20)), ret=tuple(float(i) for i in range(20)))
     components = {"progress": {"mean": tuple(i / 10 for i in range(20))}}
-    text = table(curves=long, components=components)
-    values = row(text, "progress")[1:]
-    assert len(values) == 8
+    values = row(table(curves=long, components=components), "progress")[1:6]
     assert (float(values[0]), float(values[-1])) == (0.0, 1.9)
 
 
-def test_component_has_its_mean_and_its_spread_at_every_evaluation():
-    components = {"progress": {"mean": (0.1, 0.2, 0.4, 0.5, 0.5, 0.6), "std": (0.3, 0.3, 0.2, 0.2, 0.1, 0.1)}}
-    lines = table(components=components).splitlines()
-    at = next(number for number, line in enumerate(lines) if line.startswith("progress"))
-    assert lines[at].split() == ["progress", "[1e-3]", "100", "200", "400", "500", "500", "600"]
-    assert lines[at + 1].split()[3:] == ["300", "300", "200", "200", "100", "100"]
+def test_length_of_episodes_is_a_row_only_where_it_varies():
+    assert "steps per episode" not in table(curves=curve(steps=100.0))
+    assert "steps per episode" in table(curves=curve(steps=(20.0, 30.0, 50.0, 60.0, 80.0, 90.0)))
 
 
-def test_small_component_has_no_row_of_its_spread_and_none_in_the_episodes():
-    shown = (digest(), digest("worst", 0.2, components={"effort": (1.0,) * 6, "progress": (1.0,) * 6}))
-    text = table(components=SOUND | {"effort": {"mean": (-0.05,) * 6, "share": 0.02}}, episodes=shown)
-    assert text.count("± over steps") == 1
-    assert "[progress]" in text and "[effort]" not in text
-
-
-def test_vectors_have_no_row_in_the_episodes():
-    joints = VariableCard(name="position", unit="rad", meaning="joint angles", shape=(3,))
-    text = text_of(trained(), given=card(variables=(joints,)))
-    assert "[progress]" in text and "position" not in text
-
-
-def test_small_numbers_are_told_in_a_unit_of_their_row():
-    text = table(components={"effort": {"mean": (-0.00123,) * 6, "std": 0.0004}})
-    assert row(text, "effort [1e-3]")[2:] == ["-1.2"] * 6
-
-
-def end_row(text, name):
-    """The row of a component in the table of what it was at the end."""
-    return row(text.split("at the end")[1], name)
+def test_component_has_its_mean_share_and_activation():
+    shares = (0.9, 0.7, 0.6, 0.4, 0.3, 0.2)
+    upright = {"mean": (0.1, 0.2, 0.4, 0.5, 0.5, 0.6), "share": shares, "activation": 0.4}
+    found = row(table(components=SOUND | {"upright": upright}), "upright")
+    assert found == ["upright", "[1e-3]", "100", "200", "400", "500", "600", "90→20", "40"]
 
 
 def test_component_is_compared_with_that_of_the_parent():
     before = trained("g00-k1", components={"progress": {"mean": (0.1, 0.2, 0.2, 0.3, 0.3, 0.35)}})
     text = table([before])
-    assert end_row(text, "progress")[-1] == "+0.4"
-    assert end_row(text, "effort")[-1] == "new"
+    assert row(text, "progress")[-1] == "+0.4" and row(text, "effort")[-1] == "new"
     assert "change" not in table()
 
 
-def test_component_has_its_share_activation_and_correlation():
-    shares = (0.9, 0.7, 0.6, 0.4, 0.3, 0.2)
-    upright = {"share": shares, "activation": 0.4, "r": (None, None, None, 0.2, 0.4, 0.6), "saturation": 0.25}
-    found = end_row(table(components=SOUND | {"upright": upright}), "upright")
-    assert " ".join(found[1:]) == "90 to 20 40 25 +0.40"
+def test_component_that_never_counts_is_only_named():
+    text = table(components=SOUND | {"effort": {"mean": (-0.001,) * 6, "share": 0.002}})
+    assert "under 1 % of the reward throughout: effort" in text and "effort [" not in text
 
 
-def test_correlation_known_at_one_evaluation_only_is_left_open():
-    components = {"upright": {"r": (None, None, None, None, None, 0.9)}}
-    assert end_row(table(components=components), "upright")[-1] == "-"
+def test_small_component_has_no_row_in_the_episodes():
+    shown = (digest(), digest("worst", 0.2, components={"effort": (1.0, 2.0) * 3, "progress": (1.0, 2.0) * 3}))
+    text = table(components=SOUND | {"effort": {"mean": (-0.05,) * 6, "share": 0.02}}, episodes=shown)
+    assert "[progress]" in text and "[effort]" not in text
 
 
-def test_endings_are_shown_as_shares():
-    text = table(terminations={"left the track": 0.25, "time limit": 0.75})
-    assert "end by: time limit 75 %, left the track 25 %" in text
+def test_small_numbers_are_told_in_a_unit_of_their_row():
+    text = table(components={"effort": {"mean": (-0.00123,) * 6, "std": 0.0004}})
+    assert row(text, "effort [1e-3]")[2:7] == ["-1.2"] * 5
 
 
-def test_best_median_and_worst_episode_are_shown_side_by_side_over_time():
-    text = table()
-    assert "best episode: fitness 1, success, 100 steps, ended by time limit" in text
-    assert "worst episode: fitness 0.2, no success, 100 steps, ended by left the track" in text
-    assert text.count("median episode:") == 1
-    assert row(text, "position")[1:] == ["0.20", "0", "|", "0.20", "0", "|", "0.20", "0"]
-    assert row(text, "time")[2:4] == ["2.0", "5.0"]
-    assert "[progress]" in text
+def test_a_success_and_a_failure_are_shown_when_most_changed():
+    text = table(episodes=(digest(), digest("median", 0.4), digest("worst", 0.2, "left the track")))
+    assert "best episode of the last point, seed 0: fitness 1, success, 100 steps" in text
+    assert "worst episode of the last point, seed 1: fitness 0.2, no success, 100" in text
+    assert row(text, "position")[1:] == ["1", "0.5", "0.2", "0.1", "0", "0"]
+    assert row(text, "time")[2:4] == ["0.05", "1"]
+    assert "[progress]" in text and "typical" not in text
+
+
+def test_what_is_left_to_do_is_not_rounded_away():
+    far = {"variables": {"position": (0.8, 0.3, 0.009, 0.00912, 0.0, 12.3)}}
+    assert row(table(episodes=(digest(**far),)), "position")[1:] == ["0.8", "0.3", "0.009", "0.0091", "0", "12"]
+
+
+def test_parts_of_vectors_are_told_and_rates_come_last():
+    place = VariableCard(name="puck", unit="m", meaning="place", shape=(2,), parts=("x", "y"))
+    rates = VariableCard(name="rates", unit="rad/s", meaning="", shape=(12,), parts=tuple(map(str, range(12))))
+    state = VariableCard(name="position", unit="m", meaning="from the origin")
+    moving = {f"rates {part}": (0.0, 1.0) * 3 for part in range(12)} | {"position": (0.0, 1.0) * 3}
+    shown = (digest(variables=moving | {"puck x": (0.1, 0.2) * 3, "puck y": (0.3, 0.4) * 3}),)
+    text = text_of(trained(episodes=shown), given=card(variables=(rates, state, place)))
+    assert row(text, "puck x")[2:4] == ["0.1", "0.2"] and row(text, "position")
+    assert text.count("rates ") == MOST_ROWS - 3
+
+
+def test_parts_and_stays_of_an_episode_are_told():
+    on = {"first": 0.2, "visits": 3, "longest_s": 1.5, "last_left": 2.5}
+    text = table(episodes=(digest(parts={"turned": 0.885}, stays={"on_floor": on}),))
+    assert "parts: turned 0.885" in text
+    assert "on_floor: from 0.2 s, 3 times, longest 1.5 s, last left at 2.5 s" in text
 
 
 def test_variables_that_stay_zero_are_left_out():
@@ -158,7 +209,7 @@ def test_variables_that_stay_zero_are_left_out():
 
 def test_episodes_that_are_alike_are_shown_once():
     text = table(episodes=(digest(), digest("median", 0.99), digest("worst", 0.98)))
-    assert "a typical episode" in text and "worst episode" not in text
+    assert "typical episode" in text and "others go the same way" in text and "worst episode" not in text
 
 
 @pytest.mark.parametrize("scale", [1e-7, 1.23e-3, 0.0987, 9.99, 12345.0, -98765.0, 1e9])
@@ -171,15 +222,15 @@ def test_table_fits_a_terminal_of_eighty_columns(scale, name):
     parts = ({f"{name}_{number}": 0.123 for number in range(6)},) * 2
     before = [trained("g00-k1", components=components)]
     text = table(before, components=components, episodes=shown, curves=grown, parts=parts)
-    assert " ".join(text.split()).count(" 0.123") == 6
-    lines = [line for line in text.splitlines() if not line.startswith(("best", "median", "worst"))]
+    assert " ".join(text.split()).count(" 0.123") == 18
+    lines = text.splitlines()
     assert max(map(len, lines)) <= 78
     assert not [line for line in lines if "-" * 2 in line or any(cell.count("-") > 2 for cell in line.split())]
 
 
 def test_seeds_of_different_length_are_averaged_up_to_the_shortest():
     short = curve(fitness=(0.1, 0.2, 0.3), ret=(1.0, 2.0, 3.0))
-    assert row(table(curves=[short, curve()]), "steps, 2 seeds")[3:] == ["10k", "20k", "30k"]
+    assert row(table(curves=[short, curve()]), "steps ")[1:4] == ["10k", "20k", "30k"]
 
 
 def test_failed_training_says_why():

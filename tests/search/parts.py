@@ -93,7 +93,7 @@ class Crew:
 
     # analyzer
 
-    def study(self, record, parents, card):
+    def study(self, record, parents, card, archive=()):
         return Analysis(candidate_id=record.candidate.id)
 
     async def diagnose(self, analysis, record, card):

@@ -23,10 +23,17 @@ def test_failed_ideas_tell_what_was_tried_and_why_it_failed():
 def test_failed_idea_names_its_parents_what_was_measured_and_the_flags():
     flagged = behind(record("g01-k0", 2.0, 2.0, operator="edit", diagnosis="Wider gate.\nIt hops."), "g00-k0")
     flags = (Flag(detector="reach-and-hover", message="x."), Flag(detector="still-rising", message="y."))
-    flagged = flagged.model_copy(update={"analysis": flagged.analysis.model_copy(update={"flags": flags})})
+    told = {"flags": flags, "diagnosis": "KEEP: all.\nLESSON: A wider gate\nlets it hover."}
+    flagged = flagged.model_copy(update={"analysis": flagged.analysis.model_copy(update=told)})
     assert failed_ideas([flagged]) == (
-        "g01-k0 (edit of g00-k0): Wider gate. It hops. -> fitness 2, -1 against its parent (reach-and-hover)",
+        "g01-k0 (edit of g00-k0): Wider gate. -> fitness 2 (by seed: 2, 2), -1 against its parent, beyond noise"
+        " (reach-and-hover). A reader's lesson: A wider gate lets it hover.",
     )
+
+
+def test_an_idea_that_made_no_clear_difference_is_not_told_as_worse():
+    (line,) = failed_ideas([behind(record("g01-k0", 2.9, 3.0), "g00-k0", delta=-0.05)])
+    assert "-0.05 against its parent, which is within noise and shows nothing" in line
 
 
 def test_draft_that_reached_nothing_is_a_failed_idea_and_one_that_reached_something_is_not():
