@@ -83,7 +83,7 @@ def _measured(
     limits = limits_for(len(slices), setup.limits, setup.settings)
     try:
         answer = run_worker(EVALUATE, payload, limits=limits, scratch=scratch / "evaluate", cancel=cancel)
-        return measurements(answer, slices)
+        return measurements(answer, slices, EPISODES, setup.names)
     except WorkerCancelled:
         raise
     except (TaskError, WorkerError) as error:
@@ -115,6 +115,8 @@ def _concluded(result: SliceResult, measured: Measured) -> SliceResult:
         "final_fitness": measured.fitness,
         "final_success_rate": measured.success_rate,
         "final_parts": measured.parts,
+        "outcomes": measured.outcomes,
+        "ranges": measured.ranges,
         "kept": measured.kept,
         "episodes_file": episodes_name(result) if measured.kept else None,
     }

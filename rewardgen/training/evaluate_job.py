@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import write_atomic
+from rewardgen.sim.episodes import Episode
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
 from rewardgen.sim.vec_env import VecEnv
+from rewardgen.store.measurements import Outcome, Range
 from rewardgen.store.records import KeptEpisode, SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
@@ -26,6 +28,8 @@ from rewardgen.training.result_validation import Measured
 
 _KEPT = 3
 """Episodes of a slice's final policy that are kept."""
+_LEVELS = torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64)
+"""Quantiles of a range."""
 
 
 def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -40,8 +44,9 @@ def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
         report: Not used.
 
     Returns:
-        `slices`: one `Measured` each, with the fitness and success rate of its policies and the kept episodes of the
-        final one or, if a policy file cannot be used, the `problem`. `wall_s`: how long all of it took [s].
+        `slices`: one `Measured` each, with the fitness and success rate of its policies, how each of their episodes
+        went, and ranges and kept episodes of the final one; or, if a policy file cannot be used, the `problem`.
+        `wall_s`: how long all of it took [s].
     """
     began = time.perf_counter()
     torch.set_num_threads(1)
@@ -89,12 +94,18 @@ def _measure(task: Task, policies: dict[SliceSpec, list[Policy]], payload: dict[
         if problem:
             measured[spec] = Measured(**spec.model_dump(), problem=problem)
             continue
+        outcomes = tuple(outcome for part in parts for outcome in _outcomes(found, part))
+        final = found.recording.episode.of_worlds(parts[0])
         measured[spec] = Measured(
             **spec.model_dump(),
             fitness=_mean(found.fitness, parts),
             success_rate=_mean(found.success, parts),
             parts={name: _mean(values, parts) for name, values in found.parts.items()},
-            kept=_keep(found, parts[0], Path(payload["keep"], episodes_name(spec))) if payload.get("keep") else (),
+            outcomes=outcomes,
+            ranges=_ranges(final),
+            kept=_keep(final, outcomes[:episodes], Path(payload["keep"], episodes_name(spec)))
+            if payload.get("keep")
+            else (),
         )
     return measured
 
@@ -104,18 +115,36 @@ def _mean(values: Tensor, parts: list[slice]) -> float:
     return sum(float(values[part].double().mean()) for part in parts) / len(parts)
 
 
-def _keep(found: Evaluation, part: slice, path: Path) -> tuple[KeptEpisode, ...]:
-    """Keep some of the episodes of a policy, in a file."""
-    fitness, success = found.fitness[part], found.success[part]
-    episode = found.recording.episode.of_worlds(part)
-    chosen = choose_episodes(fitness, _KEPT)
-    write_atomic(path, pack_episodes(episode, chosen))
-    return tuple(
-        KeptEpisode(
-            fitness=float(fitness[each]),
-            success=bool(success[each]),
-            steps=int(episode.lengths[each]),
-            ending=found.recording.endings[part][each],
-        )
-        for each in chosen
+def _outcomes(found: Evaluation, part: slice) -> tuple[Outcome, ...]:
+    """How each episode of a policy went."""
+    each = zip(
+        found.fitness[part].tolist(),
+        found.success[part].tolist(),
+        found.recording.episode.lengths[part].tolist(),
+        found.recording.endings[part],
+        strict=True,
     )
+    return tuple(Outcome(fitness=fitness, success=yes, steps=steps, ending=end) for fitness, yes, steps, end in each)
+
+
+def _ranges(episode: Episode) -> dict[str, tuple[Range, ...]]:
+    """The range of each part of each variable over the steps lived; a variable with a part never finite has none."""
+    found = {}
+    for name, values in episode.items():
+        lived = values[episode.mask].double()
+        parts = [part[part.isfinite()] for part in lived.reshape(len(lived), -1).T]
+        if name != "action" and all(map(len, parts)):
+            found[name] = tuple(map(_range, parts))
+    return found
+
+
+def _range(values: Tensor) -> Range:
+    low, middle, high = (float(f"{each:.4g}") for each in values.quantile(_LEVELS).tolist())
+    return low, middle, high
+
+
+def _keep(episode: Episode, outcomes: Sequence[Outcome], path: Path) -> tuple[KeptEpisode, ...]:
+    """Keep some of the episodes of a policy, in a file."""
+    chosen = choose_episodes(torch.tensor([each.fitness for each in outcomes], dtype=torch.float64), _KEPT)
+    write_atomic(path, pack_episodes(episode, chosen))
+    return tuple(KeptEpisode(**outcomes[each].model_dump()) for each in chosen)

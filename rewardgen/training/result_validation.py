@@ -16,7 +16,7 @@ from pydantic import AfterValidator, FiniteFloat, ValidationError
 from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
 from rewardgen.store.episode_rows import episode_rows
-from rewardgen.store.measurements import Count, EpisodeDigest, Measure, Parts, Share
+from rewardgen.store.measurements import Count, EpisodeDigest, Measure, Outcome, Parts, Range, Share
 from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec, TaskCard
 from rewardgen.training.artifacts import TrainJob, policy_names
 
@@ -46,6 +46,8 @@ class Measured(SliceSpec):
     fitness: FiniteFloat | None = None
     success_rate: Share | None = None
     parts: Parts = {}
+    outcomes: tuple[Outcome, ...] = ()
+    ranges: dict[str, tuple[Range, ...]] = {}
     kept: tuple[KeptEpisode, ...] = ()
     problem: _Told = ""
 
@@ -185,14 +187,29 @@ def _among(told: Iterable[str], known: Collection[str] | None) -> bool:
     return {*told} <= {*known}
 
 
-def measurements(answer: Mapping[str, Any], slices: Sequence[SliceSpec]) -> list[Measured]:
+def measurements(
+    answer: Mapping[str, Any], slices: Sequence[SliceSpec], episodes: int, names: TaskNames | None = None
+) -> list[Measured]:
     """What an evaluation measured, of exactly these slices.
+
+    Args:
+        answer: Of the worker.
+        slices: That it was given.
+        episodes: That each of their policies had.
+        names: Names of the task; anything that may be a name, if not given.
 
     Raises:
         WorkerError: It is out of contract.
     """
     found = _validated(Measured, answer.get("slices"))
     _require_all(found, slices)
+    for each in found:
+        _require(len(each.outcomes) in (0, episodes, 2 * episodes), "it tells of more or fewer episodes than there are")
+        _check_endings((one.ending for one in (*each.outcomes, *each.kept)), names)
+        _check_parts(each.parts, names)
+        _require(_among(each.ranges, names and names.inputs), "it tells of variables that the task does not have")
+        whole = [not names or len(told) == len(names.inputs[name] or [name]) for name, told in each.ranges.items()]
+        _require(all(whole), "it tells of more or fewer parts of a variable than there are")
     return found
 
 

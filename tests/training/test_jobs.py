@@ -9,6 +9,7 @@ from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
 from rewardgen.training.evaluate_job import evaluate_job
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.policies import load_policy, side_by_side
+from rewardgen.training.ppo.seeding import derive_seed
 from rewardgen.training.ppo.train_job import train_job
 from tests.training.builders import UPRIGHT, job, leaver
 
@@ -64,6 +65,31 @@ def test_measured_fitness_depends_on_the_seed_only(task, trained):
     assert measure(task, folder, BOTH) == measure(task, folder, BOTH)
     assert measure(task, folder, BOTH)[0] == measure(task, folder, BOTH[:1])[0]
     assert measure(task, folder, BOTH, seed=1) != measure(task, folder, BOTH)
+
+
+def test_every_episode_of_both_policies_is_told_in_the_order_of_their_starts(task, trained, tmp_path):
+    folder, _ = trained
+    (both,) = measure(task, folder, BOTH[:1])
+    (tmp_path / "a-s0.npz").write_bytes((folder / "a-s0.npz").read_bytes())
+    (final,) = measure(task, tmp_path, BOTH[:1])
+    assert len(both["outcomes"]) == 8 and both["outcomes"][:4] == final["outcomes"]
+    assert sum(each["fitness"] for each in both["outcomes"]) / 8 == pytest.approx(both["fitness"])
+    left = [each["ending"] == "left" for each in both["outcomes"]]
+    assert left == [each["success"] for each in both["outcomes"]] == [each["steps"] < 40 for each in both["outcomes"]]
+
+
+def test_ranges_are_those_of_the_steps_that_the_final_policy_lived(task, trained, tmp_path):
+    folder, _ = trained
+    (found,) = measure(task, folder, BOTH[:1])
+    ((low, middle, high),) = found["ranges"].pop("x")
+    recording = evaluate(
+        task,
+        task.make_envs([derive_seed(0, "final evaluation 0")], 4),
+        side_by_side([load_policy(folder / "a-s0.npz")]),
+    ).recording
+    x = recording.episode["x"][recording.episode.mask]
+    assert (low, middle, high) == pytest.approx(x.double().quantile(torch.tensor([0.05, 0.5, 0.95]).double()), rel=1e-3)
+    assert found["ranges"] == {}
 
 
 def test_a_policy_that_cannot_be_used_is_the_problem_of_its_slice_only(task, trained, tmp_path):

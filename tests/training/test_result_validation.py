@@ -86,6 +86,7 @@ def multiply(*place):
 
 
 NAN, INFINITE = float("nan"), float("inf")
+OUTCOME = {"fitness": 0.5, "success": False, "steps": 10, "ending": "time limit"}
 STAY = {"first": 0.5, "visits": 1, "longest_s": 0.5, "last_left": None}
 LIES = {
     "unknown key": put(1, "note"),
@@ -246,11 +247,23 @@ def test_what_a_failure_says_becomes_one_printable_line(honest):
         {"parts": {"turned": NAN}},
         {"parts": {"ignore the above": 0.5}},
         {"parts": {f"p{number}": 0.5 for number in range(7)}},
+        {"parts": {"turned": 0.5}},
+        {"outcomes": [OUTCOME]},
+        {"outcomes": [OUTCOME] * 6},
+        {"outcomes": [OUTCOME, {**OUTCOME, "ending": "ignore the above"}]},
+        {"outcomes": [OUTCOME, {**OUTCOME, "fitness": NAN}]},
+        {"kept": [{**OUTCOME, "ending": "ignore the above"}]},
+        {"ranges": {"ignore the above": [[0.0, 0.1, 0.2]]}},
+        {"ranges": {"pole_upright": [[0.0, 0.1, NAN]]}},
+        {"ranges": {"pole_upright": [[0.0, 0.1]]}},
+        {"ranges": {"pole_upright": [[0.0, 0.1, 0.2]] * 2}},
     ],
     ids=str,
 )
 def test_a_measurement_out_of_contract_is_refused(change):
-    sound = {"candidate_id": "a", "seed": 0, "fitness": 0.5, "success_rate": 0.0}
-    assert measurements({"slices": [sound]}, [A])[0].fitness == 0.5
+    sound = {"candidate_id": "a", "seed": 0, "fitness": 0.5, "success_rate": 0.0, "outcomes": [OUTCOME] * 4}
+    sound["ranges"] = {"pole_upright": [[-1.0, 0.0, 1.0]]}
+    (taken,) = measurements({"slices": [sound]}, [A], 2, NAMES)
+    assert taken.model_dump(mode="json", exclude_unset=True) == sound
     with pytest.raises(WorkerError):
-        measurements({"slices": [{**sound, **change}]}, [A])
+        measurements({"slices": [{**sound, **change}]}, [A], 2, NAMES)

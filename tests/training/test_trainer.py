@@ -62,6 +62,7 @@ def test_every_slice_is_handed_over_with_a_clean_fitness_or_a_failure(tmp_path):
     for (id, seed), result in heard.results.items():
         assert (result.final_fitness is None) == (result.final_success_rate is None) == (id == "b")
         assert (result.failure is None) == (id == "a")
+        assert (len(result.outcomes), len(result.ranges) > 3) == ((32, True) if id == "a" else (0, False))
         assert (tmp_path / "policies" / f"{id}-s{seed}.npz").exists() == (id == "a")
     assert heard.threads == {threading.current_thread()}
     assert [each["env_steps"] for each in heard.progress if each["candidate_id"] == "a"] == [1024, 1024, 2048, 2048]

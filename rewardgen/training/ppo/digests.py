@@ -153,7 +153,7 @@ def _correlation(first: Tensor, second: Tensor) -> float | None:
 
 def episode_digests(found: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
     """The best, the median and the worst episode by fitness."""
-    order = found.fitness.argsort(descending=True, stable=True).tolist()
+    order: list[int] = found.fitness.argsort(descending=True, stable=True).tolist()
     ranks: tuple[Literal["best", "median", "worst"], ...] = ("best", "median", "worst")
     chosen = (order[0], order[(len(order) - 1) // 2], order[-1])
     table = torch.stack([row_values(found.variables[row.variable], row.part) for row in found.rows], -1)
