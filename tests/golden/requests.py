@@ -1,6 +1,4 @@
-"""The briefs whose prompts are kept as golden files: a draft and a later generation on three tasks.
-
-One is there a second time, as if its task had a metric with named parts.
+"""The briefs whose prompts are kept as golden files: a draft and a later generation on four tasks.
 
 `records/<task>.json` holds the task's card as it was measured and two rewards, the second designed from the first, with
 what their trainings recorded (two seeds each, shorter than a run's).
@@ -18,20 +16,22 @@ from rewardgen.store.messages import Message
 from rewardgen.store.records import CandidateRecord, DesignRequest, Finding, Operator, TaskCard, Verdict
 
 HERE = Path(__file__).parent
-OPERATORS: dict[str, Operator] = {"cartpole": "tune", "hopper": "edit", "ant": "crossover"}
+OPERATORS: dict[str, Operator] = {"cartpole": "tune", "hopper": "edit", "ant": "crossover", "table": "explore"}
 """The operator of each task's later generation."""
+TASKS = {"table": str(HERE.parent / "recorded" / "words" / "table-D1" / "task.py")}
+"""Tasks that are not shipped: one with objects, whose metric names its parts."""
 DIAGNOSIS = """\
 BEHAVIOUR: the policy leaps forward, lands with the torso pitched ahead and falls soon after.
 CAUSE: `progress` still pays near its best while the torso sinks, since the gate has closed by less than a half.
 KEEP: the saturating speed term, which rises in every state that is visited.
-CHANGE: let the gate close fully within the height at which episodes end."""
+CHANGE: let the gate close fully within the height at which episodes end.
+LESSON: A gate has to close before the height at which episodes end."""
 FAILED = (
-    "g01-k5 (remove of g00-k1): `sway` is removed: it is all but absent. -> fitness 0.61, -0.32 against its parent "
-    "(ends-early)",
+    "g01-k5 (remove of g00-k1): `sway` is removed: it is all but absent. -> fitness 0.61 (by seed: 0.48, 0.74), -0.32 "
+    "against its parent, which is within noise and shows nothing (ends-early).",
     "g01-k4 (explore of g00-k1): Pays for the height of the apex and for landing ahead of it, since a gait needs both. "
-    "-> fitness 0.12, -0.81 against its parent (no-better-than-trivial, reach-and-hover)",
-    "g01-k3 (add of g00-k1): Adds a bonus for a foot clearance above 0.3 m. -> fitness 0.9, -0.03 against its parent "
-    "(bonus-never-fired)",
+    "-> fitness 0.12 (by seed: 0.1, 0.14), -0.81 against its parent, beyond noise (no-better-than-trivial, "
+    "reach-and-hover). A reader's lesson: Paying for height alone makes it jump once and fall.",
     "g00-k5 (draft): Product of speed, posture and calm. -> component `calm` is nan at 12 of 4096 states",
 )
 EPISODES = """\
@@ -86,33 +86,24 @@ def later(task: str) -> DesignRequest:
     parents = (second, first) if operator == "crossover" else (second,)
     failed = FAILED if task == "hopper" else FAILED[-1:]
     return DesignRequest(
-        candidate_id="g02-k1", generation=2, operator=operator, card=card, parents=parents, failed_ideas=failed
+        candidate_id="g02-k1",
+        generation=2,
+        operator=operator,
+        card=card,
+        parents=parents,
+        best=first if operator == "explore" else None,
+        failed_ideas=failed,
     )
-
-
-def with_parts(design_request: DesignRequest) -> DesignRequest:
-    """The same brief on a task whose metric names the parts of its fitness."""
-    probes = [each.model_copy(update={"parts": {"swung_up": 0.04, "held": 0.0}}) for each in design_request.card.probes]
-    parents = [_in_parts(each) for each in design_request.parents]
-    card = design_request.card.model_copy(update={"probes": tuple(probes)})
-    return design_request.model_copy(update={"card": card, "parents": tuple(parents)})
-
-
-def _in_parts(record: CandidateRecord) -> CandidateRecord:
-    assert record.result
-    slices = [
-        each.model_copy(update={"final_parts": {"swung_up": 0.93, "held": 0.41}}) for each in record.result.slices
-    ]
-    return record.model_copy(update={"result": record.result.model_copy(update={"slices": tuple(slices)})})
 
 
 def rendered() -> dict[str, tuple[Message, ...]]:
     """Name of each golden file to the messages that it holds."""
     found = {f"{task}-draft": designer_messages(draft(task)) for task in OPERATORS}
     found |= {f"{task}-{operator}": designer_messages(later(task)) for task, operator in OPERATORS.items()}
-    found["cartpole-parts"] = designer_messages(with_parts(later("cartpole")))
-    card, (_, second) = records("hopper")
-    found["hopper-diagnosis"] = analyzer_messages(second, card)
+    card, _ = records("hopper")
+    found |= {
+        f"{task}-diagnosis": analyzer_messages(records(task)[1][1], records(task)[0]) for task in ("hopper", "table")
+    }
     found["hopper-goal"] = goal_messages(card, "do one backflip and land standing")
     found["hopper-verdict"] = verdict_messages(card, "", ("less hopping, lower torso",), EPISODES)
     return found
