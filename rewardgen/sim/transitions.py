@@ -46,6 +46,8 @@ class TransitionFacts(Frozen):
     """Inputs that can never be larger than this in size, such as a cosine or the action."""
     radians: tuple[str, ...] = ()
     """Variables that are angles."""
+    flags: tuple[str, ...] = ()
+    """Variables that are either 0 or 1, though perhaps only one of them was recorded."""
     observations: str = ""
     """Digest of what policies saw on the way. No reward reads it: it tells whether two tasks show a policy the same."""
     pairs: tuple[Pair, ...] = ()

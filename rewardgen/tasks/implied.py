@@ -1,4 +1,4 @@
-"""What the wording of a task's variables implies, for a task that does not declare it: pairs and invariances."""
+"""What the wording of a task's variables implies, for a task that does not declare it: pairs, invariances and flags."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from torch import Tensor
 
+from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Flip, Invariance, Pair, Shift, Var, Wrap
 
 _WRAPPED = re.compile(r"[\[(]\s*-\s*(pi|π)\s*,\s*(pi|π)\s*[\])]")
@@ -15,6 +16,7 @@ _COST = re.compile(
     r"\b(error|distance (to|from|between)|deviation|torque|effort|energy|power|load|cost|penalty|jerk|violation)\b"
 )
 _GOOD = re.compile(r"\b1 (upright|level|standing|aligned|while no termination)\b")
+_FLAG = re.compile(r"^(?:1 (?:while|if|when)|whether)\b|\b(?:0 or 1|1 or 0|flag)\b", re.IGNORECASE)
 _QUATERNIONS = ({"w", "x", "y", "z"}, {"qw", "qx", "qy", "qz"})
 
 
@@ -50,3 +52,23 @@ def implied_pairs(declared: Mapping[str, Var], inputs: Mapping[str, Tensor]) -> 
             yield Pair(f"{name} beats not {name}", better={name: 1.0}, worse={name: 0.0})
         elif 0.0 <= low < high and _COST.search(f"{name.replace('_', ' ')}; {variable.meaning}".lower()):
             yield Pair(f"little {name} beats much", better={name: low}, worse={name: high})
+
+
+def is_called_flag(variable: Var) -> bool:
+    """Whether a variable is 0 or 1 by what is said of it."""
+    touches = isinstance(variable, Quantity) and variable.code.startswith("Touching(")
+    return touches or (variable.unit == "1" and bool(_FLAG.search(variable.meaning)))
+
+
+def implied_flags(declared: Mapping[str, Var], inputs: Mapping[str, Tensor]) -> Iterator[str]:
+    """Names of the variables that are either 0 or 1: nothing else was seen, and both were, or it is said of them.
+
+    Args:
+        declared: The task's variables by name.
+        inputs: Their recorded values, (M, ...).
+    """
+    for name, variable in declared.items():
+        value = inputs[name]
+        up, down = value == 1.0, value == 0.0
+        if bool((up | down).all()) and (is_called_flag(variable) or bool(up.any() and down.any())):
+            yield name

@@ -16,7 +16,7 @@ from rewardgen.sim.episodes import trivial_policies
 from rewardgen.sim.transitions import SOURCES, Source, TransitionFacts, TransitionSet
 from rewardgen.sim.variables import Wrap, variables_of
 from rewardgen.sim.vec_env import DIVERGED, Policy, Step, VecEnv
-from rewardgen.tasks.implied import implied_invariances, implied_pairs
+from rewardgen.tasks.implied import implied_flags, implied_invariances, implied_pairs
 from rewardgen.tasks.protocol import Task
 
 _SEED = 30_000_001
@@ -83,6 +83,7 @@ def _implied(task: Task, found: TransitionSet) -> dict[str, Any]:
         "invariances": (*task.invariances, *implied_invariances(others, reached)),
         "guessed_pairs": () if task.pairs else tuple(implied_pairs(declared, reached)),
         "radians": tuple(name for name, variable in declared.items() if variable.unit == "rad"),
+        "flags": tuple(implied_flags(declared, found.inputs)),
     }
 
 

@@ -16,10 +16,10 @@ from torch import Tensor
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Var
+from rewardgen.tasks.implied import is_called_flag
 from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.sketches import Sketch
 
-_FLAG = re.compile(r"^(1|whether) (while|if|when|it)?\b")
 _TURNS = re.compile(r'^(Body\(.*\))\.turns\("([xyz])"\)$')
 _RATES = {"velocity": ("position", "angle", "length")}
 _MOST_FAULTS = 3
@@ -82,7 +82,7 @@ def _course(sketch: Sketch, name: str, start: Tensor, variable: Var, times: Tens
     if len(at) == 1:
         return points.expand(len(times), *points.shape[1:]).clone()
     before = after - 1
-    if (isinstance(variable, Quantity) and variable.code.startswith("Touching(")) or _FLAG.match(variable.meaning):
+    if is_called_flag(variable):
         return points[torch.searchsorted(at, times, right=True).sub(1).clamp(min=0)]
     share = ((times - at[before]) / (at[after] - at[before])).clamp(0.0, 1.0)
     return torch.lerp(points[before], points[after], share.view(-1, *[1] * (points.ndim - 1)))

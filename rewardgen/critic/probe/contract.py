@@ -122,7 +122,7 @@ def _first_failure(
 
 
 def _extreme_inputs(reward: ProbedReward) -> Iterator[Situation]:
-    """Situations that no recording may hold: standstill, all that has a sign at zero, equal points."""
+    """Situations that no recording may hold: standstill, all that has a sign at zero, equal points, flags otherwise."""
     transitions, inputs = reward.transitions, reward.inputs
     still = {name: transitions.still[name] for name in inputs}
     yield "where nothing has changed since the step before", {"transitions": len(transitions)}, still
@@ -136,6 +136,8 @@ def _extreme_inputs(reward: ProbedReward) -> Iterator[Situation]:
             rows = _few(inputs)
             rows[second] = rows[first].clone()
             yield f"where `{first}` and `{second}` are equal", {"transitions": len(rows[first])}, rows
+    if reward.with_flags:
+        yield "where flags are 0 or 1 otherwise than recorded", {"transitions": len(transitions)}, reward.with_flags
 
 
 def _far_inputs(reward: ProbedReward, far: float | None = None) -> Iterator[Situation]:

@@ -73,6 +73,27 @@ class ProbedReward:
         }
 
     @cached_property
+    def with_flags(self) -> Inputs:
+        """Its inputs with every flag 0 in some rows and 1 in others, in all combinations, (M, ...); none without flags.
+
+        One that was only ever recorded as 0 may be 1 later.
+        """
+        flags = [name for name in self.reads if name.removeprefix("prev_") in self.transitions.facts.flags]
+        rows = torch.arange(len(self.transitions))
+        # The rows count in binary, with a digit for each flag.
+        digits = {name: (rows >> place & 1).to(self.inputs[name]) for place, name in enumerate(flags)}
+        placed = {name: each.view(-1, *[1] * (self.inputs[name].dim() - 1)) for name, each in digits.items()}
+        return self.inputs | {name: each.expand_as(self.inputs[name]) for name, each in placed.items()} if flags else {}
+
+    @cached_property
+    def by_flags(self) -> frozenset[str]:
+        """The components that change with a flag, whatever was recorded of it."""
+        if not self.with_flags:
+            return frozenset()
+        changes = {name: value - self.components[name] for name, value in self.components_at(self.with_flags).items()}
+        return frozenset(name for name, change in changes.items() if float(change.abs().max()) > ZERO)
+
+    @cached_property
     def steps(self) -> list[Step]:
         """What it computes on some of the reachable rows.
 

@@ -55,8 +55,10 @@ def flat_components(reward: ProbedReward) -> Iterator[Finding]:
                 hint = "widen its threshold or temperature, unless it is meant for states that come later"
                 yield finding("dead-component", message, hint, evidence, name)
         elif std <= _CONSTANT * abs(mean):
-            message = f"component `{name}` is nearly constant: {mean:.4g} with a standard deviation of {std:.2g}"
-            yield finding("constant-component", message, "make it vary with the state, or remove it", evidence, name)
+            if name not in reward.by_flags:
+                message = f"component `{name}` is nearly constant: {mean:.4g} with a standard deviation of {std:.2g}"
+                hint = "make it vary with the state, or remove it"
+                yield finding("constant-component", message, hint, evidence, name)
         elif all(float(part[name].var()) < _DEAD_VARIANCE * float(summed(part).var()) for part in parts):
             whole = float(summed(own).std())
             message = f"component `{name}` varies by {std:.2g}, the whole reward by {whole:.2g}"
@@ -65,8 +67,10 @@ def flat_components(reward: ProbedReward) -> Iterator[Finding]:
 
 
 def _is_conditional(reward: ProbedReward, name: str) -> bool:
-    """Whether a comparison decides a component, or it is active in a declared situation: then it may be rare."""
-    return reward.source.asks(name) or any(float(path.components[name].abs().max()) > ZERO for path in paths(reward))
+    """Whether a comparison or a flag decides a component, or it is active in a declared situation: it may be rare."""
+    if reward.source.asks(name) or name in reward.by_flags:
+        return True
+    return any(float(path.components[name].abs().max()) > ZERO for path in paths(reward))
 
 
 def dominant_component(reward: ProbedReward) -> Iterator[Finding]:
@@ -143,10 +147,11 @@ def scale(reward: ProbedReward) -> Iterator[Finding]:
 
 
 def unfired_bonuses(reward: ProbedReward) -> Iterator[Finding]:
-    """Components that a comparison decides and that are zero in every recorded and declared state."""
+    """Components that a comparison decides and that are zero in every recorded and declared state, flags up or down."""
     for name, value in reward.components.items():
         known = [value, *(path.components[name] for path in paths(reward))]
-        if reward.source.asks(name) and max(float(each.abs().max()) for each in known) <= ZERO:
+        never = max(float(each.abs().max()) for each in known) <= ZERO
+        if never and reward.source.asks(name) and name not in reward.by_flags:
             message = f"the condition of component `{name}` holds in none of {len(value)} recorded transitions"
             hint = "compare its threshold with the ranges of the variables: can a trained policy get there?"
             yield finding("bonus-never-fires", message, hint, {"transitions": len(value), "activation": 0.0}, name)
