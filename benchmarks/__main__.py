@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from benchmarks.ablation import ABLATION, QUICK_ABLATION, bench_ablation
+from benchmarks.agreement import bench_agreement
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
@@ -148,6 +149,20 @@ def ablation(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json =
     Example: `python -m benchmarks ablation --quick`
     """
     return show(bench_ablation(_with(QUICK_ABLATION if quick else ABLATION, **asdict(whole)), _say), json)
+
+
+@app.command
+def agreement(
+    task: Annotated[str, Parameter(help=f"{TASK_HELP[:-1]}, with an expert policy beside it.")],
+    /,
+    *drafts: Annotated[str, Parameter(help="Task files for the same robot, each with a metric.")],
+    json: Json = False,
+) -> int:
+    """Measure how far drafted metrics agree with a task's own.
+
+    Example: `python -m benchmarks agreement hopper tests/recorded/words/hop-D1/task.py`
+    """
+    return show(bench_agreement(task, drafts, _say), json)
 
 
 def _given(options: Any, quick: bool, **chosen: object) -> Any:
