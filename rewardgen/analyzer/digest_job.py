@@ -12,7 +12,7 @@ from torch import Tensor
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.kept_episodes import load_episodes
-from rewardgen.sim.moments import choose_moments, row_values, spans
+from rewardgen.sim.moments import choose_moments, leading_variables, row_values, spans
 from rewardgen.tasks.loading import load_task
 
 _CLEARLY = 0.1
@@ -42,8 +42,9 @@ def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]
     step_s, most = payload["control_step_s"], payload["episode_steps"]
     parts = _parts(payload["task"], Episode(values, lengths, lengths < most, step_s, most))
     found = []
-    table = torch.stack([row_values(values[name], part) for name, part in payload["rows"]], -1)
-    span = spans(table.flatten(0, 1))
+    table = torch.stack([row_values(values[name], part) for name, part, _ in payload["rows"]], -1)
+    leading = leading_variables({name: unit for name, _, unit in payload["rows"]})
+    span = spans(table.flatten(0, 1), [name for name, _, _ in payload["rows"]], leading)
     for index, length in enumerate(kept.lengths):
         own = table[:length, index]
         moments = choose_moments(own, span, payload["moments"])

@@ -91,13 +91,14 @@ def episode_text(
 def _read(
     path: Path, rows: Sequence[Row], task: str, card: TaskCard, limits: Limits, scratch: Path
 ) -> list[EpisodeReading]:
+    units = {each.name: each.unit for each in card.variables}
     payload = {
         "task": task,
         "file": str(path.resolve()),
         "control_step_s": card.control_step_s,
         "episode_steps": card.episode_steps,
         "moments": MOMENTS,
-        "rows": [(row.variable, row.part) for row in rows],
+        "rows": [(row.variable, row.part, units[row.variable]) for row in rows],
     }
     try:
         answer: dict[str, Any] = run_worker(DIGEST, payload, limits=limits, scratch=scratch)

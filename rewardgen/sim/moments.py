@@ -5,7 +5,7 @@ Shapes: T steps of an episode, R rows of its table, S steps of all episodes that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -27,16 +27,35 @@ def row_values(values: Tensor, part: int | None) -> Tensor:
     return flat.norm(dim=2) if part is None else flat[:, :, part]
 
 
-def spans(series: Tensor) -> Tensor:
-    """How far each row goes, (R,) float64; 0 for what is constant up to rounding, or not finite at some step.
+def spans(series: Tensor, owners: Sequence[str], leading: Collection[str]) -> Tensor:
+    """How far the rows go that say when most changes, (R,) float64; 0 for all others.
+
+    The parts of a vector share the widest of their spans: the tremble of a height says nothing beside a way of metres.
+    What is 0 or 1 throughout, constant up to rounding, or not finite at some step does not count.
 
     Args:
         series: (S, R).
+        owners: Name of each row's variable.
+        leading: Variables that say when most changes.
     """
     low, high = series.double().aminmax(dim=0)
     span = high - low
-    counts = span.isfinite() & (span > 1e-6 * torch.maximum(low.abs(), high.abs()))
-    return span.where(counts, 0.0)
+    switches = ((series == 0) | (series == 1)).all(0)
+    counts = span.isfinite() & ~switches & (span > 1e-6 * torch.maximum(low.abs(), high.abs()))
+    span = span.where(counts, 0.0)
+    for owner in set(owners):
+        own = torch.tensor([each == owner for each in owners], device=series.device)
+        span = span.where(~own | (span == 0), span[own].max() if owner in leading else 0.0)
+    return span
+
+
+def leading_variables(units: Mapping[str, str]) -> set[str]:
+    """The variables that say when most changes: states, for rates jump at every contact; rates where there is nothing else.
+
+    Args:
+        units: Name of each variable to its unit.
+    """
+    return {name for name, unit in units.items() if "/s" not in unit} or {*units}
 
 
 def choose_moments(series: Tensor, span: Tensor, most: int) -> list[int]:

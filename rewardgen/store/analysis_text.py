@@ -126,15 +126,16 @@ def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[s
         return []
     seeds = "1 seed" if len(result.slices) == 1 else f"{len(result.slices)} seeds"
     checkpoints = -(-len(result.slices[0].outcomes) // STARTS)
-    of = f"{seeds} x the last {checkpoints} checkpoints x {min(STARTS, len(told))} starts"
+    of = f"{seeds} x last {checkpoints} checkpoints x {min(STARTS, len(told))} starts"
     ordered = sorted(each.fitness for each in told)
     marks = [ordered[round(share * (len(ordered) - 1))] for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    lines = _wrapped(f"mean of {len(told)} episodes, actions without noise: {of}, the same for all candidates")
-    lines += _wrapped("worst, quartiles, best of them: " + " / ".join(map(number, marks)))
+    lines = _wrapped(f"mean of {len(told)} episodes without noise on the actions ({of}, the same for all candidates)")
+    spread = f"worst, quartiles, best: {' / '.join(map(number, marks))}"
     failed = [each for each in told if not each.success]
     if failed and len(failed) < len(told):
         good = [each.fitness for each in told if each.success]
-        lines += _wrapped(f"the {len(good)} successes have {number(sum(good) / len(good))} on average")
+        spread += f"; mean of the {len(good)} successes {number(sum(good) / len(good))}"
+    lines += _wrapped(spread)
     if failed:
         ends = Counter(each.ending for each in failed)
         lines += _wrapped(
@@ -198,9 +199,10 @@ def _curve_lines(analysis: Analysis) -> list[str]:
     if tiny:
         lines += _wrapped(f"under 1 % of the reward throughout: {', '.join(tiny)}")
     if shown:
-        told = "components: mean per step; share of the summed sizes of all, at the first point and the last;"
-        told += " active: % of the steps above a hundredth of its largest, at the end"
-        lines += _wrapped(f"({told}{'; change of the mean against the parent' if parent else ''})")
+        told = (
+            "components: mean per step; share of the sizes of all, first→last; at the end: active, % of the steps where"
+        )
+        lines += _wrapped(f"({told} not ~0{', and change of the mean against the parent' if parent else ''})")
     return lines
 
 
@@ -236,18 +238,29 @@ def _episode_lines(analysis: Analysis, shown: ShownEpisode) -> list[str]:
     lines += _wrapped(f"parts: {named(shown.parts)}") if shown.parts else []
     components = {f"[{name}]": values for name, values in shown.components.items() if name not in small}
     series = {**shown.variables, **components}
-    rows = {name: [_reading(value) for value in values] for name, values in series.items() if any(values)}
-    rows = {name: cells for name, cells in rows.items() if len({*cells}) > 1}
+    shown_rows = [name for name, values in series.items() if name not in shown.stays and _moves(name, values, series)]
+    rows = {name: [_reading(value) for value in series[name]] for name in shown_rows}
     width = _name_width([_titled(name) for name in rows])
     lines.append(_row("time [s]", width, [f"{value:.3g}" for value in shown.times_s], 8))
     lines += [_row(_titled(name), width, cells, 8) for name, cells in rows.items()]
     for name, stay in shown.stays.items():
+        if stay.visits == 1 and stay.first <= shown.times_s[0] and (stay.last_left or math.inf) >= shown.times_s[-1]:
+            continue
         left = "" if stay.last_left is None else f", last left at {number(stay.last_left)} s"
         visits = "once" if stay.visits == 1 else f"{stay.visits} times"
         lines += _wrapped(
             f"{name}: from {number(stay.first)} s, {visits}, longest {number(stay.longest_s)} s{left or ', to the end'}"
         )
     return lines
+
+
+def _moves(name: str, values: Sequence[float], series: Mapping[str, Sequence[float]]) -> bool:
+    """Whether a row changes visibly: a part of a vector, beside the part that changes most."""
+    own = max(values) - min(values)
+    owner, _, part = name.partition(" ")
+    beside = [each for other, each in series.items() if part and other.startswith(f"{owner} ")]
+    widest = max((max(each) - min(each) for each in beside), default=own)
+    return own > max(0.02 * widest, 1e-3 * max(map(abs, values)))
 
 
 def _reading(value: float) -> str:

@@ -44,9 +44,8 @@ def with_outcomes(found, *by_seed):
 def test_what_the_fitness_is_the_mean_of_is_told_with_its_spread_and_how_failures_end():
     good, bad = (outcome(0.9),) * 31 + (outcome(1.0),), (outcome(0.1, "fell"),) * 20 + (outcome(0.2),) * 12
     text = " ".join(text_of(with_outcomes(trained(), good, bad)).split())
-    assert "mean of 64 episodes, actions without noise: 2 seeds x the last 2 checkpoints x 16 starts" in text
-    assert "worst, quartiles, best of them: 0.1 / 0.1 / 0.9 / 0.9 / 1" in text
-    assert "the 32 successes have 0.903 on average" in text
+    assert "mean of 64 episodes without noise on the actions (2 seeds x last 2 checkpoints x 16 starts" in text
+    assert "worst, quartiles, best: 0.1 / 0.1 / 0.9 / 0.9 / 1; mean of the 32 successes 0.903" in text
     assert "32 fail, and end by: fell 20, time limit 12" in text
 
 

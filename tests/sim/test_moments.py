@@ -3,17 +3,18 @@
 import pytest
 import torch
 
-from rewardgen.sim.moments import choose_moments, row_values, spans
+from rewardgen.sim.moments import choose_moments, leading_variables, row_values, spans
 
 
 def moments(*rows, most=6):
     series = torch.tensor(rows, dtype=torch.float64).T
-    return choose_moments(series, spans(series), most)
+    names = [f"x{row}" for row in range(len(rows))]
+    return choose_moments(series, spans(series, names, names), most)
 
 
 LINE = [float(step) for step in range(101)]
 LEVEL = [3.0] * 101
-CONTACT = [0.0] * 40 + [1.0] * 10 + [0.0] * 51
+CONTACT = [0.0] * 40 + [2.0] * 10 + [0.0] * 51
 TREMBLE = [0.01 * (-1) ** step for step in range(101)]
 
 
@@ -36,8 +37,16 @@ def test_moments_are_those_where_rows_leave_the_straight_lines_between_the_other
 
 
 def test_there_are_no_more_moments_than_asked_for_and_of_equal_ones_the_earliest_is_chosen():
-    zigzag = [float(step % 10 == 5) for step in range(101)]
+    zigzag = [2.0 * (step % 10 == 5) for step in range(101)]
     assert moments(zigzag, most=4) == [0, 5, 6, 100]
+
+
+def test_rates_flags_and_the_tremble_of_a_part_do_not_choose():
+    series = torch.tensor([LINE, [3.0 + 1e-3 * (-1) ** step for step in range(101)], CONTACT], dtype=torch.float64).T
+    series = torch.cat((series, (series[:, 2:] > 0).double()), 1)
+    span = spans(series, ["place", "place", "speed", "touching"], leading_variables({"place": "m", "speed": "m/s"}))
+    assert span.tolist() == [100.0, 100.0, 0.0, 0.0]
+    assert leading_variables({"speed": "m/s"}) == {"speed"}
 
 
 def test_rows_are_parts_of_vectors_or_their_size():

@@ -10,6 +10,7 @@ from typing import Any
 
 from rewardgen.analyzer.hacking import find_hacking
 from rewardgen.sim.episodes import ending_shares
+from rewardgen.sim.moments import leading_variables
 from rewardgen.store.episode_rows import episode_rows
 from rewardgen.store.measurements import (
     ComponentPoint,
@@ -118,6 +119,7 @@ class SliceBatch:
         self._evaluation_worlds = task.make_envs(_derived(seeds, "evaluation"), job.settings.evaluation_envs)
         parts = {name: each.parts for name, each in task.declared().items()} | {"action": worlds.action_parts}
         self._rows = episode_rows(parts)
+        self._leading = leading_variables({name: each.unit for name, each in task.declared().items()})
         self._rewards = Rewards(job.rewards, specs, input_names(task))
         idle = idle_readings(task, self._rewards, len(specs))
         for log, reading in zip(self._logs, idle, strict=True):
@@ -193,7 +195,7 @@ class SliceBatch:
         for index, log in enumerate(self._logs):
             if log.active:
                 episodes = self._settings.evaluation_envs
-                part = digests.of_slice(found, priced.components[index], index, episodes, self._rows)
+                part = digests.of_slice(found, priced.components[index], index, episodes, self._rows, self._leading)
                 log.note(part, self._env_steps)
                 if self._stops and not final:
                     log.stopped = find_hacking(log.curve, planned_steps(self._settings))

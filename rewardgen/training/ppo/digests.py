@@ -6,7 +6,7 @@ Shapes: T steps, E episodes of the slice, R rows of a table of episodes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,6 +41,7 @@ class SliceEvaluation:
         endings: What ended each episode.
         parts: Name of each part of the fitness to (E,).
         rows: Of a table of these episodes.
+        leading: Variables that say when most changes.
         control_step_s: Duration of a control step [s].
     """
 
@@ -52,6 +53,7 @@ class SliceEvaluation:
     endings: Sequence[str]
     parts: Mapping[str, Tensor]
     rows: Sequence[Row]
+    leading: Collection[str]
     control_step_s: float
 
     @property
@@ -62,7 +64,12 @@ class SliceEvaluation:
 
 
 def of_slice(
-    evaluation: Evaluation, components: Mapping[str, Tensor], index: int, episodes: int, rows: Sequence[Row]
+    evaluation: Evaluation,
+    components: Mapping[str, Tensor],
+    index: int,
+    episodes: int,
+    rows: Sequence[Row],
+    leading: Collection[str],
 ) -> SliceEvaluation:
     """One slice's part of an evaluation.
 
@@ -72,6 +79,7 @@ def of_slice(
         index: Which slice.
         episodes: E, episodes per slice.
         rows: Of a table of episodes.
+        leading: Variables that say when most changes in an episode.
     """
     part = slice(index * episodes, (index + 1) * episodes)
     episode = evaluation.recording.episode.of_worlds(part)
@@ -84,6 +92,7 @@ def of_slice(
         endings=evaluation.recording.endings[part],
         parts={name: values[part] for name, values in evaluation.parts.items()},
         rows=rows,
+        leading=leading,
         control_step_s=episode.control_step_s,
     )
 
@@ -157,10 +166,7 @@ def episode_digests(found: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
     ranks: tuple[Literal["best", "median", "worst"], ...] = ("best", "median", "worst")
     chosen = (order[0], order[(len(order) - 1) // 2], order[-1])
     table = torch.stack([row_values(found.variables[row.variable], row.part) for row in found.rows], -1)
-    # Actions may jump at every step: when most happens is seen in what they bring about.
-    span = spans(table[found.mask]) * torch.tensor(
-        [row.variable != "action" for row in found.rows], device=table.device
-    )
+    span = spans(table[found.mask], [row.variable for row in found.rows], found.leading)
     switches = _switches(found)
     digests = []
     for rank, episode in zip(ranks, chosen, strict=True):
