@@ -50,7 +50,7 @@ def spans(series: Tensor, owners: Sequence[str], leading: Collection[str]) -> Te
 
 
 def leading_variables(units: Mapping[str, str]) -> set[str]:
-    """The variables that say when most changes: states, for rates jump at every contact; rates where there is nothing else.
+    """The variables that say when most changes: states, for rates jump at every contact; rates where there is no other.
 
     Args:
         units: Name of each variable to its unit.

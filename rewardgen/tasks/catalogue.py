@@ -235,8 +235,9 @@ def _sizes(model: mujoco.MjModel) -> Iterator[str]:
             "cylinder": f"cylinder of radius {size[0]:.3g} and height {2 * size[1]:.3g} m",
             "box": f"box of {2 * size[0]:.3g} x {2 * size[1]:.3g} x {2 * size[2]:.3g} m",
         }
+        touches = "" if model.geom_contype[index] or model.geom_conaffinity[index] else ", touches nothing"
         if name:
-            yield f"{name} ({words.get(kind, kind)})"
+            yield f"{name} ({words.get(kind, kind)}{touches})"
 
 
 def _pairs(model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.metric_verdict import Rollout, SketchResult, TaskLook
 from rewardgen.tasks.protocol import Task
-from rewardgen.tasks.sketched_episodes import Drawn, drawn
+from rewardgen.tasks.sketched_episodes import Drawn, drawn, filled_in
 from rewardgen.tasks.sketches import Sketches
 
 SEED = 50_000_017
@@ -38,6 +38,7 @@ def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
     return TaskLook(
         card=measure_card(task, payload["task"]),
         start={name: tuple(value.reshape(-1).tolist()) for name, value in start_of(recordings["zero"]).items()},
+        follows=filled_in(task.declared()),
         rollouts=tuple(rollout(task, name, each.episode) for name, each in recordings.items()),
     ).model_dump(mode="json")
 

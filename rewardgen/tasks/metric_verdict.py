@@ -40,6 +40,8 @@ class TaskLook(Frozen):
     card: TaskCard | None = None
     start: dict[str, tuple[float, ...]] = {}
     """Value of each variable at the start of an episode, its parts in order."""
+    follows: dict[str, tuple[str, ...]] = {}
+    """Variable to those that it follows from, where a sketch names them."""
     rollouts: tuple[Rollout, ...] = ()
 
 

@@ -18,7 +18,7 @@ from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Var
 from rewardgen.tasks.implied import is_called_flag
 from rewardgen.tasks.protocol import Task
-from rewardgen.tasks.sketches import Sketch
+from rewardgen.tasks.sketches import Sketch, written_out
 
 _TURNS = re.compile(r'^(Body\(.*\))\.turns\("([xyz])"\)$')
 _RATES = {"velocity": ("position", "angle", "length")}
@@ -51,7 +51,7 @@ def drawn(task: Task, sketches: Sequence[Sketch], start: Mapping[str, Tensor], s
         step_s: Control step [s].
         actions: Size of an action; sketches have none, so it is zero throughout.
     """
-    steps = task.episode_steps
+    steps, sketches = task.episode_steps, [written_out(each) for each in sketches]
     times = (torch.arange(steps, dtype=torch.float64) + 1.0) * step_s
     declared = task.declared()
     named = [{name for _, frame in sketch.keyframes for name in frame} for sketch in sketches]
@@ -109,6 +109,18 @@ def _contradictions(
     for target, source, follow in _relations(declared, step_s):
         if {target, source} <= given and (miss := _misses(values[target], follow(values))):
             yield f"`{target}` does not follow from `{source}`: {miss}; leave it out, and it is filled in"
+
+
+def filled_in(declared: Mapping[str, Var]) -> dict[str, tuple[str, ...]]:
+    """Which variables follow from others, and from which: they are filled in where an author draws those.
+
+    Args:
+        declared: The task's variables.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for target, source, _ in _relations(declared, 1.0):
+        found[target] = (*found.get(target, ()), source)
+    return found
 
 
 def _relations(

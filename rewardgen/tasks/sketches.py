@@ -7,8 +7,8 @@ variables over time, linear in between, as the prompt `task/sketch_system` says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, islice
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal, get_args
 
 from pydantic import Field
@@ -35,6 +35,14 @@ Value = float | tuple[float, ...]
 Keyframe = tuple[float, Mapping[str, Value]]
 
 
+class Repeat(Frozen):
+    """A stretch between two keyframes that is drawn once and goes on; times since the start [s]."""
+
+    first: float
+    last: float
+    until: float
+
+
 class Sketch(Frozen):
     """One behaviour."""
 
@@ -43,10 +51,9 @@ class Sketch(Frozen):
     rank: float = Field(allow_inf_nan=False)
     """How well it does what was asked, by its author; higher is better."""
     keyframes: tuple[Keyframe, ...] = Field(min_length=1)
-    """Time since the start [s] and the values of some variables; each is linear between the keyframes that name it.
-
-    What the author had repeated is written out.
-    """
+    """Time since the start [s] and the values of some variables; each is linear between the keyframes that name it."""
+    repeat: Repeat | None = None
+    """A stretch that goes on."""
     terminated: bool = False
     """Whether its author says that a termination condition ends it at its last keyframe."""
 
@@ -123,9 +130,10 @@ def _repeat_faults(cycle: Any, times: list[float], episode_s: float) -> Iterator
         yield f'its `{_REPEAT}` is not of the form {{"from": 1.0, "to": 1.6, "until": 9.0}}'
         return
     first, last, until = (float(each or 0.0) for each in bounds)
-    if first not in times or last not in times or not first < last == times[-1] <= until <= episode_s + 1e-6:
-        yield f"its `{_REPEAT}` goes from the time of a keyframe to that of the last one, until the end or before it"
-    elif (until - last) / (last - first) * sum(first < time for time in times) > _MOST_REPEATED:
+    ordered = first < last <= until <= episode_s + 1e-6 and all(time <= last or until < time for time in times)
+    if first not in times or last not in times or not ordered:
+        yield f"its `{_REPEAT}` goes from one keyframe's time to another's, until before the next one or the end"
+    elif (until - last) / (last - first) * len(times) > _MOST_REPEATED:
         yield f"its `{_REPEAT}` makes more than {_MOST_REPEATED} keyframes"
 
 
@@ -160,32 +168,41 @@ def _sketch(told: dict[str, Any]) -> Sketch:
         )
         for frame in told["keyframes"]
     )
-    if _REPEAT in told:
-        frames = (*frames, *_repeated(frames, **told[_REPEAT]))
+    cycle = told.get(_REPEAT)
+    repeat = cycle and Repeat(first=cycle["from"], last=cycle["to"], until=cycle["until"])
     return Sketch(
         name=str(told.get("name") or told["kind"])[:80],
         kind=told["kind"],
         rank=float(told["rank"]),
         keyframes=frames,
+        repeat=repeat,
         terminated=told.get("terminated") is True,
     )
 
 
-def _repeated(frames: Sequence[Keyframe], **cycle: float) -> Iterator[Keyframe]:
-    """The keyframes after the last one: those of the last stretch again and again.
+def written_out(sketch: Sketch) -> Sketch:
+    """A sketch with what is repeated in it as keyframes.
 
     What has moved on over the stretch, such as a position, moves on by as much each time.
+
+    Args:
+        sketch: The sketch.
     """
-    first, last, until = cycle["from"], cycle["to"], cycle["until"]
-    at_first = next(frame for time, frame in frames if time == first)
-    at_last = frames[-1][1]
-    for number in count(1):
-        for time, frame in frames:
-            again = time + number * (last - first)
-            if time > first and again > until + 1e-9:
-                return
-            if time > first:
-                yield again, {n: _moved_on(each, at_first.get(n), at_last.get(n), number) for n, each in frame.items()}
+    if (cycle := sketch.repeat) is None:
+        return sketch
+    frames, period = sketch.keyframes, cycle.last - cycle.first
+    first, last = (next(frame for time, frame in frames if time == end) for end in (cycle.first, cycle.last))
+    again = [
+        (
+            time + number * period,
+            {name: _moved_on(each, first.get(name), last.get(name), number) for name, each in frame.items()},
+        )
+        for number in range(1, int((cycle.until - cycle.last) / period + 1e-9) + 1)
+        for time, frame in frames
+        if cycle.first < time <= cycle.last
+    ]
+    before, after = ([each for each in frames if (each[0] > cycle.last) == late] for late in (False, True))
+    return sketch.model_copy(update={"keyframes": (*before, *again, *after), "repeat": None})
 
 
 def _moved_on(value: Value, first: Value | None, last: Value | None, times: int) -> Value:

@@ -87,7 +87,15 @@ async def _ask(llm: LLM, task: str, look: TaskLook, told: tuple[str, str, str], 
     assert look.card is not None
     card, (words, description, manner) = look.card, told
     shapes = {each.name: each.shape for each in card.variables}
-    request = render("task/sketch", words=words, description=description, card=card, start=look.start, manner=manner)
+    request = render(
+        "task/sketch",
+        words=words,
+        description=description,
+        card=card,
+        start=look.start,
+        follows=look.follows,
+        manner=manner,
+    )
     thread = [Message(role="system", content=render("task/sketch_system")), Message(role="user", content=request)]
     author = None
     for attempt in range(1, _ATTEMPTS + 1):

@@ -126,6 +126,7 @@ def test_the_line_of_a_fault_in_the_metric_is_that_of_the_draft():
 def test_nothing_that_a_task_has_can_be_hidden_by_a_variable():
     assert {name for name in dir(MujocoTask) if not name.startswith("_")} <= RESERVED | {
         *("episode_steps", "success_terminates", "keyframe", "start_noise", "ends", "pairs", "invariances"),
+        "best_fitness",
     }
 
 

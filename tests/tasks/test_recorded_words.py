@@ -59,7 +59,11 @@ def planted(name, fault, folder):
     return file
 
 
-@pytest.mark.parametrize("name", CASES)
+LONG = [pytest.param(name, marks=pytest.mark.slow) if name.startswith(("ant", "cheetah")) else name for name in CASES]
+"""Episodes of 50 s take a while to simulate."""
+
+
+@pytest.mark.parametrize("name", LONG)
 def test_a_recorded_metric_holds_on_the_sketches_of_three_authors(name):
     verdict = case(name).verdict(case(name).file)
     assert verdict.passed, verdict

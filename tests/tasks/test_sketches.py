@@ -17,7 +17,7 @@ from rewardgen.tasks.metric_verdict import (
     spearman,
 )
 from rewardgen.tasks.sketched_episodes import drawn
-from rewardgen.tasks.sketches import Sketch, Sketches, read_sketches
+from rewardgen.tasks.sketches import Sketch, Sketches, read_sketches, written_out
 from tests.tasks.drafts import draft
 
 SHAPES = {"height": (), "pitch": (), "z_velocity": (), "on_floor": (), "place": (3,)}
@@ -70,9 +70,9 @@ def test_a_repeated_stretch_goes_on_from_where_it_ended():
     lands = {"t": 0.25, "height": 1.0, "place": [0.0, 0.0, 1.0]}
     again = {"t": 0.75, "height": 1.0, "place": [0.5, 0.0, 1.0]}
     cycle = {"from": 0.25, "to": 0.75, "until": 1.6}
-    walks = sketch("right", 9, lands, {"t": 0.5, "height": 1.2}, again, repeat=cycle)
-    frames = read([*nine(), walks]).sketches[-1].keyframes
-    assert [time for time, _ in frames] == [0.25, 0.5, 0.75, 1.0, 1.25, 1.5]
+    walks = sketch("right", 9, lands, {"t": 0.5, "height": 1.2}, again, {"t": 2.0, "height": 0.2}, repeat=cycle)
+    frames = written_out(read([*nine(), walks]).sketches[-1]).keyframes
+    assert [time for time, _ in frames] == [0.25, 0.5, 0.75, 1.0, 1.25, 2.0]
     assert frames[3][1] == {"height": 1.2}
     assert frames[4][1] == {"height": 1.0, "place": (1.0, 0.0, 1.0)}
 
@@ -101,8 +101,11 @@ def test_sketches_are_read_out_of_a_reply():
         (lambda s: [dict(s[0], keyframes=[{"t": 1.0, "height": 1e30}]), *s[1:]], "not a number"),
         (lambda s: [dict(s[0], keyframes=[{"t": 1.0, "height": "1"}]), *s[1:]], "not a number"),
         (lambda s: [dict(s[1], repeat=3), *s[1:]], "not of the form"),
-        (lambda s: [dict(s[1], repeat={"from": 0.1, "to": 1.0, "until": 2.0}), *s[1:]], "the time of a keyframe"),
-        (lambda s: [dict(s[1], repeat={"from": 0.5, "to": 1.0, "until": 9.0}), *s[1:]], "until the end"),
+        (lambda s: [dict(s[1], repeat={"from": 0.1, "to": 1.0, "until": 2.0}), *s[1:]], "from one keyframe"),
+        (
+            lambda s: [dict(s[1], repeat={"from": 0.5, "to": 1.0, "until": 9.0}), *s[1:]],
+            "until the next one or the end",
+        ),
     ],
 )
 def test_what_is_no_sketch_is_told(change, said):

@@ -29,6 +29,7 @@ def evaluation(**changes):
         "endings": ["time limit", "fell", "fell"],
         "parts": {"near": torch.tensor([0.1, 0.5, torch.nan])},
         "rows": episode_rows({"height": (), "velocity": ("x", "y")}),
+        "leading": {"height", "velocity"},
         "control_step_s": 0.5,
     }
     return SliceEvaluation(**(values | changes))
