@@ -298,8 +298,8 @@ def test_the_budget_and_what_policies_reach_are_told():
     ranges = {"position": ((-0.25, 0.0, 0.75),)}
     slices = tuple(each.model_copy(update={"ranges": ranges}) for each in one.result.slices)
     reached = one.model_copy(update={"result": one.result.model_copy(update={"slices": slices})})
-    assert "| -1 / 1 | -0.25 / 0.75 |" in asked("edit", parents=(reached,))
-    assert "trained: 5 / 95 %" not in asked("edit")
+    assert "signed distance from the origin | -0.25 / 0.75 |" in asked("edit", parents=(reached,))
+    assert "5 / 95 %" not in asked("edit")
 
 
 def test_crossover_shows_both_parents_without_their_episodes():

@@ -304,12 +304,11 @@ def _ranges(variable: VariableCard) -> str:
     return _triples(variable.parts, variable.minimum, variable.median, variable.maximum)
 
 
-def _bounds(variable: VariableCard, reached: Mapping[str, Sequence[Range]] | None = None) -> str:
-    """Lowest and highest value of each part; those that a trained policy reached, if it is given."""
-    if reached is None:
-        return _triples(variable.parts, variable.minimum, variable.maximum)
+def _bounds(variable: VariableCard, reached: Mapping[str, Sequence[Range]]) -> str:
+    """Lowest and highest value of each part that trained policies reach, but for a few."""
     ranges = reached.get(variable.name, ())
-    return _triples(variable.parts, [low for low, _, _ in ranges], [high for _, _, high in ranges])
+    lows, highs = ([float(f"{each[end]:.2g}") for each in ranges] for end in (0, 2))
+    return _triples(variable.parts, lows, highs)
 
 
 def _thousands(count: int) -> str:

@@ -36,6 +36,8 @@ LONGEST = 27
 """Of a row's name with its unit; a longer name is cut before its unit."""
 SMALL = 0.1
 """Share of the reward below which a component has no row in the episodes."""
+MOMENTS, MOMENTS_OF_THE_SECOND = 6, 3
+"""Of an episode; of another one only the last: it is shown for how it ends."""
 TINY = 0.01
 """Share below which, throughout, a component has no row at all."""
 NOTABLE = 0.1
@@ -74,7 +76,8 @@ def analysis_text(record: CandidateRecord, episodes: bool = True) -> str:
     sections = [_fitness_lines(record)]
     if analysis and analysis.curves.curve:
         sections += [_curve_lines(analysis)]
-        sections += [_episode_lines(analysis, each) for each in analysis.episodes] if episodes else []
+        shown = zip(analysis.episodes, (MOMENTS, MOMENTS_OF_THE_SECOND), strict=False) if episodes else ()
+        sections += [_episode_lines(analysis, *each) for each in shown]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -129,7 +132,7 @@ def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[s
     of = f"{seeds} x last {checkpoints} checkpoints x {min(STARTS, len(told))} starts"
     ordered = sorted(each.fitness for each in told)
     marks = [ordered[round(share * (len(ordered) - 1))] for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    lines = _wrapped(f"mean of {len(told)} episodes without noise on the actions ({of}, the same for all candidates)")
+    lines = _wrapped(f"mean of {len(told)} episodes without action noise: {of}, the same for all candidates")
     spread = f"worst, quartiles, best: {' / '.join(map(number, marks))}"
     failed = [each for each in told if not each.success]
     if failed and len(failed) < len(told):
@@ -183,7 +186,7 @@ def _curve_lines(analysis: Analysis) -> list[str]:
     seeds = f"means over {curves.seeds} seeds" if curves.seeds > 1 else "one seed"
     head = _row("steps", width, [_steps(each.env_steps) for each in points])
     lines = [
-        *_wrapped(f"during training, over a few episodes from the same starts at every point, {seeds}:"),
+        *_wrapped(f"during training (few episodes a point, the same starts at every point; {seeds}):"),
         head + (f"{'share %':>9}{'active':>7}{'change' if parent else '':>8}".rstrip() if shown else ""),
         _numbers("fitness", width, [each.fitness for each in points]),
         *([_row("success rate %", width, succeeded)] if any(each.success_rate for each in points) else []),
@@ -199,10 +202,8 @@ def _curve_lines(analysis: Analysis) -> list[str]:
     if tiny:
         lines += _wrapped(f"under 1 % of the reward throughout: {', '.join(tiny)}")
     if shown:
-        told = (
-            "components: mean per step; share of the sizes of all, first→last; at the end: active, % of the steps where"
-        )
-        lines += _wrapped(f"({told} not ~0{', and change of the mean against the parent' if parent else ''})")
+        told = "components: mean per step; share of all sizes, first→last; active: % of the last steps where not ~0"
+        lines += _wrapped(f"({told}{'; change against the parent' if parent else ''})")
     return lines
 
 
@@ -225,7 +226,7 @@ def _is_small(points: Sequence[ComponentPoint]) -> bool:
     return max(points[0].share, points[-1].share) < SMALL
 
 
-def _episode_lines(analysis: Analysis, shown: ShownEpisode) -> list[str]:
+def _episode_lines(analysis: Analysis, shown: ShownEpisode, moments: int) -> list[str]:
     """One episode: how it went, and its variables and components when most changed."""
     small = {name for name, points in analysis.curves.components.items() if _is_small(points)}
     rank = {"best": "best", "median": "typical", "worst": "worst"}[shown.rank]
@@ -239,9 +240,9 @@ def _episode_lines(analysis: Analysis, shown: ShownEpisode) -> list[str]:
     components = {f"[{name}]": values for name, values in shown.components.items() if name not in small}
     series = {**shown.variables, **components}
     shown_rows = [name for name, values in series.items() if name not in shown.stays and _moves(name, values, series)]
-    rows = {name: [_reading(value) for value in series[name]] for name in shown_rows}
+    rows = {name: [_reading(value) for value in series[name][-moments:]] for name in shown_rows}
     width = _name_width([_titled(name) for name in rows])
-    lines.append(_row("time [s]", width, [f"{value:.3g}" for value in shown.times_s], 8))
+    lines.append(_row("time [s]", width, [f"{value:.3g}" for value in shown.times_s[-moments:]], 8))
     lines += [_row(_titled(name), width, cells, 8) for name, cells in rows.items()]
     for name, stay in shown.stays.items():
         if stay.visits == 1 and stay.first <= shown.times_s[0] and (stay.last_left or math.inf) >= shown.times_s[-1]:

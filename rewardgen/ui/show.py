@@ -178,7 +178,7 @@ def card_page(card: TaskCard, formatted: bool) -> RenderableType:
         card: The card.
         formatted: Set headings and tables for a terminal; else the Markdown text as it is.
     """
-    text = render("task/card", card=card, goal="")
+    text = render("task/card", card=card, goal="", reached={})
     return Markdown(text) if formatted else text
 
 

@@ -34,7 +34,7 @@ def episodes(tmp_path, position, lengths, **more):
 
 def read(path, *rows, task=POINT, moments=4):
     payload = {"task": str(task), "file": str(path), "control_step_s": 0.04, "episode_steps": 60}
-    found = digest_job(payload | {"moments": moments, "rows": rows}, lambda message: None)
+    found = digest_job(payload | {"moments": moments, "rows": [(*row, "m") for row in rows]}, lambda message: None)
     return [EpisodeReading.model_validate(each) for each in found["episodes"]]
 
 

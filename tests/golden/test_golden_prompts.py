@@ -30,6 +30,10 @@ def test_prompt_of_a_later_generation_on_hopper_is_under_4000_tokens():
     assert tokens(rendered()["hopper-edit"]) < 4000
 
 
+def test_a_diagnosis_prompt_is_under_2500_tokens():
+    assert tokens(rendered()["hopper-diagnosis"]) < 2500
+
+
 @pytest.mark.parametrize("task", OPERATORS)
 def test_a_first_prompt_is_under_2500_tokens_and_any_is_under_6000(task):
     found = rendered()

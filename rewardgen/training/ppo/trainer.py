@@ -23,6 +23,6 @@ TRAINERS.register(
         settings=PpoSettings,
         learner="PPO",
         notes="Observations are normalised, and so is the scale of the summed reward: only the balance between"
-        " components matters. What follows the time limit is estimated, so it is no end for the learner.",
+        " components matters. The time limit is no end for it.",
     ),
 )
