@@ -302,10 +302,11 @@ def test_the_budget_and_what_policies_reach_are_told():
     assert "5 / 95 %" not in asked("edit")
 
 
-def test_crossover_shows_both_parents_without_their_episodes():
+def test_crossover_shows_both_parents_with_one_episode_each():
     text = asked("crossover")
     assert "# g00-k1" in text and "# g00-k2" in text
-    assert "best episode" not in text and "best episode" in asked("edit")
+    assert text.count("best episode") == 2 and "worst episode" not in text
+    assert "best episode" in asked("edit") and "worst episode" in asked("edit")
 
 
 def test_lens_is_part_of_the_request():

@@ -31,7 +31,7 @@ MOST_CHARS = 4_000
 """Of a diagnosis that are kept, and told to designers."""
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, of episodes that are not worth showing twice."""
-MOST_ROWS = 8
+MOST_ROWS = 9
 """Variables, and parts of vectors, that an episode is shown by."""
 OFTEN = 0.5
 """Success rate from which on it says something of a start that a candidate fails there."""
@@ -196,6 +196,8 @@ def _alike(one: ShownEpisode, other: ShownEpisode) -> bool:
 def _shown_rows(card: TaskCard) -> set[str]:
     """The rows of an episode that are shown, in the order of the task; the parts of rates come last."""
     rates = {each.name for each in card.variables if "/s" in each.unit and each.shape}
-    rows = episode_rows({each.name: each.parts for each in card.variables})
-    ordered = sorted(rows, key=lambda row: row.variable in rates)
-    return {row.title for row in ordered[:MOST_ROWS]}
+    shown: set[str] = set()
+    for variable in sorted(card.variables, key=lambda each: each.name in rates):
+        rows = {row.title for row in episode_rows({variable.name: variable.parts})}
+        shown |= rows if len(shown | rows) <= MOST_ROWS else set()
+    return shown

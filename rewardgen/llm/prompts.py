@@ -169,7 +169,9 @@ def analyzer_messages(record: CandidateRecord, card: TaskCard) -> tuple[Message,
         record: The candidate with its result and its analysis.
         card: The task.
     """
+    shown = record.analysis.episodes if record.analysis else ()
     read = {name.removeprefix("prev_") for name in _WORDS.findall(record.candidate.source)}
+    read |= {row.partition(" ")[0].strip("|") for each in shown for row in (*each.variables, *each.stays)}
     used = [each for each in card.variables if each.name in read]
     unused = [each.name for each in card.variables if each not in used]
     request = render("analyzer/diagnosis", card=card, record=record, used=used, unused=unused)
@@ -307,7 +309,7 @@ def _ranges(variable: VariableCard) -> str:
 def _bounds(variable: VariableCard, reached: Mapping[str, Sequence[Range]]) -> str:
     """Lowest and highest value of each part that trained policies reach, but for a few."""
     ranges = reached.get(variable.name, ())
-    lows, highs = ([float(f"{each[end]:.2g}") for each in ranges] for end in (0, 2))
+    lows, highs = ([float(f"{round(each[end], 5):.2g}") for each in ranges] for end in (0, 2))
     return _triples(variable.parts, lows, highs)
 
 

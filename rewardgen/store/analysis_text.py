@@ -36,7 +36,7 @@ LONGEST = 27
 """Of a row's name with its unit; a longer name is cut before its unit."""
 SMALL = 0.1
 """Share of the reward below which a component has no row in the episodes."""
-MOMENTS, MOMENTS_OF_THE_SECOND = 6, 3
+MOMENTS, MOMENTS_OF_THE_SECOND = 6, 2
 """Of an episode; of another one only the last: it is shown for how it ends."""
 TINY = 0.01
 """Share below which, throughout, a component has no row at all."""
@@ -65,18 +65,18 @@ _COMPONENT = _Form(digits=2, least=1.0)
 """Whole thousandths are read as well as decimals, and take half the room in a prompt."""
 
 
-def analysis_text(record: CandidateRecord, episodes: bool = True) -> str:
+def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
     """What it reached and beside what, learning curve, components, and single episodes.
 
     Args:
         record: A candidate; of one without an analysis only the fitness, or why it has none.
-        episodes: Whether to show single episodes, which are half of the text.
+        episodes: How many single episodes to show at most; the two are half of the text.
     """
     analysis = record.analysis
     sections = [_fitness_lines(record)]
     if analysis and analysis.curves.curve:
         sections += [_curve_lines(analysis)]
-        shown = zip(analysis.episodes, (MOMENTS, MOMENTS_OF_THE_SECOND), strict=False) if episodes else ()
+        shown = zip(analysis.episodes[:episodes], (MOMENTS, MOMENTS_OF_THE_SECOND), strict=False)
         sections += [_episode_lines(analysis, *each) for each in shown]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -196,7 +196,7 @@ def _curve_lines(analysis: Analysis) -> list[str]:
     for name, series in shown.items():
         unit, cells = _scaled([point.mean for point in _thinned(series, columns)], _COMPONENT)
         ends = f"{_share(series):>9}{100 * series[-1].activation:>7.0f}"
-        change = f"{_change(parent, name, series[-1].mean):>8}" if parent else ""
+        change = f"{_change(parent, name, series[-1].mean, unit):>8}" if parent else ""
         row = _row(_titled(name, unit), width, cells).ljust(width + _PLAIN.width * len(points))
         lines.append((row + ends + change).rstrip())
     if tiny:
@@ -211,11 +211,13 @@ def _share(points: Sequence[ComponentPoint]) -> str:
     return f"{100 * points[0].share:.0f}→{100 * points[-1].share:.0f}"
 
 
-def _change(parent: ParentComparison, name: str, mean: float) -> str:
+def _change(parent: ParentComparison, name: str, mean: float, unit: str) -> str:
+    """Of a component's mean, in the unit of its row."""
     before = parent.component_means.get(name)
     if before is None:
         return "new"
-    return "~0" if abs(mean - before) < 1e-3 else f"{mean - before:+.2g}"
+    change = (mean - before) / float(unit.strip(" []") or 1.0)
+    return "~0" if abs(mean - before) < 1e-3 else f"{change:+.2g}" if abs(change) < 100 else f"{change:+.0f}"
 
 
 def _is_tiny(points: Sequence[ComponentPoint]) -> bool:
@@ -230,11 +232,12 @@ def _episode_lines(analysis: Analysis, shown: ShownEpisode, moments: int) -> lis
     """One episode: how it went, and its variables and components when most changed."""
     small = {name for name, points in analysis.curves.components.items() if _is_small(points)}
     rank = {"best": "best", "median": "typical", "worst": "worst"}[shown.rank]
+    when = "" if moments < MOMENTS else "; when most changes:"
     success = "success" if shown.success else "no success"
     alone = "; others go the same way" if len(analysis.episodes) == 1 else ""
     lines = _wrapped(
         f"{rank} episode of the last point, seed {shown.seed}: fitness {number(shown.fitness)}, {success},"
-        f" {shown.steps} steps, ended by {shown.ending}{alone}"
+        f" {shown.steps} steps, ended by {shown.ending}{alone}{when}"
     )
     lines += _wrapped(f"parts: {named(shown.parts)}") if shown.parts else []
     components = {f"[{name}]": values for name, values in shown.components.items() if name not in small}

@@ -7,8 +7,15 @@ from rewardgen.core.statistics import (
     difference_interval,
     human_normalised,
     interquartile_mean,
+    standard_errors,
     standing,
 )
+
+
+def test_standard_errors_are_of_the_spread_within_all_groups_together():
+    # Deviations 1, 1 and 0, 0: a variance of 2 over 2 degrees of freedom.
+    assert standard_errors([[0.0, 2.0], [5.0, 5.0], [9.0]]) == pytest.approx([0.5**0.5, 0.5**0.5, 1.0])
+    assert standard_errors([[1.0], [2.0]]) == [0.0, 0.0]
 
 
 def test_interquartile_mean_drops_the_outer_quarters():

@@ -21,19 +21,22 @@ OPERATORS: dict[str, Operator] = {"cartpole": "tune", "hopper": "edit", "ant": "
 TASKS = {"table": str(HERE.parent / "recorded" / "words" / "table-D1" / "task.py")}
 """Tasks that are not shipped: one with objects, whose metric names its parts."""
 DIAGNOSIS = """\
-BEHAVIOUR: the policy leaps forward, lands with the torso pitched ahead and falls soon after.
-CAUSE: `progress` still pays near its best while the torso sinks, since the gate has closed by less than a half.
+BEHAVIOUR: the policy leaps forward at 2 to 4 m/s; episodes that fail end with the torso sinking, pitched ahead.
+CAUSE: `progress` is 74 % of the reward and falls only from 0.81 to 0.29 while the torso sinks: it is bought with falls.
 KEEP: the saturating speed term, which rises in every state that is visited.
 CHANGE: let the gate close fully within the height at which episodes end.
 LESSON: A gate has to close before the height at which episodes end."""
-FAILED = (
-    "g01-k5 (remove of g00-k1): `sway` is removed: it is all but absent. -> fitness 0.61 (by seed: 0.48, 0.74), -0.32 "
-    "against its parent, which is within noise and shows nothing (ends-early).",
-    "g01-k4 (explore of g00-k1): Pays for the height of the apex and for landing ahead of it, since a gait needs both. "
-    "-> fitness 0.12 (by seed: 0.1, 0.14), -0.81 against its parent, beyond noise (no-better-than-trivial, "
-    "reach-and-hover). A reader's lesson: Paying for height alone makes it jump once and fall.",
-    "g00-k5 (draft): Product of speed, posture and calm. -> component `calm` is nan at 12 of 4096 states",
-)
+FAILED = {
+    "hopper": (
+        "g01-k5 (remove of g00-k1): `sway` is removed: it is all but absent. -> fitness 0.31 (by seed: 0.18, 0.44), "
+        "-0.14 against its parent, which is within noise and shows nothing (ends-early).",
+        "g01-k4 (explore of g00-k1): Pays for the height of the apex and for landing ahead of it, since a gait needs "
+        "both. -> fitness 0.02 (by seed: 0.01, 0.03), -0.43 against its parent, beyond noise (no-better-than-trivial, "
+        "reach-and-hover). A reader's lesson: Paying for height alone makes it jump once and fall.",
+        "g00-k5 (draft): Product of speed, posture and calm. -> component `calm` is nan at 12 of 4096 states",
+    ),
+}
+"""What was tried before, by task."""
 EPISODES = """\
 policies trained on the chosen reward, one per fresh seed: 2
 fitness of each: 0.246, 0.114
@@ -84,7 +87,6 @@ def later(task: str) -> DesignRequest:
     card, (first, second) = records(task)
     operator = OPERATORS[task]
     parents = (second, first) if operator == "crossover" else (second,)
-    failed = FAILED if task == "hopper" else FAILED[-1:]
     return DesignRequest(
         candidate_id="g02-k1",
         generation=2,
@@ -92,7 +94,7 @@ def later(task: str) -> DesignRequest:
         card=card,
         parents=parents,
         best=first if operator == "explore" else None,
-        failed_ideas=failed,
+        failed_ideas=FAILED.get(task, ()),
     )
 
 

@@ -123,6 +123,7 @@ def a_search(
     reader: Reader | None = None,
     critic: Critic | None = None,
     given: str = "",
+    best_fitness: float | None = None,
     **config,
 ):
     """A function that runs a search in a folder, taken up again if the folder holds one, and its history."""
@@ -139,7 +140,7 @@ def a_search(
             format=FORMAT,
             run_id=folder.id,
             config=settings.model_dump(mode="json"),
-            card=card().model_dump(mode="json"),
+            card=card(best_fitness=best_fitness).model_dump(mode="json"),
             training={"trainer": "ppo", "settings": {"env_steps": 1000}},
             baselines={"human": "human source", "sparse": "sparse source"},
             given=given,
@@ -160,4 +161,4 @@ def a_search(
         on_study=lambda record: None,
         reader=reader,
     )
-    return partial(run_search, settings, card(), parts, journal), history
+    return partial(run_search, settings, card(best_fitness=best_fitness), parts, journal), history

@@ -53,6 +53,13 @@ def test_a_lead_counts_only_beyond_the_noise_of_both():
     assert leads(*JUDGE.rank([record("g00-k0", 1.0, 1.1), record("g00-k1", 2.0, 2.1)]).ranks)
 
 
+def test_two_seeds_that_happen_to_agree_are_no_surer_than_the_others():
+    agreeing = [record("g00-k0", 1.0, 1.0), record("g00-k1", 1.4, 1.4)]
+    assert leads(*JUDGE.rank(agreeing).ranks)
+    among = JUDGE.rank([*agreeing, record("g00-k2", 0.0, 1.0), record("g00-k3", 0.2, 0.9)])
+    assert not leads(*among.ranks[:2])
+
+
 def test_the_finals_are_judged_by_the_interquartile_mean_that_is_reported():
     steady, unlucky = record("g00-k0", 0.8, 0.8, 0.8, 0.8, 0.8), record("g00-k1", 0.85, 0.85, 0.85, 0.85, 0.5)
     assert JUDGE.rank([steady, unlucky]).ids == ("g00-k0", "g00-k1")

@@ -83,6 +83,14 @@ def test_search_stops_at_the_target_fitness(tmp_path):
     assert len(history.generations) == 2
 
 
+def test_search_stops_where_no_higher_fitness_is_to_be_had(tmp_path):
+    search, history = a_search(tmp_path / "run", Crew(fitness=lambda id: 1.0), best_fitness=1.0)
+    assert "a fitness of 1 was reached, and 1 is all" in search().reason
+    assert len(history.generations) == 1
+    search, history = a_search(tmp_path / "other", Crew(fitness=lambda id: 0.98), best_fitness=1.0, generations=2)
+    assert "all 2 generations done" in search().reason
+
+
 def test_search_stops_without_gains(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(fitness=lambda id: 1.0), patience=2, generations=9)
     assert "no gain beyond noise for 2 generations" in search().reason

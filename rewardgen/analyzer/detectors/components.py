@@ -38,7 +38,8 @@ def _fault(name: str, points: Sequence[ComponentPoint], learned: bool) -> Flag |
     if all(_varies_less(point, CONSTANT_STD) for point in points):
         message = f"`{name}` was constant at {number(last.mean)}: it teaches nothing but to make episodes last or end."
         return flag("constant-component", message, name, mean=last.mean, std=last.std)
-    if last.activation < DEAD_ACTIVATION:
+    # A cost that was learned to be avoided does its work.
+    if last.activation < DEAD_ACTIVATION and last.mean >= 0:
         message = f"`{name}` is dead: at the end it is active at {100 * last.activation:.1f} % of the steps."
         return flag("dead-component", message, name, activation=last.activation)
     # A cost may be as small as that; what is meant to be sought may not.

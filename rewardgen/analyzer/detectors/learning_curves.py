@@ -79,5 +79,7 @@ def seeds_disagree(evidence: TrainingEvidence) -> Iterator[Flag]:
     """The same reward led to very different fitness."""
     values = [each.final_fitness for each in evidence.result.slices if each.final_fitness is not None]
     if len(values) > 1 and max(values) - min(values) > DISAGREE * max(abs(value) for value in values):
-        message = f"The seeds disagree, from {number(min(values))} to {number(max(values))}: it works by luck."
+        message = (
+            f"The seeds disagree, from {number(min(values))} to {number(max(values))}: one number stands for neither."
+        )
         yield flag("seeds-disagree", message, lowest=min(values), highest=max(values))
