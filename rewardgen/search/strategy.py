@@ -74,7 +74,7 @@ STRATEGIES: Registry[Callable[[RunConfig, Judge], Strategy]] = Registry("strateg
 
 LENSES = (
     "pay only the change of what is still missing, as in `prev_distance - distance`, plus one large term in the end"
-    " state if there is one",
+    " state, if any",
     "multiply two or three terms, each between 0 and 1, one for each condition of the goal, so that only all of them"
     " together pay",
     "split the way into two or three stages, each opened by a measured condition, with pay that adds up and never"
