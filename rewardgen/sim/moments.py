@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 import torch
 from torch import Tensor
 
+_APART = 0.01
+"""Of an episode's length, between two moments."""
 _STRAIGHT = 0.03
 """Distance of all rows from a straight line, relative to their spans, that is not worth another moment."""
 
@@ -71,9 +73,11 @@ def choose_moments(series: Tensor, span: Tensor, most: int) -> list[int]:
     """
     rows = span > 0
     scaled = series[:, rows].double() / span[rows]
-    chosen = sorted({0, len(series) - 1})
+    chosen, gap = sorted({0, len(series) - 1}), round(_APART * len(series))
     while len(chosen) < min(most, len(series)) and scaled.shape[1]:
         missed = (scaled - _between(scaled, chosen)).abs().amax(1)
+        for each in chosen:  # two that lie side by side tell little more than one
+            missed[max(0, each - gap) : each + gap + 1] = 0.0
         farthest = int(missed.argmax())
         if float(missed[farthest]) <= _STRAIGHT:
             break
