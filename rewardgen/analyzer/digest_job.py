@@ -24,7 +24,7 @@ def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]
 
     Args:
         payload: `task`, `file` of episodes, `control_step_s`, `episode_steps`, how many `moments` to read variables at,
-            and `rows`: pairs of an input's name and the index of one of its parts, or None for its norm if it has any.
+            and `rows`: each an input's name, the index of one of its parts (None for its norm if it has any), its unit.
         report: Not used.
 
     Returns:

@@ -78,11 +78,11 @@ def scored(
     outcomes = []
     for claim in claims(prediction):
         measured = _measured(claim, result, curves, card)
-        outcome = "not checkable"
+        outcome, dead = "not checkable", False
         if measured is not None:
-            held = _SIGNS[claim.sign](measured, claim.bound) and not _claims_life(claim, curves.components)
-            outcome = "held" if held else "failed"
-        outcomes.append(PredictionOutcome(claim=claim.text, outcome=outcome, measured=measured))
+            dead = _claims_life(claim, curves.components)
+            outcome = "held" if _SIGNS[claim.sign](measured, claim.bound) and not dead else "failed"
+        outcomes.append(PredictionOutcome(claim=claim.text, outcome=outcome, measured=measured, dead=dead))
     return tuple(outcomes)
 
 

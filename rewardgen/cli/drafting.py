@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -113,9 +114,12 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool, o
         )
     if file.suffix != ".py":
         raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
-    folder = RunFolder(draft_folder(file))
+    first = draft_folder(file)
     if objection:
         file = file.with_stem(f"{file.stem}_2")
+    folder = RunFolder(draft_folder(file))
+    if objection and not folder.path.exists():  # its calls are not made again
+        shutil.copytree(first, folder.path)
     if file.exists():
         raise UsageError(f"{file} exists", f"`rewardgen run {file}` searches for a reward for it, or delete it")
     console = messages()

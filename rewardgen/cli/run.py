@@ -15,7 +15,7 @@ from rewardgen.cli.drafting import ROBOT, after_drafting, draft, less, task_name
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN, Ablation, RunConfig
-from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, TaskError, UsageError
+from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.formatting import percent
 from rewardgen.llm.factory import lasting_model
 from rewardgen.search import lifecycle
@@ -130,14 +130,17 @@ def run(
     if outcome and drafted and robot and objection:
         if not json:
             _conclude(outcome, runs_dir, json)
-        messages().print(f"\\n{_REDRAFT}\\n", soft_wrap=True)
+        messages().print(f"\n{_REDRAFT}\n", soft_wrap=True)
         config = less(config, outcome.history.usage)
         try:
             drafted = draft(task, robot, drafted.file, config, yes=yes, objection=objection)
-        except (TaskError, ModelError) as error:
-            messages().print(f"no other task came of it, and the result stands: {error.message}", soft_wrap=True)
+            again = _watch(partial(search, after_drafting(config, drafted)), runs_dir)
+        except RewardgenError as error:
+            messages().print(f"nothing better came of it, and the result stands: {error.message}", soft_wrap=True)
             return _conclude(outcome, runs_dir, json) if json else outcome.exit_code
-        outcome = _watch(partial(search, after_drafting(config, drafted)), runs_dir)
+        if again is None and json:
+            _conclude(outcome, runs_dir, json)
+        outcome = again
     return _ended(outcome, runs_dir, json)
 
 

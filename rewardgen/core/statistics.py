@@ -77,7 +77,8 @@ def standing(a: Sequence[float], b: Sequence[float]) -> Standing:
 def standard_errors(groups: Sequence[Sequence[float]]) -> list[float]:
     """Standard error of the mean of each group, by the spread within all of them together.
 
-    Two or three seeds alone say next to nothing of their spread: those that happen to agree would look certain.
+    Two or three seeds alone say next to nothing of their spread: those that happen to agree would look certain. Groups
+    that are all the same, as at the floor of a fitness, do not count: others would look surer for them.
 
     Args:
         groups: The fitness of each candidate, by seed.
@@ -86,9 +87,9 @@ def standard_errors(groups: Sequence[Sequence[float]]) -> list[float]:
         One for each group; 0 where nothing is known, for no group has two values or they are all the same.
     """
     means = [sum(group) / len(group) for group in groups]
-    squares = sum((value - mean) ** 2 for group, mean in zip(groups, means, strict=True) for value in group)
-    freedom = sum(len(group) - 1 for group in groups)
-    return [math.sqrt(squares / freedom / len(group)) if freedom else 0.0 for group in groups]
+    squares = [sum((value - mean) ** 2 for value in group) for group, mean in zip(groups, means, strict=True)]
+    freedom = sum(len(group) - 1 for group, square in zip(groups, squares, strict=True) if square)
+    return [math.sqrt(sum(squares) / freedom / len(group)) if freedom else 0.0 for group in groups]
 
 
 def noise(*standard_errors: float) -> float:

@@ -15,7 +15,7 @@ NO_REPLY, REFUSED = "no reply: ", "request refused: "
 
 MOST_OF_AN_IDEA = 240
 """Characters of an idea that is told again when it has failed."""
-_SENTENCE = re.compile(rf".{{1,{MOST_OF_AN_IDEA - 1}}}?[.!?](?= |$)")
+_SENTENCE = re.compile(rf".{{1,{MOST_OF_AN_IDEA - 1}}}?(?<!\b[a-z])(?<!\be\.g)(?<!\bi\.e)[.!?](?= [^a-z0-9]|$)")
 
 
 def idea_of(diagnosis: str) -> str:

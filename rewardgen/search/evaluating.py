@@ -83,7 +83,14 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
     def place(id: str) -> int:
         return ranked.index(id) if id in ranked else len(ranked)
 
-    run.gather([study_one(slot) for slot in slots if slot.candidate_id not in run.history.studied])
+    def open_to(slot: Slot) -> bool:
+        """Whether it is to be studied: for the first time, or for the diagnosis that nobody was to read before."""
+        known = run.history.studied.get(slot.candidate_id)
+        return known is None or (
+            diagnose and not known.diagnosis and not any(each.detector == "no-diagnosis" for each in known.flags)
+        )
+
+    run.gather([study_one(slot) for slot in slots if open_to(slot)])
     for slot in slots:
         if (found := run.history.record(slot.candidate_id)) and found.result:
             run.parts.on_study(found)

@@ -50,12 +50,13 @@ def _loss(record: CandidateRecord, ranking: Ranking) -> str:
     analysis, result = record.analysis, record.result
     if analysis is None or result is None or record.fitness is None or improves(record, ranking):
         return ""
-    values = ", ".join(number(each.final_fitness or 0.0) for each in result.slices)
+    values = ", ".join(number(each.final_fitness) for each in result.slices if each.final_fitness is not None)
     reached = f"fitness {number(record.fitness)} (by seed: {values})"
     if analysis.fitness_delta is not None and analysis.parent:
         limit = analysis.parent.noise
-        clear = limit is not None and abs(analysis.fitness_delta) > limit
-        against = f"{analysis.fitness_delta:+.3g} against its parent"
-        return f"{reached}, {against}, {'beyond noise' if clear else 'which is within noise and shows nothing'}"
+        side = "with one seed only" if limit is None else "which is within noise and shows nothing"
+        if limit is not None and abs(analysis.fitness_delta) > limit:
+            side = "beyond noise"
+        return f"{reached}, {analysis.fitness_delta:+.3g} against its parent, {side}"
     reached_nothing = any(flag.detector == "no-better-than-trivial" for flag in analysis.flags)
     return reached if reached_nothing else ""

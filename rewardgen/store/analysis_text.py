@@ -76,7 +76,8 @@ def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
     sections = [_fitness_lines(record)]
     if analysis and analysis.curves.curve:
         sections += [_curve_lines(analysis)]
-        shown = zip(analysis.episodes[:episodes], (MOMENTS, MOMENTS_OF_THE_SECOND), strict=False)
+        told = [each for each in analysis.episodes if each.times_s]
+        shown = zip(told[:episodes], (MOMENTS, MOMENTS_OF_THE_SECOND), strict=False)
         sections += [_episode_lines(analysis, *each) for each in shown]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -87,7 +88,8 @@ def outcomes_text(claims: Sequence[PredictionOutcome]) -> str:
         each.claim if each.measured is None else f"{_RELATION.split(each.claim)[0]} {number(each.measured)}"
         for each in claims
     ]
-    return ", ".join(f"{text} ({each.outcome})" for text, each in zip(measured, claims, strict=True))
+    outcomes = [f"{each.outcome}, for it hardly counts" if each.dead else each.outcome for each in claims]
+    return ", ".join(f"{text} ({outcome})" for text, outcome in zip(measured, outcomes, strict=True))
 
 
 def parts_lines(parts: Mapping[str, float]) -> list[str]:
@@ -127,9 +129,11 @@ def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[s
     told = [each for slice_ in result.slices for each in slice_.outcomes]
     if not told:
         return []
-    seeds = "1 seed" if len(result.slices) == 1 else f"{len(result.slices)} seeds"
-    checkpoints = -(-len(result.slices[0].outcomes) // STARTS)
-    of = f"{seeds} x last {checkpoints} checkpoints x {min(STARTS, len(told))} starts"
+    measured = [each for each in result.slices if each.outcomes]
+    seeds = "1 seed" if len(measured) == 1 else f"{len(measured)} seeds"
+    counts = {-(-len(each.outcomes) // STARTS) for each in measured}
+    checkpoints = "last checkpoint" if counts == {1} else "last two checkpoints"
+    of = f"{seeds} x {checkpoints} x {min(STARTS, len(measured[0].outcomes))} starts"
     ordered = sorted(each.fitness for each in told)
     marks = [ordered[round(share * (len(ordered) - 1))] for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
     lines = _wrapped(f"mean of {len(told)} episodes without action noise: {of}, the same for all candidates")
@@ -217,7 +221,7 @@ def _change(parent: ParentComparison, name: str, mean: float, unit: str) -> str:
     if before is None:
         return "new"
     change = (mean - before) / float(unit.strip(" []") or 1.0)
-    return "~0" if abs(mean - before) < 1e-3 else f"{change:+.2g}" if abs(change) < 100 else f"{change:+.0f}"
+    return "~0" if abs(change) < 0.05 else f"{change:+.2g}" if abs(change) < 100 else f"{change:+.0f}"
 
 
 def _is_tiny(points: Sequence[ComponentPoint]) -> bool:
@@ -235,20 +239,25 @@ def _episode_lines(analysis: Analysis, shown: ShownEpisode, moments: int) -> lis
     when = "" if moments < MOMENTS else "; when most changes:"
     success = "success" if shown.success else "no success"
     alone = "; others go the same way" if len(analysis.episodes) == 1 else ""
+    whose = "" if shown.seed is None else f", seed {shown.seed}"
     lines = _wrapped(
-        f"{rank} episode of the last point, seed {shown.seed}: fitness {number(shown.fitness)}, {success},"
-        f" {shown.steps} steps, ended by {shown.ending}{alone}{when}"
+        f"{rank} episode of the last point{whose}: fitness {number(shown.fitness)}, {success}, {shown.steps} steps,"
+        f" ended by {shown.ending}{alone}{when}"
     )
     lines += _wrapped(f"parts: {named(shown.parts)}") if shown.parts else []
     components = {f"[{name}]": values for name, values in shown.components.items() if name not in small}
     series = {**shown.variables, **components}
     shown_rows = [name for name, values in series.items() if name not in shown.stays and _moves(name, values, series)]
     rows = {name: [_reading(value) for value in series[name][-moments:]] for name in shown_rows}
+    still = {name: values for name, values in shown.variables.items() if name not in rows and name not in shown.stays}
     width = _name_width([_titled(name) for name in rows])
     lines.append(_row("time [s]", width, [f"{value:.3g}" for value in shown.times_s[-moments:]], 8))
     lines += [_row(_titled(name), width, cells, 8) for name, cells in rows.items()]
+    if rest := [f"{name} {_reading(values[-1])}" for name, values in still.items() if values]:
+        lines += _wrapped(f"hardly changing: {', '.join(rest)}")
     for name, stay in shown.stays.items():
         if stay.visits == 1 and stay.first <= shown.times_s[0] and (stay.last_left or math.inf) >= shown.times_s[-1]:
+            lines.append(f"{name}: throughout")
             continue
         left = "" if stay.last_left is None else f", last left at {number(stay.last_left)} s"
         visits = "once" if stay.visits == 1 else f"{stay.visits} times"

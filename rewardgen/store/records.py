@@ -398,6 +398,8 @@ class PredictionOutcome(Frozen):
     claim: str
     outcome: Literal["held", "failed", "not checkable"]
     measured: FiniteFloat | None = None
+    dead: bool = False
+    """Whether it failed because the component hardly counts, whatever its sign."""
 
 
 class ParentComparison(Frozen):
@@ -415,7 +417,7 @@ class ParentComparison(Frozen):
 class ShownEpisode(EpisodeDigest):
     """An episode, with the seed of its policy."""
 
-    seed: int = 0
+    seed: int | None = None
 
 
 class Analysis(Frozen):

@@ -190,7 +190,11 @@ def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any
     problems += unfit
     with noted(problems):
         for name, recording in () if unfit else zip(("zero", "random"), recordings, strict=True):
-            probes.append(probe(task, name, recording).model_dump(mode="json"))
+            found = probe(task, name, recording)
+            probes.append(found.model_dump(mode="json"))
+            if task.best_fitness is not None and found.fitness > task.best_fitness:
+                what = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {found.fitness}"
+                problems.append(Problem(what, "set it to what no fitness exceeds, or leave it out"))
             problems += measurement_problems(task, recording.episode)
     measured["probes"] = probes
 

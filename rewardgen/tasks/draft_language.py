@@ -250,6 +250,8 @@ class _Reader:
         elif name == "episode_steps" and value not in _EPISODE:
             hint = f"an episode has {_EPISODE.start} to {_EPISODE.stop - 1} control steps"
             yield _refusal(f"sets `{name}` to {value}", hint, node)
+        elif name == "best_fitness" and value != 1.0:
+            yield _refusal(f"sets `{name}` to {value}", "a drafted fitness goes from 0 to 1", node)
         elif name == "start_noise" and not 0.0 <= value <= 1.0:  # type: ignore[operator]
             yield _refusal(f"sets `{name}` to {value}", "0 to 1; 0.005 is usual", node)
 

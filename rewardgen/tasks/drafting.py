@@ -308,7 +308,10 @@ def _evidence(trial: Trial, look: TaskLook) -> str:
     drawn = [
         (
             f"author {number}, `{each.name}`",
-            {name: values[:: (len(values) - 1) // 4] for name, values in each.course.items()},
+            {
+                name: [values[round(q * (len(values) - 1) / 4)] for q in range(5)]
+                for name, values in each.course.items()
+            },
         )
         for number, (one, judged) in enumerate(zip(trial.authors, verdict.authors, strict=True), 1)
         for each in one

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_policies
 from rewardgen.sim.variables import Flip, Shift, Wrap, variables_of
 from rewardgen.sim.vec_env import Policy, VecEnv
@@ -112,7 +113,11 @@ def contradicted(task: Task, episode: Episode) -> Iterator[str]:
         moved = Episode(
             {**episode, **changed}, episode.lengths, episode.terminated, episode.control_step_s, episode.max_steps
         )
-        if bool(((measure_episodes(task, moved).fitness - before).abs() > _SAME).any()):
+        try:
+            same = not bool(((measure_episodes(task, moved).fitness - before).abs() > _SAME).any())
+        except TaskError:  # it is not even finite there
+            same = False
+        if not same:
             listed = " and ".join(f"`{name}`" for name in names)
             yield f"`{type(each).__name__}` says that nothing changes with {listed}, and the fitness changes"
 

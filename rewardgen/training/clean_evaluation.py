@@ -13,6 +13,7 @@ from rewardgen.core.errors import TaskError, WorkerError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
+from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import SliceFailure, SliceResult, SliceSpec, TrainerSettings
 from rewardgen.store.run_files import MOST_POLICY_BYTES
 from rewardgen.tasks.measure import TASK_FILES
@@ -22,7 +23,7 @@ from rewardgen.training.result_validation import Measured, measurements
 
 EVALUATE = register("evaluate", "rewardgen.training.evaluate_job:evaluate_job", reads=("folder",), inputs=TASK_FILES)
 
-EPISODES = 16
+EPISODES = STARTS
 """Episodes for the fitness of one policy; a slice has two, its last and the one an evaluation phase before."""
 _EVALUATION_SEED = 0
 

@@ -164,6 +164,7 @@ class ResultValidator:
         _require(_among(titles, rows), "it tells of variables that the task does not have")
         _check_endings([*told.terminations, *(each.ending for each in episodes)], names)
         _check_parts({name for each in episodes for name in each.parts}, names)
+        _require(all(each.times_s for each in episodes), "it tells of an episode at no time")
         complete = [len(each.times_s) == len(row) for each in episodes for row in _readings(each)]
         _require(all(complete), "an episode's rows are not as long as its times")
 

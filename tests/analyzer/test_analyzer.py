@@ -44,7 +44,7 @@ def with_outcomes(found, *by_seed):
 def test_what_the_fitness_is_the_mean_of_is_told_with_its_spread_and_how_failures_end():
     good, bad = (outcome(0.9),) * 31 + (outcome(1.0),), (outcome(0.1, "fell"),) * 20 + (outcome(0.2),) * 12
     text = " ".join(text_of(with_outcomes(trained(), good, bad)).split())
-    assert "mean of 64 episodes without action noise: 2 seeds x last 2 checkpoints x 16 starts" in text
+    assert "mean of 64 episodes without action noise: 2 seeds x last two checkpoints x 16 starts" in text
     assert "worst, quartiles, best: 0.1 / 0.1 / 0.9 / 0.9 / 1; mean of the 32 successes 0.903" in text
     assert "32 fail, and end by: fell 20, time limit 12" in text
 
@@ -202,6 +202,18 @@ def test_parts_and_stays_of_an_episode_are_told():
     text = table(episodes=(digest(parts={"turned": 0.885}, stays={"on_floor": on}),))
     assert "parts: turned 0.885" in text
     assert "on_floor: from 0.2 s, 3 times, longest 1.5 s, last left at 2.5 s" in text
+
+
+def test_what_hardly_changes_and_what_is_on_throughout_is_told_in_a_line():
+    on = {"first": 0.05, "visits": 1, "longest_s": 5.0}
+    text = table(
+        episodes=(digest(variables={"position": (1.2,) * 6, "speed": (0.0, 1.0) * 3}, stays={"foot_down": on}),)
+    )
+    assert "hardly changing: position 1.2" in text and "foot_down: throughout" in text
+
+
+def test_an_episode_without_times_is_passed_over():
+    assert "episode of" not in table(episodes=(digest(times_s=(), variables={"x": ()}, components={}),))
 
 
 def test_variables_that_stay_zero_are_left_out():

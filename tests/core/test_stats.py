@@ -13,8 +13,9 @@ from rewardgen.core.statistics import (
 
 
 def test_standard_errors_are_of_the_spread_within_all_groups_together():
-    # Deviations 1, 1 and 0, 0: a variance of 2 over 2 degrees of freedom.
-    assert standard_errors([[0.0, 2.0], [5.0, 5.0], [9.0]]) == pytest.approx([0.5**0.5, 0.5**0.5, 1.0])
+    # Deviations 1, 1 and 2, 2: a sum of squares of 10 over 2 degrees of freedom.
+    assert standard_errors([[0.0, 2.0], [5.0, 9.0], [9.0]]) == pytest.approx([2.5**0.5, 2.5**0.5, 5.0**0.5])
+    assert standard_errors([[0.0, 2.0], [5.0, 5.0]]) == pytest.approx([1.0, 1.0]), "those at the floor do not count"
     assert standard_errors([[1.0], [2.0]]) == [0.0, 0.0]
 
 

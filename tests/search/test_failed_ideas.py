@@ -1,3 +1,4 @@
+from rewardgen.designer.protocol import idea_of
 from rewardgen.search import failed_ideas as told
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.records import Analysis, Finding, Flag, Verdict
@@ -34,6 +35,15 @@ def test_failed_idea_names_its_parents_what_was_measured_and_the_flags():
 def test_an_idea_that_made_no_clear_difference_is_not_told_as_worse():
     (line,) = failed_ideas([behind(record("g01-k0", 2.9, 3.0), "g00-k0", delta=-0.05)])
     assert "-0.05 against its parent, which is within noise and shows nothing" in line
+
+
+def test_an_idea_is_told_to_the_end_of_its_sentence():
+    assert idea_of("Use 0.5 of it, e.g. a wider gate. It hops.") == "Use 0.5 of it, e.g. a wider gate."
+
+
+def test_a_loss_with_one_seed_only_is_told_as_such():
+    (line,) = failed_ideas([behind(record("g01-k0", 2.0), "g00-k0", noise=None)])
+    assert "-1 against its parent, with one seed only" in line
 
 
 def test_draft_that_reached_nothing_is_a_failed_idea_and_one_that_reached_something_is_not():

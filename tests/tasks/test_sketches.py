@@ -69,11 +69,15 @@ def write(folder, *changes):
 def test_a_repeated_stretch_goes_on_from_where_it_ended():
     lands = {"t": 0.25, "height": 1.0, "place": [0.0, 0.0, 1.0]}
     again = {"t": 0.75, "height": 1.0, "place": [0.5, 0.0, 1.0]}
-    cycle = {"from": 0.25, "to": 0.75, "until": 1.6}
+    cycle = {"from": 0.25, "to": 0.75, "until": 1.75}
     walks = sketch("right", 9, lands, {"t": 0.5, "height": 1.2}, again, {"t": 2.0, "height": 0.2}, repeat=cycle)
     frames = written_out(read([*nine(), walks]).sketches[-1]).keyframes
-    assert [time for time, _ in frames] == [0.25, 0.5, 0.75, 1.0, 1.25, 2.0]
+    assert [time for time, _ in frames] == [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0]
     assert frames[3][1] == {"height": 1.2}
+    partly = [*nine(), dict(walks, repeat=dict(cycle, until=1.6))]
+    assert "whole number" in read_sketches(reply(partly), SHAPES, 3.0)[0]
+    unnamed = [*nine(), dict(walks, keyframes=[lands, {"t": 0.5, "pitch": 1.2}, again, {"t": 2.0}])]
+    assert "name `pitch` at both ends" in read_sketches(reply(unnamed), SHAPES, 3.0)[0]
     assert frames[4][1] == {"height": 1.0, "place": (1.0, 0.0, 1.0)}
 
 
@@ -104,7 +108,7 @@ def test_sketches_are_read_out_of_a_reply():
         (lambda s: [dict(s[1], repeat={"from": 0.1, "to": 1.0, "until": 2.0}), *s[1:]], "from one keyframe"),
         (
             lambda s: [dict(s[1], repeat={"from": 0.5, "to": 1.0, "until": 9.0}), *s[1:]],
-            "until the next one or the end",
+            "until before the next one or the end",
         ),
     ],
 )
