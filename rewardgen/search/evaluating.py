@@ -65,17 +65,20 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
         slots: What they were designed from.
         diagnose: Whether to ask for written diagnoses, which only the designers of a further generation read.
     """
+    known = run.history.studied
 
     async def study_one(slot: Slot) -> None:
         found = run.history.record(slot.candidate_id)
         if found is None or found.result is None:
             return
+        before = known.get(slot.candidate_id)
         parents = [each for id in sorted(slot.parents, key=place) if (each := run.history.record(id))]
-        analysis = run.parts.analyzer.study(found, parents, run.card, archive)
+        analysis = before or run.parts.analyzer.study(found, parents, run.card, archive)
         if diagnose:
             call = run.parts.analyzer.diagnose(analysis, found, run.card)
             analysis = await run.within_budget(call, analysis)
-        run.journal.record("studied", analysis=analysis.model_dump(mode="json"))
+        if analysis != before:
+            run.journal.record("studied", analysis=analysis.model_dump(mode="json"))
 
     archive = run.records()
     ranked = run.parts.judge.rank(archive).ids
@@ -83,14 +86,14 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
     def place(id: str) -> int:
         return ranked.index(id) if id in ranked else len(ranked)
 
-    def open_to(slot: Slot) -> bool:
-        """Whether it is to be studied: for the first time, or for the diagnosis that nobody was to read before."""
-        known = run.history.studied.get(slot.candidate_id)
-        return known is None or (
-            diagnose and not known.diagnosis and not any(each.detector == "no-diagnosis" for each in known.flags)
-        )
+    def is_open(slot: Slot) -> bool:
+        """Whether it is not studied yet or, in a run that was extended, lacks the diagnosis that nobody was to read."""
+        analysis = known.get(slot.candidate_id)
+        if analysis is None or not (diagnose and run.history.promised):
+            return analysis is None
+        return not analysis.diagnosis and not any(each.detector == "no-diagnosis" for each in analysis.flags)
 
-    run.gather([study_one(slot) for slot in slots if open_to(slot)])
+    run.gather([study_one(slot) for slot in slots if is_open(slot)])
     for slot in slots:
         if (found := run.history.record(slot.candidate_id)) and found.result:
             run.parts.on_study(found)

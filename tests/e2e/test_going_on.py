@@ -45,10 +45,23 @@ def test_the_search_goes_on_after_the_last_generation_with_all_candidates(gone_o
     assert "generations = 3" in gone_on[0].config.read_text()
 
 
-def test_what_is_added_to_a_run_is_designed_without_a_diagnosis_of_what_was_its_last_generation(gone_on):
+def test_what_was_the_last_generation_is_diagnosed_once_for_the_designers_of_the_next(gone_on):
     folder, _, second, third = gone_on
-    assert not [each for each in (*second, *third) if each["messages"][0]["content"].startswith("You diagnose")]
     found = History.load(folder)
+
+    def diagnosed(bodies):
+        texts = [each["messages"] for each in bodies if each["messages"][0]["content"].startswith("You diagnose")]
+        return sorted(
+            found_id
+            for _, request in texts
+            for found_id in found.ids()
+            if f"## Reward {found_id}" in request["content"]
+        )
+
+    def trained(generation):
+        return sorted(id for id in found.ids() if id.startswith(generation) and found.record(id).fitness is not None)
+
+    assert diagnosed(second) == trained("g00") and diagnosed(third) == trained("g01")
     assert set(found.studied) == {id for id in found.ids() if found.record(id).result}
 
 
