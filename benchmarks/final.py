@@ -9,8 +9,8 @@ from benchmarks.setups import setup_of
 from benchmarks.trainers import task_settings, train_ours, train_sb3
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import bootstrap_interval, difference_interval, standing
+from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import SliceSpec
-from rewardgen.training.clean_evaluation import EPISODES
 
 _PHASES = 8
 """Evaluations of a training; the last two make up the final fitness, on both sides."""
@@ -84,7 +84,7 @@ def _ours(options: FinalOptions, steps: int) -> list[float]:
 
 def _theirs(options: FinalOptions, name: str, steps: int) -> list[float]:
     setup = setup_of(options.task)
-    sizes = {"steps": steps, "evaluate_every": steps // _PHASES, "episodes": EPISODES}
+    sizes = {"steps": steps, "evaluate_every": steps // _PHASES, "episodes": STARTS}
     curves = train_sb3(options.task, setup.sb3[name], setup.rewards(1), _slices(options), options.workers, **sizes)
     return [sum(point.fitness for point in points[-2:]) / len(points[-2:]) for points in curves.values()]
 

@@ -127,11 +127,12 @@ def _compared(record: CandidateRecord, parent: CandidateRecord, others: Sequence
     assert record.result is not None and parent.result is not None and parent.fitness is not None
     by_id = {each.candidate.id: _by_seed(each) for each in (*others, parent, record) if each.fitness is not None}
     errors = dict(zip(by_id, standard_errors([*by_id.values()]), strict=True))
-    both = [by_id.get(each.candidate.id, []) for each in (record, parent)]
+    several = all(len(by_id.get(each.candidate.id, [])) > 1 for each in (record, parent))
+    limit = noise(errors[record.candidate.id], errors[parent.candidate.id]) if several else 0.0
     return ParentComparison(
         candidate_id=parent.candidate.id,
         fitness=parent.fitness,
-        noise=noise(errors[record.candidate.id], errors[parent.candidate.id]) if min(map(len, both)) > 1 else None,
+        noise=limit or None,
         component_means={name: points[-1].mean for name, points in training_curves(parent.result).components.items()},
     )
 

@@ -114,15 +114,14 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool, o
         )
     if file.suffix != ".py":
         raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
-    first = draft_folder(file)
+    before = draft_folder(file)
     if objection:
         file = file.with_stem(f"{file.stem}_2")
-    folder = RunFolder(draft_folder(file))
-    if objection and not folder.path.exists():  # its calls are not made again
-        shutil.copytree(first, folder.path)
     if file.exists():
         raise UsageError(f"{file} exists", f"`rewardgen run {file}` searches for a reward for it, or delete it")
-    console = messages()
+    folder, console = RunFolder(draft_folder(file)), messages()
+    if objection and not folder.path.exists():  # the calls of the first draft are not made again
+        shutil.copytree(before, folder.path)
     llm = make_llm(config, folder)
     wanted = Wanted(words, robot, catalogue_of(robot), folder.path)
     person = _Person(yes, objection)

@@ -13,6 +13,11 @@ def number(value: float) -> str:
     return "0" if text in ("-0", "0.0") else text
 
 
+def thousands(count: int) -> str:
+    """A count, in thousands from there on: `640`, `75k`."""
+    return f"{count / 1000:.0f}k" if count >= 1000 else str(count)
+
+
 def shortened(text: str, most: int) -> str:
     """A text cut to its first characters, which says so where it is.
 

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, meta
 
 from rewardgen.core.errors import UsageError, did_you_mean
-from rewardgen.core.formatting import named, number, percent, shares
+from rewardgen.core.formatting import named, number, percent, shares, thousands
 from rewardgen.core.resources import shipped
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.measurements import Range
@@ -313,10 +313,6 @@ def _bounds(variable: VariableCard, reached: Mapping[str, Sequence[Range]]) -> s
     return _triples(variable.parts, lows, highs)
 
 
-def _thousands(count: int) -> str:
-    return f"{count / 1000:.0f}k" if count >= 1000 else str(count)
-
-
 def _action_ranges(card: TaskCard) -> str:
     if len(set(zip(card.action_low, card.action_high, strict=True))) == 1:
         bounds = f"each {number(card.action_low[0])} to {number(card.action_high[0])}"
@@ -361,7 +357,7 @@ _FILTERS: dict[str, Any] = {
     "named": named,
     "standing": standing,
     "bounds": _bounds,
-    "thousands": _thousands,
+    "thousands": thousands,
     "evidence": analysis_text,
     "outcomes": outcomes_text,
     "open_warnings": open_warnings,

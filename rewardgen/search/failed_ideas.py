@@ -54,7 +54,7 @@ def _loss(record: CandidateRecord, ranking: Ranking) -> str:
     reached = f"fitness {number(record.fitness)} (by seed: {values})"
     if analysis.fitness_delta is not None and analysis.parent:
         limit = analysis.parent.noise
-        side = "with one seed only" if limit is None else "which is within noise and shows nothing"
+        side = "of unknown noise" if limit is None else "which is within noise and shows nothing"
         if limit is not None and abs(analysis.fitness_delta) > limit:
             side = "beyond noise"
         return f"{reached}, {analysis.fitness_delta:+.3g} against its parent, {side}"

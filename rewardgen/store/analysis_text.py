@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rewardgen.core.formatting import named, number, percent
+from rewardgen.core.formatting import named, number, percent, thousands
 from rewardgen.store.measurements import STARTS, ComponentPoint
 from rewardgen.store.records import (
     Analysis,
@@ -116,7 +116,7 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
     lines += [line for each in result.slices for line in _best_seen(each)]
     if analysis and analysis.parent and analysis.fitness_delta is not None:
         parent, delta = analysis.parent, analysis.fitness_delta
-        judged = "one seed only, so it may be noise"
+        judged = "which may be noise: nothing is known of it"
         if parent.noise is not None:
             side = "beyond noise" if abs(delta) > parent.noise else "within noise"
             judged = f"{side} (two standard errors are {number(parent.noise)})"
@@ -164,12 +164,8 @@ def _best_seen(run: SliceResult) -> list[str]:
     if best.fitness - last.fitness <= max(NOTABLE * (best.fitness - lowest), best.fitness_spread + last.fitness_spread):
         return []
     rates = [f" with {percent(each.success_rate)} success" if best.success_rate else "" for each in (best, last)]
-    seen = f"{number(best.fitness)}{rates[0]} at {_steps(best.env_steps)} steps"
+    seen = f"{number(best.fitness)}{rates[0]} at {thousands(best.env_steps)} steps"
     return _wrapped(f"seed {run.seed} had {seen} in training, and {number(last.fitness)}{rates[1]} at the end")
-
-
-def _steps(count: int) -> str:
-    return f"{count / 1000:.0f}k" if count >= 1000 else str(count)
 
 
 def _wrapped(text: str) -> list[str]:
@@ -188,7 +184,7 @@ def _curve_lines(analysis: Analysis) -> list[str]:
     succeeded = [f"{100 * each.success_rate:.0f}" for each in points]
     lengths = [each.episode_steps for each in points]
     seeds = f"means over {curves.seeds} seeds" if curves.seeds > 1 else "one seed"
-    head = _row("steps", width, [_steps(each.env_steps) for each in points])
+    head = _row("steps", width, [thousands(each.env_steps) for each in points])
     lines = [
         *_wrapped(f"during training (few episodes a point, the same starts at every point; {seeds}):"),
         head + (f"{'share %':>9}{'active':>7}{'change' if parent else '':>8}".rstrip() if shown else ""),

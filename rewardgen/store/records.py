@@ -409,7 +409,7 @@ class ParentComparison(Frozen):
     fitness: float
     noise: float | None
     """Two standard errors of the difference, which it has to exceed, by the spread over seeds of all candidates so far;
-    None if one of the two has a single seed."""
+    None if nothing is known of it: one of the two has a single seed, or no candidate's seeds differ."""
     component_means: dict[str, float]
     """Mean per step of each of its components at the end of its training."""
 

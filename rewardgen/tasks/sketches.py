@@ -121,39 +121,30 @@ def _sketch_faults(told: dict[str, Any], shapes: Mapping[str, tuple[int, ...]], 
                 yield f"at t = {time:g}: {fault}"
                 return
     if (cycle := told.get(_REPEAT)) is not None:
-        yield from _repeat_faults(cycle, [frame[_TIME] for frame in frames], episode_s)
-        yield from _unclear_in_repeat(cycle, frames)
+        yield from _repeat_faults(cycle, frames, episode_s)
 
 
-def _repeat_faults(cycle: Any, times: list[float], episode_s: float) -> Iterator[str]:
+def _repeat_faults(cycle: Any, frames: list[dict[str, Any]], episode_s: float) -> Iterator[str]:
     bounds = [cycle.get(name) for name in ("from", "to", "until")] if isinstance(cycle, dict) else []
     if not bounds or not all(map(_is_number, bounds)):
-        yield f'its `{_REPEAT}` is not of the form {{"from": 1.0, "to": 1.6, "until": 9.0}}'
+        yield f'its `{_REPEAT}` is not of the form {{"from": 1.0, "to": 1.5, "until": 9.0}}'
         return
     first, last, until = (float(each or 0.0) for each in bounds)
-    whole = (
-        abs((until - last) / (last - first) - round((until - last) / (last - first))) < 1e-6 if last > first else False
-    )
-    ordered = first < last <= until <= episode_s + 1e-6 and all(time <= last or until < time for time in times)
-    if first not in times or last not in times or not ordered:
-        yield f"its `{_REPEAT}` goes from one keyframe's time to another's, until before the next one or the end"
-    elif not whole:
-        yield f"its `{_REPEAT}` ends within a repetition: let `until` be `to` and a whole number of times `to - from`"
-    elif (until - last) / (last - first) * len(times) > _MOST_REPEATED:
-        yield f"its `{_REPEAT}` makes more than {_MOST_REPEATED} keyframes"
-
-
-def _unclear_in_repeat(cycle: Any, frames: list[dict[str, Any]]) -> Iterator[str]:
-    """What is named in a stretch that goes on has to be named at both of its ends: it moves on by the difference."""
-    first, last = (cycle.get(end) if isinstance(cycle, dict) else None for end in ("from", "to"))
-    if not (_is_number(first) and _is_number(last)):
-        return
     ends = [{*frame} for frame in frames if frame[_TIME] in (first, last)]
-    if len(ends) == 2:
-        named = {name for frame in frames if first < frame[_TIME] <= last for name in frame}
-        if missing := sorted(named - (ends[0] & ends[1])):
-            listed = ", ".join(f"`{visible(str(name))[:60]}`" for name in missing[:4])
-            yield f"name {listed} at both ends of its `{_REPEAT}`, `from` and `to`"
+    ordered = first < last <= until <= episode_s + 1e-6 and len(ends) == 2
+    if not ordered or any(last < frame[_TIME] <= until for frame in frames):
+        yield f"its `{_REPEAT}` goes from one keyframe's time to another's, until before the next one or the end"
+        return
+    times = (until - last) / (last - first)
+    if abs(times - round(times)) > 1e-6:
+        yield f"its `{_REPEAT}` ends within a repetition: let `until` be `to` and a whole number of times `to - from`"
+    elif times * len(frames) > _MOST_REPEATED:
+        yield f"its `{_REPEAT}` makes more than {_MOST_REPEATED} keyframes"
+    # What is named within the stretch moves on by the difference between its ends.
+    named = {name for frame in frames if first < frame[_TIME] <= last for name in frame}
+    if missing := sorted(named - (ends[0] & ends[1])):
+        listed = ", ".join(f"`{visible(str(name))[:60]}`" for name in missing[:4])
+        yield f"name {listed} at both ends of its `{_REPEAT}`, `from` and `to`"
 
 
 def _value_fault(name: str, value: Any, shapes: Mapping[str, tuple[int, ...]]) -> str:

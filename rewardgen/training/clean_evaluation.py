@@ -23,8 +23,6 @@ from rewardgen.training.result_validation import Measured, measurements
 
 EVALUATE = register("evaluate", "rewardgen.training.evaluate_job:evaluate_job", reads=("folder",), inputs=TASK_FILES)
 
-EPISODES = STARTS
-"""Episodes for the fitness of one policy; a slice has two, its last and the one an evaluation phase before."""
 _EVALUATION_SEED = 0
 
 
@@ -78,13 +76,13 @@ def _measured(
         "slices": [each.model_dump() for each in slices],
         "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
         "seed": _EVALUATION_SEED,
-        "episodes": EPISODES,
+        "episodes": STARTS,
         "keep": str(scratch / "evaluate"),
     }
     limits = limits_for(len(slices), setup.limits, setup.settings)
     try:
         answer = run_worker(EVALUATE, payload, limits=limits, scratch=scratch / "evaluate", cancel=cancel)
-        return measurements(answer, slices, EPISODES, setup.names)
+        return measurements(answer, slices, STARTS, setup.names)
     except WorkerCancelled:
         raise
     except (TaskError, WorkerError) as error:

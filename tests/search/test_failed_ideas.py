@@ -41,9 +41,9 @@ def test_an_idea_is_told_to_the_end_of_its_sentence():
     assert idea_of("Use 0.5 of it, e.g. a wider gate. It hops.") == "Use 0.5 of it, e.g. a wider gate."
 
 
-def test_a_loss_with_one_seed_only_is_told_as_such():
+def test_a_loss_of_unknown_noise_is_told_as_such():
     (line,) = failed_ideas([behind(record("g01-k0", 2.0), "g00-k0", noise=None)])
-    assert "-1 against its parent, with one seed only" in line
+    assert "-1 against its parent, of unknown noise" in line
 
 
 def test_draft_that_reached_nothing_is_a_failed_idea_and_one_that_reached_something_is_not():
