@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure speed, and what the parts are worth. Needs a checkout."""
+"""`python -m benchmarks`: measure speed. Needs a checkout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from cyclopts.validators import Number
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from benchmarks.ablation import ABLATION, QUICK_ABLATION, bench_ablation
 from benchmarks.agreement import bench_agreement
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
@@ -29,7 +28,7 @@ from rewardgen.ui.tables import plain_table
 
 app = App(
     name="python -m benchmarks",
-    help="Measure speed, and what the parts are worth.",
+    help="Measure speed.",
     help_format="markdown",
     version_flags=[],
     result_action="return_value",
@@ -48,7 +47,7 @@ Repetitions = Annotated[int | None, Parameter(help="How often each side is measu
 @Parameter(name="*")
 @dataclass(frozen=True)
 class WholeRun:
-    """What the benchmarks of whole runs can be asked for; what is not given is the benchmark's own."""
+    """What the benchmark of whole runs can be asked for; what is not given is its own."""
 
     task: Annotated[str, Parameter(help=TASK_HELP)] = "cartpole"
     generations: Annotated[int | None, Parameter(help="Generations.", validator=_AT_LEAST_ONE)] = None
@@ -140,15 +139,6 @@ def search(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json = F
     Example: `python -m benchmarks search --quick`
     """
     return show(bench_search(_with(QUICK_SEARCH if quick else SEARCH, **asdict(whole)), _say), json)
-
-
-@app.command
-def ablation(*, whole: WholeRun = _WHOLE_RUN, quick: Quick = False, json: Json = False) -> int:
-    """Measure what each part is worth.
-
-    Example: `python -m benchmarks ablation --quick`
-    """
-    return show(bench_ablation(_with(QUICK_ABLATION if quick else ABLATION, **asdict(whole)), _say), json)
 
 
 @app.command

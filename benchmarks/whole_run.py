@@ -62,15 +62,10 @@ class RunOptions(NamedTuple):
         """The task's name."""
         return Path(self.task).stem
 
-    def config(self, seed: int, **further: Any) -> RunConfig:
-        """The configuration of a run that no plateau ends before its last generation.
-
-        Args:
-            seed: Seed of the run.
-            further: More fields.
-        """
+    def config(self, seed: int) -> RunConfig:
+        """The configuration of a run with this seed that no plateau ends before its last generation."""
         fields = {name: value for name, value in self._asdict().items() if name in RunConfig.model_fields}
-        return RunConfig.model_validate({**fields, "patience": self.generations, "seed": seed, **further})
+        return RunConfig.model_validate({**fields, "patience": self.generations, "seed": seed})
 
     def settings(self) -> dict[str, str | int | float | bool]:
         """What a report says that was asked."""

@@ -31,6 +31,7 @@ class Command(NamedTuple):
 COMMANDS = (
     Command("run", "run:run", "Search for a reward for a task.", "run hopper --model openai/gpt-5.1 --max-cost 2"),
     Command("resume", "run:resume", "Go on with a run that was interrupted or is finished.", "resume latest"),
+    Command("suite", "suite:suite", "Set strategies and designers side by side.", "suite suite.toml"),
     Command(
         "feedback",
         "feedback:feedback",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -111,21 +111,13 @@ def run(
     """Search for a reward."""
     config = RunConfig.model_validate(options.model_dump() | {"task": task})
     drafted = None if robot is None else draft(task, robot, Path(task_name(robot, task)), config, yes=yes)
-    if config.sandbox == "off" and not yes:
-        _confirm(_UNCONFINED, "leave out `--sandbox off`")
-    if not can_sign():
-        messages().print(_UNSIGNED, soft_wrap=True)
+    require_consent([config], yes)
 
-    def search(config: RunConfig, listener: _Memory) -> Outcome:
-        def confirm(what: str, otherwise: str) -> None:
-            if not yes:
-                with listener.aside():
-                    _confirm(what, otherwise)
-
-        return lifecycle.start(config, runs_dir, listener, confirm)
+    def search(config: RunConfig, listener: Memory) -> Outcome:
+        return lifecycle.start(config, runs_dir, listener, listener.confirm(yes))
 
     searched = config if drafted is None else after_drafting(config, drafted)
-    outcome = _watch(partial(search, searched), runs_dir)
+    outcome = watch(partial(search, searched), runs_dir)
     objection = _objection(outcome.history) if outcome and drafted and yes else ""
     if outcome and drafted and robot and objection:
         if not json:
@@ -134,7 +126,7 @@ def run(
         config = less(config, outcome.history.usage)
         try:
             drafted = draft(task, robot, drafted.file, config, yes=yes, objection=objection)
-            again = _watch(partial(search, after_drafting(config, drafted)), runs_dir)
+            again = watch(partial(search, after_drafting(config, drafted)), runs_dir)
         except RewardgenError as error:
             messages().print(f"nothing better came of it, and the result stands: {error.message}", soft_wrap=True)
             return _conclude(outcome, runs_dir, json) if json else outcome.exit_code
@@ -142,6 +134,19 @@ def run(
             _conclude(outcome, runs_dir, json)
         outcome = again
     return _ended(outcome, runs_dir, json)
+
+
+def require_consent(configs: Sequence[RunConfig], yes: bool) -> None:
+    """Ask before a run without a sandbox, and say if runs cannot be signed.
+
+    Args:
+        configs: Of the runs that are to start.
+        yes: Whether the user has agreed already.
+    """
+    if not yes and any(config.sandbox == "off" for config in configs):
+        _confirm(_UNCONFINED, "leave out `--sandbox off`")
+    if not can_sign():
+        messages().print(_UNSIGNED, soft_wrap=True)
 
 
 def _objection(history: History) -> str:
@@ -189,7 +194,7 @@ def resume(
     asked = lifecycle.unsigned_terms(folder, how)
     if asked is not None and not yes:
         _confirm(_terms_text(asked), "look at what it names, and at its files, before you agree")
-    outcome = _watch(lambda listener: lifecycle.resume(folder, listener, how._replace(agreed=asked)), runs_dir)
+    outcome = watch(lambda listener: lifecycle.resume(folder, listener, how._replace(agreed=asked)), runs_dir)
     return _ended(outcome, runs_dir, json)
 
 
@@ -217,7 +222,7 @@ def _confirm(what: str, otherwise: str) -> None:
         raise UsageError("nothing was started", f"{otherwise}, or answer `y`")
 
 
-class _Memory:
+class Memory:
     """Remembers which run is watched, for the lines after an interruption.
 
     Args:
@@ -231,19 +236,36 @@ class _Memory:
         self.note = listener.note
         self.aside = listener.aside
 
+    def confirm(self, yes: bool) -> lifecycle.Confirm:
+        """Asks the user beside what is shown; about nothing if they have agreed to all."""
+
+        def ask(what: str, otherwise: str) -> None:
+            if not yes:
+                with self.aside():
+                    _confirm(what, otherwise)
+
+        return ask
+
     def event(self, event: Any, history: History) -> None:
+        """See `Listener.event`."""
         self.run_id = history.run_id
         self._listener.event(event, history)
 
 
-def _watch(work: Callable[[_Memory], Outcome], runs_dir: Path) -> Outcome | None:
-    """Do the work with a live screen on a terminal, or with plain lines; None if it was interrupted, which is told."""
+def watch(work: Callable[[Memory], Outcome], runs_dir: Path, suite: str = "") -> Outcome | None:
+    """Do the work with a live screen on a terminal, or with plain lines; None if it was interrupted, which is told.
+
+    Args:
+        work: A run, from here to its end.
+        runs_dir: Where it is.
+        suite: The command that goes on, if it is not the run's `resume`.
+    """
     console = messages()
-    watching = _Memory(Plain(console))
+    watching = Memory(Plain(console))
     try:
         if console.is_terminal and not console.is_dumb_terminal:
             with Screen(console) as screen:
-                watching = _Memory(screen)
+                watching = Memory(screen)
                 return work(watching)
         return work(watching)
     except KeyboardInterrupt:
@@ -252,12 +274,13 @@ def _watch(work: Callable[[_Memory], Outcome], runs_dir: Path) -> Outcome | None
             return None
         saved = runs_dir / watching.run_id
         console.print(f"interrupted; everything that was finished is saved in {saved}", soft_wrap=True)
-        next_steps((with_runs_dir(f"resume {watching.run_id}", runs_dir), "goes on from here"))
+        next_steps((suite or with_runs_dir(f"resume {watching.run_id}", runs_dir), "goes on from here"))
         return None
     except RewardgenError as error:
         if watching.run_id:
-            resume_line = with_runs_dir(f"resume {watching.run_id}", runs_dir)
-            other = ", with `--model` also by another model" if isinstance(error, ModelError | CredentialsError) else ""
+            resume_line = suite or with_runs_dir(f"resume {watching.run_id}", runs_dir)
+            refused = isinstance(error, ModelError | CredentialsError)
+            other = ", with `--model` also by another model" if refused and not suite else ""
             console.print(f"stopped; `rewardgen {resume_line}` goes on once this is fixed{other}\n", soft_wrap=True)
         raise
 

@@ -58,11 +58,11 @@ class Outcome(NamedTuple):
         return 0 if self.history.summary and self.history.summary.chosen else 1
 
 
-def _agreed(what: str, otherwise: str) -> None:
+def agreed(what: str, otherwise: str) -> None:
     """Nobody is asked: what calls this decides for itself."""
 
 
-def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confirm = _agreed) -> Outcome:
+def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confirm = agreed) -> Outcome:
     """Start a run and see it to its end.
 
     Args:
@@ -77,9 +77,7 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confir
     """
     sweep_scratch()
     sweep_runs(runs_dir)
-    named = {"model": config.model, "critic_model": config.critic_model}
-    models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
-    config = config.model_copy(update={"task": lasting_reference(config.task), **models})
+    config = lasting(config, runs_dir)
     folder = create_run(runs_dir, config.task)
     try:
         with folder.locked(), _termination_as_interrupt():
@@ -88,6 +86,22 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confir
         if not folder.events.exists() or not folder.events.stat().st_size:
             shutil.rmtree(folder.path, ignore_errors=True)
         raise
+
+
+def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
+    """A configuration whose task and models mean the same later and elsewhere.
+
+    Args:
+        config: What a user named.
+        runs_dir: Where the runs are.
+
+    Raises:
+        TaskError: There is no such task or file.
+        RunFolderError: There is no such run to replay.
+    """
+    named = {"model": config.model, "critic_model": config.critic_model}
+    models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
+    return config.model_copy(update={"task": lasting_reference(config.task), **models})
 
 
 class Resume(NamedTuple):

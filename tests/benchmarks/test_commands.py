@@ -4,7 +4,7 @@ from benchmarks.__main__ import main, show
 from benchmarks.figures import Figure, Report
 
 
-@pytest.mark.parametrize("command", ["sim", "train", "search", "ablation"])
+@pytest.mark.parametrize("command", ["sim", "train", "search"])
 def test_every_benchmark_has_help_with_an_example_and_its_quick_form(command, capsys):
     assert main([command, "--help"]) == 0
     shown = capsys.readouterr().out

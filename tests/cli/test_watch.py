@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.cli.run import _watch
+from rewardgen.cli.run import watch
 from rewardgen.core.errors import CredentialsError
 from rewardgen.store.history import History
 from tests.ui.story import RUN_ID, events
@@ -22,13 +22,13 @@ def ending_with(error):
 
 
 def test_an_interrupted_run_prints_the_line_that_resumes_it(capsys):
-    assert _watch(ending_with(KeyboardInterrupt()), Path("elsewhere")) is None
+    assert watch(ending_with(KeyboardInterrupt()), Path("elsewhere")) is None
     assert f"next: rewardgen resume {RUN_ID} --runs-dir elsewhere" in capsys.readouterr().err
 
 
 def test_an_error_within_a_run_is_passed_on_after_the_line_that_resumes_it(capsys):
     with pytest.raises(CredentialsError):
-        _watch(ending_with(CredentialsError("the key was refused", "set another")), Path("runs"))
+        watch(ending_with(CredentialsError("the key was refused", "set another")), Path("runs"))
     assert f"`rewardgen resume {RUN_ID}` goes on once this is fixed, with `--model` also" in capsys.readouterr().err
 
 
@@ -37,7 +37,7 @@ def test_an_interruption_before_the_run_began_promises_nothing(capsys):
         listener.note("measuring the task")
         raise KeyboardInterrupt
 
-    assert _watch(work, Path("runs")) is None
+    assert watch(work, Path("runs")) is None
     said = capsys.readouterr()
     assert "nothing was kept" in said.err
     assert "resume" not in said.err

@@ -1,0 +1,347 @@
+"""A suite: strategies and designers side by side on tasks, each cell an ordinary run, and what came of them.
+
+The runs are the suite's memory: a run belongs to the cell whose configuration it has. So a suite that was killed, or
+got more tasks, strategies or seeds, goes on with what there is.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from pydantic import Field, ValidationError
+
+from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.improvement import improvement_probability, mean_probability
+from rewardgen.core.schema import Frozen
+from rewardgen.core.statistics import Interval, bootstrap_interval, human_normalised, interquartile_mean, standing
+from rewardgen.search.assembly import check_names
+from rewardgen.search.inspect_rewards import read_reward
+from rewardgen.search.lifecycle import Confirm, Outcome, Resume, agreed, lasting, resume, start, unsigned_terms
+from rewardgen.store.history import History
+from rewardgen.store.journal import Listener
+from rewardgen.store.records import BASELINES
+from rewardgen.store.run_folder import RunFolder, list_runs
+from rewardgen.tasks.fingerprint import changed
+
+Fields = dict[str, Any]
+Model = TypeVar("Model", bound=Frozen)
+
+ALL_TASKS = "all tasks"
+_WINNER = "winner"
+_OF_THE_CELL = ("task", "seed")
+"""Fields that the axes of a suite say."""
+_FOR_SPEED = {"workers": None, "concurrency": 1}
+"""Fields that change no result: a run belongs to a cell whatever they are."""
+_EXAMPLE = 'the least of a suite is a file with `tasks = ["hopper"]`; docs/suite.md has an example with all tables'
+_BUDGET = ("generations", "candidates", "seeds", "env_steps")
+
+
+class Suite(Frozen):
+    """What a suite's file holds. Each table takes any field of a run's configuration but `task` and `seed`."""
+
+    tasks: tuple[str, ...] = Field(min_length=1)
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(0,), min_length=1)
+    """Seeds of whole runs; of the training seeds within a run, `[run]` says how many."""
+    run: Fields = {}
+    """For all runs."""
+    strategies: dict[str, Fields] = {}
+    """By name, which is the strategy's unless the table has a `strategy`. Others are compared with the first."""
+    designers: dict[str, Fields] = {}
+    """By name, which is the model's unless the table has a `model`."""
+
+
+class Cell(NamedTuple):
+    """One run of a suite."""
+
+    task: str
+    """As the file names it."""
+    strategy: str
+    designer: str
+    config: RunConfig
+
+    @property
+    def name(self) -> str:
+        """It in words."""
+        return f"{self.task}, {self.strategy}, {self.designer}, seed {self.config.seed}"
+
+
+def read_suite(file: Path) -> Suite:
+    """Read a suite's file.
+
+    Raises:
+        UsageError: It cannot be read, or is no suite.
+    """
+    try:
+        return _validated(Suite, tomllib.loads(file.read_text()), f"{file}")
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}", _EXAMPLE) from error
+    except ValueError as error:
+        raise UsageError(f"{file} is not TOML: {error}", _EXAMPLE) from error
+
+
+def _validated(model: type[Model], told: Fields, where: str) -> Model:
+    try:
+        return model.model_validate(told)
+    except ValidationError as error:
+        found = error.errors()[0]
+        name = ".".join(map(str, found["loc"]))
+        raise UsageError(f"`{name}` of {where}: {found['msg'][:1].lower()}{found['msg'][1:]}", _EXAMPLE) from error
+
+
+def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
+    """All cells, in the order in which they run: the first seed of all, then the next.
+
+    Args:
+        suite: The suite.
+        runs_dir: Where its runs are.
+
+    Raises:
+        RewardgenError: A run of it could not start: an unknown key, value, task, strategy or model, or a missing key.
+    """
+    strategies = suite.strategies or {suite.run.get("strategy", RunConfig.model_fields["strategy"].default): {}}
+    designers = suite.designers or {suite.run.get("model", BUILTIN): {}}
+    _check_keys("run", suite.run)
+    for kind, tables in (("strategies", strategies), ("designers", designers)):
+        for name, fields in tables.items():
+            _check_keys(f"{kind}.{name}", fields)
+    cells: list[Cell] = []
+    for seed, task, designer, strategy in product(suite.seeds, suite.tasks, designers, strategies):
+        fields = {**suite.run, "model": designer, **designers[designer], "strategy": strategy, **strategies[strategy]}
+        config = _validated(RunConfig, {**fields, "task": task, "seed": seed}, f"{strategy} with {designer}")
+        if "patience" not in fields:  # budgets shall be equal: no plateau ends a run before its last generation
+            config = config.model_copy(update={"patience": config.generations})
+        cells.append(Cell(task, strategy, designer, lasting(config, runs_dir)))
+    for cell in cells[: len(designers) * len(strategies)]:  # for other tasks and seeds, the same are named
+        check_names(RunFolder(runs_dir / "none"), cell.config)
+        if cell.config.init:
+            read_reward(Path(cell.config.init))
+    first: dict[RunConfig, Cell] = {}
+    for cell in cells:
+        if (other := first.setdefault(_decisive(cell.config), cell)) is not cell:
+            raise UsageError(f"the same run twice: {other.name}; and {cell.name}", "leave out one, or tell them apart")
+    return cells
+
+
+def _check_keys(table: str, fields: Fields) -> None:
+    valid = RunConfig.model_fields.keys() - _OF_THE_CELL
+    for key in (key for key in fields if key not in valid):
+        hint = f"the list `{key}s` at the top of the file says it" if key in _OF_THE_CELL else did_you_mean(key, valid)
+        raise UsageError(f"unknown key `{key}` in [{table}]", hint)
+
+
+def budget_notes(cells: Sequence[Cell]) -> list[str]:
+    """Which limits are not the same for all strategies and designers, in sentences."""
+    names = [name for name in RunConfig.model_fields if name in _BUDGET or name.startswith("max_")]
+    apart = [name for name in names if len({getattr(cell.config, name) for cell in cells}) > 1]
+    return [f"The budgets are not equal: rows differ in {', '.join(f'`{name}`' for name in apart)}."] if apart else []
+
+
+def _decisive(config: RunConfig) -> RunConfig:
+    return config.model_copy(update=_FOR_SPEED)
+
+
+class Runs:
+    """The runs of a suite's folder by their configuration; of several the latest.
+
+    A run whose task file has changed since belongs to no cell.
+
+    Args:
+        runs_dir: The folder.
+
+    Raises:
+        RunFolderError: A run in it cannot be read.
+    """
+
+    def __init__(self, runs_dir: Path) -> None:
+        self._runs_dir = runs_dir
+        self._found: dict[RunConfig, tuple[RunFolder, bool]] = {}
+        for folder in list_runs(runs_dir):
+            history = History.load(folder)
+            if history.config and not changed(history.task_files):
+                self._found[_decisive(history.config)] = folder, history.summary is not None
+
+    def is_finished(self, cell: Cell) -> bool:
+        """Whether nothing of it is left to do."""
+        return self._found.get(_decisive(cell.config), (None, False))[1]
+
+    def work(self, cell: Cell, listener: Listener, confirm: Confirm = agreed) -> Outcome:
+        """See its run to the end, from where it is.
+
+        Raises:
+            RewardgenError: As `start` and `resume` do.
+            KeyboardInterrupt: Likewise.
+        """
+        folder, _ = self._found.get(_decisive(cell.config), (None, False))
+        if folder is None:
+            return start(cell.config, self._runs_dir, listener, confirm)
+        # Whoever started it: it does what the suite asks for in its user's name, and nothing else.
+        return resume(folder, listener, Resume(agreed=unsigned_terms(folder, Resume())))
+
+
+class CellResult(Frozen):
+    """What came of one cell."""
+
+    task: str
+    strategy: str
+    designer: str
+    seed: int
+    run_id: str
+    winner: str | None
+    fitness: dict[str, dict[int, float]]
+    """On the run's fresh seeds: of `winner`, `human` and `sparse`; empty for what failed."""
+    search_steps: int
+    """Control steps of its candidates' trainings."""
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    minutes: float
+
+
+def measure(cell: Cell, history: History) -> CellResult:
+    """What came of a cell.
+
+    Args:
+        cell: The cell.
+        history: Of its finished run.
+    """
+    winner, usage = history.summary.chosen if history.summary else None, history.usage
+    ids = {**({_WINNER: winner} if winner else {}), **dict(zip(BASELINES, BASELINES, strict=True))}
+    search = ((id, each) for (phase, id, _), each in history.trained.items() if phase == "search")
+    return CellResult(
+        task=cell.task,
+        strategy=cell.strategy,
+        designer=cell.designer,
+        seed=cell.config.seed,
+        run_id=history.run_id,
+        winner=winner,
+        fitness={name: _final_fitness(history, id) for name, id in ids.items()},
+        search_steps=sum(each.env_steps for id, each in search if id not in BASELINES),
+        calls=usage.calls,
+        tokens=usage.tokens,
+        cost_usd=usage.cost_usd,
+        minutes=history.elapsed_s / 60,
+    )
+
+
+def _final_fitness(history: History, id: str) -> dict[int, float]:
+    """By seed; empty if any failed, because the rest would be a selection."""
+    result = history.result("final", id)
+    slices = result.slices if result else ()
+    found = {each.seed: each.final_fitness for each in slices if not each.failure and each.final_fitness is not None}
+    return found if len(found) == len(slices) else {}
+
+
+class SuiteRow(Frozen):
+    """One row of a suite's table: a strategy with a designer on a task, or one of the task's own rewards.
+
+    Steps, calls, tokens, price and time are means over the runs; None for the task's own rewards, which the runs train
+    in their finals.
+    """
+
+    task: str
+    strategy: str
+    designer: str = ""
+    runs: int
+    won: int
+    """Of them, those that ended with a winner."""
+    fitness: Interval | None = None
+    """Interquartile mean over the runs of what their winners reach on fresh seeds; of a single run, over its seeds."""
+    human_normalised: Interval | None = None
+    improvement: Interval | None = None
+    """Probability that a run does better than one of the task's first row; None for that row."""
+    search_steps: float | None = None
+    calls: float | None = None
+    tokens: float | None = None
+    cost_usd: float | None = None
+    minutes: float | None = None
+
+
+def tabulate(results: Sequence[CellResult]) -> list[SuiteRow]:
+    """The table: by task its strategies with their designers, then its own rewards; then all tasks together."""
+    tasks = list(dict.fromkeys(each.task for each in results))
+    rows = [row for task in tasks for row in _task_rows([each for each in results if each.task == task])]
+    return rows + (_overall(rows, len(tasks)) if len(tasks) > 1 else [])
+
+
+def _task_rows(results: Sequence[CellResult]) -> Iterable[SuiteRow]:
+    task, of_baselines = results[0].task, {id: _baseline(id, results) for id in BASELINES}
+    scale = _scale(of_baselines)
+    groups: dict[tuple[str, str], list[CellResult]] = {}
+    for each in results:
+        groups.setdefault((each.strategy, each.designer), []).append(each)
+    first: list[float] | None = None
+    for (strategy, designer), cells in groups.items():
+        values = [[*each.fitness.get(_WINNER, {}).values()] for each in cells]
+        names = {"task": task, "strategy": strategy, "designer": designer}
+        yield SuiteRow(**names, **_estimates(values, scale, first), **_costs(cells))
+        first = first or _scores(values)
+    for id, values in of_baselines.items():
+        if any(values):
+            yield SuiteRow(task=task, strategy=id, **_estimates(values, scale, first))
+
+
+def _baseline(id: str, results: Sequence[CellResult]) -> list[list[float]]:
+    """Fitness of one of the task's own rewards, by the seed of the run: runs of one seed have the same fresh seeds."""
+    by_seed: dict[int, dict[int, float]] = {}
+    for each in results:
+        by_seed.setdefault(each.seed, {}).update(each.fitness.get(id, {}))
+    return [[*values.values()] for values in by_seed.values()]
+
+
+def _scale(of_baselines: dict[str, list[list[float]]]) -> tuple[float, float] | None:
+    """Fitness of the human and the sparse reward; None unless they differ beyond noise, for then it is no scale."""
+    human, sparse = ([value for values in of_baselines[id] for value in values] for id in ("human", "sparse"))
+    if not human or not sparse or standing(human, sparse) == "on par":
+        return None
+    return interquartile_mean(human), interquartile_mean(sparse)
+
+
+def _scores(values: Sequence[Sequence[float]]) -> list[float]:
+    """What each run reached; less than anything if it ended without a winner."""
+    return [interquartile_mean(each) if each else float("-inf") for each in values]
+
+
+def _estimates(
+    values: Sequence[Sequence[float]], scale: tuple[float, float] | None, first: Sequence[float] | None
+) -> Fields:
+    won = [each for each in values if each]
+    fitness = bootstrap_interval(won[0] if len(won) == 1 else _scores(won)) if won else None
+    normalised = None
+    if fitness and scale:
+        bounds = {name: human_normalised(value, *scale) for name, value in fitness.model_dump().items()}
+        normalised = None if None in bounds.values() else bounds
+    improvement = improvement_probability(_scores(values), first) if first else None
+    found = {"runs": len(values), "won": len(won), "fitness": fitness, "improvement": improvement}
+    return {**found, "human_normalised": normalised}
+
+
+def _costs(cells: Sequence[CellResult]) -> Fields:
+    def mean(name: str) -> float | None:
+        values = [getattr(each, name) for each in cells]
+        return None if None in values else sum(values) / len(values)
+
+    return {name: mean(name) for name in ("search_steps", "calls", "tokens", "cost_usd", "minutes")}
+
+
+def _overall(rows: Sequence[SuiteRow], tasks: int) -> list[SuiteRow]:
+    """How often each is better than the first, over all tasks; only what every task has."""
+    groups: dict[tuple[str, str], list[SuiteRow]] = {}
+    for row in rows:
+        groups.setdefault((row.strategy, row.designer), []).append(row)
+    return [
+        SuiteRow(
+            task=ALL_TASKS,
+            strategy=strategy,
+            designer=designer,
+            runs=sum(row.runs for row in each),
+            won=sum(row.won for row in each),
+            improvement=mean_probability([row.improvement for row in each if row.improvement]),
+        )
+        for (strategy, designer), each in groups.items()
+        if sum(row.improvement is not None for row in each) == tasks
+    ]

@@ -1,0 +1,103 @@
+"""The table of a suite: on screen, in Markdown, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from rewardgen.core.statistics import Interval
+from rewardgen.search.suite import SuiteRow
+from rewardgen.ui.format import money, number, tokens
+from rewardgen.ui.tables import plain_table
+
+LEGEND = (
+    "Fitness and human-normalised: of the winners on fresh seeds, interquartile mean over runs [95 % interval].",
+    "Better: probability that a run does better than one of the task's first row; one without a winner does worse than"
+    " any other. Steps (of the search), calls, tokens, cost and minutes: means over runs.",
+)
+
+
+def _interval(found: Interval | None) -> str:
+    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]" if found else ""
+
+
+def _mean(value: float | None) -> str:
+    return f"{value:,.0f}" if value else ""
+
+
+_CELLS: dict[str, Callable[[SuiteRow], str]] = {
+    "task": lambda row: row.task,
+    "strategy": lambda row: row.strategy,
+    "designer": lambda row: row.designer,
+    "runs": lambda row: str(row.runs) if row.won == row.runs else f"{row.won} of {row.runs} won",
+    "fitness": lambda row: _interval(row.fitness),
+    "human-normalised": lambda row: _interval(row.human_normalised),
+    "better": lambda row: _interval(row.improvement),
+    "steps": lambda row: _mean(row.search_steps),
+    "calls": lambda row: _mean(row.calls),
+    "tokens": lambda row: tokens(round(row.tokens)) if row.tokens else "",
+    "cost": lambda row: money(row.cost_usd) if row.calls else "",
+    "minutes": lambda row: "" if row.minutes is None else f"{row.minutes:.1f}",
+}
+_NUMBERS = ("steps", "calls", "tokens", "cost", "minutes")
+
+
+def _texts(rows: Sequence[SuiteRow]) -> dict[str, list[str]]:
+    """The columns that hold something, and more than one designer."""
+    columns = {name: [cell(row) for row in rows] for name, cell in _CELLS.items()}
+    one_designer = len({row.designer for row in rows if row.designer}) < 2
+    return {name: told for name, told in columns.items() if any(told) and not (name == "designer" and one_designer)}
+
+
+def suite_page(rows: Sequence[SuiteRow], notes: Sequence[str]) -> RenderableType:
+    """The table as it is shown.
+
+    Args:
+        rows: What to show.
+        notes: What a reader has to know besides.
+    """
+    columns = _texts(rows)
+    table = plain_table(*columns, right=_NUMBERS)
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*cells)
+    return Group(
+        table, *(Text(f"\n{each}", "yellow") for each in notes), *(Text(f"\n{each}", "dim") for each in LEGEND)
+    )
+
+
+def suite_markdown(rows: Sequence[SuiteRow], notes: Sequence[str]) -> str:
+    """The same as Markdown."""
+    columns = _texts(rows)
+    told = [
+        [*columns],
+        ["--:" if name in _NUMBERS else "---" for name in columns],
+        *zip(*columns.values(), strict=True),
+    ]
+    lines = [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in told]
+    return "\n".join([*lines, *(f"\n{each}" for each in (*notes, *LEGEND))]) + "\n"
+
+
+def suite_csv(rows: Sequence[SuiteRow]) -> str:
+    """The same with every digit; an interval is three columns."""
+    file = io.StringIO()
+    flat = [_flat(row) for row in rows]
+    writer = csv.DictWriter(file, list(dict.fromkeys(key for row in flat for key in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return file.getvalue()
+
+
+def _flat(row: SuiteRow) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name in SuiteRow.model_fields:
+        value = getattr(row, name)
+        if name in ("fitness", "human_normalised", "improvement"):
+            bounds = (value.value, value.low, value.high) if value else (None, None, None)
+            found |= dict(zip((name, f"{name}_low", f"{name}_high"), bounds, strict=True))
+        else:
+            found[name] = value
+    return found

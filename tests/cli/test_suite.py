@@ -1,0 +1,74 @@
+"""`rewardgen suite` on a task that trains in a second: what is there is not done again."""
+
+import csv
+
+import pytest
+
+from rewardgen.core.config import RunConfig
+from rewardgen.search.suite import Cell, Runs
+from rewardgen.store.run_folder import list_runs
+from rewardgen.tasks.fingerprint import digests
+from tests.cli.conftest import write_run
+from tests.e2e.command import POINT
+from tests.ui.story import events
+
+RUN = "[run]\ncandidates = 2\ngenerations = 1\nseeds = 1\nfinal_seeds = 1\nenv_steps = 4096\n"
+ONE = f'tasks = ["{POINT}"]\n{RUN}[strategies.evolve]\n'
+TWO = f'{ONE}[strategies."best-of-n"]\n'
+
+
+def logs(place):
+    return {folder.id: folder.events.read_bytes() for folder in list_runs(place / "suite")}
+
+
+def test_a_suite_prints_one_table_and_goes_on_with_what_is_there(rewardgen, tmp_path):
+    (tmp_path / "suite.toml").write_text(ONE)
+    done = rewardgen("suite", "suite.toml")
+    assert done.returncode == 0, done.stderr
+    (first,) = logs(tmp_path).items()
+
+    (tmp_path / "suite.toml").write_text(TWO.replace("[run]", "[run]\nworkers = 1"))  # which changes no result
+    done = rewardgen("suite", "suite.toml")
+    assert done.returncode == 0, done.stderr
+    found = logs(tmp_path)
+    assert len(found) == 2 and found[first[0]] == first[1]
+    assert "run 2 of 2" in done.stderr and "run 1 of 2" not in done.stderr
+
+    with open(tmp_path / "suite" / "table.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["strategy"] for row in rows] == ["evolve", "best-of-n", "human", "sparse"]
+    assert [row["search_steps"] for row in rows] == ["8192.0", "8192.0", "", ""]
+    markdown = (tmp_path / "suite" / "table.md").read_text()
+    assert all(strategy in text for strategy in ("best-of-n", "human", "sparse") for text in (markdown, done.stdout))
+    again = rewardgen("suite", "suite.toml")
+    assert again.stdout == done.stdout and logs(tmp_path) == found
+
+
+def test_a_run_belongs_to_the_cell_of_its_configuration_unless_the_task_file_has_changed(tmp_path):
+    first, *rest = events()
+    task = tmp_path / "task.py"
+    task.write_text("as it was")
+    began = first.data | {"task_files": digests([task])}
+    write_run(tmp_path / "suite", [first.model_copy(update={"data": began}), *rest])
+    config = RunConfig.model_validate(first.data["config"])
+    here, other = (Cell("hopper", "evolve", "m", config.model_copy(update={"seed": seed})) for seed in (config.seed, 9))
+    assert [Runs(tmp_path / "suite").is_finished(cell) for cell in (here, other)] == [True, False]
+    task.write_text("as it is")
+    assert not Runs(tmp_path / "suite").is_finished(here)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message", "hint"),
+    [
+        ("suite.toml", None, "cannot read suite.toml", "docs/suite.md"),
+        ("suite.toml", "tasks = [", "is not TOML", "docs/suite.md"),
+        ("suite", 'tasks = ["cartpole"]', "no name ending in `.toml`", "--runs-dir"),
+        ("suite.toml", 'tasks = ["cartpole"]\n[run]\nsandbox = "off"', "--sandbox off", "--yes"),
+    ],
+)
+def test_a_suite_that_cannot_begin_says_why(rewardgen, tmp_path, name, text, message, hint):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    done = rewardgen("suite", name)
+    assert done.returncode == 2
+    assert message in done.stderr.split("hint:")[0] and hint in done.stderr.split("hint:")[1]
