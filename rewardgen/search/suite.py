@@ -282,7 +282,7 @@ def _task_rows(results: Sequence[CellResult]) -> Iterable[SuiteRow]:
         first = first or _scores(values)
     for id, values in of_baselines.items():
         if any(values):
-            yield SuiteRow(task=task, strategy=id, **_estimates(values, scale, first))
+            yield SuiteRow(task=task, strategy=id, **_estimates(values, None, first))
 
 
 def _baseline(id: str, results: Sequence[CellResult]) -> list[list[float]]:

@@ -15,7 +15,8 @@ from rewardgen.ui.format import money, number, tokens
 from rewardgen.ui.tables import plain_table
 
 LEGEND = (
-    "Fitness and human-normalised: of the winners on fresh seeds, interquartile mean over runs [95 % interval].",
+    "Fitness: of the winners on fresh seeds, interquartile mean over runs [95 % interval]; normalised: on the scale"
+    " from the sparse (0) to the human reward (1).",
     "Better: probability that a run does better than one of the task's first row; one without a winner does worse than"
     " any other. Steps (of the search), calls, tokens, cost and minutes: means over runs.",
 )
@@ -25,8 +26,8 @@ def _interval(found: Interval | None) -> str:
     return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]" if found else ""
 
 
-def _mean(value: float | None) -> str:
-    return f"{value:,.0f}" if value else ""
+def _count(value: float | None) -> str:
+    return tokens(round(value)) if value else ""
 
 
 _CELLS: dict[str, Callable[[SuiteRow], str]] = {
@@ -35,11 +36,11 @@ _CELLS: dict[str, Callable[[SuiteRow], str]] = {
     "designer": lambda row: row.designer,
     "runs": lambda row: str(row.runs) if row.won == row.runs else f"{row.won} of {row.runs} won",
     "fitness": lambda row: _interval(row.fitness),
-    "human-normalised": lambda row: _interval(row.human_normalised),
+    "normalised": lambda row: _interval(row.human_normalised),
     "better": lambda row: _interval(row.improvement),
-    "steps": lambda row: _mean(row.search_steps),
-    "calls": lambda row: _mean(row.calls),
-    "tokens": lambda row: tokens(round(row.tokens)) if row.tokens else "",
+    "steps": lambda row: _count(row.search_steps),
+    "calls": lambda row: _count(row.calls),
+    "tokens": lambda row: _count(row.tokens),
     "cost": lambda row: money(row.cost_usd) if row.calls else "",
     "minutes": lambda row: "" if row.minutes is None else f"{row.minutes:.1f}",
 }
@@ -63,7 +64,7 @@ def suite_page(rows: Sequence[SuiteRow], notes: Sequence[str]) -> RenderableType
     columns = _texts(rows)
     table = plain_table(*columns, right=_NUMBERS)
     for cells in zip(*columns.values(), strict=True):
-        table.add_row(*cells)
+        table.add_row(*(cell.replace(" [", "\n[") for cell in cells))
     return Group(
         table, *(Text(f"\n{each}", "yellow") for each in notes), *(Text(f"\n{each}", "dim") for each in LEGEND)
     )
