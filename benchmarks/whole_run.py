@@ -42,7 +42,7 @@ class RunOptions(NamedTuple):
         generations: Generations.
         candidates: Candidates of each.
         seeds: Seeds of each candidate.
-        final_seeds: Fresh seeds of the finalists and the task's own rewards.
+        final_seeds: Fresh seeds of the winner and the task's own rewards.
         workers: Training processes.
         env_steps: Control steps of each training; the task's own if None.
         repetitions: How many runs of each kind, each with a seed of its own.

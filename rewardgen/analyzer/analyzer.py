@@ -126,9 +126,12 @@ def fitness_alone(record: CandidateRecord) -> CandidateRecord:
 def _compared(record: CandidateRecord, parent: CandidateRecord, others: Sequence[CandidateRecord]) -> ParentComparison:
     assert record.result is not None and parent.result is not None and parent.fitness is not None
     by_id = {each.candidate.id: _by_seed(each) for each in (*others, parent, record) if each.fitness is not None}
-    errors = dict(zip(by_id, standard_errors([*by_id.values()]), strict=True))
+    pooled = standard_errors([*by_id.values()])
+    errors = dict(zip(by_id, pooled.errors, strict=True))
     several = all(len(by_id.get(each.candidate.id, [])) > 1 for each in (record, parent))
-    limit = noise(errors[record.candidate.id], errors[parent.candidate.id]) if several else 0.0
+    limit = 0.0
+    if several and pooled.freedom:
+        limit = noise(errors[record.candidate.id], errors[parent.candidate.id], freedom=pooled.freedom)
     return ParentComparison(
         candidate_id=parent.candidate.id,
         fitness=parent.fitness,

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
+from rewardgen.core.sequential import MOST_SEEDS
 
 BUILTIN = "builtin"
 """The model name of the designer that needs no language model."""
@@ -16,6 +17,9 @@ BUILTIN = "builtin"
 SandboxMode = Literal["strict", "auto", "off"]
 """What to do about a layer of the sandbox that this machine lacks: refuse, go on without it, or use none of them."""
 
+
+FURTHER_SHARE = 3
+"""Trainings of leaders with further seeds are one in so many of the others of the search at most."""
 
 Ablation = Literal["critic", "analyzer", "tpe"]
 """A part that can be left out, to see what it is worth: all of the critic but the contract, what the designer is told
@@ -43,11 +47,15 @@ class RunConfig(Frozen):
     candidates: int = Field(default=6, ge=1)
     """Candidates per generation."""
     seeds: int = Field(default=2, ge=1)
-    """Training seeds per candidate in the search."""
-    finalists: int = Field(default=2, ge=1)
-    """Candidates that are retrained at the end."""
-    final_seeds: int = Field(default=5, ge=1)
-    """Fresh seeds for the finalists and the baselines; only these numbers are reported."""
+    """Training seeds that every candidate begins with in the search."""
+    leaders: int = Field(default=4, ge=1)
+    """The best candidates, which get further seeds until it is settled which is the best: after each generation one
+    each, before the finals more, a third of all other trainings of the search at most. With 1, none does."""
+    leader_seeds: int = Field(default=8, ge=1)
+    """Training seeds of a leader at most."""
+    final_seeds: int = Field(default=MOST_SEEDS, ge=1, le=MOST_SEEDS)
+    """Fresh seeds for the winner and the human reward at most: they are opened in blocks of 5 until it is decided which
+    of the two is better. Only these numbers are reported."""
     trainer: str = "ppo"
     """What trains policies on the candidates."""
     env_steps: int | None = Field(default=None, ge=1000)
@@ -61,8 +69,8 @@ class RunConfig(Frozen):
     """What ranks candidates, for parents, stops, finalists and reports: `fitness` with its noise over seeds."""
     patience: int = Field(default=3, ge=1)
     """Generations without a gain beyond noise before the search stops; after two it tries fresh drafts."""
-    target_fitness: float | None = None
-    """The search stops once a candidate reaches it."""
+    target_fitness: float | Literal["human"] | None = None
+    """The search stops once a candidate reaches it; `human`: once one beats the human reward by more than noise."""
     max_minutes: float | None = Field(default=None, gt=0)
     """The search ends after this wall-clock time, with whatever is under way; the finals follow, however long they
     take."""

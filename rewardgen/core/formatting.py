@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rewardgen.core.statistics import Interval
+
 
 def number(value: float) -> str:
     """Three significant digits, without an exponent where that is readable."""
@@ -35,6 +37,11 @@ def percent(share: float | None) -> str:
     if 0.0 < share < 0.005:
         return "<1 %"
     return ">99 %" if 0.995 < share < 1.0 else f"{100 * share:.0f} %"
+
+
+def percent_interval(share: Interval | None) -> str:
+    """A share with its interval, such as `88 % [71, 96]`; empty for None."""
+    return f"{percent(share.value)} [{100 * share.low:.0f}, {100 * share.high:.0f}]" if share else ""
 
 
 def named(values: Mapping[str, float]) -> str:

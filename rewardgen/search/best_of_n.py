@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from rewardgen.core.config import RunConfig
 from rewardgen.search.judge import Judge
-from rewardgen.search.strategy import STRATEGIES, Slot, lenses, slot_id
-from rewardgen.store.records import CandidateRecord
+from rewardgen.search.strategy import STRATEGIES, lenses, slot_id
+from rewardgen.store.records import CandidateRecord, Slot
 
 
 class BestOfN:

@@ -10,9 +10,8 @@ from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.search.context import Context
 from rewardgen.search.failed_ideas import failed_ideas
 from rewardgen.search.feedback import feedback_for
-from rewardgen.search.strategy import Slot
 from rewardgen.store.ranking import Ranking
-from rewardgen.store.records import Candidate, CandidateRecord, DesignRequest, Verdict
+from rewardgen.store.records import Candidate, CandidateRecord, DesignRequest, Slot, Verdict
 
 
 def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candidate]:

@@ -8,30 +8,28 @@ from contextlib import nullcontext
 from typing import Any
 
 from rewardgen.search.context import Context
-from rewardgen.search.strategy import Slot
 from rewardgen.store.history import Phase
-from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec
+from rewardgen.store.records import BASELINES, RewardSpec, SliceFailure, SliceResult, SliceSpec, Slot
 
 
 def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
-    """Train what is not yet trained in this phase, on the seeds reserved for it.
+    """Train what is not yet trained in this phase, on the seeds that are opened for it.
 
     When the time of the search is up, what has not been trained to the end has failed.
 
     Args:
         run: The run.
-        phase: The search or the finals.
-        sources: Candidate id to its reward; in the finals also `human` and `sparse`.
+        phase: What for.
+        sources: Id to reward, of candidates and of the task's own rewards.
     """
     history = run.history
-    seeds = history.search_seeds if phase == "search" else history.final_seeds
-    slices = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds]
+    slices = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in history.seeds(phase, id)]
     missing = [each for each in slices if (phase, each.candidate_id, each.seed) not in history.trained]
     wanted = {each.candidate_id for each in missing}
 
     def keep(result: SliceResult) -> None:
         run.journal.record("trained", phase=phase, slice=result.model_dump(mode="json"))
-        if phase == "search" and history.result(phase, result.candidate_id):
+        if phase == "search" and result.candidate_id not in BASELINES and history.result(phase, result.candidate_id):
             ranking = run.parts.judge.rank(run.records())
             if ranking.ids[:1] != history.ranking.ids[:1]:
                 run.journal.record("ranked", ranking=ranking.model_dump(mode="json"))
@@ -43,7 +41,11 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
         return
     with run.time_limit() if phase == "search" else nullcontext(threading.Event()) as cancel:
         run.parts.trainer.train(
-            [RewardSpec(candidate_id=id, source=source) for id, source in sources.items() if id in wanted],
+            [
+                RewardSpec(candidate_id=id, source=source, own=id in BASELINES)
+                for id, source in sources.items()
+                if id in wanted
+            ],
             missing,
             folder=run.parts.policies / phase,
             on_progress=progress,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rewardgen.core.config import RunConfig
 from rewardgen.search.judge import Judge, improves, stalled_generations
-from rewardgen.search.strategy import STRATEGIES, Slot, lenses, slot_id
+from rewardgen.search.strategy import STRATEGIES, lenses, slot_id
 from rewardgen.store.ranking import Ranking
-from rewardgen.store.records import CandidateRecord, Operator
+from rewardgen.store.records import CandidateRecord, Operator, Slot
 
 GAINING: tuple[Operator, ...] = ("tune", "edit", "add", "crossover", "explore", "remove")
 STALLED: tuple[Operator, ...] = ("explore", "rewrite", "crossover", "edit", "explore", "tune")

@@ -1,28 +1,32 @@
-"""The finals: finalists and the task's own rewards trained on fresh seeds, and what they reached in plain words."""
+"""The finals: one winner, chosen on the search alone, against the task's own rewards on fresh seeds, in plain words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rewardgen.core.formatting import named, number, percent
+from rewardgen.core.sequential import BLOCK, Look, look
 from rewardgen.core.statistics import (
     Interval,
     Standing,
     bootstrap_interval,
     human_normalised,
     interquartile_mean,
+    proportion_interval,
     standing,
 )
 from rewardgen.search.context import Context
 from rewardgen.search.evaluating import train
 from rewardgen.search.feedback import feedback_for
-from rewardgen.search.judge import Judge
-from rewardgen.store.history import FinalRow, History, Summary
-from rewardgen.store.records import BASELINES, CandidateRecord, CandidateResult
+from rewardgen.store.history import FinalRow, History, Opening, Summary
+from rewardgen.store.measurements import STARTS
+from rewardgen.store.records import BASELINES, CandidateResult
 
 
 def run_finals(run: Context, reason: str) -> Summary:
-    """Train the finalists and the task's own rewards on the fresh seeds, and sum up.
+    """Train the winner and the task's own rewards on fresh seeds, block by block, and sum up.
+
+    The winner is whoever leads the search. Only if it fails to train on a fresh seed, the next takes its place.
 
     Args:
         run: The run.
@@ -30,19 +34,78 @@ def run_finals(run: Context, reason: str) -> Summary:
     """
     history = run.history
     ranked = run.parts.judge.rank(run.records()).ids
-    finalists = [id for place, id in enumerate(ranked) if place < run.config.finalists or id == history.given_id]
-    sources = {id: record.candidate.source for id in finalists if (record := history.record(id))}
-    if sources:
-        sources |= history.baselines
-        if not history.finalists:
-            run.journal.record("finals-started", ids=list(sources), reason=reason)
-        train(run, "final", sources)
-    summary = summarise(reason, list(sources), history, run.parts.judge)
+    while ranked and _enter(run, ranked, reason):
+        while seeds := _next_block(history):
+            opening = Opening(phase="final", generation=len(history.generations), seeds=seeds)
+            run.journal.record("seeds-opened", **opening.model_dump(mode="json"))
+            train(run, "final", _sources(history))
+    summary = summarise(reason, history)
     if history.judgement is None and summary.chosen:
         _judge(run, summary.chosen)
     if history.summary is None:
         run.journal.record("finished", summary=summary.model_dump(mode="json"))
     return summary
+
+
+def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
+    """Freeze the winner, or name the next if it failed; False if there is nothing more to train."""
+    history = run.history
+    if history.finalists:
+        train(run, "final", _sources(history))  # what was left undone
+        if history.finalists[0] not in _fallen(history):
+            return bool(_next_block(history))
+    fallen = _fallen(history)
+    left = [id for id in ranked if id not in fallen]
+    if not left:
+        return False
+    given = [id for id in (history.given_id,) if id in ranked and id not in (left[0], *fallen)]
+    ids = [left[0], *fallen, *given, *history.baselines]
+    run.journal.record("finals-started", ids=ids, reason=reason)
+    return True
+
+
+def _fallen(history: History) -> list[str]:
+    """Candidates that failed to train on a fresh seed."""
+    results = {id: history.result("final", id) for id in history.finalists if id not in BASELINES}
+    return [id for id, result in results.items() if result and result.failure]
+
+
+def _sources(history: History) -> dict[str, str]:
+    """The rewards that train on fresh seeds."""
+    records = {id: history.record(id) for id in history.finalists}
+    return {id: record.candidate.source for id, record in records.items() if record} | history.baselines
+
+
+def opponents(history: History) -> tuple[str, ...]:
+    """What the winner is compared with until it is decided: the human reward, or the sparse one, and a given one.
+
+    What else there is trains on the first block only.
+    """
+    own = [id for id in BASELINES if id in history.baselines][:1]
+    given = [id for id in (history.given_id,) if id in history.finalists[1:]]
+    return (*own, *given)
+
+
+def _next_block(history: History) -> dict[str, tuple[int, ...]]:
+    """Fresh seeds to open next, by id; empty if all is decided, or they are used up."""
+    winner, *others = history.finalists
+    opened = len(history.seeds("final", winner))
+    block = history.final_seeds[opened : opened + BLOCK]
+    if not block:
+        return {}
+    if opened:
+        looks = _looks(history)
+        others = [id for id in opponents(history) if id in looks and not looks[id].over]
+    known = {id: history.seeds("final", id) for id in others}  # a winner that failed had opened some of them
+    wanted = {id: tuple(seed for seed in block if seed not in known[id]) for id in others}
+    return {winner: block} | {id: seeds for id, seeds in wanted.items() if seeds} if others or not opened else {}
+
+
+def _looks(history: History) -> dict[str, Look]:
+    """How the winner stands against each of its opponents by the seeds that both have."""
+    values = {id: _fitness_values(history.result("final", id)) for id in history.finalists}
+    own, most = values[history.finalists[0]], len(history.final_seeds)
+    return {id: look(own[: len(values[id])], values[id], most) for id in opponents(history) if own and values.get(id)}
 
 
 def _judge(run: Context, chosen: str) -> None:
@@ -58,46 +121,48 @@ def _judge(run: Context, chosen: str) -> None:
     run.gather([judge()])
 
 
-def summarise(reason: str, ids: Sequence[str], history: History, judge: Judge) -> Summary:
+def summarise(reason: str, history: History) -> Summary:
     """Sum up a run.
 
     Args:
         reason: Why the search stopped.
-        ids: What was trained on the fresh seeds: finalists and baselines.
         history: The run's history, with the results of the final phase.
-        judge: Chooses among the finalists by what they reached there.
-
-    Returns:
-        The summary.
     """
-    results = {id: result for id in ids if (result := history.result("final", id))}
+    results = {id: result for id in history.finalists if (result := history.result("final", id))}
     values = {id: _fitness_values(result) for id, result in results.items()}
     estimates = {id: bootstrap_interval(each) for id, each in values.items() if each}
-    finalists = [history.record(id, "final") for id in results if id not in BASELINES]
-    ranking = judge.rank([record for record in finalists if record], "final")
-    chosen = next((id for id in ranking.ids if id in estimates), None)
+    chosen = next(iter(history.finalists), None)
+    chosen = chosen if chosen in estimates else None
+    looks = _looks(history) if chosen else {}
     against: dict[str, Standing] = {
-        id: standing(values[chosen], values[id]) for id in BASELINES if chosen and id in estimates
+        id: looks[id].standing if id in looks else standing(values[chosen], values[id])
+        for id in BASELINES
+        if chosen and id in estimates
     }
+    bar = next((id for id in opponents(history) if id in BASELINES), None) if chosen else None
+    scale = _scale(values)
     return Summary(
         reason=reason,
         chosen=chosen,
-        rows=tuple(_row(id, result, estimates, _scale(values)) for id, result in results.items()),
+        rows=tuple(_row(id, result, estimates, scale) for id, result in results.items()),
         against_human=against.get("human"),
         against_sparse=against.get("sparse"),
-        conclusion=_conclusion(chosen, estimates, against, results, _scale(values) is not None)
-        + _about_given(history.record(history.given_id) if history.given_id else None, chosen, estimates, values)
+        difference=looks[bar].difference if bar in looks else None,
+        conclusion=_conclusion(chosen, estimates, against, looks, results, scale is not None)
+        + _about_fallen(history)
+        + _about_given(history, chosen, estimates, looks)
         + _about_opened(history),
     )
 
 
-def _fitness_values(result: CandidateResult) -> list[float]:
+def _fitness_values(result: CandidateResult | None) -> list[float]:
     """Fitness per seed; empty if any seed failed, because the rest would be a selection."""
-    values = [each.final_fitness for each in result.slices if each.failure is None and each.final_fitness is not None]
-    return values if len(values) == len(result.slices) else []
+    slices = result.slices if result else ()
+    values = [each.final_fitness for each in slices if each.failure is None and each.final_fitness is not None]
+    return values if len(values) == len(slices) else []
 
 
-def _scale(values: dict[str, list[float]]) -> tuple[float, float] | None:
+def _scale(values: Mapping[str, Sequence[float]]) -> tuple[float, float] | None:
     """Fitness of the human and the sparse reward; None unless they differ beyond noise, for then it is no scale."""
     human, sparse = values.get("human"), values.get("sparse")
     if not human or not sparse or standing(human, sparse) == "on par":
@@ -106,16 +171,17 @@ def _scale(values: dict[str, list[float]]) -> tuple[float, float] | None:
 
 
 def _row(
-    id: str, result: CandidateResult, estimates: dict[str, Interval], scale: tuple[float, float] | None
+    id: str, result: CandidateResult, estimates: Mapping[str, Interval], scale: tuple[float, float] | None
 ) -> FinalRow:
     own = estimates.get(id)
-    normalised = human_normalised(own.value, *scale) if own and scale else None
+    rates = [each.final_success_rate for each in result.slices if each.final_success_rate is not None]
     return FinalRow(
         candidate_id=id,
         fitness=own,
         success_rate=result.success_rate if own else None,
+        success_interval=proportion_interval(rates, STARTS) if own and len(rates) == len(result.slices) else None,
         parts=result.parts if own else {},
-        human_normalised=normalised,
+        human_normalised=human_normalised(own.value, *scale) if own and scale else None,
         seeds=len(result.slices),
         failure=f"{result.failure.kind}: {result.failure.message}" if result.failure else "",
     )
@@ -123,9 +189,10 @@ def _row(
 
 def _conclusion(
     chosen: str | None,
-    estimates: dict[str, Interval],
-    against: dict[str, Standing],
-    results: dict[str, CandidateResult],
+    estimates: Mapping[str, Interval],
+    against: Mapping[str, Standing],
+    looks: Mapping[str, Look],
+    results: Mapping[str, CandidateResult],
     scaled: bool,
 ) -> str:
     if chosen is None:
@@ -137,7 +204,7 @@ def _conclusion(
         f"and a success rate of {percent(rate)} over {seeds} fresh {'seed' if seeds == 1 else 'seeds'}."
     ]
     words += [f"Parts of the fitness: {named(parts)}."] if (parts := results[chosen].parts) else []
-    words += [_comparison(id, against[id], estimates[id]) for id in BASELINES if id in against]
+    words += [_comparison(id, against[id], estimates[id], looks.get(id)) for id in BASELINES if id in against]
     words += [
         f"The {id} reward failed to train, so there is no comparison with it."
         for id in BASELINES
@@ -149,19 +216,26 @@ def _conclusion(
     return " ".join(words)
 
 
+def _about_fallen(history: History) -> str:
+    """Which better candidates of the search failed on a fresh seed."""
+    fallen = [id for id in _fallen(history) if id != history.given_id]
+    return f" {', '.join(fallen)} led the search, and failed to train on a fresh seed." if fallen else ""
+
+
 def _about_given(
-    record: CandidateRecord | None, chosen: str | None, estimates: dict[str, Interval], values: dict[str, list[float]]
+    history: History, chosen: str | None, estimates: Mapping[str, Interval], looks: Mapping[str, Look]
 ) -> str:
     """What became of the reward that a person gave, if there was one."""
+    record = history.record(history.given_id) if history.given_id else None
     if record is None or chosen is None:
         return ""
     given, repaired = record.candidate.id, ", once repaired" if record.candidate.repairs else ""
     if given == chosen:
         return f" {given} is the reward that the run was given{repaired}: nothing better was found."
-    if given not in estimates:
+    if given not in looks:
         return f" The reward that the run was given, {given}, did not come to the finals."
     name = "given, then repaired" if repaired else "given"
-    return " " + _comparison(name, standing(values[chosen], values[given]), estimates[given])
+    return " " + _comparison(name, looks[given].standing, estimates[given], looks[given])
 
 
 def _about_opened(history: History) -> str:
@@ -173,10 +247,17 @@ def _about_opened(history: History) -> str:
     return f" Finals were opened {times}, on other seeds, and chose {chosen}: whoever had the run go on could see that."
 
 
-def _comparison(baseline: str, found: Standing, estimate: Interval) -> str:
+def _comparison(baseline: str, found: Standing, estimate: Interval, seen: Look | None = None) -> str:
+    """How the winner stands against another reward, and how sure that is."""
     text = {
         "above": f"It beats the {baseline} reward",
         "on par": f"It does not beat the {baseline} reward: the two are within noise",
         "below": f"It does not beat the {baseline} reward, which is better",
     }[found]
-    return f"{text} ({number(estimate.value)})."
+    text += f" ({number(estimate.value)}"
+    if seen and (difference := seen.difference):
+        low, high = number(difference.low), number(difference.high)
+        text += f"; difference of the means {number(difference.value)} [{low}, {high}]"
+        if found == "on par":
+            text += f": none larger than {number(max(-difference.low, difference.high))}"
+    return f"{text})."

@@ -3,7 +3,7 @@
 To add a judge, write a class with `rank` and register what makes it of a run's configuration:
 
     class Shortest:
-        def rank(self, records, phase="search"):
+        def rank(self, records):
             trained = [each for each in records if each.result and not each.result.failure]
             ranks = [Rank(candidate_id=each.candidate.id, estimate=-len(each.candidate.source)) for each in trained]
             return Ranking(ranks=tuple(sorted(ranks, key=lambda each: each.estimate, reverse=True)))
@@ -20,8 +20,7 @@ from typing import Protocol
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.registry import Registry
-from rewardgen.core.statistics import interquartile_mean, standard_errors
-from rewardgen.store.history import Phase
+from rewardgen.core.statistics import standard_errors
 from rewardgen.store.ranking import Rank, Ranking, leads
 from rewardgen.store.records import CandidateRecord
 
@@ -33,12 +32,12 @@ class Judge(Protocol):
     records always get the same ranking.
     """
 
-    def rank(self, records: Sequence[CandidateRecord], phase: Phase = "search") -> Ranking:
+    def rank(self, records: Sequence[CandidateRecord]) -> Ranking:
         """The ranking of candidates.
 
         Args:
-            records: The candidates, in the order in which they were planned; some were never trained, or failed.
-            phase: Where their results come from: the seeds of the search, or the fresh ones of the finals.
+            records: The candidates, in the order in which they were planned; some were never trained, or failed. The
+                task's own rewards may be among them, to compare candidates with.
         """
         ...
 
@@ -49,11 +48,10 @@ JUDGES: Registry[Callable[[RunConfig], Judge]] = Registry("judge")
 class FitnessJudge:
     """Ranks by the task's fitness; ties by success rate, then by longer episodes, then by the order of planning.
 
-    The estimate is the mean over seeds in the search and the interquartile mean in the finals, as it is reported. Its
-    standard error is of the mean, by the spread over seeds of all candidates together.
+    The estimate is the mean over seeds, its standard error by the spread over seeds of all candidates together.
     """
 
-    def rank(self, records: Sequence[CandidateRecord], phase: Phase = "search") -> Ranking:
+    def rank(self, records: Sequence[CandidateRecord]) -> Ranking:
         """See `Judge.rank`. A candidate with a failed seed has no fitness and is not ranked."""
         found = []
         for record in records:
@@ -61,14 +59,24 @@ class FitnessJudge:
             if result is None or result.fitness is None:
                 continue
             values = [each.final_fitness for each in result.slices if each.final_fitness is not None]
-            value = interquartile_mean(values) if phase == "final" else result.fitness
             lengths = [each.curve[-1].episode_steps for each in result.slices if each.curve]
-            merit = (round(value, 6), result.success_rate or 0.0, sum(lengths) / max(len(lengths), 1))
-            found.append((merit, record.candidate.id, value, values))
-        errors = standard_errors([values for *_, values in found])
+            merit = (round(result.fitness, 6), result.success_rate or 0.0, sum(lengths) / max(len(lengths), 1))
+            found.append((merit, record.candidate.id, values))
+        errors, freedom = standard_errors([values for *_, values in found])
         ranked = sorted(zip(found, errors, strict=True), key=lambda each: each[0][0], reverse=True)
-        ranks = (Rank(candidate_id=id, estimate=value, standard_error=error) for (_, id, value, _), error in ranked)
-        return Ranking(ranks=tuple(ranks))
+        return Ranking(
+            ranks=tuple(
+                # What a candidate with one seed would have with another, nobody knows. Where no seeds differ at all,
+                # there is no noise.
+                Rank(
+                    candidate_id=id,
+                    estimate=merit[0],
+                    standard_error=error,
+                    freedom=(freedom or None) if len(values) > 1 else 0,
+                )
+                for (merit, id, values), error in ranked
+            )
+        )
 
 
 JUDGES.register("fitness", lambda config: FitnessJudge())

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from rewardgen.critic.llm_review import Reader, no_reading
 from rewardgen.search.context import Context
 from rewardgen.search.designing import repair
-from rewardgen.search.strategy import Slot
-from rewardgen.store.records import Candidate, Verdict
+from rewardgen.store.records import Candidate, Slot, Verdict
 
 
 def review(run: Context, generation: int, slots: Sequence[Slot], drafts: Sequence[Candidate]) -> list[Candidate]:

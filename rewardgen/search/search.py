@@ -13,11 +13,12 @@ from rewardgen.search.designing import design
 from rewardgen.search.evaluating import study, train
 from rewardgen.search.finals import run_finals
 from rewardgen.search.judge import stalled_generations
+from rewardgen.search.leaders import settle
 from rewardgen.search.reviewing import review
-from rewardgen.search.strategy import Slot
 from rewardgen.store.history import Summary
 from rewardgen.store.journal import Journal
-from rewardgen.store.records import TaskCard
+from rewardgen.store.ranking import leads
+from rewardgen.store.records import Slot, TaskCard
 
 
 def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal) -> Summary:
@@ -35,10 +36,12 @@ def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal
         slots = _plan(run, generation)
         drafts = design(run, generation, slots)
         sound = review(run, generation, slots, drafts)
-        train(run, "search", {each.id: each.source for each in sound})
+        train(run, "search", {each.id: each.source for each in sound} | run.history.baselines)
+        settle(run, generation, to_the_end=False)
         study(run, slots, diagnose=run.parts.strategy.learns and not _stop_reason(run, generation + 1))
         _finish(run, generation)
         generation += 1
+    settle(run, generation, to_the_end=True)
     return run_finals(run, reason)
 
 
@@ -50,7 +53,10 @@ def _stop_reason(run: Context, generation: int) -> str:
     if history.stop_reason or history.exhausted:
         return history.stop_reason or history.exhausted
     best, target, promised = history.best(), config.target_fitness, generation < history.promised
-    if best and best.fitness is not None and target is not None and best.fitness >= target and not promised:
+    if target == "human":
+        if best and not promised and _beats_human(run, best.candidate.id):
+            return f"{best.candidate.id} beats the human reward by more than noise"
+    elif best and best.fitness is not None and target is not None and best.fitness >= target and not promised:
         return f"target fitness {target:g} reached"
     if best and run.card.is_best(best.fitness) and not promised:
         return (
@@ -66,11 +72,20 @@ def _stop_reason(run: Context, generation: int) -> str:
     return f"no gain beyond noise for {stalled} generations" if stalled >= config.patience else ""
 
 
+def _beats_human(run: Context, id: str) -> bool:
+    human = run.history.baseline_record("human")
+    ranking = run.parts.judge.rank([*run.records(), *([human] if human else [])])
+    best, bar = ranking.rank(id), ranking.rank("human")
+    return best is not None and bar is not None and leads(best, bar)
+
+
 def _plan(run: Context, generation: int) -> tuple[Slot, ...]:
-    slots = run.parts.strategy.plan(run.records(before=generation), generation)
+    """The slots of a generation: planned once, for what was learned later would plan others."""
     if generation == len(run.history.generations):
-        run.journal.record("generation-started", generation=generation, ids=[slot.candidate_id for slot in slots])
-    return slots
+        slots = run.parts.strategy.plan(run.records(before=generation), generation)
+        told = [slot.model_dump(mode="json", exclude_defaults=True) for slot in slots]
+        run.journal.record("generation-started", generation=generation, slots=told)
+    return run.history.generations[generation].slots
 
 
 def _finish(run: Context, generation: int) -> None:

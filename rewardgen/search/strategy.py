@@ -26,23 +26,8 @@ from typing import Protocol
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.registry import Registry
-from rewardgen.core.schema import Frozen
 from rewardgen.search.judge import Judge
-from rewardgen.store.records import CandidateRecord, Operator
-
-
-class Slot(Frozen):
-    """A candidate to be designed."""
-
-    candidate_id: str
-    """See `slot_id`."""
-    operator: Operator
-    parents: tuple[str, ...] = ()
-    """Ids of trained candidates of earlier generations; the designer is shown all that is known of them."""
-    lens: str = ""
-    """A hint for the designer."""
-    seed: int = 0
-    """Of what the designer draws."""
+from rewardgen.store.records import CandidateRecord, Slot
 
 
 def slot_id(generation: int, number: int) -> str:

@@ -118,8 +118,8 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
         parent, delta = analysis.parent, analysis.fitness_delta
         judged = "which may be noise: nothing is known of it"
         if parent.noise is not None:
-            side = "beyond noise" if abs(delta) > parent.noise else "within noise"
-            judged = f"{side} (two standard errors are {number(parent.noise)})"
+            side = "beyond" if abs(delta) > parent.noise else "within"
+            judged = f"{side} the noise of {number(parent.noise)}"
         lines += _wrapped(f"parent {parent.candidate_id} has {number(parent.fitness)}: {_signed(delta)}, {judged}")
     return lines
 

@@ -15,7 +15,7 @@ from rewardgen.core.schema import Frozen, VisibleData
 
 _MOST_BYTES = 1 << 29
 """Of a log; the longest runs take some tens of MiB."""
-FORMAT = 2
+FORMAT = 3
 """Of what the events hold. A log in another one is refused: see `read_events`."""
 
 EventKind = Literal[
@@ -29,6 +29,8 @@ EventKind = Literal[
     "trained",
     "ranked",
     "studied",
+    "seeds-opened",
+    "steps-raised",
     "generation-finished",
     "finals-started",
     "usage",
@@ -45,8 +47,9 @@ class Event(Frozen):
 
     What `data` holds, by kind: `run-started`, `run-resumed` and `finals-started`, what `Beginning`, `Resumption` and
     `Finals` of `rewardgen.store.history` say; `goal-checked` {check}; `feedback` {text}; `generation-started`
-    {generation, ids}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase, slice}; `ranked`
-    {ranking} (when another candidate leads it); `studied` {analysis}; `generation-finished` {generation, ranking};
+    {generation, slots}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase, slice}; `ranked`
+    {ranking} (when another candidate leads it); `studied` {analysis}; `seeds-opened`, what `Opening` says;
+    `steps-raised` {env_steps, why} (before the second generation); `generation-finished` {generation, ranking};
     `usage` {usage} (so far); `budget-exhausted` {reason}; `judged` {judgement} (of the chosen reward's policy);
     `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
     """

@@ -25,13 +25,15 @@ from rewardgen.store.records import (
     GoalCheck,
     Judgement,
     SliceResult,
+    Slot,
     TaskCard,
     Training,
     Verdict,
 )
 from rewardgen.store.run_folder import RunFolder
 
-Phase = Literal["search", "final"]
+Phase = Literal["search", "final", "confirm"]
+"""What a training is for: to search, to report on fresh seeds, or to see whether it lasts with more steps."""
 Status = Literal["running", "interrupted", "failed", "finished"]
 
 
@@ -83,10 +85,20 @@ class Feedback(Frozen):
     """Index of the first generation whose designers are told."""
 
 
+class Opening(Frozen):
+    """Further seeds for some rewards, decided by what was trained before: the data of `seeds-opened`."""
+
+    phase: Phase
+    generation: Count
+    """Index of the generation after which it was decided; in the finals, how many there were."""
+    seeds: dict[CandidateId, tuple[Count, ...]]
+
+
 class Finals(Frozen):
-    """What trains on the fresh seeds: the data of `finals-started`."""
+    """What trains on the fresh seeds: the data of `finals-started`. Told again if a winner failed to train there."""
 
     ids: tuple[CandidateId, ...]
+    """The winner, those that were to win and failed, a person's own reward, and the task's."""
     reason: str
 
 
@@ -98,6 +110,8 @@ class FinalRow(Frozen):
     fitness: Interval | None = None
     """Interquartile mean over seeds; None if it failed."""
     success_rate: float | None = None
+    success_interval: Interval | None = None
+    """Of the success rate."""
     parts: dict[str, float] = {}
     """Parts of the fitness by name, means over the seeds."""
     human_normalised: float | None = None
@@ -115,6 +129,11 @@ class Summary(Frozen):
     rows: tuple[FinalRow, ...] = ()
     against_human: Standing | None = None
     against_sparse: Standing | None = None
+    difference: Interval | None = None
+    """Mean fitness minus that of the human reward, or the sparse one where there is none; its interval holds at all the
+    looks at once."""
+    confirmed: Standing | None = None
+    """Against the same reward with more steps for both; None if that was not tried."""
     conclusion: str = ""
     """The result in plain words."""
 
@@ -123,10 +142,16 @@ class Generation(Frozen):
     """One generation: its candidates, and its best once it is finished."""
 
     index: Count
-    ids: tuple[CandidateId, ...] = Field(min_length=1)
+    slots: tuple[Slot, ...] = Field(min_length=1)
+    """As planned from what was known then: later results do not change them."""
     finished: bool = False
     best: Rank | None = None
     """The best candidate of the whole run after this generation."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Its candidates."""
+        return tuple(slot.candidate_id for slot in self.slots)
 
 
 class History:
@@ -165,7 +190,14 @@ class History:
         """Finals that were begun before more generations were asked for: seeds, and how they ended if they did."""
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
+        """Fresh ones, reserved when the run began; they are opened in blocks."""
+        self.further: dict[tuple[Phase, str], tuple[int, ...]] = {}
+        """(phase, id) to the seeds that were opened for it, beyond those that all candidates of the search have."""
+        self.openings: list[Opening] = []
+        """In the order in which they were decided."""
         self.elapsed_s = 0.0
+        self.training_since_s = 0.0
+        """When the trainings under way began, if any are [s]."""
         self.status: Status = "running"
         self.error = ""
         self.hint = ""
@@ -177,7 +209,9 @@ class History:
         self.ranking = Ranking()
         """The latest of the run's judge."""
         self.finalists: tuple[str, ...] = ()
-        """Ids that train on the fresh seeds, baselines included; empty before the finals."""
+        """The winner, then whatever else trains on the fresh seeds, baselines included; empty before the finals."""
+        self.raised = ""
+        """Why the steps of each training were raised; empty if they were not."""
         self.stop_reason = ""
         """Why the search stopped; empty before the finals."""
         self.exhausted = ""
@@ -206,6 +240,8 @@ class History:
     def apply(self, event: Event) -> None:
         """Take in one event."""
         self.elapsed_s = event.elapsed_s
+        if event.kind not in ("trained", "ranked"):
+            self.training_since_s = event.elapsed_s
         data = event.data
         match event.kind:
             case "run-started":
@@ -226,7 +262,7 @@ class History:
             case "feedback":
                 self.feedback.append(Feedback(text=data["text"], generation=len(self.generations)))
             case "generation-started":
-                self.generations.append(Generation(index=data["generation"], ids=tuple(data["ids"])))
+                self.generations.append(Generation(index=data["generation"], slots=data["slots"]))
             case "designed":
                 candidate = Candidate.model_validate(data["candidate"])
                 self.designed[candidate.id, candidate.repairs] = candidate
@@ -241,6 +277,10 @@ class History:
             case "studied":
                 analysis = Analysis.model_validate(data["analysis"])
                 self.studied[analysis.candidate_id] = analysis
+            case "seeds-opened":
+                self._open(Opening.model_validate(data))
+            case "steps-raised":
+                self._raise_steps(data["env_steps"], data["why"])
             case "generation-finished":
                 self.ranking = Ranking.model_validate(data["ranking"])
                 index, update = data["generation"], {"finished": True, "best": self.ranking.best}
@@ -277,6 +317,22 @@ class History:
             self.card, self.task_files = resumed.task.card, {**resumed.task.task_files}
             self.changes.append(f"{at}, the task changed in how it judges: fitness measured before is by the old rules")
 
+    def _open(self, opening: Opening) -> None:
+        self.openings.append(opening)
+        for id, seeds in opening.seeds.items():
+            self.further[opening.phase, id] = (*self.further.get((opening.phase, id), ()), *seeds)
+
+    def _raise_steps(self, env_steps: int, why: str) -> None:
+        """What was trained with fewer steps is past; the rewards are designed and reviewed."""
+        assert self.training is not None and self.card is not None
+        self.training = self.training.model_copy(update={"settings": self.training.settings | {"env_steps": env_steps}})
+        self.card = self.card.model_copy(update={"env_steps": env_steps})
+        self.raised = why
+        self.changes.append(f"after {self.elapsed_s / 60:.0f} min, {why}")
+        self.generations = [each.model_copy(update={"finished": False, "best": None}) for each in self.generations]
+        self.trained, self.studied, self.ranking = {}, {}, Ranking()
+        self.further, self.openings = {}, []
+
     def _go_on(self, generations: int, final_seeds: tuple[int, ...], at: str) -> None:
         """Back to the search. Finals that were begun are over, and their seeds are not fresh any more."""
         assert self.config is not None
@@ -290,6 +346,7 @@ class History:
         if self.finalists or self.summary or self.exhausted:
             self.promised, self.began_s = generations, self.elapsed_s
         self.finalists, self.stop_reason, self.exhausted = (), "", ""
+        self.further = {key: seeds for key, seeds in self.further.items() if key[0] == "search"}
         self.summary = self.judgement = None
 
     @property
@@ -306,12 +363,30 @@ class History:
         """Id of the candidate that has the reward that a person gave; None if nobody did."""
         return next(iter(self.ids()), None) if self.given else None
 
+    def seeds(self, phase: Phase, candidate_id: str) -> tuple[int, ...]:
+        """The seeds that a reward trains on in a phase, as far as they are opened."""
+        first = self.search_seeds if phase == "search" else ()
+        return (*first, *self.further.get((phase, candidate_id), ()))
+
     def result(self, phase: Phase, candidate_id: str) -> CandidateResult | None:
-        """The slices of a candidate in a phase once all its seeds are in, else None."""
-        seeds = self.search_seeds if phase == "search" else self.final_seeds
+        """The slices of a candidate in a phase once all its seeds are in, else None.
+
+        In the search it has one as soon as the seeds that all candidates have are in; further ones count as they come.
+        """
+        seeds = self.seeds(phase, candidate_id)
         slices = [self.trained.get((phase, candidate_id, seed)) for seed in seeds]
-        found = tuple(each for each in slices if each is not None)
-        return CandidateResult(candidate_id=candidate_id, slices=found) if len(found) == len(seeds) and found else None
+        needed = slices[: len(self.search_seeds)] if phase == "search" else slices
+        if not needed or None in needed:
+            return None
+        return CandidateResult(candidate_id=candidate_id, slices=tuple(each for each in slices if each is not None))
+
+    def baseline_record(self, name: str) -> CandidateRecord | None:
+        """One of the task's own rewards with its result in the search, like a candidate; None if it has none."""
+        result = self.result("search", name)
+        if result is None:
+            return None
+        candidate = Candidate(id=name, generation=0, operator="baseline", source=self.baselines.get(name, ""))
+        return CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=name), result=result)
 
     def record(self, candidate_id: str, phase: Phase = "search") -> CandidateRecord | None:
         """What is known of a candidate, with its result in a phase; None before its first version exists."""

@@ -14,7 +14,9 @@ class Rank(Frozen):
     estimate: float
     """How good it is, in the judge's own unit; higher is better."""
     standard_error: float = 0.0
-    """Of the estimate; 0 where nothing is known of it."""
+    """Of the estimate."""
+    freedom: int | None = None
+    """Degrees of freedom that the standard error rests on; 0 where nothing is known of it, None where all is."""
 
 
 class Ranking(Frozen):
@@ -39,4 +41,5 @@ class Ranking(Frozen):
 
 def leads(one: Rank, other: Rank) -> bool:
     """Whether one candidate is ahead of another by more than the noise of both."""
-    return one.estimate - other.estimate > noise(one.standard_error, other.standard_error)
+    freedom = min((each.freedom for each in (one, other) if each.freedom is not None), default=None)
+    return one.estimate - other.estimate > noise(one.standard_error, other.standard_error, freedom=freedom)

@@ -182,6 +182,8 @@ class RewardSpec(Frozen):
     source: str
     tunables: dict[str, float] = {}
     """Values for keyword-only parameters; the defaults in the source serve the rest."""
+    own: bool = False
+    """Whether it is the task's own, and so trusted as the task is: it trains in no process with generated ones."""
 
 
 class SliceSpec(Frozen):
@@ -309,6 +311,20 @@ def _mean(values: list[float | None]) -> float | None:
 # Design.
 
 
+class Slot(Frozen):
+    """A candidate to be designed."""
+
+    candidate_id: CandidateId
+    """Such as `g02-k7`: see `rewardgen.search.strategy.slot_id`."""
+    operator: Operator
+    parents: tuple[CandidateId, ...] = ()
+    """Ids of trained candidates of earlier generations; the designer is shown all that is known of them."""
+    lens: str = ""
+    """A hint for the designer."""
+    seed: int = 0
+    """Of what the designer draws."""
+
+
 class Candidate(Frozen):
     """One reward program with its origin."""
 
@@ -408,8 +424,8 @@ class ParentComparison(Frozen):
     candidate_id: CandidateId
     fitness: float
     noise: float | None
-    """Two standard errors of the difference, which it has to exceed, by the spread over seeds of all candidates so far;
-    None if nothing is known of it: one of the two has a single seed, or no candidate's seeds differ."""
+    """What the difference has to exceed to count, by the spread over seeds of all candidates so far; None if nothing is
+    known of it: one of the two has a single seed, or no candidate's seeds differ."""
     component_means: dict[str, float]
     """Mean per step of each of its components at the end of its training."""
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from rewardgen.core.files import read_plain, write_atomic
-from rewardgen.core.formatting import number, percent
+from rewardgen.core.formatting import number, percent_interval
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.history import FinalRow, History
 from rewardgen.store.records import BASELINES, CandidateRecord
@@ -58,7 +58,7 @@ def _analysis_text(record: CandidateRecord) -> str:
 
 
 def write_best(folder: RunFolder, history: History, importable: Callable[[str], str] = str) -> None:
-    """Write `best/`: the chosen reward, the policy of its best final seed, and a card that says what they reached.
+    """Write `best/`: the chosen reward, the policy of its best fresh seed, and a card that says what they reached.
 
     Args:
         folder: The run's.
@@ -155,7 +155,7 @@ def _line(record: CandidateRecord) -> str:
 def _table(rows: Sequence[FinalRow], chosen: str | None) -> list[str]:
     """The closing table."""
     lines = [
-        "| reward | fitness (IQM) [95 % interval] | success rate | human-normalised | seeds |",
+        "| reward | fitness (IQM) [95 % interval] | success rate [95 % interval] | human-normalised | seeds |",
         "|---|---|---|---|---|",
     ]
     for row in rows:
@@ -166,5 +166,5 @@ def _table(rows: Sequence[FinalRow], chosen: str | None) -> list[str]:
         fitness = f"{number(row.fitness.value)} [{number(row.fitness.low)}, {number(row.fitness.high)}]"
         shown = row.human_normalised is not None and row.candidate_id not in BASELINES
         normalised = f"{row.human_normalised:.2f}" if shown else ""
-        lines.append(f"| {name} | {fitness} | {percent(row.success_rate)} | {normalised} | {row.seeds} |")
+        lines.append(f"| {name} | {fitness} | {percent_interval(row.success_interval)} | {normalised} | {row.seeds} |")
     return lines

@@ -63,7 +63,12 @@ class ProcessTrainer:
         must be seen without generated code.
         """
         work = _Work(self._setup, self._job, {each.candidate_id: each for each in rewards}, folder, stop_hacking)
-        parts = by_candidate(slices) if self._setup.isolate else split(slices, self._setup.workers)
+        if self._setup.isolate:
+            parts = by_candidate(slices)
+        else:
+            own = {each.candidate_id for each in rewards if each.own}
+            groups = [[each for each in slices if (each.candidate_id in own) == of_task] for of_task in (True, False)]
+            parts = [part for group in groups if group for part in split(group, self._setup.workers)]
         with ThreadPoolExecutor(self._setup.workers, thread_name_prefix="train") as pool:
             try:
                 pending = {pool.submit(work.run, part) for part in parts}

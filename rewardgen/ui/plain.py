@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
@@ -100,9 +101,20 @@ def describe(event: Event, history: History) -> str:
         case "ranked":
             best = history.ranking.best
             return f"{best.candidate_id} is the best so far" if best else ""
+        case "seeds-opened":
+            return _opened(data["phase"], data["seeds"])
+        case "steps-raised":
+            return data["why"]
         case "generation-finished":
             return past_line(history, history.generations[data["generation"]])
         case "finals-started":
             return f"{stage(history)}: {', '.join(history.finalists)} ({data['reason']})"
         case _:
             return ""
+
+
+def _opened(phase: str, seeds: Mapping[str, Sequence[int]]) -> str:
+    if phase == "search":
+        return f"a further seed for the leaders {', '.join(seeds)}: which is the best is not settled"
+    fresh = count(max(map(len, seeds.values())), "fresh seed")
+    return f"{fresh} for {', '.join(seeds)}"

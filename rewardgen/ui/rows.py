@@ -41,11 +41,11 @@ class Row(NamedTuple):
 
 
 def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
-    """Rows of candidates of the search.
+    """Rows of candidates of the search, or of the task's own rewards in it.
 
     Args:
         history: What is known of the run.
-        ids: Which candidates, in this order.
+        ids: Which of them, in this order.
         live: How far trainings are.
     """
     best = history.best()
@@ -54,7 +54,7 @@ def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
 
 
 def final_rows(history: History, live: Live) -> list[Row]:
-    """Rows of the finalists and the task's own rewards, trained on the fresh seeds."""
+    """Rows of the winner and the task's own rewards, trained on fresh seeds."""
     chosen = history.summary.chosen if history.summary else None
     rows = []
     for id in history.finalists:
@@ -75,6 +75,8 @@ def once_started(rows: list[Row]) -> list[Row]:
 
 
 def _search_row(history: History, id: str, live: Live) -> Row:
+    if id in history.baselines:
+        return _training_row(Row(id, "baseline", "waiting"), "search", history, live)
     record = history.record(id)
     if record is None:
         return Row(id, "", "designing")
@@ -114,7 +116,7 @@ def failure_text(failure: SliceFailure) -> str:
 
 
 def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
-    seeds = history.search_seeds if phase == "search" else history.final_seeds
+    seeds = history.seeds(phase, row.id)
     steps = history.training.env_steps if history.training else 0
     runs: list[SliceResult] = []
     progress, fitness, success = 0.0, [], []
@@ -138,7 +140,7 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
     return row._replace(
         status="trained" if done else "training",
         reason=result.stops[0].message if result.stops else row.reason,
-        progress=progress / len(seeds),
+        progress=progress / max(1, len(seeds)),
         fitness=_mean(fitness),
         spread=result.fitness_spread if done else 0.0,
         success_rate=_mean(success),

@@ -88,7 +88,8 @@ def render(shown: View, since_s: float, note: str = "") -> RenderableType:
         parts.append(Text.assemble((shown.task, "bold"), " · ", shown.model, " · ", shown.stage))
         parts += [Text(shown.warning, "yellow", no_wrap=True, overflow="ellipsis")] if shown.warning else []
         parts += [Text(f"{times} · {shown.usage}" if shown.usage else times), Text()]
-    parts += [Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in shown.past]
+    past = (*((shown.bar,) if shown.bar else ()), *shown.past)
+    parts += [Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in past]
     if shown.rows:
         parts += [Text()] * bool(shown.past) + [rows_text(shown.rows)]
     if note:

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rewardgen.core.formatting import percent
+from rewardgen.core.formatting import percent, percent_interval
 from rewardgen.store.history import Summary
 from rewardgen.store.records import BASELINES, Judgement
 from rewardgen.ui.format import number, with_spread
@@ -76,17 +76,17 @@ def judgement_text(judgement: Judgement) -> Text:
 
 
 def closing_table(summary: Summary) -> RenderableType:
-    """What the finalists and the task's own rewards reached on the fresh seeds, and the conclusion."""
-    numbers = ("fitness (IQM)", "95 % interval", "success", "human-normalised", "seeds")
+    """What the winner and the task's own rewards reached on the fresh seeds, and the conclusion."""
+    numbers = ("fitness (IQM) [95 %]", "success [95 %]", "human-normalised", "seeds")
     table = plain_table("reward", *numbers, right=numbers)
     for row in summary.rows:
         is_chosen, fitness = row.candidate_id == summary.chosen, row.fitness
-        cells: list[str | Text] = [Text(row.failure or "failed", "red"), "", "", ""]
+        cells: list[str | Text] = [Text(row.failure or "failed", "red"), "", ""]
         if fitness:
             shown = row.human_normalised is not None and row.candidate_id not in BASELINES
             normalised = f"{row.human_normalised:.2f}" if shown else ""
-            interval = f"[{number(fitness.low)}, {number(fitness.high)}]"
-            cells = [number(fitness.value), interval, percent(row.success_rate), normalised]
+            interval = f"{number(fitness.value)} [{number(fitness.low)}, {number(fitness.high)}]"
+            cells = [interval, percent_interval(row.success_interval), normalised]
         name = f"{'★' if is_chosen else ' '} {row.candidate_id}"
         table.add_row(name, *cells, str(row.seeds), style="bold green" if is_chosen else "")
     about = [Text(), Text(summary.conclusion), Text(f"The search stopped: {summary.reason}.", "dim")]

@@ -9,14 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from rewardgen.core.config import BUILTIN
+from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
+from rewardgen.core.provenance import usable_cores
+from rewardgen.core.sequential import BLOCK
 from rewardgen.store.events import Event
 from rewardgen.store.history import Generation, History, Phase
+from rewardgen.store.records import BASELINES
 from rewardgen.ui.format import count, money, tokens, with_spread
 from rewardgen.ui.rows import Live, Row, final_rows, once_started, search_rows
 
-_ENOUGH = 1.0
-"""Trainings to have seen before a remaining time is told: the time so far counts designing too, the work does not."""
+_ENOUGH = 0.25
+"""Trainings to have seen before a remaining time is told."""
+_USUAL_BLOCKS = 2
+"""Blocks of fresh seeds after which finals are often decided."""
 
 
 class View(NamedTuple):
@@ -30,6 +35,8 @@ class View(NamedTuple):
     """What speaks against the goal."""
     usage: str = ""
     """Price and tokens of language model calls so far, with the limit; empty for the built-in designer."""
+    bar: str = ""
+    """What the task's own rewards reached in the search."""
     past: tuple[str, ...] = ()
     """A line per generation that is not shown in rows."""
     rows: tuple[Row, ...] = ()
@@ -60,7 +67,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         rows = final_rows(history, live)
     elif history.summary is None and past:
         *past, current = past
-        rows = search_rows(history, current.ids, live)
+        rows = search_rows(history, (*current.ids, *(() if past else history.baselines)), live)
     return View(
         run_id=history.run_id,
         task=card.name,
@@ -68,6 +75,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         stage=stage(history),
         warning=history.goal_check.text if history.goal_check and history.goal_check.answer != "yes" else "",
         usage=usage,
+        bar=bar_text(history) if past else "",
         past=tuple(past_line(history, each) for each in past),
         rows=tuple(once_started(rows)),
         elapsed_s=history.elapsed_s + since_s,
@@ -80,11 +88,19 @@ def stage(history: History) -> str:
     if history.summary is not None:
         return "finished"
     if history.finalists:
-        return f"finals on {count(len(history.final_seeds), 'fresh seed')}"
+        opened, most = len(history.seeds("final", history.finalists[0])), len(history.final_seeds)
+        return f"finals on {opened} of at most {count(most, 'fresh seed')}"
     if not history.generations or history.config is None:
         return "starting"
     current = history.generations[-1]
     return f"generation {generation_name(current)} ({current.index + 1} of at most {history.config.generations})"
+
+
+def bar_text(history: History) -> str:
+    """What the task's own rewards reached in the search; empty before that."""
+    found = {name: result for name in BASELINES if (result := history.result("search", name))}
+    told = (f"{name} {with_spread(each.fitness, each.fitness_spread)}" for name, each in found.items())
+    return f"the task's own rewards: {', '.join(told)}" if found else ""
 
 
 def generation_name(generation: Generation) -> str:
@@ -107,22 +123,41 @@ def past_line(history: History, generation: Generation) -> str:
 
 
 def _remaining(history: History, live: Live, elapsed_s: float) -> float | None:
-    """Time so far, scaled by the trainings still to come; a rejected candidate is a training less."""
+    """Time for the trainings still to come, by those so far, and for all else by what it took per generation."""
     config = history.config
-    rows = search_rows(history, history.ids(), live)
-    finals = final_rows(history, live)
-    if config is None:
+    if config is None or history.status != "running" or history.summary is not None:
         return None
-    seeds, fresh = len(history.search_seeds), len(history.final_seeds)
-    done = seeds * sum(row.progress for row in rows) + fresh * sum(row.progress for row in finals)
-    if done < _ENOUGH or history.status != "running":
+    workers = config.workers or usable_cores()
+    trained = history.trained.values()
+    going_on = [each for key, each in live.items() if key not in history.trained]
+    steps = history.training.env_steps if history.training else 1
+    begun = sum(min(1.0, each["env_steps"] / steps) for each in going_on)
+    training_s = elapsed_s - history.training_since_s
+    known_s = [each.wall_s for each in trained if not each.failure]
+    if known_s:
+        each_s = sum(known_s) / len(known_s) / workers
+    elif begun >= _ENOUGH:
+        each_s = training_s / begun
+    else:
         return None
-    left = fresh * (sum(1 - row.progress for row in finals if not row.has_ended_badly))
-    if not finals:
-        planned = config.generations * config.candidates
-        over = sum(1.0 if row.has_ended_badly else row.progress for row in rows)
-        left = seeds * max(0.0, planned - over) + fresh * (config.finalists + len(history.baselines))
-    return elapsed_s * left / done
+    spent_s = each_s * (len(trained) + begun)
+    generations = max(0, config.generations - len(history.generations)) if not history.finalists else 0
+    otherwise_s = max(0.0, elapsed_s - spent_s) / max(1, len(history.generations))
+    return each_s * max(0.0, _trainings_left(history, config) - begun) + generations * otherwise_s
+
+
+def _trainings_left(history: History, config: RunConfig) -> float:
+    """Trainings that are not finished yet, as far as that can be foreseen; a rejected candidate is none."""
+    finals = [("final", id, seed) for id in history.finalists for seed in history.seeds("final", id)]
+    if finals:
+        return sum(each not in history.trained for each in finals)
+    seeds, baselines = len(history.search_seeds), len(history.baselines)
+    rows = search_rows(history, history.ids(), {})
+    planned = config.generations * config.candidates - sum(row.has_ended_badly for row in rows)
+    further = planned * seeds / FURTHER_SHARE if config.leaders > 1 else 0.0
+    blocks = min(len(history.final_seeds), _USUAL_BLOCKS * BLOCK)
+    fresh = blocks * (1 + min(1, baselines)) + BLOCK * max(0, baselines - 1)
+    return max(0.0, (planned + baselines) * seeds + further - len(history.trained)) + fresh
 
 
 class Watcher:

@@ -14,9 +14,11 @@ from rewardgen.core.statistics import (
 
 def test_standard_errors_are_of_the_spread_within_all_groups_together():
     # Deviations 1, 1 and 2, 2: a sum of squares of 10 over 2 degrees of freedom.
-    assert standard_errors([[0.0, 2.0], [5.0, 9.0], [9.0]]) == pytest.approx([2.5**0.5, 2.5**0.5, 5.0**0.5])
-    assert standard_errors([[0.0, 2.0], [5.0, 5.0]]) == pytest.approx([1.0, 1.0]), "those at the floor do not count"
-    assert standard_errors([[1.0], [2.0]]) == [0.0, 0.0]
+    found = standard_errors([[0.0, 2.0], [5.0, 9.0], [9.0]])
+    assert found.errors == pytest.approx([2.5**0.5, 2.5**0.5, 5.0**0.5]) and found.freedom == 2
+    at_the_floor = standard_errors([[0.0, 2.0], [5.0, 5.0]])
+    assert at_the_floor.errors == pytest.approx([1.0, 1.0]) and at_the_floor.freedom == 1
+    assert standard_errors([[1.0], [2.0]]) == ([0.0, 0.0], 0)
 
 
 def test_interquartile_mean_drops_the_outer_quarters():

@@ -17,7 +17,7 @@ from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import POINT, SHORTER, history, run_folder
 from tests.search.parts import Listener
 
-FEW = {"candidates": 2, "generations": 2, "seeds": 1, "finalists": 1, "final_seeds": 1, "env_steps": 4096}
+FEW = {"candidates": 2, "generations": 2, "seeds": 1, "leaders": 1, "final_seeds": 1, "env_steps": 4096}
 PAID = {"prompt_tokens": 11, "completion_tokens": 0, "total_tokens": 11}
 REPLY = """DIAGNOSIS: far away
 PREDICTION: fitness >= 0.1

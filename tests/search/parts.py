@@ -129,7 +129,7 @@ def a_search(
     """A function that runs a search in a folder, taken up again if the folder holds one, and its history."""
     folder = RunFolder(path)
     settings = RunConfig.model_validate(
-        {"task": "point", "candidates": 4, "generations": 3, "final_seeds": 3, "patience": 9} | config
+        {"task": "point", "candidates": 4, "generations": 3, "final_seeds": 3, "patience": 9, "leaders": 1} | config
     )
     log = EventLog(folder.events)
     history = History.load(folder) if folder.events.exists() else History()

