@@ -73,9 +73,9 @@ def test_a_skill_that_was_lost_is_told_by_seed():
 @pytest.mark.parametrize(
     ("own", "of_parent", "words"),
     [
-        ((1.0, 1.02), (0.5, 0.52), "parent g00-k1 has 0.51: +0.5, beyond noise (two standard errors are 0.0283)"),
-        ((0.9, 1.3), (0.6, 1.4), "+0.1, within noise"),
-        ((0.4, 0.42), (0.5, 0.52), "-0.1, beyond noise"),
+        ((1.0, 1.02), (0.5, 0.52), "parent g00-k1 has 0.51: +0.5, beyond the noise of 0.0413"),
+        ((0.9, 1.3), (0.6, 1.4), "+0.1, within the noise of 1.31"),
+        ((0.4, 0.42), (0.5, 0.52), "-0.1, beyond the noise of 0.0413"),
         ((1.0,), (0.5,), "+0.5, which may be noise: nothing is known of it"),
         ((1.0, 1.0), (0.5, 0.5), "+0.5, which may be noise: nothing is known of it"),
     ],
@@ -90,8 +90,8 @@ def test_fitness_is_compared_with_the_parent_in_the_light_of_the_noise(own, of_p
 def test_two_seeds_that_agree_are_as_uncertain_as_those_of_the_other_candidates():
     own, before = trained(fitness=(0.9, 0.9)), record("g00-k1", 0.69, 0.71)
     apart = [record("g00-k2", 0.2, 0.8), record("g00-k3", 0.1, 0.6)]
-    assert "beyond noise" in text_of(own, [before])
-    assert "within noise" in text_of(own, [before], archive=[before, *apart])
+    assert "beyond the noise" in text_of(own, [before])
+    assert "within the noise" in text_of(own, [before], archive=[before, *apart])
 
 
 def test_parts_of_the_fitness_are_named_by_seed_and_over_all():

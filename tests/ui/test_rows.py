@@ -95,7 +95,9 @@ def test_there_is_a_view_at_every_moment_of_a_run():
         assert shown.stage and shown.elapsed_s == event.elapsed_s
 
 
-def test_remaining_time_counts_the_time_since_the_last_event():
-    history = until("trained", 9)
-    at_once, later = (view(history, {}, since_s).remaining_s for since_s in (0.0, history.elapsed_s))
-    assert later == pytest.approx(at_once, rel=0.5) and later > at_once
+def test_the_first_trainings_tell_the_time_before_any_is_finished():
+    history = until("reviewed", 7)
+    live = {("search", "g00-k1", seed): evaluation(75_000) for seed in (0, 1)}
+    fast, slow = (view(history, live, since_s).remaining_s for since_s in (600.0, 1200.0))
+    assert slow == pytest.approx(2 * fast, rel=0.1)
+    assert view(history, {}, 60.0).remaining_s is None
