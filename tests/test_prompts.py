@@ -71,13 +71,15 @@ def asked(operator="draft", **changes) -> str:
 
 def test_missing_variable_is_an_error_that_names_it():
     with pytest.raises(UsageError) as caught:
-        render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), reached={})
+        render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), bars=(), reached={})
     assert "`lens`" in caught.value.message
 
 
 def test_unknown_variable_is_an_error_with_the_nearest_one():
     with pytest.raises(UsageError) as caught:
-        render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), reached={}, lens="", lense="")
+        render(
+            "designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), bars=(), reached={}, lens="", lense=""
+        )
     assert "`lense`" in caught.value.message
     assert "`lens`" in caught.value.hint
 
@@ -445,3 +447,13 @@ def test_diagnosis_is_asked_with_the_code_the_table_and_the_flags():
     ):
         assert part in messages[1].content
     assert "BEHAVIOUR" in messages[0].content
+
+
+def test_designers_are_told_what_the_tasks_own_rewards_reached_and_none_of_their_code():
+    human = record("human", 1.5, 1.9).model_copy(deep=True)
+    human = human.model_copy(update={"candidate": human.candidate.model_copy(update={"source": "SECRET"})})
+    for operator in ("draft", "edit"):
+        told = asked(operator, bars=(human, record("sparse", 0.4, 0.6)))
+        assert "a reward written by an engineer, fitness 1.7 (by seed: 1.5, 1.9)" in told
+        assert "a reward for success alone, fitness 0.5" in told and "SECRET" not in told
+    assert "To beat" not in asked("draft")

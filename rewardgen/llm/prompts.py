@@ -90,6 +90,7 @@ def _design_request(design_request: DesignRequest) -> str:
         "failed_ideas": design_request.failed_ideas,
         "feedback": design_request.feedback,
         "lens": design_request.lens,
+        "bars": design_request.bars,
     }
     if design_request.operator == "draft" or not design_request.parents:
         return render("designer/draft", **common, reached={})

@@ -25,11 +25,13 @@ from rewardgen.search import best_of_n, evolve  # noqa: F401  (they register the
 from rewardgen.search.context import Parts
 from rewardgen.search.judge import JUDGES
 from rewardgen.search.strategy import STRATEGIES
+from rewardgen.store.history import History
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import CandidateResult, GoalCheck, Judgement, TaskCard, Training
+from rewardgen.store.records import CandidateResult, GoalCheck, Judgement, TaskCard
 from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
+from rewardgen.training.baseline_cache import BaselineCache
 from rewardgen.training.protocol import TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
@@ -55,15 +57,15 @@ def check_names(folder: RunFolder, config: RunConfig) -> None:
     _make_roles(folder, config)
 
 
-def make_parts(folder: RunFolder, config: RunConfig, card: TaskCard, training: Training) -> Parts:
+def make_parts(folder: RunFolder, history: History) -> Parts:
     """The parts of a run; records the task's transitions if its folder has none.
 
     Args:
         folder: The run's folder.
-        config: Its configuration.
-        card: Its task.
-        training: How its candidates are trained.
+        history: What is known of it: at least how it began.
     """
+    config, card, training = history.config, history.card, history.training
+    assert config is not None and card is not None and training is not None
     limits = measuring(config)
     if not folder.transitions.exists():
         get_or_record_transitions(config.task, folder.transitions, limits)
@@ -91,6 +93,7 @@ def make_parts(folder: RunFolder, config: RunConfig, card: TaskCard, training: T
         usage=roles.usage,
         policies=folder.policies,
         on_study=lambda record: write_candidate(folder, record),
+        cache=BaselineCache(config.task, history.task_files, training),
         reader=roles.reader,
         judge_result=partial(_judge_result, roles.llm, folder, config, card) if roles.llm else None,
     )

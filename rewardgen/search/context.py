@@ -22,6 +22,7 @@ from rewardgen.store.history import History
 from rewardgen.store.journal import Journal
 from rewardgen.store.messages import Usage
 from rewardgen.store.records import CandidateRecord, CandidateResult, Judgement, TaskCard
+from rewardgen.training.baseline_cache import BaselineCache
 from rewardgen.training.protocol import Trainer
 
 Result = TypeVar("Result")
@@ -42,6 +43,8 @@ class Parts(NamedTuple):
     """Folder for trained policies."""
     on_study: Callable[[CandidateRecord], None]
     """Called whenever more is known of a candidate, to keep its folder up to date."""
+    cache: BaselineCache | None = None
+    """Trainings of the task's own rewards by other runs."""
     reader: Reader | None = None
     """A language model that reads candidates which passed the other gates."""
     judge_result: Callable[[CandidateResult, tuple[str, ...]], Coroutine[Any, Any, Judgement]] | None = None

@@ -96,6 +96,8 @@ def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
     ranking = run.parts.judge.rank(earlier)
     if "analyzer" in run.config.ablate:
         parents, earlier = map(fitness_alone, parents), [*map(fitness_alone, earlier)]
+    own = (run.history.baseline_record(name) for name in run.history.baselines) if run.parts.strategy.learns else ()
+    bars = tuple(each for each in own if each and each.fitness is not None)
     return DesignRequest(
         candidate_id=slot.candidate_id,
         generation=generation,
@@ -106,6 +108,7 @@ def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         parents=tuple(parents),
         best=_best_beside(earlier, ranking, slot),
         failed_ideas=failed_ideas(tuple(earlier), ranking, apart_from=slot.parents),
+        bars=bars,
         feedback=feedback_for(run.history, generation),
         seed=slot.seed,
     )

@@ -25,7 +25,9 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     history = run.history
     slices = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in history.seeds(phase, id)]
     missing = [each for each in slices if (phase, each.candidate_id, each.seed) not in history.trained]
-    wanted = {each.candidate_id for each in missing}
+    # The final figures are those of the full budget.
+    stop_hacking = phase == "search" and "analyzer" not in run.config.ablate
+    cache, folder = run.parts.cache, run.parts.policies / phase
 
     def keep(result: SliceResult) -> None:
         run.journal.record("trained", phase=phase, slice=result.model_dump(mode="json"))
@@ -37,8 +39,20 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     def progress(message: dict[str, Any]) -> None:
         run.journal.listener.progress({**message, "phase": phase})
 
+    for each in [each for each in missing if cache and each.candidate_id in BASELINES]:
+        assert cache is not None
+        if found := cache.bring(each, sources[each.candidate_id], folder, stop_hacking=stop_hacking):
+            keep(found)
+            missing.remove(each)
     if not missing:
         return
+    wanted = {each.candidate_id for each in missing}
+
+    def trained(result: SliceResult) -> None:
+        if cache and result.candidate_id in BASELINES:
+            cache.keep(result, sources[result.candidate_id], folder, stop_hacking=stop_hacking)
+        keep(result)
+
     with run.time_limit() if phase == "search" else nullcontext(threading.Event()) as cancel:
         run.parts.trainer.train(
             [
@@ -47,11 +61,10 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
                 if id in wanted
             ],
             missing,
-            folder=run.parts.policies / phase,
+            folder=folder,
             on_progress=progress,
-            on_slice=keep,
-            # The final figures are those of the full budget.
-            stop_hacking=phase == "search" and "analyzer" not in run.config.ablate,
+            on_slice=trained,
+            stop_hacking=stop_hacking,
             cancel=cancel,
         )
     for each in missing if cancel.is_set() else ():

@@ -323,11 +323,11 @@ def _layers(config: RunConfig) -> Iterator[Future[LayerReport]]:
 
 
 def _work(folder: RunFolder, journal: Journal) -> Outcome:
-    config, card, training = journal.history.config, journal.history.card, journal.history.training
-    assert config is not None and card is not None and training is not None
+    config, card = journal.history.config, journal.history.card
+    assert config is not None and card is not None
     try:
         write_atomic(folder.card, card.model_dump_json(indent=1))
-        parts = make_parts(folder, config, card, training)
+        parts = make_parts(folder, journal.history)
         if parts.strategy.learns and "tpe" not in config.ablate and not journal.history.finalists:
             _require_episodes(folder, journal.history)
         run_search(config, card, parts, journal)

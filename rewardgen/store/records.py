@@ -537,6 +537,8 @@ class DesignRequest(Frozen):
     """The best of all so far, for operators that have to do something else, if it is no parent."""
     failed_ideas: tuple[str, ...] = ()
     """One line each: what was tried, why it failed."""
+    bars: tuple[CandidateRecord, ...] = ()
+    """The task's own rewards, trained like candidates: only what they reached is told."""
     feedback: tuple[str, ...] = ()
     """What a person said of earlier results, newest last."""
     seed: int = 0

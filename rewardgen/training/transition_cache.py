@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -122,37 +122,47 @@ def _recorded(task: str, path: Path, limits: Limits) -> MeasuredTask:
 
 
 def sweep_cache() -> list[Path]:
-    """Remove what killed processes have left unfinished among the kept transitions; what was removed."""
+    """Remove what killed processes have left unfinished among what is kept; what was removed."""
     with suppress(RuntimeError):
-        return sweep_unfinished(_folder(), shared=True)
+        names = ("transitions", "baselines")
+        return [path for name in names for path in sweep_unfinished(cache_folder(name), shared=True)]
     return []
 
 
-def _folder() -> Path:
+def cache_folder(name: str) -> Path:
+    """Where something is kept between runs; it may not be there.
+
+    Raises:
+        RuntimeError: The user has no home.
+    """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / "transitions"
+    return (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / name
 
 
 def _place(task: str) -> Path | None:
     """The file in which a task's measurements are kept, beside the transitions; None if there is no folder for it."""
     try:
-        folder = _folder()
+        folder = cache_folder("transitions")
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):
         return None
     path = resolve_task(task)
-    name = hashlib.sha256("\0".join((task, *digests([path]).values(), *_code())).encode()).hexdigest()[:20]
+    name = hashlib.sha256("\0".join((task, *digests([path]).values(), *code(_SOURCES))).encode()).hexdigest()[:20]
     return folder.resolve() / f"{path.stem}-{name}.json" if os.access(folder, os.W_OK) else None
 
 
-def _code() -> Iterator[str]:
-    """What else decides about the numbers: the versions of the packages, and the source of our own modules."""
+def code(sources: Sequence[str]) -> Iterator[str]:
+    """What else decides about measured numbers: the versions of the packages, and the source of our own modules.
+
+    Args:
+        sources: Patterns of the modules, in the package's folder.
+    """
     for package in ("rewardgen", *_PACKAGES):
         try:
             yield version(package)
         except PackageNotFoundError:
             yield ""
-    yield from digests(path for each in _SOURCES for path in sorted(PACKAGE.glob(each))).values()
+    yield from digests(path for each in sources for path in sorted(PACKAGE.glob(each))).values()
 
 
 def _kept(place: Path) -> MeasuredTask | None:
@@ -169,11 +179,15 @@ def _kept(place: Path) -> MeasuredTask | None:
 
 
 def _keep(place: Path, measured: MeasuredTask) -> None:
-    beside = digests(path for path in resolve_task(measured.card.reference).parent.iterdir() if _is_data(path))
-    write_atomic(place, _Entry(measured=measured, beside=beside).model_dump_json())
+    write_atomic(place, _Entry(measured=measured, beside=beside(measured.card.reference)).model_dump_json())
     entries = sorted(place.parent.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     for each in entries[_KEPT:]:
         _forget(each)
+
+
+def beside(task: str) -> dict[str, str]:
+    """Path to hash of the files in a task's folder that it may read without saying so."""
+    return digests(path for path in resolve_task(task).parent.iterdir() if _is_data(path))
 
 
 def _is_data(path: Path) -> bool:
