@@ -15,6 +15,7 @@ from rewardgen.reward.vocabulary import TOLERANCE_PARAMETERS
 from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import (
     Analysis,
+    Candidate,
     DesignRequest,
     Finding,
     Flag,
@@ -450,10 +451,14 @@ def test_diagnosis_is_asked_with_the_code_the_table_and_the_flags():
 
 
 def test_designers_are_told_what_the_tasks_own_rewards_reached_and_none_of_their_code():
-    human = record("human", 1.5, 1.9).model_copy(deep=True)
-    human = human.model_copy(update={"candidate": human.candidate.model_copy(update={"source": "SECRET"})})
+    human, sparse = (
+        record("g00-k0", *values).model_copy(
+            update={"candidate": Candidate(id=id, generation=0, operator="baseline", source="SECRET")}
+        )
+        for id, values in (("human", (1.5, 1.9)), ("sparse", (0.4, 0.6)))
+    )
     for operator in ("draft", "edit"):
-        told = asked(operator, bars=(human, record("sparse", 0.4, 0.6)))
+        told = asked(operator, bars=(human, sparse))
         assert "a reward written by an engineer, fitness 1.7 (by seed: 1.5, 1.9)" in told
         assert "a reward for success alone, fitness 0.5" in told and "SECRET" not in told
     assert "To beat" not in asked("draft")

@@ -32,7 +32,7 @@ from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.baseline_cache import BaselineCache
-from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.protocol import Trainer, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
 from rewardgen.training.transition_cache import get_or_record_transitions
@@ -73,21 +73,27 @@ def make_parts(folder: RunFolder, history: History) -> Parts:
     judge = JUDGES.get(config.judge)(config)
     trainer = TRAINERS.get(training.trainer)
     reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
+    settings = trainer.settings.model_validate(training.settings)
+
+    def make_trainer(times: float) -> Trainer:
+        return trainer.make(
+            TrainerSetup(
+                task=config.task,
+                settings=settings.model_copy(update={"env_steps": round(times * settings.env_steps)}),
+                workers=config.workers or usable_cores(),
+                scratch=folder.scratch.resolve(),
+                limits=Limits(wall_s=times * config.slice_timeout_s, sandbox=config.sandbox),
+                isolate=config.isolate,
+                names=TaskNames.of(card),
+            )
+        )
+
     return Parts(
         designer=roles.designer,
         critic=Critic(None if "critic" in config.ablate else reviewer),
         analyzer=roles.analyzer,
-        trainer=trainer.make(
-            TrainerSetup(
-                task=config.task,
-                settings=trainer.settings.model_validate(training.settings),
-                workers=config.workers or usable_cores(),
-                scratch=folder.scratch.resolve(),
-                limits=Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox),
-                isolate=config.isolate,
-                names=TaskNames.of(card),
-            )
-        ),
+        trainer=make_trainer(1.0),
+        longer=make_trainer,
         strategy=STRATEGIES.get(config.strategy)(config, judge),
         judge=judge,
         usage=roles.usage,

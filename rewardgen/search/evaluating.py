@@ -27,7 +27,10 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     missing = [each for each in slices if (phase, each.candidate_id, each.seed) not in history.trained]
     # The final figures are those of the full budget.
     stop_hacking = phase == "search" and "analyzer" not in run.config.ablate
-    cache, folder = run.parts.cache, run.parts.policies / phase
+    trainer, cache, folder = run.parts.trainer, run.parts.cache, run.parts.policies / phase
+    if phase == "confirm":
+        assert run.parts.longer is not None and run.config.confirm is not None
+        trainer, cache = run.parts.longer(run.config.confirm), None
 
     def keep(result: SliceResult) -> None:
         run.journal.record("trained", phase=phase, slice=result.model_dump(mode="json"))
@@ -54,7 +57,7 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
         keep(result)
 
     with run.time_limit() if phase == "search" else nullcontext(threading.Event()) as cancel:
-        run.parts.trainer.train(
+        trainer.train(
             [
                 RewardSpec(candidate_id=id, source=source, own=id in BASELINES)
                 for id, source in sources.items()

@@ -39,6 +39,7 @@ def run_finals(run: Context, reason: str) -> Summary:
             opening = Opening(phase="final", generation=len(history.generations), seeds=seeds)
             run.journal.record("seeds-opened", **opening.model_dump(mode="json"))
             train(run, "final", _sources(history))
+    _confirm(run)
     summary = summarise(reason, history)
     if history.judgement is None and summary.chosen:
         _judge(run, summary.chosen)
@@ -101,6 +102,25 @@ def _next_block(history: History) -> dict[str, tuple[int, ...]]:
     return {winner: block} | {id: seeds for id, seeds in wanted.items() if seeds} if others or not opened else {}
 
 
+def _confirm(run: Context) -> None:
+    """Train the winner and what it is compared with once more, with more steps, if that is wanted."""
+    history = run.history
+    ids = [*history.finalists[:1], *(id for id in opponents(history) if id in BASELINES)]
+    if run.config.confirm is None or len(ids) < 2 or history.finalists[0] in _fallen(history):
+        return
+    if not history.seeds("confirm", ids[0]):
+        seeds = dict.fromkeys(ids, history.final_seeds[:BLOCK])
+        opening = Opening(phase="confirm", generation=len(history.generations), seeds=seeds)
+        run.journal.record("seeds-opened", **opening.model_dump(mode="json"))
+    train(run, "confirm", {id: source for id, source in _sources(history).items() if id in ids})
+
+
+def _confirmed(history: History, bar: str | None) -> Look | None:
+    """How the winner stands against another reward with more steps for both; None if that is not known."""
+    winner, other = (_fitness_values(history.result("confirm", id or "")) for id in (history.finalists[0], bar))
+    return look(winner, other, len(winner)) if winner and other else None
+
+
 def _looks(history: History) -> dict[str, Look]:
     """How the winner stands against each of its opponents by the seeds that both have."""
     values = {id: _fitness_values(history.result("final", id)) for id in history.finalists}
@@ -141,6 +161,7 @@ def summarise(reason: str, history: History) -> Summary:
     }
     bar = next((id for id in opponents(history) if id in BASELINES), None) if chosen else None
     scale = _scale(values)
+    longer = _confirmed(history, bar) if chosen else None
     return Summary(
         reason=reason,
         chosen=chosen,
@@ -148,7 +169,9 @@ def summarise(reason: str, history: History) -> Summary:
         against_human=against.get("human"),
         against_sparse=against.get("sparse"),
         difference=looks[bar].difference if bar in looks else None,
+        confirmed=longer.standing if longer else None,
         conclusion=_conclusion(chosen, estimates, against, looks, results, scale is not None)
+        + (_about_longer(history, bar, against[bar], longer) if longer and bar else "")
         + _about_fallen(history)
         + _about_given(history, chosen, estimates, looks)
         + _about_opened(history),
@@ -200,7 +223,7 @@ def _conclusion(
     own = estimates[chosen]
     rate, seeds = results[chosen].success_rate or 0.0, len(results[chosen].slices)
     words = [
-        f"{chosen} reaches a fitness of {number(own.value)} [{number(own.low)}, {number(own.high)}] "
+        f"{chosen} reaches a fitness of {_with_bounds(own)} "
         f"and a success rate of {percent(rate)} over {seeds} fresh {'seed' if seeds == 1 else 'seeds'}."
     ]
     words += [f"Parts of the fitness: {named(parts)}."] if (parts := results[chosen].parts) else []
@@ -214,6 +237,25 @@ def _conclusion(
         words.append("The human and the sparse reward are within noise of each other: no human-normalised score.")
     words += ["With a single seed, any of this may be noise."] if seeds == 1 else []
     return " ".join(words)
+
+
+def _about_longer(history: History, bar: str, before: Standing, longer: Look) -> str:
+    """Whether the winner learns faster, ends higher, or both."""
+    assert history.config is not None
+    steps = f" With {number(history.config.confirm or 1.0)} times the steps"
+    difference = longer.difference
+    told = f" (difference of the means {_with_bounds(difference)})" if difference else ""
+    if longer.standing == "above":
+        faster = "still beats" if before == "above" else "beats"
+        return f"{steps} it {faster} the {bar} reward{told}: it ends higher."
+    if longer.standing == "below":
+        return f"{steps} the {bar} reward is better{told}."
+    faster = ": it learns faster, and is not known to end higher" if before == "above" else ""
+    return f"{steps} it is within noise of the {bar} reward{told}{faster}."
+
+
+def _with_bounds(estimate: Interval) -> str:
+    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
 
 
 def _about_fallen(history: History) -> str:
@@ -256,8 +298,7 @@ def _comparison(baseline: str, found: Standing, estimate: Interval, seen: Look |
     }[found]
     text += f" ({number(estimate.value)}"
     if seen and (difference := seen.difference):
-        low, high = number(difference.low), number(difference.high)
-        text += f"; difference of the means {number(difference.value)} [{low}, {high}]"
+        text += f"; difference of the means {_with_bounds(difference)}"
         if found == "on par":
             text += f": none larger than {number(max(-difference.low, difference.high))}"
     return f"{text})."

@@ -330,7 +330,9 @@ def _work(folder: RunFolder, journal: Journal) -> Outcome:
         parts = make_parts(folder, journal.history)
         if parts.strategy.learns and "tpe" not in config.ablate and not journal.history.finalists:
             _require_episodes(folder, journal.history)
-        run_search(config, card, parts, journal)
+        while run_search(config, card, parts, journal) is None:
+            assert journal.history.card is not None
+            parts, card = make_parts(folder, journal.history), journal.history.card
     except KeyboardInterrupt:
         journal.record("interrupted")
         raise

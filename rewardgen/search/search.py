@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.formatting import number
+from rewardgen.search.budget import budget_doubt
 from rewardgen.search.context import Context, Parts
 from rewardgen.search.designing import design
 from rewardgen.search.evaluating import study, train
 from rewardgen.search.finals import run_finals
-from rewardgen.search.judge import stalled_generations
+from rewardgen.search.judge import FitnessJudge, stalled_generations
 from rewardgen.search.leaders import settle
 from rewardgen.search.reviewing import review
 from rewardgen.store.history import Summary
 from rewardgen.store.journal import Journal
-from rewardgen.store.ranking import leads
+from rewardgen.store.ranking import Ranking, leads
 from rewardgen.store.records import Slot, TaskCard
 
 
-def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal) -> Summary:
-    """Search until a reason to stop, then train the finalists on fresh seeds.
+def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal) -> Summary | None:
+    """Search until a reason to stop, then train the winner on fresh seeds.
+
+    Returns:
+        How it ended; None if trainings are to have more steps from now on: it goes on with parts made anew for that.
 
     Args:
         config: The run's configuration.
@@ -40,6 +44,8 @@ def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal
         settle(run, generation, to_the_end=False)
         study(run, slots, diagnose=run.parts.strategy.learns and not _stop_reason(run, generation + 1))
         _finish(run, generation)
+        if generation == 0 and _raise_steps(run):
+            return None
         generation += 1
     settle(run, generation, to_the_end=True)
     return run_finals(run, reason)
@@ -73,10 +79,30 @@ def _stop_reason(run: Context, generation: int) -> str:
 
 
 def _beats_human(run: Context, id: str) -> bool:
-    human = run.history.baseline_record("human")
-    ranking = run.parts.judge.rank([*run.records(), *([human] if human else [])])
+    ranking = _by_fitness(run)
     best, bar = ranking.rank(id), ranking.rank("human")
     return best is not None and bar is not None and leads(best, bar)
+
+
+def _by_fitness(run: Context) -> Ranking:
+    """All candidates and the task's own rewards, whatever the run is judged by."""
+    own = [each for name in run.history.baselines if (each := run.history.baseline_record(name))]
+    return FitnessJudge().rank([*run.records(), *own])
+
+
+def _raise_steps(run: Context) -> bool:
+    """Say that the steps are too few to tell rewards apart, if they are, and raise them if that is wanted."""
+    history, config = run.history, run.config
+    if history.doubt is not None or len(history.generations) > 1 or history.finalists:
+        return False
+    bars = Ranking(ranks=tuple(rank for rank in _by_fitness(run).ranks if rank.candidate_id in history.baselines))
+    doubt = budget_doubt(history, bars)
+    hint = "" if config.auto_steps else "; `--auto-steps` trains with as many, `--env-steps` with any number"
+    if doubt and config.auto_steps:
+        run.journal.record("steps-raised", env_steps=doubt.env_steps, why=doubt.why)
+        return True
+    run.journal.record("steps-doubted", why=doubt.why + hint if doubt else "")
+    return False
 
 
 def _plan(run: Context, generation: int) -> tuple[Slot, ...]:

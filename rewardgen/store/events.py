@@ -30,6 +30,7 @@ EventKind = Literal[
     "ranked",
     "studied",
     "seeds-opened",
+    "steps-doubted",
     "steps-raised",
     "generation-finished",
     "finals-started",
@@ -45,13 +46,13 @@ EventKind = Literal[
 class Event(Frozen):
     """One line of `events.jsonl`.
 
-    What `data` holds, by kind: `run-started`, `run-resumed` and `finals-started`, what `Beginning`, `Resumption` and
-    `Finals` of `rewardgen.store.history` say; `goal-checked` {check}; `feedback` {text}; `generation-started`
-    {generation, slots}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase, slice}; `ranked`
-    {ranking} (when another candidate leads it); `studied` {analysis}; `seeds-opened`, what `Opening` says;
-    `steps-raised` {env_steps, why} (before the second generation); `generation-finished` {generation, ranking};
-    `usage` {usage} (so far); `budget-exhausted` {reason}; `judged` {judgement} (of the chosen reward's policy);
-    `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
+    What `data` holds, by kind: `run-started`, `run-resumed`, `seeds-opened` and `finals-started`, what `Beginning`,
+    `Resumption`, `Opening` and `Finals` of `rewardgen.store.history` say; `goal-checked` {check}; `feedback` {text};
+    `generation-started` {generation, slots}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase,
+    slice}; `ranked` {ranking} (when another candidate leads it); `studied` {analysis}; `steps-doubted` {why} and
+    `steps-raised` {env_steps, why} (after the first generation); `generation-finished` {generation, ranking}; `usage`
+    {usage} (so far); `budget-exhausted` {reason}; `judged` {judgement} (of the chosen reward's policy); `interrupted`
+    {}; `failed` {message, hint}; `finished` {summary}.
     """
 
     kind: EventKind

@@ -210,8 +210,10 @@ class History:
         """The latest of the run's judge."""
         self.finalists: tuple[str, ...] = ()
         """The winner, then whatever else trains on the fresh seeds, baselines included; empty before the finals."""
-        self.raised = ""
-        """Why the steps of each training were raised; empty if they were not."""
+        self.doubt: str | None = None
+        """Why the steps of a training are too few, by the first generation; None before, empty if they are not."""
+        self.raised = False
+        """Whether they were raised."""
         self.stop_reason = ""
         """Why the search stopped; empty before the finals."""
         self.exhausted = ""
@@ -279,6 +281,8 @@ class History:
                 self.studied[analysis.candidate_id] = analysis
             case "seeds-opened":
                 self._open(Opening.model_validate(data))
+            case "steps-doubted":
+                self.doubt = data["why"]
             case "steps-raised":
                 self._raise_steps(data["env_steps"], data["why"])
             case "generation-finished":
@@ -327,8 +331,9 @@ class History:
         assert self.training is not None and self.card is not None
         self.training = self.training.model_copy(update={"settings": self.training.settings | {"env_steps": env_steps}})
         self.card = self.card.model_copy(update={"env_steps": env_steps})
-        self.raised = why
-        self.changes.append(f"after {self.elapsed_s / 60:.0f} min, {why}")
+        self.raised, self.doubt = True, why
+        raised = f"{why}: trainings have {env_steps} steps from now on"
+        self.changes.append(f"after {self.elapsed_s / 60:.0f} min, {raised}")
         self.generations = [each.model_copy(update={"finished": False, "best": None}) for each in self.generations]
         self.trained, self.studied, self.ranking = {}, {}, Ranking()
         self.further, self.openings = {}, []

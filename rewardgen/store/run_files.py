@@ -111,6 +111,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
     lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
     lines += [f"- {history.goal_check.text}", ""] if history.goal_check else []
+    lines += [f"- {history.doubt}", ""] if history.doubt and not history.raised else []
     lines += [*(f"- {each}" for each in history.changes), ""] if history.changes else []
     if history.feedback:
         told = (f"- for g{each.generation:02d} and later: {' '.join(each.text.split())}" for each in history.feedback)

@@ -89,6 +89,8 @@ def describe(event: Event, history: History) -> str:
         case "reviewed":
             verdict = history.reviewed[data["verdict"]["candidate_id"], data["repairs"]]
             return "" if verdict.accepted else f"{verdict.candidate_id} rejected: {rejection(verdict)}"
+        case "trained" if data["phase"] == "confirm":
+            return ""
         case "trained":
             id = data["slice"]["candidate_id"]
             rows = search_rows(history, [id], {}) if data["phase"] == "search" else final_rows(history, {})
@@ -103,8 +105,10 @@ def describe(event: Event, history: History) -> str:
             return f"{best.candidate_id} is the best so far" if best else ""
         case "seeds-opened":
             return _opened(data["phase"], data["seeds"])
-        case "steps-raised":
+        case "steps-doubted":
             return data["why"]
+        case "steps-raised":
+            return history.changes[-1]
         case "generation-finished":
             return past_line(history, history.generations[data["generation"]])
         case "finals-started":
@@ -116,5 +120,7 @@ def describe(event: Event, history: History) -> str:
 def _opened(phase: str, seeds: Mapping[str, Sequence[int]]) -> str:
     if phase == "search":
         return f"a further seed for the leaders {', '.join(seeds)}: which is the best is not settled"
+    if phase == "confirm":
+        return f"more steps for {' and '.join(seeds)}: does what was found last?"
     fresh = count(max(map(len, seeds.values())), "fresh seed")
     return f"{fresh} for {', '.join(seeds)}"

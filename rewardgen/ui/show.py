@@ -41,6 +41,8 @@ def run_page(history: History, status: str) -> RenderableType:
         head.append(f"\ngoal: {history.config.goal}")
     if history.goal_check:
         head.append(f"\n{history.goal_check.text}", "yellow" if history.goal_check.speaks_against else "")
+    if history.doubt and not history.raised:
+        head.append(f"\n{history.doubt}", "yellow")
     for each in history.changes:
         head.append(f"\n{each}", "yellow")
     for said in history.feedback:

@@ -32,7 +32,7 @@ class View(NamedTuple):
     model: str = ""
     stage: str = "starting"
     warning: str = ""
-    """What speaks against the goal."""
+    """What speaks against the goal, or the steps of a training."""
     usage: str = ""
     """Price and tokens of language model calls so far, with the limit; empty for the built-in designer."""
     bar: str = ""
@@ -73,7 +73,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         task=card.name,
         model="built-in designer" if config.model == BUILTIN else config.model,
         stage=stage(history),
-        warning=history.goal_check.text if history.goal_check and history.goal_check.answer != "yes" else "",
+        warning="; ".join(_warnings(history)),
         usage=usage,
         bar=bar_text(history) if past else "",
         past=tuple(past_line(history, each) for each in past),
@@ -83,11 +83,20 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
     )
 
 
+def _warnings(history: History) -> Iterator[str]:
+    if history.goal_check and history.goal_check.answer != "yes":
+        yield history.goal_check.text
+    if history.doubt and not history.raised:
+        yield history.doubt
+
+
 def stage(history: History) -> str:
     """Where the run is, in words."""
     if history.summary is not None:
         return "finished"
     if history.finalists:
+        if any(phase == "confirm" for phase, _ in history.further):
+            return "training with more steps, to see whether what was found lasts"
         opened, most = len(history.seeds("final", history.finalists[0])), len(history.final_seeds)
         return f"finals on {opened} of at most {count(most, 'fresh seed')}"
     if not history.generations or history.config is None:

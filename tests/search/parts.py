@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
@@ -124,6 +126,7 @@ def a_search(
     critic: Critic | None = None,
     given: str = "",
     best_fitness: float | None = None,
+    baselines: Mapping[str, str] = MappingProxyType({"human": "human source", "sparse": "sparse source"}),
     **config,
 ):
     """A function that runs a search in a folder, taken up again if the folder holds one, and its history."""
@@ -142,7 +145,7 @@ def a_search(
             config=settings.model_dump(mode="json"),
             card=card(best_fitness=best_fitness).model_dump(mode="json"),
             training={"trainer": "ppo", "settings": {"env_steps": 1000}},
-            baselines={"human": "human source", "sparse": "sparse source"},
+            baselines={**baselines},
             given=given,
             task_files={},
             search_seeds=list(range(settings.seeds)),
@@ -154,6 +157,7 @@ def a_search(
         critic=critic or crew,  # type: ignore[arg-type]
         analyzer=crew,  # type: ignore[arg-type]
         trainer=crew,
+        longer=lambda times: crew,
         strategy=STRATEGIES.get(settings.strategy)(settings, judge),
         judge=judge,
         usage=Usage,

@@ -4,6 +4,7 @@ from rewardgen.search import finals
 from rewardgen.store.history import History
 from rewardgen.store.records import BASELINES, Candidate
 from tests.builders import failed_slice, slice_result
+from tests.search.parts import Crew, Listener, a_search
 
 
 def a_history(**fitness):
@@ -89,3 +90,75 @@ def test_baselines_within_noise_of_each_other_give_no_human_normalised_score():
     summary = summarise("done", ["best", "human", "sparse"], noisy)
     assert all(row.human_normalised is None for row in summary.rows)
     assert "no human-normalised score" in summary.conclusion
+
+
+# Blocks of fresh seeds.
+
+
+class Near(Crew):
+    """Candidates as good as the human reward; the fitness differs by seed, the same for all rewards."""
+
+    def _slice(self, id, seed):
+        return slice_result(id, seed, {"sparse": 0.5}.get(id, 5.0) + 0.1 * (7 * seed % 5))
+
+
+def opened(history):
+    return {id: len(history.seeds("final", id)) for id in history.finalists}
+
+
+def test_a_clear_winner_needs_one_block(tmp_path):
+    search, history = a_search(tmp_path, Crew(fitness=lambda id: 9.0), generations=1, final_seeds=20)
+    assert search().against_human == "above"
+    assert set(opened(history).values()) == {5}
+
+
+def test_where_nothing_will_be_decided_no_further_block_is_opened_and_the_bound_is_told(tmp_path):
+    search, history = a_search(tmp_path, Near(), generations=1, final_seeds=20)
+    summary = search()
+    assert opened(history) == {summary.chosen: 10, "human": 10, "sparse": 5}
+    assert summary.against_human == "on par" and "none larger than 0." in summary.conclusion
+    assert [row.seeds for row in summary.rows] == [10, 10, 5]
+    assert summary.difference.low < 0.0 < summary.difference.high
+
+
+def test_a_run_killed_between_blocks_opens_the_same_ones(tmp_path):
+    whole, expected = a_search(tmp_path / "whole", Near(), generations=1, final_seeds=20)
+    table = whole()
+    total = len((tmp_path / "whole" / "events.jsonl").read_text().splitlines())
+    for cut in range(total - 30, total - 1, 3):
+        search, _ = a_search(tmp_path / f"cut{cut}", Near(), Listener(stop_after=cut), generations=1, final_seeds=20)
+        with pytest.raises(KeyboardInterrupt):
+            search()
+        search, history = a_search(tmp_path / f"cut{cut}", Near(), generations=1, final_seeds=20)
+        assert search() == table and history.openings == expected.openings
+
+
+class Fragile(Crew):
+    """The best of the search fails on a fresh seed."""
+
+    def _slice(self, id, seed):
+        return failed_slice(id, seed) if id == "g00-k3" and seed == 5004 else super()._slice(id, seed)
+
+
+def test_if_the_winner_fails_on_a_fresh_seed_the_next_of_the_search_takes_its_place(tmp_path):
+    search, history = a_search(tmp_path, Fragile(), generations=1, final_seeds=5)
+    summary = search()
+    assert summary.chosen == "g00-k2" and history.finalists == ("g00-k2", "g00-k3", "human", "sparse")
+    assert "g00-k3 led the search, and failed to train on a fresh seed" in summary.conclusion
+    assert [row.seeds for row in summary.rows] == [5, 5, 5, 5]
+
+
+def test_if_all_fail_there_is_no_reward_to_recommend(tmp_path):
+    class Broken(Crew):
+        def _slice(self, id, seed):
+            return failed_slice(id, seed) if seed >= 5000 and id[0] == "g" else super()._slice(id, seed)
+
+    search, _ = a_search(tmp_path, Broken(), generations=1, final_seeds=5)
+    summary = search()
+    assert summary.chosen is None and "no reward to recommend" in summary.conclusion
+
+
+def test_a_task_without_rewards_of_its_own_has_nothing_to_decide(tmp_path):
+    search, history = a_search(tmp_path, Crew(), generations=1, final_seeds=20, baselines={})
+    summary = search()
+    assert opened(history) == {summary.chosen: 5} and summary.against_human is None

@@ -386,3 +386,10 @@ def test_a_model_that_refuses_everything_ends_the_run_though_a_reward_was_given(
     search, _ = a_search(tmp_path, Refused(), given=GIVEN)
     with pytest.raises(ModelError):
         search()
+
+
+def test_a_search_for_more_than_the_human_reward_ends_once_it_has_it(tmp_path):
+    crew = Crew(fitness=lambda id: 4.0 if id < "g01" else 7.0)
+    search, history = a_search(tmp_path, crew, target_fitness="human")
+    assert search().reason == f"{history.ranking.ids[0]} beats the human reward by more than noise"
+    assert len(history.generations) == 2
