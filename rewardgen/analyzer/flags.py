@@ -74,6 +74,7 @@ for _row in (
     Detector("dead-component", "a component is 0 at the end", components.worst_fault),
     Detector("negligible-component", "a component hardly counts", components.worst_fault),
     Detector("saturated-component", "a component no longer varies", components.worst_fault, _HELD),
+    Detector("clipped-reward", "the learner cut off much of the reward", learning_curves.clipped_reward),
     Detector("dominant-component", "a component is nearly the whole reward", components.dominance),
     Detector("against-fitness", "fitter episodes have less of a component or reward", components.against_fitness),
     Detector("no-better-than-trivial", "no better than a trivial policy", learning_curves.no_better_than_trivial),

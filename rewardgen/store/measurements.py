@@ -48,6 +48,9 @@ class EvaluationPoint(Frozen):
     """Pearson correlation of the return with the fitness over the episodes; None where either is constant."""
     success_correlation: Correlation | None = None
     """The same of the return with success (0 or 1)."""
+    clipped: Share = 0.0
+    """Part of the reward in training, by size, that the learner cut off since the evaluation before: what single steps
+    pay beyond ten standard deviations of the discounted return."""
 
 
 class ComponentPoint(Frozen):

@@ -44,6 +44,11 @@ def test_fitness_that_falls_together_with_the_reward():
     fires(flags(curves=falls), "fitness-fell", "Fitness fell again after its peak")
 
 
+def test_reward_of_which_the_learner_cut_off_much_on_every_seed():
+    fires(flags(curves=curve(clipped=0.3)), "clipped-reward", "The learner cut off 30 % of the reward")
+    assert flags(curves=[curve(clipped=0.3), curve(clipped=0.01)]) == ()
+
+
 def test_fitness_that_still_rises():
     fires(flags(curves=curve(fitness=(0.0, 0.1, 0.2, 0.3, 0.6, 0.9))), "still-rising", "still rising")
 

@@ -95,6 +95,13 @@ def test_results_tell_curve_components_endings_and_episodes(tmp_path):
     assert (tmp_path / "a-s0.npz").exists() and (tmp_path / "a-s0-prev.npz").exists()
 
 
+def test_curve_tells_what_was_cut_off_of_a_reward_that_pays_at_few_steps(tmp_path):
+    rare = "def compute_reward(pole_velocity):\n    return {'bonus': (pole_velocity.abs() < 0.01).float()}\n"
+    settings = TINY.model_copy(update={"discount": 0.0})  # then so few steps hold a bonus that is rare enough
+    results, _ = train(job(tmp_path, {"rare": rare}, settings=settings))
+    assert 0.1 < results["rare", 0].curve[0].clipped < 1.0
+
+
 def test_evaluations_are_spread_evenly_and_end_with_the_training():
     assert evaluation_updates(100, 4) == [25, 50, 75, 100]
     assert evaluation_updates(3, 8) == [1, 2, 3]

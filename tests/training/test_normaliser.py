@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
@@ -44,3 +45,13 @@ def test_scaled_return_has_unit_spread_within_an_episode_only():
 def test_constant_zero_reward_stays_zero():
     scaler = RewardScaler(1, 4, 0.99, CPU)
     assert not scaler(torch.zeros(40, 1, 4), torch.zeros(40, 1, 4, dtype=torch.bool)).any()
+
+
+def test_part_of_a_reward_that_is_cut_off_is_told_for_each_slice():
+    reward = torch.zeros(1000, 3, 2)
+    reward[:, 1] = torch.randn(1000, 2)
+    reward[500, 2] = 100.0  # a return of this size in one step of 1000: 32 standard deviations, of which 10 are kept
+    scaler = RewardScaler(3, 2, 0.0, CPU)
+    scaled = scaler(reward, torch.zeros(1000, 3, 2, dtype=torch.bool))
+    assert scaler.clipped.tolist() == pytest.approx([0.0, 0.0, 1 - 10 / 1000**0.5], abs=0.01)
+    assert scaled[500, 2, 0] == 10.0

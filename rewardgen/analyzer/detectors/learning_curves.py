@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from rewardgen.analyzer.hacking import MOVED, fell, fell_while_return_rose, smooth_fitness
 from rewardgen.analyzer.training_curves import Curve
 from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
-from rewardgen.core.formatting import number
+from rewardgen.core.formatting import number, percent
+from rewardgen.core.statistics import later_mean
 from rewardgen.store.records import Flag
 
 LOST = 0.1
 """A loss of fitness against doing nothing that counts, relative to the larger of the two."""
+CLIPPED = 0.1
+"""Part of the reward that the learner cut off, from which on its components no longer weigh what they say."""
 DISAGREE = 0.5
 """Range of the fitness over seeds, relative to its largest magnitude."""
 
@@ -65,6 +68,18 @@ def _well_below(fitness: float, of_idle: float) -> bool:
 def _still_rising(curve: Curve) -> bool:
     values = smooth_fitness(curve)
     return values[-1] - max(values[: max(1, 3 * len(values) // 4)]) > MOVED * (max(values) - min(values)) > 0
+
+
+def clipped_reward(evidence: TrainingEvidence) -> Iterator[Flag]:
+    """Much of the reward lies in few steps, and does not reach the learner."""
+    shares = [later_mean([point.clipped for point in curve]) or 0.0 for curve in evidence.seed_curves]
+    if shares and min(shares) >= CLIPPED:
+        share = sum(shares) / len(shares)
+        message = (
+            f"The learner cut off {percent(share)} of the reward: what a few steps pay at once counts only up to ten "
+            "standard deviations of the discounted return, so spread it over more steps."
+        )
+        yield flag("clipped-reward", message, clipped=share)
 
 
 def no_better_than_trivial(evidence: TrainingEvidence) -> Iterator[Flag]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class _Log:
 
     spec: SliceSpec
     curve: list[EvaluationPoint] = field(default_factory=list)
+    clipped: list[float] = field(default_factory=list)
+    """Part of the reward that was cut off, of each rollout since the last evaluation."""
     components: dict[str, list[ComponentPoint]] = field(default_factory=dict)
     terminations: dict[str, float] = field(default_factory=dict)
     episodes: tuple[EpisodeDigest, ...] = ()
@@ -59,7 +62,8 @@ class _Log:
 
     def note(self, found: digests.SliceEvaluation, env_steps: int) -> None:
         """Take in an evaluation."""
-        self.curve.append(digests.evaluation_point(found, env_steps))
+        self.curve.append(digests.evaluation_point(found, env_steps, statistics.fmean(self.clipped)))
+        self.clipped.clear()
         for name, point in digests.component_points(found, env_steps).items():
             self.components.setdefault(name, []).append(point)
         self.terminations = ending_shares(found.endings)
@@ -164,7 +168,8 @@ class SliceBatch:
         priced = self._rewards.price(rollout.inputs, self._active())
         for fault in priced.faults:
             self._disable(fault.slice, fault.kind, fault.message, (fault.step + 1) * settings.num_envs)
-        learner.learn(rollout, priced.total)
+        for log, share in zip(self._logs, learner.learn(rollout, priced.total), strict=True):
+            log.clipped.append(share)
         self._env_steps += settings.rollout_steps * settings.num_envs
         for index in learner.diverged():
             self._disable(index, "diverged", "the networks' parameters are no longer finite", 0)

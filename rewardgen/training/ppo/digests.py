@@ -97,8 +97,8 @@ def of_slice(
     )
 
 
-def evaluation_point(found: SliceEvaluation, env_steps: int) -> EvaluationPoint:
-    """The point on the slice's learning curve."""
+def evaluation_point(found: SliceEvaluation, env_steps: int, clipped: float = 0.0) -> EvaluationPoint:
+    """The point on the slice's learning curve, with the part of the reward that the learner cut off before it."""
     mask = found.mask
     returns = sum((value.double() * mask for value in found.components.values()), torch.zeros_like(mask.double())).sum(
         0
@@ -113,6 +113,7 @@ def evaluation_point(found: SliceEvaluation, env_steps: int) -> EvaluationPoint:
         return_spread=_standard_error(returns),
         return_correlation=_correlation(returns, found.fitness),
         success_correlation=_correlation(returns, found.success),
+        clipped=clipped,
     )
 
 

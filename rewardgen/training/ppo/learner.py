@@ -40,12 +40,15 @@ class Learner:
         self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount, device)
         self._orders = slice_generators(seeds, "minibatches", device)
 
-    def learn(self, rollout: Rollout, reward: Tensor) -> None:
+    def learn(self, rollout: Rollout, reward: Tensor) -> list[float]:
         """Improve the policies by one rollout.
 
         Args:
             rollout: What the current policies did.
             reward: Its rewards, (T, S, N).
+
+        Returns:
+            For each slice the part of these rewards, by size, that was cut off in scaling them.
         """
         # The old policy's probabilities are those of the actions as they were drawn, so the newest moments may be used.
         self.normaliser.update(_rows(rollout.observation))
@@ -69,6 +72,7 @@ class Learner:
             target=_rows(advantage + value),
         )
         ppo.update(self.networks, self._optimiser, transitions, self._settings, self._orders)
+        return self._scaler.clipped.tolist()
 
     @torch.no_grad()
     def _values(self, observation: Tensor, like: Tensor) -> Tensor:

@@ -80,12 +80,16 @@ class RewardScaler:
         worlds: Worlds N per slice.
         discount: Discount per control step.
         device: Where the rewards are.
+
+    Attributes:
+        clipped: Part of the last rollout's rewards, by size, that was cut off, (S,) float64.
     """
 
     def __init__(self, slices: int, worlds: int, discount: float, device: torch.device) -> None:
         self._moments = RunningMoments.zeros(slices, 1, device)
         self._returns = self._moments.mean.new_zeros(slices, worlds)
         self._discount = discount
+        self.clipped = torch.zeros(slices, dtype=torch.float64, device=device)
 
     def __call__(self, reward: Tensor, done: Tensor) -> Tensor:
         """Take in a rollout's rewards and scale them.
@@ -103,5 +107,9 @@ class RewardScaler:
             seen.append(self._returns)
             self._returns = self._returns.masked_fill(ended, 0.0)
         self._moments.update(torch.cat(seen, dim=1).unsqueeze(-1))
-        scale = (self._moments.variance + _TINY).rsqrt().float()
-        return (reward * scale).clamp(-_LIMIT, _LIMIT)
+        scale = (self._moments.variance + _TINY).rsqrt()
+        size = reward.transpose(0, 1).flatten(1).double().abs()
+        whole = size.sum(1)
+        excess = (size - _LIMIT / scale).clamp(min=0.0).sum(1)
+        self.clipped = torch.where(whole > 0.0, excess / whole, 0.0)
+        return (reward * scale.float()).clamp(-_LIMIT, _LIMIT)
