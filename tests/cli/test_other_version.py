@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rewardgen.core.errors import RunFormatError
+from rewardgen.store.events import FORMAT
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 
@@ -24,7 +25,7 @@ def test_the_sentence_names_the_version_that_made_it_and_what_to_do(old_run):
         History.load(RunFolder(old_run))
     assert caught.value.message == (
         f"run {OLD} was made by rewardgen 0.1.0 at commit 7aa1d3a2a43c: its events are in format 1, "
-        "this version reads format 2"
+        f"this version reads format {FORMAT}"
     )
     assert caught.value.hint == "look at it with that version, or start it anew"
 
@@ -34,9 +35,11 @@ def test_a_run_without_provenance_or_of_a_later_version_is_refused_too(old_run):
     log = old_run / "events.jsonl"
     first, *rest = log.read_text().splitlines()
     told = json.loads(first)
-    told["data"]["format"] = 3
+    told["data"]["format"] = FORMAT + 1
     log.write_text("\n".join([json.dumps(told), '{"kind": "not known yet"}', *rest]) + "\n")
-    with pytest.raises(RunFormatError, match="made by another version of rewardgen: its events are in format 3"):
+    with pytest.raises(
+        RunFormatError, match=f"made by another version of rewardgen: its events are in format {FORMAT + 1}"
+    ):
         History.load(RunFolder(old_run))
 
 

@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from rewardgen.core.config import RunConfig
+from rewardgen.store.events import FORMAT
 from rewardgen.store.origin import signature, terms
 from rewardgen.testing.server import Answer, ChatServer
 from tests.security.elsewhere import SECRET, Elsewhere
@@ -142,7 +143,7 @@ def candidate_is_a_path(run):
 
 def planned_candidate_is_a_path(run):
     run.interrupted(model="builtin")
-    run.change("generation-started", lambda data: data.update(ids=["../../../outside/kept"]))
+    run.change("generation-started", lambda data: data["slots"][0].update(candidate_id="../../../outside/kept"))
 
 
 def baseline_is_a_path(run):
@@ -177,7 +178,7 @@ def lock_is_a_pipe(run):
 
 def provenance_is_a_pipe(run):
     run.interrupted(model="builtin")
-    run.change("run-started", lambda data: data.update(format=3))
+    run.change("run-started", lambda data: data.update(format=FORMAT + 1))
     os.mkfifo(run.folder / "provenance.json")
 
 
@@ -205,7 +206,7 @@ ATTACKS = [
     )),
     (task_is_made_of_what_never_ends, AGREED, "has changed since"),
     (lock_is_a_pipe, LIST, ""),
-    (provenance_is_a_pipe, SHOW, "format 3"),
+    (provenance_is_a_pipe, SHOW, f"format {FORMAT + 1}"),
     (provenance_is_a_pipe, LIST, ""),
 ]  # fmt: skip
 
