@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as encoding
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ from rewardgen.cli.output import Json, next_steps, print_json, with_runs_dir
 from rewardgen.cli.run import Yes, require_consent, watch
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
-from rewardgen.search.suite import CellResult, Runs, budget_notes, measure, plan, read_suite, tabulate
+from rewardgen.search.suite import CellResult, Runs, SuiteTable, measure, plan, read_suite, suite_table
 from rewardgen.store.journal import SilentListener
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.suite import suite_csv, suite_markdown, suite_page
@@ -37,7 +36,9 @@ def suite(
     place = runs_dir or file.with_suffix("")
     cells = plan(asked, place)
     require_consent([cell.config for cell in cells], yes)
-    runs, notes, measured = Runs(place), budget_notes(cells), []
+    runs = Runs(place)
+    measured: list[CellResult] = []
+    table = SuiteTable()
     options = [*([] if runs_dir is None else ["--runs-dir", str(runs_dir)]), *["--yes"] * yes]
     again = shlex.join(["suite", str(file), *options])
     for number, cell in enumerate(cells, start=1):
@@ -49,23 +50,14 @@ def suite(
         if outcome is None:
             return INTERRUPTED
         measured.append(measure(cell, outcome.history))
-        _write(place, measured, notes)
+        table = suite_table(cells, measured)
+        write_atomic(place / "table.md", suite_markdown(table))
+        write_atomic(place / "table.csv", suite_csv(table))
+        write_atomic(place / "table.json", table.model_dump_json(indent=1))
     if json:
-        print_json(_data(measured, notes))
+        print_json(table.model_dump(mode="json"))
     else:
-        results().print(suite_page(tabulate(measured), notes))
+        results().print(suite_page(table))
         messages().print(f"\ntable: {place / 'table.md'}, also as table.csv and table.json", soft_wrap=True)
         next_steps((with_runs_dir("runs list", place), "the runs behind it"))
     return 0 if any(each.winner for each in measured) else 1
-
-
-def _data(measured: list[CellResult], notes: list[str]) -> dict[str, object]:
-    rows, cells = ([each.model_dump(mode="json") for each in found] for found in (tabulate(measured), measured))
-    return {"rows": rows, "runs": cells, "notes": notes}
-
-
-def _write(place: Path, measured: list[CellResult], notes: list[str]) -> None:
-    rows = tabulate(measured)
-    write_atomic(place / "table.md", suite_markdown(rows, notes))
-    write_atomic(place / "table.csv", suite_csv(rows))
-    write_atomic(place / "table.json", encoding.dumps(_data(measured, notes), indent=1))

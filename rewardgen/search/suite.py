@@ -38,7 +38,7 @@ _OF_THE_CELL = ("task", "seed")
 _FOR_SPEED = {"workers": None, "concurrency": 1}
 """Fields that change no result: a run belongs to a cell whatever they are."""
 _EXAMPLE = 'the least of a suite is a file with `tasks = ["hopper"]`; docs/suite.md has an example with all tables'
-_BUDGET = ("generations", "candidates", "seeds", "env_steps")
+_BUDGET = ("seeds", "env_steps")
 
 
 class Suite(Frozen):
@@ -134,13 +134,6 @@ def _check_keys(table: str, fields: Fields) -> None:
         raise UsageError(f"unknown key `{key}` in [{table}]", hint)
 
 
-def budget_notes(cells: Sequence[Cell]) -> list[str]:
-    """Which limits are not the same for all strategies and designers, in sentences."""
-    names = [name for name in RunConfig.model_fields if name in _BUDGET or name.startswith("max_")]
-    apart = [name for name in names if len({getattr(cell.config, name) for cell in cells}) > 1]
-    return [f"The budgets are not equal: rows differ in {', '.join(f'`{name}`' for name in apart)}."] if apart else []
-
-
 def _decisive(config: RunConfig) -> RunConfig:
     return config.model_copy(update=_FOR_SPEED)
 
@@ -194,6 +187,8 @@ class CellResult(Frozen):
     winner: str | None
     fitness: dict[str, dict[int, float]]
     """On the run's fresh seeds: of `winner`, `human` and `sparse`; empty for what failed."""
+    candidates: int
+    """Planned in the search."""
     search_steps: int
     """Control steps of its candidates' trainings."""
     calls: int
@@ -220,6 +215,7 @@ def measure(cell: Cell, history: History) -> CellResult:
         run_id=history.run_id,
         winner=winner,
         fitness={name: _final_fitness(history, id) for name, id in ids.items()},
+        candidates=len(history.ids()),
         search_steps=sum(each.env_steps for id, each in search if id not in BASELINES),
         calls=usage.calls,
         tokens=usage.tokens,
@@ -239,8 +235,8 @@ def _final_fitness(history: History, id: str) -> dict[int, float]:
 class SuiteRow(Frozen):
     """One row of a suite's table: a strategy with a designer on a task, or one of the task's own rewards.
 
-    Steps, calls, tokens, price and time are means over the runs; None for the task's own rewards, which the runs train
-    in their finals.
+    Candidates, steps, calls, tokens, price and time are means over the runs; None for the task's own rewards, which the
+    runs train in their finals.
     """
 
     task: str
@@ -254,6 +250,7 @@ class SuiteRow(Frozen):
     human_normalised: Interval | None = None
     improvement: Interval | None = None
     """Probability that a run does better than one of the task's first row; None for that row."""
+    candidates: float | None = None
     search_steps: float | None = None
     calls: float | None = None
     tokens: float | None = None
@@ -261,11 +258,45 @@ class SuiteRow(Frozen):
     minutes: float | None = None
 
 
+class SuiteTable(Frozen):
+    """All that came of a suite so far."""
+
+    rows: tuple[SuiteRow, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a reader has to know of them."""
+    runs: tuple[CellResult, ...] = ()
+
+
+def suite_table(cells: Sequence[Cell], results: Sequence[CellResult]) -> SuiteTable:
+    """The table of a suite.
+
+    Args:
+        cells: What was asked for.
+        results: What came of it so far.
+    """
+    rows = tabulate(results)
+    return SuiteTable(rows=tuple(rows), notes=tuple(budget_notes(cells, rows)), runs=tuple(results))
+
+
 def tabulate(results: Sequence[CellResult]) -> list[SuiteRow]:
     """The table: by task its strategies with their designers, then its own rewards; then all tasks together."""
     tasks = list(dict.fromkeys(each.task for each in results))
     rows = [row for task in tasks for row in _task_rows([each for each in results if each.task == task])]
     return rows + (_overall(rows, len(tasks)) if len(tasks) > 1 else [])
+
+
+def budget_notes(cells: Sequence[Cell], rows: Sequence[SuiteRow]) -> list[str]:
+    """What was not the same for all strategies and designers, in sentences.
+
+    Args:
+        cells: What was asked for.
+        rows: What came of it.
+    """
+    names = [name for name in RunConfig.model_fields if name in _BUDGET or name.startswith("max_")]
+    apart = [f"`{name}`" for name in names if len({getattr(cell.config, name) for cell in cells}) > 1]
+    planned = {(row.task, row.candidates) for row in rows if row.candidates}
+    apart += ["the number of candidates"] if len(planned) > len({task for task, _ in planned}) else []
+    return [f"The budgets are not equal: rows differ in {', '.join(apart)}."] if apart else []
 
 
 def _task_rows(results: Sequence[CellResult]) -> Iterable[SuiteRow]:
@@ -325,7 +356,7 @@ def _costs(cells: Sequence[CellResult]) -> Fields:
         values = [getattr(each, name) for each in cells]
         return None if None in values else sum(values) / len(values)
 
-    return {name: mean(name) for name in ("search_steps", "calls", "tokens", "cost_usd", "minutes")}
+    return {name: mean(name) for name in ("candidates", "search_steps", "calls", "tokens", "cost_usd", "minutes")}
 
 
 def _overall(rows: Sequence[SuiteRow], tasks: int) -> list[SuiteRow]:

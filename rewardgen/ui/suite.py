@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from rewardgen.core.statistics import Interval
-from rewardgen.search.suite import SuiteRow
+from rewardgen.search.suite import SuiteRow, SuiteTable
 from rewardgen.ui.format import money, number, tokens
 from rewardgen.ui.tables import plain_table
 
@@ -54,38 +54,33 @@ def _texts(rows: Sequence[SuiteRow]) -> dict[str, list[str]]:
     return {name: told for name, told in columns.items() if any(told) and not (name == "designer" and one_designer)}
 
 
-def suite_page(rows: Sequence[SuiteRow], notes: Sequence[str]) -> RenderableType:
-    """The table as it is shown.
-
-    Args:
-        rows: What to show.
-        notes: What a reader has to know besides.
-    """
-    columns = _texts(rows)
+def suite_page(found: SuiteTable) -> RenderableType:
+    """The table as it is shown."""
+    columns = _texts(found.rows)
     table = plain_table(*columns, right=_NUMBERS)
     for cells in zip(*columns.values(), strict=True):
         table.add_row(*(cell.replace(" [", "\n[") for cell in cells))
     return Group(
-        table, *(Text(f"\n{each}", "yellow") for each in notes), *(Text(f"\n{each}", "dim") for each in LEGEND)
+        table, *(Text(f"\n{each}", "yellow") for each in found.notes), *(Text(f"\n{each}", "dim") for each in LEGEND)
     )
 
 
-def suite_markdown(rows: Sequence[SuiteRow], notes: Sequence[str]) -> str:
+def suite_markdown(found: SuiteTable) -> str:
     """The same as Markdown."""
-    columns = _texts(rows)
+    columns = _texts(found.rows)
     told = [
         [*columns],
         ["--:" if name in _NUMBERS else "---" for name in columns],
         *zip(*columns.values(), strict=True),
     ]
     lines = [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in told]
-    return "\n".join([*lines, *(f"\n{each}" for each in (*notes, *LEGEND))]) + "\n"
+    return "\n".join([*lines, *(f"\n{each}" for each in (*found.notes, *LEGEND))]) + "\n"
 
 
-def suite_csv(rows: Sequence[SuiteRow]) -> str:
+def suite_csv(found: SuiteTable) -> str:
     """The same with every digit; an interval is three columns."""
     file = io.StringIO()
-    flat = [_flat(row) for row in rows]
+    flat = [_flat(row) for row in found.rows]
     writer = csv.DictWriter(file, list(dict.fromkeys(key for row in flat for key in row)), lineterminator="\n")
     writer.writeheader()
     writer.writerows(flat)

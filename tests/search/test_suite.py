@@ -34,13 +34,11 @@ def test_any_field_of_a_run_may_stand_in_a_table_and_the_narrower_table_wins(tmp
     found = cells(tmp_path, **told, strategies={"evolve": {"candidates": 6}, "plain": {"strategy": "best-of-n"}})
     assert [(each.config.strategy, each.config.candidates) for each in found] == [("evolve", 6), ("best-of-n", 5)]
     assert {each.config.generations for each in found} == {2}
-    assert budget_notes(found) == ["The budgets are not equal: rows differ in `candidates`."]
 
 
 def test_no_plateau_ends_a_run_before_its_budget_is_spent_unless_the_file_says_so(tmp_path):
     found = cells(tmp_path, run={"generations": 9}, strategies={"evolve": {}, "early": TWO["evolve"] | EARLY})
     assert [each.config.patience for each in found] == [9, 2]
-    assert budget_notes(found) == []
 
 
 EARLY = {"strategy": "evolve", "patience": 2}
@@ -76,7 +74,7 @@ def result(strategy, seed, winner, human=(0.5, 0.5), sparse=(0.1, 0.1), task="ho
         name: {100 * seed + number: value for number, value in enumerate(values)}
         for name, values in (("winner", winner), ("human", human), ("sparse", sparse))
     }
-    costs = {"search_steps": 1000, "calls": 6, "tokens": 600, "cost_usd": 0.5, "minutes": 2.0} | told
+    costs = {"candidates": 6, "search_steps": 1000, "calls": 6, "tokens": 600, "cost_usd": 0.5, "minutes": 2.0} | told
     return CellResult(
         task=task,
         strategy=strategy,
@@ -142,3 +140,18 @@ def test_what_every_task_has_is_compared_over_all_tasks():
     assert found[ALL_TASKS, "y"].improvement.value == 1.0
     assert found[ALL_TASKS, "y"].improvement.low > found["a", "y"].improvement.low
     assert (ALL_TASKS, "late") not in found and (ALL_TASKS, "x") not in found
+
+
+@pytest.mark.parametrize(
+    ("told", "planned", "said"),
+    [
+        ({}, 6, []),
+        ({"patience": 1}, 6, []),
+        ({"max_tokens": 5}, 6, ["`max_tokens`"]),
+        ({"seeds": 3}, 7, ["`seeds`, the number of candidates"]),
+    ],
+)
+def test_budgets_that_are_not_equal_are_told(tmp_path, told, planned, said):
+    found = cells(tmp_path, strategies={"evolve": {}, "other": {"strategy": "best-of-n", **told}})
+    rows = tabulate([result("evolve", 0, (0.5,)), result("other", 0, (0.5,), candidates=planned)])
+    assert budget_notes(found, rows) == [f"The budgets are not equal: rows differ in {each}." for each in said]
