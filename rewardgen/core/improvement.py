@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rewardgen.core.statistics import Interval
+from rewardgen.core.statistics import TAIL, Interval, t_quantile
 
-_Z = 1.959964
 _HALVINGS = 50
 
 
@@ -40,20 +39,11 @@ def mean_probability(each: Sequence[Interval]) -> Interval:
 
 def _lower(wins: float, m: int, n: int) -> float:
     """The smallest probability that such a share of wins is no surprise for."""
-    low, high, width = 0.0, wins, _quantile(m + n - 2)
+    low, high, width = 0.0, wins, t_quantile(TAIL, m + n - 2) if m + n > 2 else math.inf
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if wins - middle > width * _error(middle, m, n) else (low, middle)
     return low
-
-
-def _quantile(freedom: int) -> float:
-    """Student's for 97.5 %, by its expansion about the normal one: within 1 % from 3 degrees of freedom on."""
-    if freedom < 1:
-        return math.inf
-    first, second, third = (_Z**3 + _Z) / 4, (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / 96, (3 * _Z**7 + 19 * _Z**5) / 384
-    third += (17 * _Z**3 - 15 * _Z) / 384
-    return _Z + first / freedom + second / freedom**2 + third / freedom**3
 
 
 def _error(true: float, m: int, n: int) -> float:

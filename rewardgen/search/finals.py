@@ -160,7 +160,7 @@ def summarise(reason: str, history: History) -> Summary:
         if chosen and id in estimates
     }
     bar = next((id for id in opponents(history) if id in BASELINES), None) if chosen else None
-    scale = _scale(values)
+    scale = human_scale(values)
     longer = _confirmed(history, bar) if chosen else None
     return Summary(
         reason=reason,
@@ -185,7 +185,7 @@ def _fitness_values(result: CandidateResult | None) -> list[float]:
     return values if len(values) == len(slices) else []
 
 
-def _scale(values: Mapping[str, Sequence[float]]) -> tuple[float, float] | None:
+def human_scale(values: Mapping[str, Sequence[float]]) -> tuple[float, float] | None:
     """Fitness of the human and the sparse reward; None unless they differ beyond noise, for then it is no scale."""
     human, sparse = values.get("human"), values.get("sparse")
     if not human or not sparse or standing(human, sparse) == "on par":

@@ -18,8 +18,9 @@ from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.improvement import improvement_probability, mean_probability
 from rewardgen.core.schema import Frozen
-from rewardgen.core.statistics import Interval, bootstrap_interval, human_normalised, interquartile_mean, standing
+from rewardgen.core.statistics import Interval, bootstrap_interval, human_normalised, interquartile_mean
 from rewardgen.search.assembly import check_names
+from rewardgen.search.finals import human_scale
 from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.lifecycle import Confirm, Outcome, Resume, agreed, lasting, resume, start, unsigned_terms
 from rewardgen.store.history import History
@@ -38,7 +39,7 @@ _OF_THE_CELL = ("task", "seed")
 _FOR_SPEED = {"workers": None, "concurrency": 1}
 """Fields that change no result: a run belongs to a cell whatever they are."""
 _EXAMPLE = 'the least of a suite is a file with `tasks = ["hopper"]`; docs/suite.md has an example with all tables'
-_BUDGET = ("seeds", "env_steps")
+_BUDGET = ("seeds", "leaders", "leader_seeds", "env_steps")
 
 
 class Suite(Frozen):
@@ -301,7 +302,7 @@ def budget_notes(cells: Sequence[Cell], rows: Sequence[SuiteRow]) -> list[str]:
 
 def _task_rows(results: Sequence[CellResult]) -> Iterable[SuiteRow]:
     task, of_baselines = results[0].task, {id: _baseline(id, results) for id in BASELINES}
-    scale = _scale(of_baselines)
+    scale = human_scale({id: [each for values in found for each in values] for id, found in of_baselines.items()})
     groups: dict[tuple[str, str], list[CellResult]] = {}
     for each in results:
         groups.setdefault((each.strategy, each.designer), []).append(each)
@@ -322,14 +323,6 @@ def _baseline(id: str, results: Sequence[CellResult]) -> list[list[float]]:
     for each in results:
         by_seed.setdefault(each.seed, {}).update(each.fitness.get(id, {}))
     return [[*values.values()] for values in by_seed.values()]
-
-
-def _scale(of_baselines: dict[str, list[list[float]]]) -> tuple[float, float] | None:
-    """Fitness of the human and the sparse reward; None unless they differ beyond noise, for then it is no scale."""
-    human, sparse = ([value for values in of_baselines[id] for value in values] for id in ("human", "sparse"))
-    if not human or not sparse or standing(human, sparse) == "on par":
-        return None
-    return interquartile_mean(human), interquartile_mean(sparse)
 
 
 def _scores(values: Sequence[Sequence[float]]) -> list[float]:
