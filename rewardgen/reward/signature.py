@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from rewardgen.core.errors import UsageError, nearest
@@ -40,15 +40,31 @@ def read_signature(source: str) -> Signature:
     Raises:
         UsageError: It does not parse, or defines no `compute_reward`, or a keyword-only parameter has no number.
     """
-    findings = check_signature(source, None)
-    if findings:
-        raise UsageError(findings[0].message, findings[0].hint)
-    tree = parse_source(source)
-    assert isinstance(tree, ast.Module)
-    entry = _entries(tree)[0]
+    entry = _entry(source)
     defaults = zip(entry.args.kwonlyargs, entry.args.kw_defaults, strict=True)
     tunables = {argument.arg: value for argument, default in defaults if (value := _number(default)) is not None}
     return Signature(tuple(argument.arg for argument in entry.args.args), tunables, entry.lineno)
+
+
+def with_tunables(source: str, values: Mapping[str, float]) -> str:
+    """A reward with other defaults for its keyword-only parameters; every other character stays as it is.
+
+    Args:
+        source: The reward's source.
+        values: Finite, by the name of the parameter; those that are not named keep theirs.
+
+    Raises:
+        UsageError: As `read_signature`.
+    """
+    arguments = _entry(source).args
+    text = source.removeprefix("\ufeff").encode()
+    starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
+    for argument, default in reversed([*zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]):
+        if argument.arg in values and default and default.end_lineno and default.end_col_offset:
+            begin = starts[default.lineno - 1] + default.col_offset
+            end = starts[default.end_lineno - 1] + default.end_col_offset
+            text = text[:begin] + repr(float(values[argument.arg])).encode() + text[end:]
+    return text.decode()
 
 
 def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, ...]:
@@ -63,6 +79,15 @@ def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, 
     """
     tree = parse_source(source)
     return (tree,) if isinstance(tree, Finding) else tuple(islice(_findings(tree, valid), MAX_FINDINGS))
+
+
+def _entry(source: str) -> ast.FunctionDef:
+    findings = check_signature(source, None)
+    if findings:
+        raise UsageError(findings[0].message, findings[0].hint)
+    tree = parse_source(source)
+    assert isinstance(tree, ast.Module)
+    return _entries(tree)[0]
 
 
 def _entries(tree: ast.Module) -> list[ast.FunctionDef]:

@@ -11,6 +11,7 @@ from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.analyzer.episode_text import episode_text
 from rewardgen.analyzer.judgements import check_goal, judge_result
 from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.errors import UsageError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.llm_review import Reader
@@ -47,12 +48,16 @@ def check_names(folder: RunFolder, config: RunConfig) -> None:
     """Fail at once if the configuration names what there is not, or a model without its key.
 
     Raises:
-        UsageError: An unknown trainer, strategy, judge or kind of model.
+        UsageError: An unknown trainer, strategy, judge or kind of model, or a tuner for a strategy that does not learn.
         ModelError: A language model that no provider is known for.
         CredentialsError: A missing key.
     """
-    JUDGES.get(config.judge)
-    STRATEGIES.get(config.strategy)
+    strategy = STRATEGIES.get(config.strategy)(config, JUDGES.get(config.judge)(config))
+    if config.tune and not strategy.learns:
+        raise UsageError(
+            f"`--tune {config.tune}` needs a strategy that learns from results, and `{config.strategy}` does not",
+            "leave out `--tune`, or take `--strategy evolve`",
+        )
     TRAINERS.get(config.trainer)
     _make_roles(folder, config)
 

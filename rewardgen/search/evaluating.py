@@ -92,7 +92,7 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
         before = known.get(slot.candidate_id)
         parents = [each for id in sorted(slot.parents, key=place) if (each := run.history.record(id))]
         analysis = before or run.parts.analyzer.study(found, parents, run.card, archive)
-        if diagnose:
+        if diagnose and slot.operator != "constants":
             call = run.parts.analyzer.diagnose(analysis, found, run.card)
             analysis = await run.within_budget(call, analysis)
         if analysis != before:

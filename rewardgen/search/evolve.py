@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rewardgen.core.config import RunConfig
 from rewardgen.search.judge import Judge, improves, stalled_generations
 from rewardgen.search.strategy import STRATEGIES, lenses, slot_id
+from rewardgen.search.tuning import one_of_each_tuned
 from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import CandidateRecord, Operator, Slot
 
@@ -48,12 +49,13 @@ class Evolve:
         """See `Strategy.plan`."""
         rng = random.Random(f"{self._config.seed}/{generation}")
         ranking = self._judge.rank(records)
-        mix = _mix(ranking.ids, stalled_generations(records, self._judge))
+        archive = one_of_each_tuned(records, ranking)
+        mix = _mix(archive, stalled_generations(records, self._judge))
         hints = lenses(self._config.seed, sum(record.candidate.operator in _LED_BY_A_LENS for record in records))
         spent = in_vain(records, ranking, generation - 1)
         slots: list[Slot] = []
         for number in range(self._config.candidates):
-            operator, parents = _chosen(ranking.ids, mix, number, spent, rng)
+            operator, parents = _chosen(archive, mix, number, spent, rng)
             slots.append(
                 Slot(
                     candidate_id=slot_id(generation, number),

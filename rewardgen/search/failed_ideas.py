@@ -27,7 +27,9 @@ def failed_ideas(
         apart_from: Ids that are told of at length elsewhere.
         limit: Lines at most.
     """
-    lines = [_told(record, ranking) for record in reversed(records) if record.candidate.id not in apart_from]
+    # A tuner's steps are no ideas, and as many as these.
+    tried = [each for each in records if each.candidate.operator != "constants"]
+    lines = [_told(record, ranking) for record in reversed(tried) if record.candidate.id not in apart_from]
     return tuple(line for line in lines if line)[:limit]
 
 

@@ -63,4 +63,6 @@ def _read(run: Context, candidates: Sequence[Candidate], verdicts: dict[str, Ver
         verdicts[candidate.id] = verdict.model_copy(update={"findings": (*verdict.findings, *found)})
 
     if reader is not None:
-        run.gather([read(each, reader) for each in candidates if verdicts[each.id].accepted])
+        # Of a reward that a tuner set other constants of, the parent was read.
+        asked = [each for each in candidates if each.operator != "constants"]
+        run.gather([read(each, reader) for each in asked if verdicts[each.id].accepted])

@@ -16,6 +16,7 @@ from rewardgen.search.finals import run_finals
 from rewardgen.search.judge import FitnessJudge, stalled_generations
 from rewardgen.search.leaders import settle
 from rewardgen.search.reviewing import review
+from rewardgen.search.tuning import tuned_slots
 from rewardgen.store.history import Summary
 from rewardgen.store.journal import Journal
 from rewardgen.store.ranking import Ranking, leads
@@ -108,7 +109,9 @@ def _raise_steps(run: Context) -> bool:
 def _plan(run: Context, generation: int) -> tuple[Slot, ...]:
     """The slots of a generation: planned once, for what was learned later would plan others."""
     if generation == len(run.history.generations):
-        slots = run.parts.strategy.plan(run.records(before=generation), generation)
+        records = run.records(before=generation)
+        slots = run.parts.strategy.plan(records, generation)
+        slots += tuned_slots(run.config, run.parts.judge, records, generation, len(slots))
         told = [slot.model_dump(mode="json", exclude_defaults=True) for slot in slots]
         run.journal.record("generation-started", generation=generation, slots=told)
     return run.history.generations[generation].slots

@@ -26,8 +26,9 @@ from rewardgen.store.measurements import (
 )
 from rewardgen.store.names import Baseline, CandidateId, FileName
 
-Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
-"""What the designer is asked to do: `draft` from nothing, `explore` a different approach, the others on a parent."""
+Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline", "constants"]
+"""What the designer is asked to do: `draft` from nothing, `explore` a different approach, the others on a parent.
+`constants` asks no designer: a tuner sets other defaults of the parent's keyword-only parameters."""
 
 Severity = Literal["reject", "warn"]
 
@@ -323,6 +324,8 @@ class Slot(Frozen):
     """A hint for the designer."""
     seed: int = 0
     """Of what the designer draws."""
+    tunables: dict[str, FiniteFloat] = {}
+    """What a tuner sets the parent's constants to: see `rewardgen.search.tuning`."""
 
 
 class Candidate(Frozen):

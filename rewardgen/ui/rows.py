@@ -96,6 +96,8 @@ def _search_row(history: History, id: str, live: Live) -> Row:
 def _may_be_repaired(history: History, record: CandidateRecord, live: Live) -> bool:
     """Whether a rejected candidate is still at the designer's: nothing of its generation has gone on to training."""
     ids = next(each.ids for each in history.generations if record.candidate.id in each.ids)
+    if record.candidate.operator == "constants":  # no designer made it
+        return False
     if record.candidate.repairs or history.status != "running" or history.generations[-1].ids != ids:
         return False
     gone_on = {id for phase, id, _ in (*live, *history.trained) if phase == "search"}

@@ -162,7 +162,8 @@ def _trainings_left(history: History, config: RunConfig) -> float:
         return sum(each not in history.trained for each in finals)
     seeds, baselines = len(history.search_seeds), len(history.baselines)
     rows = search_rows(history, history.ids(), {})
-    planned = config.generations * config.candidates - sum(row.has_ended_badly for row in rows)
+    tuned = (config.generations - 1) * config.tune
+    planned = config.generations * config.candidates + tuned - sum(row.has_ended_badly for row in rows)
     further = planned * seeds / FURTHER_SHARE if config.leaders > 1 else 0.0
     blocks = min(len(history.final_seeds), _USUAL_BLOCKS * BLOCK)
     fresh = blocks * (1 + min(1, baselines)) + BLOCK * max(0, baselines - 1)

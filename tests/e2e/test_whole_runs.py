@@ -166,6 +166,20 @@ def test_a_full_temporary_folder_is_a_clear_error(small_disk, tmp_path):
     assert done.returncode == 1 and "No space left" in done.stderr and "TMPDIR" in done.stderr, done.stderr
 
 
+def test_a_tuner_s_candidates_are_trained_like_others_and_their_steps_count(tmp_path):
+    few = ["--generations", "2", "--candidates", "1", "--seeds", "1", "--final-seeds", "1"]
+    done = rewardgen("run", POINT, *few, "--env-steps", "4096", "--tune", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "1 candidate, then 2 more by the tuner" in done.stderr
+    found = history(tmp_path)
+    tuned = [found.record(id) for id in found.generations[1].ids[1:]]
+    assert [(each.candidate.operator, each.candidate.parents) for each in tuned] == [("constants", ("g00-k0",))] * 2
+    assert all(each.verdict.accepted and each.result.slices[0].env_steps == 4096 for each in tuned)
+    assert all(each.analysis.fitness_delta is not None for each in tuned)
+    trained = {id for phase, id, _ in found.trained if phase == "search"}
+    assert trained >= {each.candidate.id for each in tuned}
+
+
 def test_a_run_begins_with_a_reward_file(tmp_path):
     (tmp_path / "mine.py").write_text(
         "def compute_reward(position):\n    return {'near': torch.exp(-position.abs())}\n"
