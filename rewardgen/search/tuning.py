@@ -64,7 +64,7 @@ def tuned_candidate(slot: Slot, generation: int, parent: Candidate) -> Candidate
         parent: Its parent.
     """
     before = read_signature(parent.source).tunables
-    after = {name: value for name, value in slot.tunables.items() if value != before[name]}
+    after = {name: value for name, value in slot.tunables.items() if before.get(name, value) != value}
     moved = [f"`{name}` {before[name]:g} -> {value:g}" for name, value in after.items()]
     return Candidate(
         id=slot.candidate_id,
