@@ -15,6 +15,7 @@ from rich.text import Text
 from benchmarks.agreement import bench_agreement
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
+from benchmarks.racing import RacingOptions, bench_racing
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
 from benchmarks.stacking import StackingOptions, bench_stacking
 from benchmarks.train import TrainOptions, bench_train
@@ -153,6 +154,22 @@ def agreement(
     Example: `python -m benchmarks agreement hopper tests/recorded/words/hop-D1/task.py`
     """
     return show(bench_agreement(task, drafts, _say), json)
+
+
+@app.command
+def racing(
+    run: Annotated[str, Parameter(help="Folder of a run, or a part of its id.")],
+    /,
+    *runs: Annotated[str, Parameter(help="Further ones.")],
+    candidates: Candidates = None,
+    seeds: Seeds = None,
+    json: Json = False,
+) -> int:
+    """Replay the curves of recorded runs: what cutting candidates early would have saved and lost.
+
+    Example: `python -m benchmarks racing runs/*`
+    """
+    return show(bench_racing((run, *runs), _with(RacingOptions(), candidates=candidates, seeds=seeds), _say), json)
 
 
 def _given(options: Any, quick: bool, **chosen: object) -> Any:

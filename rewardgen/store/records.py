@@ -38,7 +38,7 @@ earlier candidates, the ranking of recorded episodes, and a language model's rea
 
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
-FailureKind = Literal["exception", "non-finite", "shape", "diverged", "timeout", "crash", "memory", "cut"]
+FailureKind = Literal["exception", "non-finite", "shape", "diverged", "timeout", "crash", "memory"]
 
 
 # Tasks.

@@ -17,7 +17,7 @@ class Stayer(MujocoTask):
 
     model = "point.xml"
     frame_skip = 5
-    episode_steps = 40
+    episode_steps = EPISODE_STEPS
     x = Var("m", "position")
 
     def reset(self, sim, draw):
@@ -38,6 +38,7 @@ class Stayer(MujocoTask):
     def success(self, episode):
         return episode.last(episode["x"]).abs() < 0.35
 '''
+EPISODE_STEPS = 40
 STAY = "def compute_reward(x):\n    return {'stay': -x.square()}\n"
 AWAY = "def compute_reward(x):\n    return {'away': x.abs()}\n"
 SETTINGS = PpoSettings(
@@ -55,7 +56,7 @@ SETTINGS = PpoSettings(
 def stayer(folder: Path) -> str:
     """The task's reference."""
     (folder / "point.xml").write_text(POINT)
-    (folder / "stayer.py").write_text(TASK)
+    (folder / "stayer.py").write_text(TASK.replace("EPISODE_STEPS", str(EPISODE_STEPS)))
     return str(folder / "stayer.py")
 
 

@@ -5,15 +5,16 @@ import torch
 
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.sandbox.process import Limits
+from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, RewardSpec, SliceSpec, Verdict
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.batch import SliceBatch
-from rewardgen.training.ppo.rollout import Collector
+from rewardgen.training.ppo.optimiser import StackedAdam
 from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.protocol import TrainerSetup
 from tests.builders import card
-from tests.training.stopping import AWAY, SETTINGS, STAY, stayer, stayer_job
+from tests.training.stopping import AWAY, EPISODE_STEPS, SETTINGS, STAY, stayer, stayer_job
 
 
 def run(folder, sources, **options):
@@ -69,16 +70,28 @@ def test_nothing_is_stopped_unless_the_job_asks_for_it(stopped, whole):
     assert results["away"].curve[: len(told)] == told
 
 
-def test_the_worlds_of_a_stopped_slice_are_simulated_no_longer(tmp_path, monkeypatch):
-    rested, rest = [], Collector.rest
+@pytest.mark.parametrize("order", [("stay", "away"), ("away", "stay")], ids=" ".join)
+def test_a_stopped_slice_costs_neither_physics_nor_update_nor_evaluation(tmp_path, monkeypatch, order):
+    simulated, updated = [], []
+    step, learn = CpuSimulator.step, StackedAdam.step
 
-    def noted(collector, index):
-        rested.append(index)
-        rest(collector, index)
+    def simulate(simulator, control, ids=None):
+        simulated.append(len(control) if ids is None else len(ids))
+        step(simulator, control, ids)
 
-    monkeypatch.setattr(Collector, "rest", noted)
-    results, _ = run(tmp_path, {"away": AWAY}, stop_hacking=True)
-    assert results["away"].stopped and set(rested) == {0}
+    def update(optimiser, gradient):
+        updated.append(len(gradient))
+        learn(optimiser, gradient)
+
+    monkeypatch.setattr(CpuSimulator, "step", simulate)
+    monkeypatch.setattr(StackedAdam, "step", update)
+    results, _ = run(tmp_path, {name: {"stay": STAY, "away": AWAY}[name] for name in order}, stop_hacking=True)
+    assert results["away"].stopped and not results["stay"].stopped
+    trained = sum(each.env_steps for each in results.values())
+    idle, evaluations = 4, SETTINGS.evaluation_envs * sum(len(each.curve) for each in results.values())
+    assert sum(simulated) == trained + EPISODE_STEPS * (idle + evaluations)
+    per_rollout = SETTINGS.num_envs * SETTINGS.rollout_steps
+    assert sum(updated) == trained // per_rollout * SETTINGS.epochs * SETTINGS.minibatches
 
 
 def test_what_is_reported_at_an_evaluation_says_whether_the_slice_is_stopped(stopped):
@@ -106,7 +119,7 @@ def test_a_stopped_slice_is_measured_by_the_policies_that_it_had(tmp_path):
     )
     (result,) = found
     assert result.stopped and result.failure is None
-    assert result.final_fitness == 0.0  # a policy of zeros, as it is silenced to, would stay and have 1
+    assert result.final_fitness == 0.0
     assert (tmp_path / "policies" / str(result.policy)).exists() and len(result.kept) == 3
 
 

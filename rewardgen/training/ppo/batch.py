@@ -1,4 +1,4 @@
-"""Training a batch of slices: collect, price, learn, evaluate, until every slice has its steps or has failed."""
+"""Training a batch of slices: collect, price, learn, evaluate, until every slice has its steps or has ended before."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 from rewardgen.analyzer.hacking import find_hacking
 from rewardgen.sim.episodes import ending_shares
 from rewardgen.sim.moments import leading_variables
+from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.episode_rows import episode_rows
 from rewardgen.store.measurements import (
     ComponentPoint,
@@ -116,11 +117,13 @@ class SliceBatch:
         self._folder = Path(job.folder)
         self._report = report
         self._logs = [_Log(spec) for spec in job.slices]
+        self._training = [*self._logs]
+        """Those that still train, in the order in which networks, worlds and rewards are stacked."""
         self._env_steps = 0
         specs = [log.spec for log in self._logs]
         seeds = [spec.seed for spec in specs]
         worlds = task.make_envs(_derived(seeds, "training"), job.settings.num_envs)
-        self._evaluation_worlds = task.make_envs(_derived(seeds, "evaluation"), job.settings.evaluation_envs)
+        self._evaluation_worlds = self._make_evaluation_worlds()
         parts = {name: each.parts for name, each in task.declared().items()} | {"action": worlds.action_parts}
         self._rows = episode_rows(parts)
         self._leading = leading_variables({name: each.unit for name, each in task.declared().items()})
@@ -130,8 +133,7 @@ class SliceBatch:
             log.idle = reading
         sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
         self._learner = Learner(sizes, seeds, job.settings, worlds.device)
-        low, high = (limit.expand(len(seeds), -1) for limit in (worlds.action_low, worlds.action_high))
-        self._policy = StackedPolicy(self._learner.networks, self._learner.normaliser, low, high)
+        self._action_range = worlds.action_low, worlds.action_high
         noise = slice_generators(seeds, "exploration", worlds.device)
         self._collector = Collector(worlds, len(seeds), self._rewards.input_names, noise)
 
@@ -145,19 +147,29 @@ class SliceBatch:
         updates = count_updates(self._settings)
         phases = evaluation_updates(updates, self._settings.evaluation_phases)
         for number in range(1, updates + 1):
-            if not any(self._active()):
-                break
             self._improve()
-            if number in phases:
+            self._drop_ended()
+            if number in phases and self._training:
                 final = number == phases[-1]
                 self._evaluate(final)
                 self._save(final=final, kept=self._stops or number in phases[-2:])
-                self._rest_stopped()
+                self._drop_ended()
+            if not self._training:
+                break
         wall_s = (time.perf_counter() - began) / len(self._logs)
         return [log.result(self._env_steps, wall_s) for log in self._logs]
 
     def _active(self) -> list[bool]:
-        return [log.active for log in self._logs]
+        return [log.active for log in self._training]
+
+    @property
+    def _policy(self) -> StackedPolicy:
+        low, high = (limit.expand(len(self._training), -1) for limit in self._action_range)
+        return StackedPolicy(self._learner.networks, self._learner.normaliser, low, high)
+
+    def _make_evaluation_worlds(self) -> VecEnv:
+        seeds = [log.spec.seed for log in self._training]
+        return self._task.make_envs(_derived(seeds, "evaluation"), self._settings.evaluation_envs)
 
     def _improve(self) -> None:
         """One rollout and one update."""
@@ -174,30 +186,31 @@ class SliceBatch:
         for index in learner.diverged():
             self._disable(index, "diverged", "the networks' parameters are no longer finite", 0)
 
-    def _rest_stopped(self) -> None:
-        for index, log in enumerate(self._logs):
-            if log.stopped:
-                self._rest(index)
-
-    def _rest(self, index: int) -> None:
-        self._learner.silence(index)
-        self._collector.rest(index)
+    def _drop_ended(self) -> None:
+        """Take the slices that have failed or were stopped out of the stack: they cost nothing any more."""
+        kept = [index for index, active in enumerate(self._active()) if active]
+        if len(kept) == len(self._training):
+            return
+        self._training = [self._training[index] for index in kept]
+        if kept:
+            for part in (self._learner, self._collector, self._rewards):
+                part.keep(kept)
 
     def _disable(self, index: int, kind: FailureKind, message: str, further_steps: int) -> None:
-        self._rest(index)
-        if self._logs[index].active:
-            self._logs[index].failure = SliceFailure(
-                kind=kind, message=message, env_steps=self._env_steps + further_steps
-            )
+        log = self._training[index]
+        if log.active:
+            log.failure = SliceFailure(kind=kind, message=message, env_steps=self._env_steps + further_steps)
 
     def _evaluate(self, final: bool) -> None:
+        if self._evaluation_worlds.num_envs != len(self._training) * self._settings.evaluation_envs:
+            self._evaluation_worlds = self._make_evaluation_worlds()
         found = evaluate(self._task, self._evaluation_worlds, self._policy, self._rewards.input_names)
         for index, problem in found.problems.items():
             self._disable(index, "non-finite", problem, 0)
         priced = self._rewards.price(found.recording.inputs, self._active())
         for fault in priced.faults:
             self._disable(fault.slice, fault.kind, fault.message, 0)
-        for index, log in enumerate(self._logs):
+        for index, log in enumerate(self._training):
             if log.active:
                 episodes = self._settings.evaluation_envs
                 part = digests.of_slice(found, priced.components[index], index, episodes, self._rows, self._leading)
@@ -213,10 +226,11 @@ class SliceBatch:
         self._report({"candidate_id": log.spec.candidate_id, "seed": log.spec.seed, **progress})
 
     def _save(self, *, final: bool, kept: bool) -> None:
-        for index, log in enumerate(self._logs):
-            stops = log.stopped is not None and log.stopped.env_steps == self._env_steps
+        policy = self._policy
+        for index, log in enumerate(self._training):
+            stops = log.stopped is not None
             if stops or (kept and log.active):
-                self._policy.save(index, self._folder / policy_names(log.spec)[0 if final or stops else 1])
+                policy.save(index, self._folder / policy_names(log.spec)[0 if final or stops else 1])
 
 
 def count_updates(settings: PpoSettings) -> int:

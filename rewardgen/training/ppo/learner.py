@@ -84,10 +84,18 @@ class Learner:
         """The slices whose parameters are no longer finite."""
         return (~self.networks.flat.isfinite().all(1)).nonzero()[:, 0].tolist()
 
-    @torch.no_grad()
-    def silence(self, index: int) -> None:
-        """Zero the parameters of a slice that takes no further part, so that its actions stay finite."""
-        self.networks.flat[index] = 0.0
+    def keep(self, kept: Sequence[int]) -> None:
+        """Go on with some of the slices only.
+
+        Args:
+            kept: Their places, in order.
+        """
+        rows = list(kept)
+        self.networks = ActorCritic(self.networks.sizes, self.networks.flat[rows])
+        self.normaliser = ObservationNormaliser(self.normaliser.moments.of_slices(rows))
+        self._optimiser.keep(self.networks.flat, rows)
+        self._scaler.keep(rows)
+        self._orders = [self._orders[row] for row in rows]
 
 
 def _rows(values: Tensor) -> Tensor:

@@ -31,6 +31,10 @@ class RunningMoments:
         mean = torch.zeros(slices, size, dtype=torch.float64, device=device)
         return cls(mean, torch.ones_like(mean), mean.new_zeros(slices, 1))
 
+    def of_slices(self, rows: list[int]) -> RunningMoments:
+        """Those of some of the slices."""
+        return RunningMoments(self.mean[rows], self.variance[rows], self.count[rows])
+
     def update(self, rows: Tensor) -> None:
         """Take in a batch of vectors (S, B, D)."""
         rows = rows.double()
@@ -90,6 +94,11 @@ class RewardScaler:
         self._returns = self._moments.mean.new_zeros(slices, worlds)
         self._discount = discount
         self.clipped = torch.zeros(slices, dtype=torch.float64, device=device)
+
+    def keep(self, rows: list[int]) -> None:
+        """Go on with these slices only."""
+        self._moments = self._moments.of_slices(rows)
+        self._returns = self._returns[rows]
 
     def __call__(self, reward: Tensor, done: Tensor) -> Tensor:
         """Take in a rollout's rewards and scale them.

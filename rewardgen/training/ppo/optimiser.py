@@ -29,6 +29,12 @@ class StackedAdam:
         self._max_grad_norm = max_grad_norm
         self.learning_rate = torch.full_like(flat[:, :1], learning_rate)
 
+    def keep(self, flat: Tensor, rows: list[int]) -> None:
+        """Go on with these slices only, whose parameters are now in `flat`."""
+        self._flat = flat
+        self._first, self._second = self._first[rows], self._second[rows]
+        self.learning_rate = self.learning_rate[rows]
+
     @torch.no_grad()
     def step(self, gradient: Tensor) -> None:
         """Change the parameters by a gradient (S, P); an infinite or undefined one makes its slice's parameters NaN."""

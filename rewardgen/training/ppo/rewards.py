@@ -92,6 +92,12 @@ class Rewards:
         """Every input that some reward reads, and `action`, in alphabetical order."""
         return sorted({"action", *(name for program in self._programs.values() for name in program.inputs)})
 
+    def keep(self, kept: Sequence[int]) -> None:
+        """Go on with some of the slices only; see `Learner.keep`."""
+        self._specs = [self._specs[index] for index in kept]
+        self._programs = {place: self._programs[index] for place, index in enumerate(kept) if index in self._programs}
+        self._problems = {place: self._problems[index] for place, index in enumerate(kept) if index in self._problems}
+
     def price(self, inputs: Inputs, active: Sequence[bool]) -> Priced:
         """Call every candidate's reward on its slices.
 

@@ -6,12 +6,12 @@ Shapes: T steps, S slices, N worlds per slice, O observation size, A action size
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from rewardgen.sim.vec_env import VecEnv
+from rewardgen.sim.vec_env import Step, VecEnv
 from rewardgen.training.ppo.networks import ActorCritic
 from rewardgen.training.ppo.normaliser import ObservationNormaliser
 from rewardgen.training.ppo.policy import from_policy_units
@@ -54,7 +54,7 @@ class Collector:
         self, worlds: VecEnv, slices: int, names: Iterable[str], generators: Sequence[torch.Generator]
     ) -> None:
         self._worlds = worlds
-        self._shape = (slices, worlds.num_envs // slices)
+        self._ids = torch.arange(worlds.num_envs, device=worlds.device).view(slices, -1)
         self._names = tuple(names)
         self._generators = generators
         self._observation = worlds.reset(staggered=True)
@@ -74,7 +74,7 @@ class Collector:
             observations.append(self._observation)
             mean = networks.policy(normaliser(self._by_slice(self._observation)))
             means.append(mean)
-            step = self._worlds.step(self._in_actuator_units(mean + each))
+            step = self._step(self._in_actuator_units(mean + each))
             taken.append(step)
             self._observation = step.observation
         mean = torch.stack(means)
@@ -88,20 +88,34 @@ class Collector:
             inputs={name: torch.stack([step.inputs[name] for step in taken]) for name in self._names},
         )
 
-    def rest(self, index: int) -> None:
-        """Simulate the worlds of one slice no longer; it goes on with the numbers that it has."""
-        worlds = torch.zeros(self._shape, dtype=torch.bool, device=self._worlds.device)
-        worlds[index] = True
-        self._worlds.rest(worlds.flatten())
+    def keep(self, kept: Sequence[int]) -> None:
+        """Simulate the worlds of some of the slices only; see `Learner.keep`."""
+        rows = list(kept)
+        self._observation = self._by_slice(self._observation)[rows].flatten(0, 1)
+        self._generators = [self._generators[row] for row in rows]
+        self._ids = self._ids[rows]
+        rests = torch.ones(self._worlds.num_envs, dtype=torch.bool, device=self._worlds.device)
+        rests[self._ids.flatten()] = False
+        self._worlds.rest(rests)
+
+    def _step(self, action: Tensor) -> Step:
+        """One control step of the worlds that are not at rest, of all slices that are left."""
+        ids = self._ids.flatten()
+        if len(ids) == self._worlds.num_envs:
+            return self._worlds.step(action)
+        step = self._worlds.step(action.new_zeros(self._worlds.num_envs, action.shape[1]).index_copy(0, ids, action))
+        of_all = ("observation", "final_observation", "terminated", "truncated")
+        kept = {name: getattr(step, name)[ids] for name in of_all}
+        return replace(step, **kept, inputs={name: step.inputs[name][ids] for name in self._names})
 
     def _in_actuator_units(self, action: Tensor) -> Tensor:
         return from_policy_units(action.flatten(0, 1), self._worlds.action_low, self._worlds.action_high)
 
     def _noise(self, steps: int, actions: int) -> Tensor:
-        shape = (steps, self._shape[1], actions)
+        shape = (steps, self._ids.shape[1], actions)
         drawn = [torch.randn(shape, generator=each, device=each.device) for each in self._generators]
         return torch.stack(drawn, dim=1)
 
     def _by_slice(self, values: Tensor) -> Tensor:
         world_axis = values.dim() - (1 if values.dtype == torch.bool else 2)
-        return values.unflatten(world_axis, self._shape)
+        return values.unflatten(world_axis, self._ids.shape)
