@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import pty
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
+import pytest
+
+from rewardgen.cli.app import main
 from rewardgen.store.events import read_events
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder, find_run
+from tests.cli.test_sandbox_off import read
 
 POINT = Path(__file__).parent.parent / "tasks" / "point.py"
 SHORT = ["--candidates", "2", "--generations", "2", "--seeds", "1", "--leaders", "1", "--final-seeds", "2"]
@@ -20,8 +27,43 @@ SHORTER += ["--env-steps", "4096"]
 REWARDGEN = [sys.executable, "-m", "rewardgen"]
 
 
-def rewardgen(*arguments, cwd, timeout=240, **environment):
-    """Run a command to its end; standard output and error as text."""
+def rewardgen(*arguments, cwd, **environment):
+    """Run a command to its end in this process, whose workers and libraries are warm; what a process would return."""
+    with io.StringIO() as out, io.StringIO() as err:
+        code = _run(arguments, cwd, environment, stdout=out, stderr=err)
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def on_a_terminal(*arguments, cwd, typed, within_s=120.0, **environment):
+    """Exit code of a command, run in this process on a terminal where something was typed ahead, and what it showed."""
+    ours, theirs = pty.openpty()
+    shown = []
+
+    def look():
+        shown.extend(iter(lambda: read(ours, within_s), b""))
+        os.close(ours)  # whatever still waits for an answer gets none
+
+    os.write(ours, typed.encode())
+    looking = threading.Thread(target=look)
+    looking.start()
+    with open(theirs, "w") as screen, open(theirs, closefd=False) as keys:
+        code = _run(arguments, cwd, environment, stdin=keys, stdout=screen, stderr=screen)
+    looking.join()
+    return code, " ".join(b"".join(shown).decode(errors="replace").split())
+
+
+def _run(arguments, cwd, environment, **streams):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(cwd)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        for name, stream in streams.items():
+            patch.setattr(sys, name, stream)
+        return main([*map(str, arguments)])
+
+
+def process(*arguments, cwd, timeout=240, **environment):
+    """Run a command to its end in a process of its own; standard output and error as text."""
     return subprocess.run(
         [*REWARDGEN, *map(str, arguments)],
         cwd=cwd,

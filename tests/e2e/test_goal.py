@@ -1,7 +1,6 @@
 """The goal is held against the task before a run, the result against the goal at its end: real HTTP and training."""
 
 import json
-import os
 
 import pytest
 
@@ -13,8 +12,7 @@ from rewardgen.store.events import read_events
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import list_runs
 from rewardgen.testing.server import Answer, ChatServer
-from tests.cli.test_sandbox_off import on_a_terminal
-from tests.e2e.command import POINT, SHORTER, history, rewardgen, run_folder
+from tests.e2e.command import POINT, SHORTER, history, on_a_terminal, rewardgen, run_folder
 from tests.e2e.test_resuming import FEW, REPLY
 from tests.search.parts import Listener
 
@@ -22,9 +20,6 @@ CHECK = {"answer": "no", "obstacle": "", "why": "The fitness is nearness; a jump
 VERDICT = {"answer": "no", "why": "It glides to 0 m and never leaves the rail."}
 AGAINST = "the model says that the fitness does not measure the goal: The fitness is nearness"
 TOLD = "Does this do what was asked? No, says the model that read its episodes: It glides to 0 m"
-
-
-KEYED = {**os.environ, "OPENAI_API_KEY": "key"}
 
 
 class Model:
@@ -129,11 +124,10 @@ def test_without_a_terminal_a_goal_that_is_not_measured_needs_yes(served, tmp_pa
 
 
 @pytest.mark.parametrize("answer", ["n\n", "y\n"])
-def test_on_a_terminal_it_is_asked_about_and_the_screen_gives_way(served, tmp_path, monkeypatch, answer):
+def test_on_a_terminal_it_is_asked_about_and_the_screen_gives_way(served, tmp_path, answer):
     _, settings = served
-    monkeypatch.setattr("tests.cli.test_sandbox_off.environment", lambda: KEYED | {"COLUMNS": "150"})
-    words = ("run", str(POINT), *SHORTER, *options(settings))
-    code, shown = on_a_terminal(tmp_path, answer, words, 200.0)
+    words = ("run", POINT, *SHORTER, *options(settings))
+    code, shown = on_a_terminal(*words, cwd=tmp_path, typed=answer, COLUMNS="150")
     assert AGAINST in shown and "go on? [y/N]" in shown and "Traceback" not in shown
     if answer == "n\n":
         assert code == 2 and "nothing was started" in shown and not list((tmp_path / "runs").iterdir())

@@ -66,7 +66,7 @@ def run(tmp_path_factory):
     recorded = Recorded()
     with ChatServer(recorded) as server:
         model = ["--model", "openai/recorded", "--api-base", server.api_base, "--call-timeout-s", 8]
-        done = rewardgen("run", "hopper", *SIZES, *model, "--json", cwd=place, timeout=400)
+        done = rewardgen("run", "hopper", *SIZES, *model, "--json", cwd=place)
     assert done.returncode == 0, done.stderr
     return place, recorded
 
@@ -138,7 +138,7 @@ def test_replay_of_the_run_gives_the_same_table_without_a_server(run):
     place, _ = run
     before = history(place)
     model = ["--model", "replay:latest"]
-    done = rewardgen("run", "hopper", *SIZES, *model, "--json", cwd=place, timeout=400)
+    done = rewardgen("run", "hopper", *SIZES, *model, "--json", cwd=place)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)
     assert history(place).summary == before.summary

@@ -11,12 +11,15 @@ import time
 
 import pytest
 
+from rewardgen.core.config import RunConfig
+from rewardgen.search import lifecycle
 from rewardgen.store.messages import Usage
 from tests.e2e.command import (
     POINT,
     SHORT,
     SHORTER,
     history,
+    process,
     rewardgen,
     run_folder,
     start,
@@ -24,13 +27,14 @@ from tests.e2e.command import (
     wait_for_event,
     workers_of,
 )
+from tests.search.parts import Listener
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """The folder of a finished run and what the command said."""
     place = tmp_path_factory.mktemp("finished")
-    return place, rewardgen("run", POINT, *SHORT, "--json", cwd=place)
+    return place, process("run", POINT, *SHORT, "--json", cwd=place)
 
 
 def test_run_ends_with_a_reward_its_policy_and_numbers_from_fresh_seeds(finished):
@@ -119,10 +123,8 @@ def test_interrupt_saves_the_run_and_prints_the_line_that_resumes_it(tmp_path):
 def test_changed_task_is_refused_on_resume(tmp_path):
     for name in ("point.py", "point.xml"):
         shutil.copy(POINT.with_name(name), tmp_path)
-    running = start("run", "point.py", *SHORT, cwd=tmp_path)
-    wait_for_event(tmp_path, "run-started")
-    os.killpg(running.pid, signal.SIGINT)
-    running.communicate(timeout=20)
+    with pytest.raises(KeyboardInterrupt):
+        lifecycle.start(RunConfig(task=str(tmp_path / "point.py")), tmp_path / "runs", Listener(stop_after=1))
     for changed in (tmp_path / "point.py", tmp_path / "point.xml"):
         before = changed.read_text()
         changed.write_text(f"{before}\n")
@@ -162,7 +164,7 @@ def test_too_few_open_files_is_a_clear_error(tmp_path):
 
 def test_a_full_temporary_folder_is_a_clear_error(small_disk, tmp_path):
     (small_disk / "filler").write_bytes(b"x" * (shutil.disk_usage(small_disk).free - 4096))
-    done = rewardgen("run", POINT, *SHORTER, cwd=tmp_path, TMPDIR=str(small_disk))
+    done = process("run", POINT, *SHORTER, cwd=tmp_path, TMPDIR=str(small_disk))
     assert done.returncode == 1 and "No space left" in done.stderr and "TMPDIR" in done.stderr, done.stderr
 
 

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from rewardgen.testing.server import Answer, ChatServer
-from tests.cli.test_sandbox_off import on_a_terminal
-from tests.e2e.command import rewardgen
+from tests.e2e.command import on_a_terminal, rewardgen
 from tests.tasks.drafts import draft
 from tests.tasks.files import POINT, replaced
 from tests.tasks.test_sketches import nine, reply
@@ -33,56 +32,60 @@ def server(*drafts, sketches=None):
     return ChatServer(answer)
 
 
+def words(chat):
+    return "new", WORDS, "--robot", "hopper", "--model", "openai/local", "--api-base", chat.api_base
+
+
 def new(chat, folder, *options):
-    return rewardgen(
-        *("new", WORDS, "--robot", "hopper", "--model", "openai/local", "--api-base", chat.api_base, *options),
-        cwd=folder,
-        **KEY,
-    )
+    return rewardgen(*words(chat), *options, cwd=folder, **KEY)
 
 
 def last_messages(chat):
     return [body["messages"][-1]["content"] for body in chat.bodies]
 
 
-def test_words_become_a_task_file_whose_metric_was_tried(tmp_path):
+@pytest.fixture(scope="module")
+def drafted(tmp_path_factory):
+    """Where a task was drafted, the commands that nobody, then `--yes` confirmed, and the requests of each."""
+    place = tmp_path_factory.mktemp("drafted")
     with server(GOOD) as chat:
-        made = new(chat, tmp_path, "--yes", "--json")
+        stopped = new(chat, place)
+        files, asked = list(place.glob("*.py")), list(chat.bodies)
+        made = new(chat, place, "--yes", "--json")
         assert made.returncode == 0, made.stderr
-        told = json.loads(made.stdout)
-        requests = len(chat.bodies)
-        again = rewardgen("tasks", "check", told["file"], "--json", cwd=tmp_path)
-    assert requests == 4  # a draft and three authors
+        return place, (stopped, files, asked), (made, chat.bodies[len(asked) :])
+
+
+def test_words_become_a_task_file_whose_metric_was_tried(drafted):
+    place, (_, _, asked), (made, _) = drafted
+    told = json.loads(made.stdout)
+    again = rewardgen("tasks", "check", told["file"], "--json", cwd=place)
+    assert len(asked) == 4  # a draft and three authors
     assert told["trial"]["verdict"]["authors"][0]["faults"] == []
     assert "the metric holds" in made.stderr and "How exact?" in made.stderr
-    text = (tmp_path / told["file"]).read_text()
+    text = (place / told["file"]).read_text()
     assert "Nobody has read it" in text and WORDS in text
     found = json.loads(again.stdout)
     assert again.returncode == 0 and found["problems"] == [] and len(found["trial"]["authors"]) == 3
-    assert all(WORDS not in json.dumps(body["messages"][0]) for body in chat.bodies)
+    assert all(WORDS not in json.dumps(body["messages"][0]) for body in asked)
 
 
-def test_nobody_to_confirm_stops_and_the_next_time_asks_for_nothing_again(tmp_path):
+def test_nobody_to_confirm_stops_and_the_next_time_asks_for_nothing_again(drafted):
+    place, (stopped, files, _), (_, asked_again) = drafted
+    assert stopped.returncode == 2 and "nobody has confirmed" in stopped.stderr
+    assert not files and not asked_again
     with server(GOOD) as chat:
-        stopped = new(chat, tmp_path)
-        asked = len(chat.bodies)
-        assert stopped.returncode == 2 and "nobody has confirmed" in stopped.stderr
-        assert not list(tmp_path.glob("*.py"))
-        assert new(chat, tmp_path, "--yes").returncode == 0
-        assert len(chat.bodies) == asked
-        exists = new(chat, tmp_path, "--yes")
+        exists = new(chat, place, "--yes")
     assert exists.returncode == 2 and "exists" in exists.stderr
 
 
 @pytest.mark.parametrize(
     ("typed", "calls", "said"),
-    [("y\n", 4, "A person has read"), ("make it slow\ny\n", 5, "A person has read"), ("n\n", 4, "")],
+    [("make it slow\ny\n", 5, "A person has read"), ("n\n", 4, "")],
 )
-def test_a_person_on_a_terminal_confirms_or_says_what_to_change(tmp_path, monkeypatch, typed, calls, said):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
+def test_a_person_on_a_terminal_confirms_or_says_what_to_change(tmp_path, typed, calls, said):
     with server(GOOD) as chat:
-        words = ("new", WORDS, "--robot", "hopper", "--model", "openai/local", "--api-base", chat.api_base)
-        code, shown = on_a_terminal(tmp_path, typed, words, 200.0)
+        code, shown = on_a_terminal(*words(chat), cwd=tmp_path, typed=typed, COLUMNS="100", **KEY)
     files = list(tmp_path.glob("*.py"))
     assert "use this task? [y/N, or what to change]" in shown and "Traceback" not in shown
     assert code == (0 if said else 2) and len(files) == bool(said) and len(chat.bodies) == calls

@@ -5,21 +5,26 @@ from rewardgen.sim.transitions import SOURCES, load_transitions, save_transition
 from rewardgen.tasks.loading import expert_file, load_task
 from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.expert_policy import transitions_job
+from tests.critic.banks import recorded
 from tests.tasks.files import POINT
 
 
 @pytest.fixture(scope="module", params=["cartpole", "hopper", "ant", str(POINT)])
-def banked(request, tmp_path_factory):
-    path = tmp_path_factory.mktemp("bank") / "deep" / "bank.npz"
-    answer = transitions_job({"task": request.param, "path": str(path)}, print)
-    return load_task(request.param), answer, load_transitions(path)
+def banked(request):
+    return load_task(request.param), recorded(request.param)
+
+
+def test_a_bank_is_put_where_it_is_wanted_and_the_card_comes_with_it(tmp_path):
+    path = tmp_path / "deep" / "bank.npz"
+    answer = transitions_job({"task": str(POINT), "path": str(path)}, print)
+    assert answer["card"]["name"] == "point" and len(load_transitions(path)) == len(recorded(str(POINT)))
 
 
 def test_the_bank_holds_every_input_with_its_shape(banked):
-    task, answer, bank = banked
+    task, bank = banked
     names = {*task.declared(), "action"}
     assert set(bank.inputs) == names | {f"prev_{name}" for name in names}
-    assert len(bank) >= 512 and answer["card"]["name"] == task.path.stem
+    assert len(bank) >= 512
     for name, values in bank.inputs.items():
         assert values.dtype == torch.float32 and len(values) == len(bank)
         variable = task.declared().get(name.removeprefix("prev_"))
@@ -28,7 +33,7 @@ def test_the_bank_holds_every_input_with_its_shape(banked):
 
 
 def test_every_variable_takes_many_values(banked):
-    task, _, bank = banked
+    task, bank = banked
     for name in task.declared():
         if name != "healthy":
             assert len(bank.inputs[name].unique()) > 50, name
@@ -41,7 +46,7 @@ def test_the_bank_reaches_beyond_what_trivial_policies_do():
 
 
 def test_rows_of_an_episode_lie_side_by_side_and_each_begins_where_the_last_one_ended(banked):
-    _, _, bank = banked
+    _, bank = banked
     same = bank.episode[1:] == bank.episode[:-1]
     assert (bank.episode.diff() >= 0).all() and same.float().mean() > 0.7
     assert (bank.step.diff()[same] == 1).all()
@@ -52,13 +57,13 @@ def test_rows_of_an_episode_lie_side_by_side_and_each_begins_where_the_last_one_
 
 
 def test_first_steps_have_their_own_values_as_previous_ones(banked):
-    _, _, bank = banked
+    _, bank = banked
     first = bank.step == 1
     assert first.any() and torch.equal(bank.inputs["action"][first], bank.inputs["prev_action"][first])
 
 
 def test_every_source_is_there_that_the_task_has(banked):
-    task, _, bank = banked
+    task, bank = banked
     found = {source for source in SOURCES if bank.of(source).any()}
     optional = {"scripted": hasattr(task, "scripted"), "expert": expert_file(task.path).exists()}
     assert found == set(SOURCES) - {source for source, there in optional.items() if not there}
@@ -78,7 +83,7 @@ def test_a_bank_is_the_same_each_time_it_is_recorded(tmp_path):
 
 
 def test_the_facts_of_the_task_come_with_the_bank_and_its_fitness_does_not(banked):
-    task, _, bank = banked
+    task, bank = banked
     assert bank.facts.pairs == task.pairs and bank.facts.invariances == task.invariances
     assert bank.facts.episode_steps == task.episode_steps
     assert bank.facts.bounds["action"] == 1.0

@@ -28,9 +28,9 @@ REWARDS = {
         "    return {'rise': torch.log(height - prev_height + 0.01)}\n",
     },
 }
-USUAL = PpoSettings(env_steps=1024, num_envs=16, rollout_steps=32, evaluation_phases=2, evaluation_envs=3)
+USUAL = PpoSettings(env_steps=512, num_envs=16, rollout_steps=16, evaluation_phases=2, evaluation_envs=3)
 ODD = USUAL.model_copy(
-    update={"env_steps": 600, "num_envs": 7, "rollout_steps": 21, "hidden": (20, 9), "evaluation_envs": 1}
+    update={"env_steps": 300, "num_envs": 7, "rollout_steps": 21, "hidden": (20, 9), "evaluation_envs": 1}
 )
 BESIDE = {
     "alone": [("a", 7)],

@@ -77,7 +77,7 @@ def test_a_reward_that_hangs_fails_alone(tmp_path):
     assert hangs.failure and "processor time in one call" in hangs.failure.message and hangs.final_fitness is None
 
 
-LONGER = TINY.model_copy(update={"env_steps": 16_384})
+LONGER = TINY.model_copy(update={"env_steps": 8192})
 
 
 class Killer(Heard):
