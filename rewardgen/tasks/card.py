@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -49,19 +49,22 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
     )
 
 
-def measure_card(task: Task, reference: str | None = None) -> TaskCard:
+def measure_card(
+    task: Task, reference: str | None = None, recordings: Mapping[TrivialPolicy, Recording] | None = None
+) -> TaskCard:
     """Describe a task from its class and from episodes of two trivial policies.
 
     Args:
         task: The task.
         reference: How the task was named; the path of its file if not given.
+        recordings: The episodes, by policy, if they are there already.
 
     Raises:
         TaskError: The task breaks its contract.
     """
     worlds = task.make_envs([_PROBE_SEED], PROBE_WORLDS)
-    policies = trivial_policies(worlds)
-    recordings: dict[TrivialPolicy, Recording] = {name: record_episodes(worlds, policies[name]) for name in policies}
+    if recordings is None:
+        recordings = {name: record_episodes(worlds, policy) for name, policy in trivial_policies(worlds).items()}
     return TaskCard(
         reference=reference or str(task.path),
         name=task.path.stem,

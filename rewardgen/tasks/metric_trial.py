@@ -37,7 +37,7 @@ def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
     envs = task.make_envs([SEED], PROBE_WORLDS)
     recordings = {name: record_episodes(envs, policy) for name, policy in policies(envs).items()}
     return TaskLook(
-        card=measure_card(task, payload["task"]),
+        card=measure_card(task, payload["task"], {name: recordings[name] for name in ("zero", "random")}),
         start={name: tuple(value.reshape(-1).tolist()) for name, value in start_of(recordings["zero"]).items()},
         follows=filled_in(task.declared()),
         rollouts=tuple(rollout(task, name, each.episode) for name, each in recordings.items()),

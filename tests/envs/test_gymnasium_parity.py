@@ -15,7 +15,7 @@ IDS = {
     "ant": "Ant-v5",
     "humanoid": "Humanoid-v5",
 }
-SEEDS = 3
+SEEDS = 2
 
 
 def inputs_of(function):

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
 
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.draft_language import Draft, read_draft
@@ -20,10 +21,8 @@ from tests.tasks.planted_faults import PLANTED
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "words"
 CASES = sorted(path.parent.name for path in RECORDED.glob("*/task.py"))
-
-
-WORLDS = 1
-"""Worlds in which policies that know nothing act, for up to 50 s."""
+POLICIES = ("zero", "random", "lowest", "highest")
+"""Policies that know nothing; `start_of` takes the first one's world."""
 
 
 class Case:
@@ -33,16 +32,18 @@ class Case:
         self.source = (RECORDED / name / "task.py").read_text()
         self.file = RECORDED / name / "task.py"
         task = load_task(str(self.file))
-        envs = task.make_envs([SEED], WORLDS)
+        envs = task.make_envs([SEED], len(POLICIES))
         self.step_s, self.actions = envs.control_step_s, envs.action_size
-        self.recordings = {name: record_episodes(envs, policy) for name, policy in policies(envs).items()}
-        self.start = start_of(self.recordings["zero"])
+        acting = [policies(envs)[name] for name in POLICIES]  # each in a world of its own
+        recording = record_episodes(envs, lambda seen: torch.stack([act(seen)[at] for at, act in enumerate(acting)]))
+        self.episodes = {name: recording.episode.of_worlds(slice(at, at + 1)) for at, name in enumerate(POLICIES)}
+        self.start = start_of(recording)
         kept = json.loads((RECORDED / name / "sketches.json").read_text())
         self.authors = [Sketches.model_validate(each) for each in kept["sketches"]]
 
     def verdict(self, file):
         task = load_task(str(file))
-        found = [rollout(task, name, each.episode) for name, each in self.recordings.items()]
+        found = [rollout(task, name, each) for name, each in self.episodes.items()]
         draws = [drawn(task, each.sketches, self.start, self.step_s, self.actions) for each in self.authors]
         results = [tried(task, author, each) for author, each in zip(self.authors, draws, strict=True)]
         faults = [fault for each in draws for fault in contradicted(task, each.episode)]

@@ -2,13 +2,17 @@
 
 import json
 import math
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import torch
 
+from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.draft_language import Draft, read_draft
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.metric_trial import look_job, trial_job
+from rewardgen.tasks.metric_trial import SEED, look_job, policies, rollout, start_of, trial_job
 from rewardgen.tasks.metric_verdict import (
     MetricVerdict,
     SketchResult,
@@ -156,9 +160,23 @@ def test_a_termination_condition_ends_a_sketch(task):
     assert episode.lengths.tolist() == [26] and episode.terminated.tolist() == [True]
 
 
-def verdict(path, *authors) -> MetricVerdict:
-    look = TaskLook.model_validate(look_job({"task": path}, print))
-    assert look.problems == ()
+@cache
+def acted():
+    """Episodes of policies that know nothing; what the tests change of the task is its metric."""
+    with TemporaryDirectory() as folder:
+        envs = load_task(write(Path(folder))).make_envs([SEED], 2)
+        return {name: record_episodes(envs, policy) for name, policy in policies(envs).items()}
+
+
+def look_at(path) -> TaskLook:
+    """What `look_job` would find, with those episodes."""
+    task = load_task(path)
+    start = {name: (float(value),) for name, value in start_of(acted()["zero"]).items()}
+    return TaskLook(start=start, rollouts=tuple(rollout(task, name, each.episode) for name, each in acted().items()))
+
+
+def verdict(path, *authors, look=None) -> MetricVerdict:
+    look = look or look_at(path)
     payload = {"task": path, "start": look.start, "authors": [read(each).model_dump(mode="json") for each in authors]}
     found = trial_job(json.loads(json.dumps(payload)), print)
     results = [[SketchResult.model_validate(each) for each in one] for one in found["authors"]]
@@ -166,8 +184,11 @@ def verdict(path, *authors) -> MetricVerdict:
 
 
 def test_a_sound_metric_is_believed(task):
-    found = verdict(task, nine())
+    look = TaskLook.model_validate(look_job({"task": task}, print))
+    assert look.problems == () and look.start.keys() == look_at(task).start.keys()
+    found = verdict(task, nine(), look=look)
     assert found.passed and not found.ambiguous, found
+    assert verdict(task, nine()).passed
     assert found.authors[0].agreement > 0.8
 
 

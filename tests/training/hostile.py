@@ -15,6 +15,7 @@ from tests.training.builders import TINY, leaver
 
 STILL = "def compute_reward(x):\n    return {'still': -x.abs()}\n"
 LIMITS = Limits(wall_s=60.0)
+TWO_UPDATES = TINY.model_copy(update={"env_steps": 1024})
 
 _TAKE_OVER = """
 import json, os, pickle, time
@@ -62,13 +63,13 @@ class Heard:
         return [path for path in self.scratch.rglob("*") if not path.is_dir()]
 
 
-def train(folder, deed="pass", ids=("good", "bad"), seeds=(0,), limits=LIMITS, settings=TINY, **options):
+def train(folder, deed="pass", ids=("good", "bad"), seeds=(0,), limits=LIMITS, **options):
     """Train candidates with the same reward; `deed` is what `bad` does in its worker once it was trained."""
     task = leaver(folder, "episode.lengths.float()").path
     body = "\n".join(f"    {line}" for line in deed.strip().splitlines())
     task.write_text(_TAKE_OVER.replace("DEED", body) + task.read_text())
     heard = Heard(folder / "scratch")
-    trainer = ppo_trainer(TrainerSetup(str(task), settings, 1, heard.scratch, limits, **options))
+    trainer = ppo_trainer(TrainerSetup(str(task), TWO_UPDATES, 1, heard.scratch, limits, **options))
     trainer.train(
         [RewardSpec(candidate_id=id, source=STILL) for id in ids],
         [SliceSpec(candidate_id=id, seed=seed) for id in ids for seed in seeds],

@@ -30,7 +30,7 @@ WRONG_ONCE_UP = {
 }
 
 
-LONGER = TINY.model_copy(update={"env_steps": 16384})
+LONGER = TINY.model_copy(update={"env_steps": 4096})
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ import pytest
 
 from rewardgen.training.policies import load_policy
 from tests.sandbox.confined import landlock_abi
-from tests.training.builders import TINY
 from tests.training.hostile import LIMITS, train
 
 ABI, WHY_NOT = landlock_abi()
@@ -134,12 +133,11 @@ def test_candidates_share_a_process_unless_they_are_isolated(tmp_path):
 
 
 def test_an_isolated_candidate_learns_the_same(tmp_path):
-    two_updates = TINY.model_copy(update={"env_steps": 1024})
     learnt = []
     for number, isolate in enumerate((False, True)):
         folder = tmp_path / str(number)
         folder.mkdir()
-        train(folder, settings=two_updates, isolate=isolate)
+        train(folder, isolate=isolate)
         learnt.append(load_policy(folder / "policies" / "good-s0.npz"))
     for name, value in learnt[0].parameters.items():
         assert value.sub(learnt[1].parameters[name]).abs().max() < 1e-6

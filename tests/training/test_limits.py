@@ -22,8 +22,8 @@ time.sleep(3600)
 CASES = {
     "memory": ("allocate", {"memory_bytes": 600 << 20}, "memory", ""),
     "memory that is shared": ("share", {"memory_bytes": 600 << 20}, "memory", ""),
-    "wall clock": ("hang", {"wall_s": 12.0}, "timeout", "ran past its limit of 12 s"),
-    "CPU time": ("spin", {"cpu_s": 6.0}, "timeout", "6 s of CPU time"),
+    "wall clock": ("hang", {"wall_s": 8.0}, "timeout", "ran past its limit of 8 s"),
+    "CPU time": ("spin", {"cpu_s": 4.0}, "timeout", "4 s of CPU time"),
     "threads": ("crowd", {"threads": 64}, "crash", "threads, its limit is 64"),
     "size of its folder": ("fill", {"folder_bytes": 100 << 20}, "crash", "its limit is 100 MiB"),
     "number of files": ("litter", {"folder_entries": 500}, "crash", "more than 500 files"),
