@@ -43,7 +43,7 @@ def _round(run: Context) -> dict[str, tuple[int, ...]]:
     ranking = run.parts.judge.rank(run.records())
     counts = {id: len(history.seeds("search", id)) for id in ranking.ids}
     spent = sum(len(seeds) for (phase, _), seeds in history.further.items() if phase == "search")
-    left = len(history.generations) * config.candidates * len(history.search_seeds) // FURTHER_SHARE - spent
+    left = len(history.ids()) * len(history.search_seeds) // FURTHER_SHARE - spent
     first = history.search_seeds[0]
     ids = contenders(ranking, counts, config.leaders, config.leader_seeds)[: max(0, left)]
     return {id: (first + counts[id],) for id in ids}
