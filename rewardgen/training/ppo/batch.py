@@ -180,7 +180,7 @@ class SliceBatch:
         priced = self._rewards.price(rollout.inputs, self._active())
         for fault in priced.faults:
             self._disable(fault.slice, fault.kind, fault.message, (fault.step + 1) * settings.num_envs)
-        for log, share in zip(self._logs, learner.learn(rollout, priced.total), strict=True):
+        for log, share in zip(self._training, learner.learn(rollout, priced.total), strict=True):
             log.clipped.append(share)
         self._env_steps += settings.rollout_steps * settings.num_envs
         for index in learner.diverged():

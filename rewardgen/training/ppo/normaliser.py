@@ -98,7 +98,7 @@ class RewardScaler:
     def keep(self, rows: list[int]) -> None:
         """Go on with these slices only."""
         self._moments = self._moments.of_slices(rows)
-        self._returns = self._returns[rows]
+        self._returns, self.clipped = self._returns[rows], self.clipped[rows]
 
     def __call__(self, reward: Tensor, done: Tensor) -> Tensor:
         """Take in a rollout's rewards and scale them.
