@@ -19,6 +19,7 @@ from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, 
 from rewardgen.core.formatting import percent
 from rewardgen.llm.factory import lasting_model
 from rewardgen.search import lifecycle
+from rewardgen.search.forecast import forecast, told
 from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.history import History
 from rewardgen.store.origin import Terms, can_sign
@@ -26,7 +27,7 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.screen import Screen
-from rewardgen.ui.tables import closing_table, judgement_text
+from rewardgen.ui.tables import closing_table, judgement_text, plain_table
 
 _UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
 
@@ -45,12 +46,25 @@ _NAMED = {
     "sandbox": "what keeps generated code from your files and the network",
 }
 
+_UNASKED_USD = 1.0
+"""What a run may cost without being asked about."""
+
+DryRun = Annotated[
+    bool,
+    Parameter(
+        name="--dry-run",
+        negative="",
+        help="Only say what the run would take: trainings, minutes (by a short training), calls, tokens, price, and"
+        " what the finals can detect.",
+        show_default=False,
+    ),
+]
 Yes = Annotated[
     bool,
     Parameter(
         negative="",
-        help="Do not ask before a run with `--sandbox off`, or for a goal that the task does not measure; with"
-        " `--robot`, take a draft whose metric holds unread.",
+        help="Do not ask before a run with `--sandbox off`, for more than 1 USD without `--max-cost`, or for a goal"
+        " that the task does not measure; with `--robot`, take a draft whose metric holds unread.",
         show_default=False,
     ),
 ]
@@ -104,12 +118,15 @@ def run(
     *,
     robot: Annotated[str | None, Parameter(help=f"Draft the task for this robot. {ROBOT}")] = None,
     options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008
+    dry_run: DryRun = False,
     yes: Yes = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
     """Search for a reward."""
     config = RunConfig.model_validate(options.model_dump() | {"task": task})
+    if dry_run:
+        return _tell_forecast(config, robot, json)
     drafted = None if robot is None else draft(task, robot, Path(task_name(robot, task)), config, yes=yes)
     require_consent([config], yes)
 
@@ -117,6 +134,8 @@ def run(
         return lifecycle.start(config, runs_dir, listener, listener.confirm(yes))
 
     searched = config if drafted is None else after_drafting(config, drafted)
+    if not yes:
+        _confirm_price(searched)
     outcome = watch(partial(search, searched), runs_dir)
     objection = _objection(outcome.history) if outcome and drafted and yes else ""
     if outcome and drafted and robot and objection:
@@ -134,6 +153,30 @@ def run(
             _conclude(outcome, runs_dir, json)
         outcome = again
     return _ended(outcome, runs_dir, json)
+
+
+def _tell_forecast(config: RunConfig, robot: str | None, json: bool) -> int:
+    if robot is not None:
+        raise UsageError("there is no task yet to foresee a run of", "draft it first, with `rewardgen new`")
+    found = forecast(config)
+    if json:
+        print_json(found.model_dump(mode="json"))
+        return 0
+    table = plain_table("this run takes", "")
+    for what, how_much in told(found, config):
+        table.add_row(what, how_much)
+    results().print(table)
+    return 0
+
+
+def _confirm_price(config: RunConfig) -> None:
+    """Ask before a run that may cost more than a dollar, if nothing limits it."""
+    if config.model == BUILTIN or config.max_cost is not None:
+        return
+    cost = forecast(config, measured=False).cost_usd
+    if cost and cost.high > _UNASKED_USD:
+        price = f"the calls of this run may cost {cost.low:.2f} to {cost.high:.2f} USD"
+        _confirm(price, "limit it with `--max-cost`")
 
 
 def require_consent(configs: Sequence[RunConfig], yes: bool) -> None:

@@ -83,6 +83,9 @@ class RunConfig(Frozen):
     max_minutes: float | None = Field(default=None, gt=0)
     """The search ends after this wall-clock time, with whatever is under way; the finals follow, however long they
     take."""
+    max_steps: int | None = Field(default=None, ge=1000)
+    """Limit on the control steps of all trainings of the run. What the finals take at most is kept back for them; the
+    first generation is trained whatever it takes."""
     max_cost: float | None = Field(default=None, ge=0)
     """Limit on the price of language model calls [USD]."""
     max_tokens: int | None = Field(default=None, ge=0)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError, nearest
+from rewardgen.llm.answers import tokens_in
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
 from rewardgen.llm.budget import Budget, BudgetedLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
@@ -40,13 +41,17 @@ class RunLLM:
     """
 
     def __init__(self, models: Mapping[str, LLM], folder: RunFolder) -> None:
-        by_role = _ByRole(models)
+        by_role = self._by_role = _ByRole(models)
         self._archive = ArchivedLLM(by_role, folder.calls, lambda label: _transcript(folder, label), by_role.sent)
         self._retrying = RetryingLLM(self._archive)
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
         return await self._retrying.complete(request)
+
+    def estimate(self, request: LLMRequest) -> Usage:
+        """What a call would take at most; its price is None if it is unknown, or the model has none."""
+        return self._by_role.estimate(request)
 
     def usage(self) -> Usage:
         """What all calls of the run took, earlier sessions included."""
@@ -59,6 +64,13 @@ class _ByRole:
 
     async def complete(self, request: LLMRequest) -> Reply:
         return await self._of(request).complete(request)
+
+    def estimate(self, request: LLMRequest) -> Usage:
+        model = self._of(request)
+        if isinstance(model, BudgetedLLM):
+            return model.estimate(request)
+        prompt = sum(tokens_in(message.content) for message in request.messages)
+        return Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens, calls=1)
 
     def sent(self, request: LLMRequest) -> Usage:
         model = self._of(request)

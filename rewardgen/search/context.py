@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
+from rewardgen.core.sequential import BLOCK
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.llm_review import Reader
 from rewardgen.designer.protocol import Designer
@@ -53,6 +55,18 @@ class Parts(NamedTuple):
     """A language model that says whether what came of the chosen reward is what was asked for, by feedback too."""
 
 
+def final_trainings(config: RunConfig, baselines: int) -> int:
+    """Trainings of the finals at most.
+
+    Args:
+        config: Of the run.
+        baselines: How many rewards the task has of its own.
+    """
+    first = min(BLOCK, config.final_seeds)
+    longer = math.ceil(first * 2 * config.confirm) if config.confirm and baselines else 0
+    return config.final_seeds * (1 + min(1, baselines)) + first * max(0, baselines - 1) + longer
+
+
 class Context(NamedTuple):
     """One run, as its steps see it. Every step asks the history first and records what it did."""
 
@@ -65,6 +79,18 @@ class Context(NamedTuple):
     def history(self) -> History:
         """All that is known of the run so far."""
         return self.journal.history
+
+    @property
+    def steps_left(self) -> float:
+        """Control steps that are left to trainings; infinite without a limit."""
+        most = self.config.max_steps
+        return math.inf if most is None else most - sum(each.env_steps for each in self.history.trained.values())
+
+    @property
+    def final_steps(self) -> int:
+        """Control steps that the finals take at most."""
+        assert self.history.training is not None
+        return self.history.training.env_steps * final_trainings(self.config, len(self.history.baselines))
 
     @property
     def time_up(self) -> str:

@@ -44,7 +44,10 @@ def _round(run: Context) -> dict[str, tuple[int, ...]]:
     counts = {id: len(history.seeds("search", id)) for id in ranking.ids}
     spent = sum(len(seeds) for (phase, _), seeds in history.further.items() if phase == "search")
     left = len(history.ids()) * len(history.search_seeds) // FURTHER_SHARE - spent
+    assert history.training is not None
     first = history.search_seeds[0]
+    if run.config.max_steps is not None:
+        left = min(left, int((run.steps_left - run.final_steps) // history.training.env_steps))
     ids = contenders(ranking, counts, config.leaders, config.leader_seeds)[: max(0, left)]
     return {id: (first + counts[id],) for id in ids}
 

@@ -73,10 +73,17 @@ def _stop_reason(run: Context, generation: int) -> str:
         return "the one generation is done" if generation == 1 else f"all {generation} generations done"
     if run.time_up:
         return run.time_up
+    if generation and run.steps_left < _steps_of_a_generation(run) + run.final_steps:
+        return f"the limit of {config.max_steps or 0:,} steps has no room for another generation and the finals"
     if promised or not run.parts.strategy.learns:
         return ""
     stalled = stalled_generations(run.records(), run.parts.judge)
     return f"no gain beyond noise for {stalled} generations" if stalled >= config.patience else ""
+
+
+def _steps_of_a_generation(run: Context) -> int:
+    assert run.history.training is not None
+    return (run.config.candidates + run.config.tune) * run.config.seeds * run.history.training.env_steps
 
 
 def _beats_human(run: Context, id: str) -> bool:

@@ -5,6 +5,7 @@ import pytest
 
 from rewardgen.store.events import Event
 from tests.cli.conftest import write_run
+from tests.tasks.files import POINT
 from tests.ui.story import RUN_ID, events
 
 COMMANDS = (
@@ -218,3 +219,18 @@ def test_doctor_removes_litter_and_exits_with_0_when_nothing_fails(rewardgen, tm
     assert done.returncode == 0
     assert f"removed {litter}" in [each["detail"] for each in json.loads(done.stdout)["checks"]]
     assert not litter.exists()
+
+
+def test_a_dry_run_says_what_it_takes_and_leaves_nothing(rewardgen, tmp_path):
+    runs = tmp_path / "none"
+    done = rewardgen("run", POINT, "--dry-run", "--json", "--env-steps", 4096, "--generations", 2, "--runs-dir", runs)
+    found = json.loads(done.stdout)
+    assert found["candidates"] == 12 and found["minutes"]["high"] > 0.0 and not runs.exists()
+    shown = rewardgen("run", POINT, "--dry-run", "--env-steps", 4096, "--model", "openai/gpt-5.1", OPENAI_API_KEY="x")
+    assert "price" in shown.stdout and "USD" in shown.stdout and "x" * 20 not in shown.stdout
+
+
+def test_a_run_that_may_cost_more_than_a_dollar_is_asked_about(rewardgen):
+    dear = ("run", POINT, "--model", "openai/gpt-5.1", "--generations", 20, "--candidates", 20)
+    done = rewardgen(*dear, OPENAI_API_KEY="x")
+    assert done.returncode == 2 and "may cost" in done.stderr and "--max-cost" in done.stderr

@@ -1,0 +1,194 @@
+"""What a run will take, before it begins: trainings, minutes, calls, tokens and price, and what it can detect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
+from rewardgen.core.provenance import usable_cores
+from rewardgen.core.schema import Frozen
+from rewardgen.core.sequential import BLOCK, power
+from rewardgen.llm.factory import make_llm
+from rewardgen.llm.prompts import designer_messages
+from rewardgen.sandbox.folders import scratch_folder
+from rewardgen.sandbox.process import Limits
+from rewardgen.search.assembly import check_names, measuring
+from rewardgen.search.context import final_trainings
+from rewardgen.store.messages import LLMRequest, Usage
+from rewardgen.store.records import (
+    DesignRequest,
+    RewardSpec,
+    SliceResult,
+    SliceSpec,
+    TaskCard,
+    TrainerSettings,
+)
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.training.protocol import TRAINERS, TrainerSetup
+from rewardgen.training.setup import card_for, settings_for
+from rewardgen.training.transition_cache import get_or_measure
+
+_LATER_PROMPTS = 2.0
+"""Prompts of later generations, with parents and their evidence, relative to the first."""
+_LEAST_REPLY, _MOST_REPLY = 400, 4096
+"""Tokens of a reply: of a short one, and of one by a model that thinks first."""
+_MEASURED_STEPS = 16_384
+"""Control steps of the training that is timed, at most."""
+_STACKED = 0.6
+"""What a training takes beside many others, relative to one alone in its process."""
+
+
+class Span(Frozen):
+    """Between what something takes at least and at most."""
+
+    low: float
+    high: float
+
+
+class Forecast(Frozen):
+    """What a run will take."""
+
+    candidates: int
+    trainings: Span
+    env_steps: Span
+    """Over all trainings."""
+    minutes: Span | None = None
+    """Of training; calls of a model come on top. None if it was not measured."""
+    calls: Span
+    tokens: Span
+    cost_usd: Span | None = None
+    """None where the price is unknown, or there is none."""
+    detects: float | None = None
+    """Probability that a reward which is truly better than the human one by a standard deviation over seeds is said to
+    be; None where there is no such reward."""
+
+
+def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
+    """What a run will take.
+
+    Args:
+        config: The run's.
+        measured: Whether to time a training, which takes some seconds.
+
+    Raises:
+        RewardgenError: The task, the model or something else that is named cannot be used.
+    """
+    with scratch_folder() as scratch:
+        folder = RunFolder(scratch / "run")
+        check_names(folder, config)
+        task = get_or_measure(config.task, measuring(config), with_transitions=True)
+        settings = settings_for(config.trainer, task, config.env_steps)
+        card = card_for(config.trainer, task, config.env_steps, config.seeds)
+        trainings = _trainings(config, len(task.baselines))
+        usages = [_usage(config, folder, card, most=most) for most in (False, True)]
+        each_s = _seconds(config, settings, task.baselines, card, scratch) if measured else None
+    costs = [each.cost_usd for each in usages if each.cost_usd is not None]
+    workers = config.workers or usable_cores()
+    return Forecast(
+        candidates=_candidates(config),
+        trainings=trainings,
+        env_steps=Span(low=trainings.low * settings.env_steps, high=trainings.high * settings.env_steps),
+        minutes=Span(low=_STACKED * each_s * trainings.low / workers / 60, high=each_s * trainings.high / workers / 60)
+        if each_s
+        else None,
+        calls=Span(low=usages[0].calls, high=usages[1].calls),
+        tokens=Span(low=usages[0].tokens, high=usages[1].tokens),
+        cost_usd=Span(low=costs[0], high=costs[1]) if len(costs) == 2 else None,
+        detects=power(config.final_seeds) if "human" in task.baselines else None,
+    )
+
+
+def _candidates(config: RunConfig) -> int:
+    return config.generations * config.candidates + max(0, config.generations - 1) * config.tune
+
+
+def _trainings(config: RunConfig, baselines: int) -> Span:
+    """From a search that ends after one generation and is decided at once, to all that there may be."""
+    first = (config.candidates + baselines) * config.seeds
+    fresh = min(BLOCK, config.final_seeds) * (1 + baselines)
+    every = (_candidates(config) + baselines) * config.seeds
+    further = _candidates(config) * config.seeds // FURTHER_SHARE if config.leaders > 1 else 0
+    return Span(low=first + fresh, high=every + further + final_trainings(config, baselines))
+
+
+def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) -> Usage:
+    """Of all calls: one generation without repairs, or all with one for every candidate."""
+    if config.model == BUILTIN:
+        return Usage()
+    llm = make_llm(config, folder)
+    request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal)
+    prompt = LLMRequest(label="g00-k0/designer/draft", messages=designer_messages(request))
+    calls = config.candidates + 1
+    if most:
+        diagnoses = 0 if "analyzer" in config.ablate else config.candidates * (config.generations - 1)
+        calls = 2 * config.generations * config.candidates + diagnoses + 2
+    one = llm.estimate(prompt.model_copy(update={"max_tokens": _MOST_REPLY if most else _LEAST_REPLY}))
+    times = calls * (_LATER_PROMPTS if most else 1.0)
+    return Usage(
+        prompt_tokens=round(times * one.prompt_tokens),
+        completion_tokens=calls * one.completion_tokens,
+        cost_usd=None if one.cost_usd is None else times * one.cost_usd,
+        calls=calls,
+    )
+
+
+def _seconds(
+    config: RunConfig, settings: TrainerSettings, baselines: dict[str, str], card: TaskCard, scratch: Path
+) -> float | None:
+    """Processor time of one training by a short one of each worker; None if it failed.
+
+    The short one has as many steps for its one evaluation as the real one between two.
+    """
+    own = next(iter(baselines.values()), f"def compute_reward({card.variables[0].name}, action):\n{_NOTHING}")
+    steps = min(_MEASURED_STEPS, math.ceil(settings.env_steps / settings.evaluation_phases))
+    short = settings.model_copy(update={"env_steps": steps, "evaluation_phases": 1})
+    workers = config.workers or usable_cores()
+    kind, results = TRAINERS.get(config.trainer), list[SliceResult]()
+    limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
+    trainer = kind.make(
+        TrainerSetup(task=config.task, settings=short, workers=workers, scratch=scratch / "train", limits=limits)
+    )
+    trainer.train(
+        [RewardSpec(candidate_id="human", source=own, own=True)],
+        [SliceSpec(candidate_id="human", seed=number) for number in range(workers)],
+        folder=scratch / "policies",
+        on_progress=lambda message: None,
+        on_slice=results.append,
+    )
+    known = [each for each in results if each.failure is None and each.env_steps]
+    times = [each.wall_s / each.env_steps * settings.env_steps for each in known]
+    return sum(times) / len(times) if times else None
+
+
+_NOTHING = '    return {"nothing": 0.0 * action.square().sum(-1)}\n'
+
+
+def told(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
+    """A forecast in words: what, and how much.
+
+    Args:
+        found: The forecast.
+        config: Of the run.
+    """
+    yield "candidates", f"{found.candidates} at most"
+    yield "trainings", f"{_span(found.trainings)} of {found.env_steps.high / found.trainings.high:,.0f} steps"
+    yield "control steps", f"{found.env_steps.low / 1e6:.1f} to {found.env_steps.high / 1e6:.1f} million"
+    if found.minutes:
+        yield "training", f"{_span(found.minutes)} min on {config.workers or usable_cores()} processes"
+    if found.calls.high:
+        yield "calls of the model", _span(found.calls)
+        yield "tokens", f"{found.tokens.low / 1000:,.0f}k to {found.tokens.high / 1000:,.0f}k"
+        price = f"{found.cost_usd.low:.2f} to {found.cost_usd.high:.2f} USD" if found.cost_usd else "not known"
+        yield "price", price
+    if found.detects is not None:
+        yield (
+            "finals",
+            f"with {config.final_seeds} fresh seeds at most, a reward that is truly better than the human one by one"
+            f" standard deviation over seeds is said to be in {100 * found.detects:.0f} % of runs",
+        )
+
+
+def _span(span: Span) -> str:
+    return f"{math.floor(span.low):,} to {math.ceil(span.high):,}"

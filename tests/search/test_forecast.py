@@ -1,0 +1,51 @@
+"""What a run will take, told beforehand: never less than what it then takes."""
+
+import pytest
+
+from rewardgen.core.config import RunConfig
+from rewardgen.core.sequential import power
+from rewardgen.search.context import final_trainings
+from rewardgen.search.forecast import forecast, told
+from tests.search.parts import Crew, a_search
+from tests.tasks.files import POINT
+
+RUN = RunConfig(task=str(POINT), candidates=4, generations=3, seeds=2, final_seeds=20)
+
+
+def noisy(id):
+    return {"g00-k1": 2.0, "g00-k2": 2.001}.get(id, 1.0)
+
+
+@pytest.mark.parametrize("options", [{}, {"leaders": 4}, {"final_seeds": 20}, {"confirm": 2.0, "final_seeds": 20}])
+def test_no_run_trains_more_than_is_foreseen(tmp_path, options):
+    crew = Crew(fitness=noisy)
+    search, history = a_search(tmp_path, crew, **options)
+    search()
+    found = forecast(history.config.model_copy(update={"task": str(POINT)}), measured=False)
+    trainings = [what for kind, what in crew.calls if kind.startswith("train")]
+    assert found.trainings.low <= len(trainings) <= found.trainings.high
+    assert found.candidates == len(history.ids())
+
+
+def test_a_short_training_tells_the_minutes_and_the_finals_what_they_can_detect():
+    found = forecast(RUN.model_copy(update={"env_steps": 8192}))
+    words = dict(told(found, RUN))
+    assert found.minutes and 0.0 < found.minutes.low < found.minutes.high
+    assert "in 82 % of runs" in words["finals"]
+    assert "price" not in words and found.calls.high == 0
+
+
+def test_more_fresh_seeds_detect_more_and_one_nothing():
+    assert [power(seeds) for seeds in (1, 5, 9, 10, 20)] == sorted(power(seeds) for seeds in (1, 5, 9, 10, 20))
+    assert power(1) == 0.0
+
+
+def test_steps_are_kept_back_for_the_finals(tmp_path):
+    crew = Crew(fitness=noisy)
+    search, history = a_search(tmp_path, crew, max_steps=40_000, final_seeds=5)
+    reason = search().reason
+    finals = final_trainings(history.config, 2)
+    assert reason == "the limit of 40,000 steps has no room for another generation and the finals"
+    assert len(history.generations) == 2, "12,000 and 8,000, and 15,000 kept back"
+    spent = sum(each.env_steps for each in history.trained.values())
+    assert spent <= 40_000 and sum(phase == "final" for phase, _, _ in history.trained) == finals
