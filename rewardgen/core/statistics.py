@@ -17,6 +17,9 @@ from rewardgen.core.schema import Frozen
 
 RESAMPLES = 4000
 
+_RESAMPLED = 5
+"""Values from which on an interval is made of resamples."""
+
 TAIL = 0.025
 """Of a 95 % interval, on either side."""
 
@@ -55,7 +58,8 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> Interval:
 
     Percentiles of resamples are too narrow at 5 to 20 values. Here they lie as much further out as the quantile of
     Student's t and the unbiased variance ask for (Hesterberg 2015, "What teachers should know about the bootstrap",
-    section 4.3.2).
+    section 4.3.2). No resample of fewer values leaves their range, which is too narrow by itself: they have Student's
+    interval of their mean.
 
     Args:
         values: One number per seed, at least one. With a single one the interval is that point.
@@ -65,6 +69,10 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> Interval:
     import numpy as np
 
     count = len(values)
+    if 1 < count < _RESAMPLED:
+        mean, variance = _mean_and_variance(values)
+        half = t_quantile(TAIL, count - 1) * math.sqrt(variance / count)
+        return Interval(value=interquartile_mean(values), low=mean - half, high=mean + half)
     draws = np.sort(np.random.default_rng(seed).choice(np.asarray(values, float), (RESAMPLES, count)), axis=1)
     weights = np.asarray(_middle_half(count))
     wider = math.sqrt(count / (count - 1)) * t_quantile(TAIL, count - 1) if count > 1 else 0.0

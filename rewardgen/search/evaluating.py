@@ -71,7 +71,8 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
             cancel=cancel,
         )
     for each in missing if cancel.is_set() else ():
-        if (phase, each.candidate_id, each.seed) not in history.trained:
+        # A further seed that there was no time for is no failure of a leader.
+        if each.seed in history.search_seeds and (phase, each.candidate_id, each.seed) not in history.trained:
             keep(SliceResult(**each.model_dump(), failure=SliceFailure(kind="timeout", message=run.time_up)))
 
 

@@ -78,8 +78,11 @@ def test_the_first_look_of_four_is_stricter_than_the_only_one():
     assert look(a, b, 5).standing == "above" and look(a, b, 20).standing == "on par"
 
 
-@pytest.mark.parametrize("draw", [normal, skewed, with_failures])
-@pytest.mark.parametrize("seeds", [5, 10, 15, 20])
+@pytest.mark.parametrize(
+    ("draw", "seeds"),
+    [(draw, seeds) for draw in (normal, skewed, with_failures) for seeds in (5, 10, 15, 20)]
+    + [(normal, 2), (normal, 3), (normal, 4)],
+)
 def test_the_interval_of_the_fitness_holds_its_coverage(draw, seeds):
     rng = random.Random(seeds)
     many = sorted(draw(rng) for _ in range(40_000))

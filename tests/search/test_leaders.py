@@ -100,3 +100,20 @@ def test_with_as_many_trainings_leaders_pick_a_better_reward_than_two_seeds_for_
     ]
     print(f"picked: {means[0]:.2f} above the mean candidate, by two seeds for all {means[1]:.2f}")
     assert means[0] - means[1] > least
+
+
+class Late(Crew):
+    """The time of the search is up while leaders train on further seeds."""
+
+    def train(self, rewards, slices, *, cancel, **options):
+        if any(each.seed in range(2, 5000) for each in slices):
+            assert cancel.wait(20.0)
+            return
+        super().train(rewards, slices, cancel=cancel, **options)
+
+
+def test_a_further_seed_that_there_was_no_time_for_costs_a_leader_nothing(tmp_path):
+    search, history = a_search(tmp_path, Late(fitness=noisy), max_minutes=0.01, **CLOSE)
+    summary = search()
+    assert summary.reason == "time limit of 0.01 min reached" and summary.chosen in ("g00-k1", "g00-k2")
+    assert history.further["search", summary.chosen] and not history.result("search", summary.chosen).failure
