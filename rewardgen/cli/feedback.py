@@ -26,7 +26,7 @@ def feedback(
     runs_dir = home_of(folder, runs_dir)
     history = give_feedback(folder, said)
     assert history.config is not None
-    is_over, generation = bool(history.finalists or history.summary), history.feedback[-1].generation
+    is_over, generation = bool(history.stop_reason or history.summary), history.feedback[-1].generation
     more = " --generations 1" if is_over or generation >= history.config.generations else ""
     resume = with_runs_dir(f"resume {folder.word}{more}", runs_dir)
     if json:

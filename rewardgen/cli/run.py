@@ -17,7 +17,7 @@ from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, 
 from rewardgen.core.config import BUILTIN, Ablation, RunConfig
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.formatting import percent
-from rewardgen.llm.factory import lasting_model
+from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, told
 from rewardgen.search.lifecycle import Outcome
@@ -126,7 +126,9 @@ def run(
     """Search for a reward."""
     config = RunConfig.model_validate(options.model_dump() | {"task": task})
     if dry_run:
-        return _tell_forecast(config, robot, json)
+        if robot is not None:
+            raise UsageError("there is no task yet to foresee a run of", "draft it first, with `rewardgen new`")
+        return _tell_forecast(lifecycle.lasting(config, runs_dir), json)
     drafted = None if robot is None else draft(task, robot, Path(task_name(robot, task)), config, yes=yes)
     require_consent([config], yes)
 
@@ -135,7 +137,7 @@ def run(
 
     searched = config if drafted is None else after_drafting(config, drafted)
     if not yes:
-        _confirm_price(searched)
+        _confirm_price(searched, runs_dir)
     outcome = watch(partial(search, searched), runs_dir)
     objection = _objection(outcome.history) if outcome and drafted and yes else ""
     if outcome and drafted and robot and objection:
@@ -155,9 +157,7 @@ def run(
     return _ended(outcome, runs_dir, json)
 
 
-def _tell_forecast(config: RunConfig, robot: str | None, json: bool) -> int:
-    if robot is not None:
-        raise UsageError("there is no task yet to foresee a run of", "draft it first, with `rewardgen new`")
+def _tell_forecast(config: RunConfig, json: bool) -> int:
     found = forecast(config)
     if json:
         print_json(found.model_dump(mode="json"))
@@ -169,11 +169,11 @@ def _tell_forecast(config: RunConfig, robot: str | None, json: bool) -> int:
     return 0
 
 
-def _confirm_price(config: RunConfig) -> None:
+def _confirm_price(config: RunConfig, runs_dir: Path) -> None:
     """Ask before a run that may cost more than a dollar, if nothing limits it."""
-    if config.model == BUILTIN or config.max_cost is not None:
+    if config.model == BUILTIN or config.max_cost is not None or config.model.split(":")[0] in SCHEMES:
         return
-    cost = forecast(config, measured=False).cost_usd
+    cost = forecast(lifecycle.lasting(config, runs_dir), measured=False).cost_usd
     if cost and cost.high > _UNASKED_USD:
         price = f"the calls of this run may cost {cost.low:.2f} to {cost.high:.2f} USD"
         _confirm(price, "limit it with `--max-cost`")

@@ -64,6 +64,7 @@ def final_trainings(config: RunConfig, baselines: int) -> int:
     """
     first = min(BLOCK, config.final_seeds)
     longer = math.ceil(first * 2 * config.confirm) if config.confirm and baselines else 0
+    longer += config.final_seeds if config.init else 0
     return config.final_seeds * (1 + min(1, baselines)) + first * max(0, baselines - 1) + longer
 
 
@@ -84,7 +85,7 @@ class Context(NamedTuple):
     def steps_left(self) -> float:
         """Control steps that are left to trainings; infinite without a limit."""
         most = self.config.max_steps
-        return math.inf if most is None else most - sum(each.env_steps for each in self.history.trained.values())
+        return math.inf if most is None else most - self.history.spent_steps
 
     @property
     def final_steps(self) -> int:

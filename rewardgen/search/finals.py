@@ -65,9 +65,10 @@ def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
     return True
 
 
-def _fallen(history: History) -> list[str]:
-    """Candidates that failed to train on a fresh seed."""
-    results = {id: history.result("final", id) for id in history.finalists if id not in BASELINES}
+def _fallen(history: History, ids: Sequence[str] | None = None) -> list[str]:
+    """Which of some rewards, or of the candidates in the finals, failed to train on a fresh seed."""
+    wanted = [id for id in history.finalists if id not in BASELINES] if ids is None else ids
+    results = {id: history.result("final", id) for id in wanted}
     return [id for id, result in results.items() if result and result.failure]
 
 
@@ -78,11 +79,14 @@ def _sources(history: History) -> dict[str, str]:
 
 
 def opponents(history: History) -> tuple[str, ...]:
-    """What the winner is compared with until it is decided: the human reward, or the sparse one, and a given one.
+    """What the winner is compared with until it is decided: the human reward and a given one.
+
+    The sparse reward stands in for the human one where there is none, or it failed to train.
 
     What else there is trains on the first block only.
     """
-    own = [id for id in BASELINES if id in history.baselines][:1]
+    failed = _fallen(history, (*history.baselines,))
+    own = [id for id in BASELINES if id in history.baselines and id not in failed][:1]
     given = [id for id in (history.given_id,) if id in history.finalists[1:]]
     return (*own, *given)
 
@@ -105,8 +109,10 @@ def _next_block(history: History) -> dict[str, tuple[int, ...]]:
 def _confirm(run: Context) -> None:
     """Train the winner and what it is compared with once more, with more steps, if that is wanted."""
     history = run.history
-    ids = [*history.finalists[:1], *(id for id in opponents(history) if id in BASELINES)]
-    if run.config.confirm is None or len(ids) < 2 or history.finalists[0] in _fallen(history):
+    if run.config.confirm is None or not history.finalists:
+        return
+    ids = [history.finalists[0], *(id for id in _looks(history) if id in BASELINES)]
+    if len(ids) < 2:
         return
     if not history.seeds("confirm", ids[0]):
         seeds = dict.fromkeys(ids, history.final_seeds[:BLOCK])
@@ -171,7 +177,7 @@ def summarise(reason: str, history: History) -> Summary:
         difference=looks[bar].difference if bar in looks else None,
         confirmed=longer.standing if longer else None,
         conclusion=_conclusion(chosen, estimates, against, looks, results, scale is not None)
-        + (_about_longer(history, bar, against[bar], longer) if longer and bar else "")
+        + (_about_longer(history, bar, against[bar], longer) if longer and bar in against else "")
         + _about_fallen(history)
         + _about_given(history, chosen, estimates, looks)
         + _about_opened(history),
@@ -274,6 +280,8 @@ def _about_given(
     given, repaired = record.candidate.id, ", once repaired" if record.candidate.repairs else ""
     if given == chosen:
         return f" {given} is the reward that the run was given{repaired}: nothing better was found."
+    if given in _fallen(history):
+        return f" The reward that the run was given, {given}, failed to train on a fresh seed."
     if given not in looks:
         return f" The reward that the run was given, {given}, did not come to the finals."
     name = "given, then repaired" if repaired else "given"

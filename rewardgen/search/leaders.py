@@ -43,7 +43,7 @@ def _round(run: Context) -> dict[str, tuple[int, ...]]:
     ranking = run.parts.judge.rank(run.records())
     counts = {id: len(history.seeds("search", id)) for id in ranking.ids}
     spent = sum(len(seeds) for (phase, _), seeds in history.further.items() if phase == "search")
-    left = len(history.ids()) * len(history.search_seeds) // FURTHER_SHARE - spent
+    left = len(ranking.ids) * len(history.search_seeds) // FURTHER_SHARE - spent
     assert history.training is not None
     first = history.search_seeds[0]
     if run.config.max_steps is not None:

@@ -201,7 +201,7 @@ def _resumption(history: History, config: RunConfig, how: Resume, task: ChangedT
         "signature": signature(terms(history.run_id, config)),
     }
     if how.generations:
-        over = history.finalists or history.summary
+        over = history.stop_reason or history.summary
         told["generations"] = how.generations + (len(history.generations) if over else config.generations)
     if how.generations and history.finalists:
         used = [history.final_seeds, *(seeds for seeds, _ in history.opened)]

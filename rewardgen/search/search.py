@@ -48,6 +48,8 @@ def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal
         if generation == 0 and _raise_steps(run):
             return None
         generation += 1
+    if not run.history.stop_reason:
+        run.journal.record("search-ended", reason=reason)  # further seeds may change what it was decided from
     settle(run, generation, to_the_end=True)
     return run_finals(run, reason)
 
@@ -105,12 +107,23 @@ def _raise_steps(run: Context) -> bool:
         return False
     bars = Ranking(ranks=tuple(rank for rank in _by_fitness(run).ranks if rank.candidate_id in history.baselines))
     doubt = budget_doubt(history, bars)
-    hint = "" if config.auto_steps else "; `--auto-steps` trains with as many, `--env-steps` with any number"
-    if doubt and config.auto_steps:
+    hint = "; `--auto-steps` trains with as many, `--env-steps` with any number"
+    hint = "; there is no time or no steps left to train with as many" if config.auto_steps else hint
+    if doubt and config.auto_steps and _has_room(run, doubt.env_steps):
         run.journal.record("steps-raised", env_steps=doubt.env_steps, why=doubt.why)
         return True
     run.journal.record("steps-doubted", why=doubt.why + hint if doubt else "")
     return False
+
+
+def _has_room(run: Context, env_steps: int) -> bool:
+    """Whether what was done so far can be done again with so many steps, and the finals after it."""
+    assert run.history.training is not None
+    times = env_steps / run.history.training.env_steps
+    spent_s = run.journal.elapsed_s - run.history.began_s
+    if run.remaining_s is not None and run.remaining_s < times * spent_s:
+        return False
+    return run.steps_left >= times * (run.history.spent_steps + run.final_steps)
 
 
 def _plan(run: Context, generation: int) -> tuple[Slot, ...]:

@@ -33,6 +33,7 @@ EventKind = Literal[
     "steps-doubted",
     "steps-raised",
     "generation-finished",
+    "search-ended",
     "finals-started",
     "usage",
     "budget-exhausted",
@@ -50,9 +51,9 @@ class Event(Frozen):
     `Resumption`, `Opening` and `Finals` of `rewardgen.store.history` say; `goal-checked` {check}; `feedback` {text};
     `generation-started` {generation, slots}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase,
     slice}; `ranked` {ranking} (when another candidate leads it); `studied` {analysis}; `steps-doubted` {why} and
-    `steps-raised` {env_steps, why} (after the first generation); `generation-finished` {generation, ranking}; `usage`
-    {usage} (so far); `budget-exhausted` {reason}; `judged` {judgement} (of the chosen reward's policy); `interrupted`
-    {}; `failed` {message, hint}; `finished` {summary}.
+    `steps-raised` {env_steps, why} (after the first generation); `generation-finished` {generation, ranking};
+    `search-ended` {reason}; `usage` {usage} (so far); `budget-exhausted` {reason}; `judged` {judgement} (of the chosen
+    reward's policy); `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
     """
 
     kind: EventKind

@@ -51,8 +51,8 @@ class Beginning(Frozen):
     """Path to hash of what the task was made of: `rewardgen.tasks.fingerprint`."""
     given: str = ""
     """A person's own reward to begin with, if there is one."""
-    search_seeds: tuple[Count, ...]
-    final_seeds: tuple[Count, ...]
+    search_seeds: tuple[Count, ...] = Field(min_length=1)
+    final_seeds: tuple[Count, ...] = Field(min_length=1)
     signature: str = ""
     """Of the user who started it: `rewardgen.store.origin`."""
 
@@ -92,6 +92,15 @@ class Opening(Frozen):
     generation: Count
     """Index of the generation after which it was decided; in the finals, how many there were."""
     seeds: dict[CandidateId, tuple[Count, ...]]
+
+
+class Doubt(Frozen):
+    """That trainings have too few steps to tell rewards apart: the data of `steps-doubted` and `steps-raised`."""
+
+    why: str = ""
+    """Empty if they have not."""
+    env_steps: int = Field(default=1, ge=1)
+    """That they have from now on, if they were raised."""
 
 
 class Finals(Frozen):
@@ -212,6 +221,8 @@ class History:
         """The winner, then whatever else trains on the fresh seeds, baselines included; empty before the finals."""
         self.doubt: str | None = None
         """Why the steps of a training are too few, by the first generation; None before, empty if they are not."""
+        self.spent_steps = 0
+        """Control steps of all trainings, also of those that were repeated with more."""
         self.raised = False
         """Whether they were raised."""
         self.stop_reason = ""
@@ -233,7 +244,7 @@ class History:
         events = read_events(folder.events)
         try:
             return cls(events)
-        except (UsageError, ValueError, LookupError, TypeError) as error:
+        except (UsageError, ValueError, LookupError, TypeError, AssertionError) as error:
             raise RunFolderError(
                 f"{folder.events} does not fit this version of rewardgen: {' '.join(str(error).split())[:200]}",
                 "read it with the version that wrote it, see `provenance.json` beside it",
@@ -274,6 +285,7 @@ class History:
             case "trained":
                 result = SliceResult.model_validate(data["slice"])
                 self.trained[data["phase"], result.candidate_id, result.seed] = result
+                self.spent_steps += result.env_steps
             case "ranked":
                 self.ranking = Ranking.model_validate(data["ranking"])
             case "studied":
@@ -282,13 +294,15 @@ class History:
             case "seeds-opened":
                 self._open(Opening.model_validate(data))
             case "steps-doubted":
-                self.doubt = data["why"]
+                self.doubt = Doubt.model_validate(data).why
             case "steps-raised":
-                self._raise_steps(data["env_steps"], data["why"])
+                self._raise_steps(Doubt.model_validate(data))
             case "generation-finished":
                 self.ranking = Ranking.model_validate(data["ranking"])
                 index, update = data["generation"], {"finished": True, "best": self.ranking.best}
                 self.generations[index] = self.generations[index].model_copy(update=update)
+            case "search-ended":
+                self.stop_reason = data["reason"]
             case "finals-started":
                 finals = Finals.model_validate(data)
                 self.finalists, self.stop_reason = finals.ids, finals.reason
@@ -326,9 +340,10 @@ class History:
         for id, seeds in opening.seeds.items():
             self.further[opening.phase, id] = (*self.further.get((opening.phase, id), ()), *seeds)
 
-    def _raise_steps(self, env_steps: int, why: str) -> None:
+    def _raise_steps(self, doubt: Doubt) -> None:
         """What was trained with fewer steps is past; the rewards are designed and reviewed."""
         assert self.training is not None and self.card is not None
+        env_steps, why = doubt.env_steps, doubt.why
         self.training = self.training.model_copy(update={"settings": self.training.settings | {"env_steps": env_steps}})
         self.card = self.card.model_copy(update={"env_steps": env_steps})
         self.raised, self.doubt = True, why
@@ -348,10 +363,11 @@ class History:
         self.changes.append(told)
         self.config = self.config.model_copy(update={"generations": generations})
         self.final_seeds = final_seeds or self.final_seeds
-        if self.finalists or self.summary or self.exhausted:
+        if self.stop_reason or self.summary or self.exhausted:
             self.promised, self.began_s = generations, self.elapsed_s
         self.finalists, self.stop_reason, self.exhausted = (), "", ""
         self.further = {key: seeds for key, seeds in self.further.items() if key[0] == "search"}
+        self.openings = []
         self.summary = self.judgement = None
 
     @property

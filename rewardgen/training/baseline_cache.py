@@ -104,13 +104,14 @@ def _forget_old(folder: Path) -> None:
     entries = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     if len(entries) <= _KEPT:
         return
-    for each in entries[_KEPT:]:
-        each.unlink(missing_ok=True)
-    named = {
-        digest
-        for each in entries[:_KEPT]
-        for digest in _Entry.model_validate_json(each.read_bytes()).artifacts.values()
-    }
+    named: set[str] = set()
+    for number, each in enumerate(entries):
+        try:
+            if number >= _KEPT:
+                raise ValueError("it was used longest ago")
+            named |= {*_Entry.model_validate_json(each.read_bytes()).artifacts.values()}
+        except (ValueError, RewardgenError):  # also what another version has left there
+            each.unlink(missing_ok=True)
     for each in folder.iterdir():
         if each.suffix != ".json" and each.name not in named:
             each.unlink(missing_ok=True)

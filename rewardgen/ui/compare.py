@@ -99,7 +99,7 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         against_human=summary.against_human if summary else None,
         seeds=row.seeds if row else 0,
         env_steps=training.env_steps if training else 0,
-        env_steps_in_all=sum(each.env_steps for each in history.trained.values()),
+        env_steps_in_all=history.spent_steps,
         tokens=history.usage.prompt_tokens + history.usage.completion_tokens,
         cost_usd=history.usage.cost_usd,
         elapsed_s=history.elapsed_s,

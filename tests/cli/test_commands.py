@@ -234,3 +234,10 @@ def test_a_run_that_may_cost_more_than_a_dollar_is_asked_about(rewardgen):
     dear = ("run", POINT, "--model", "openai/gpt-5.1", "--generations", 20, "--candidates", 20)
     done = rewardgen(*dear, OPENAI_API_KEY="x")
     assert done.returncode == 2 and "may cost" in done.stderr and "--max-cost" in done.stderr
+
+
+def test_a_task_file_beside_the_user_is_found_by_a_dry_run(rewardgen, tmp_path):
+    for name in ("point.py", "point.xml"):
+        (tmp_path / name).write_bytes((POINT.parent / name).read_bytes())
+    done = rewardgen("run", "point.py", "--dry-run", "--env-steps", 4096)
+    assert done.returncode == 0 and "trainings" in done.stdout

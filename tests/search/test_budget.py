@@ -1,5 +1,7 @@
 """Steps that tell no reward from another are told, and raised if that is wanted; more steps at the end confirm."""
 
+import time
+
 import pytest
 
 from rewardgen.search.budget import budget_doubt
@@ -115,3 +117,23 @@ def test_confirming_tells_faster_learning_from_a_higher_end(tmp_path):
     repeated = Longer()
     a_search(tmp_path, repeated, generations=1, final_seeds=5, confirm=3.0)[0]()
     assert not repeated.calls
+
+
+class Lengthy(Slow):
+    def train(self, *arguments, **options):
+        time.sleep(0.2)
+        super().train(*arguments, **options)
+
+
+@pytest.mark.parametrize("limit", [{"max_steps": 40_000}, {"max_minutes": 0.005}])
+def test_steps_are_not_raised_where_there_is_no_room_for_them(tmp_path, limit):
+    search, history = a_search(tmp_path, Lengthy(), generations=1, final_seeds=5, auto_steps=True, **limit)
+    assert search().chosen and not history.raised
+    assert history.doubt and "no time or no steps left" in history.doubt
+
+
+def test_steps_that_were_spent_before_they_were_raised_count(tmp_path):
+    options = {"generations": 2, "auto_steps": True, "final_seeds": 5, "max_steps": 900_000}
+    search, history = a_search(tmp_path, Slow(), **options)
+    search()
+    assert history.raised and not history.trained and history.spent_steps == 12_000

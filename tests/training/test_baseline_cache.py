@@ -78,3 +78,13 @@ def test_a_damaged_or_missing_file_is_no_training(task, tmp_path):
 def test_a_failure_is_not_kept(task, tmp_path):
     keep(task, tmp_path, failed_slice("human", 3))
     assert bring(cache_of(task), tmp_path) is None
+
+
+def test_what_another_version_left_there_is_cleared_away_and_ends_no_run(task, tmp_path, monkeypatch):
+    monkeypatch.setattr("rewardgen.training.baseline_cache._KEPT", 2)
+    folder = tmp_path / "cache" / "rewardgen" / "baselines"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        (folder / f"{number}.json").write_text("{}")
+    keep(task, tmp_path)
+    assert bring(cache_of(task), tmp_path) and not list(folder.glob("?.json"))
