@@ -286,6 +286,11 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         layers = asked.result()
     for layer in layers.missing:
         listener.note(f"sandbox without {layer.name}: {layer.detail}")
+    if config.target_fitness == "human" and "human" not in task.baselines:
+        raise UsageError(
+            f"{task.card.name} has no human reward, so `--target-fitness human` is never reached",
+            "give a number, or write a `human_reward` in the task file",
+        )
     settings = settings_for(config.trainer, task, config.env_steps)
     card = card_for(config.trainer, task, config.env_steps, config.seeds)
     check = checked_goal(folder, config, card)

@@ -5,7 +5,7 @@ import pytest
 
 from rewardgen.store.events import Event
 from tests.cli.conftest import write_run
-from tests.tasks.files import POINT
+from tests.tasks.files import POINT, point
 from tests.ui.story import RUN_ID, events
 
 COMMANDS = (
@@ -241,3 +241,9 @@ def test_a_task_file_beside_the_user_is_found_by_a_dry_run(rewardgen, tmp_path):
         (tmp_path / name).write_bytes((POINT.parent / name).read_bytes())
     done = rewardgen("run", "point.py", "--dry-run", "--env-steps", 4096)
     assert done.returncode == 0 and "trainings" in done.stdout
+
+
+def test_the_human_reward_is_no_target_where_there_is_none(rewardgen, tmp_path):
+    task = point(tmp_path, ("def human_reward(", "def my_reward("))
+    done = rewardgen("run", task, "--target-fitness", "human")
+    assert done.returncode == 2 and "has no human reward" in done.stderr and "hint: give a number" in done.stderr
