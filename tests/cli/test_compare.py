@@ -67,7 +67,7 @@ def test_two_runs_stand_side_by_side_with_what_they_reached_and_took():
     assert RUN_ID in text and OTHER_ID in text
     assert "10, 7 trained" in lines["candidates"] and "5, 2 trained" in lines["candidates"]
     assert lines["chosen"].split() == ["chosen", "g01-k5", "none"]
-    assert "1655 [1610, 1700]" in lines["fitness (IQM)"] and "$0.21" in lines["cost"]
+    assert "1655 [1543, 1767]" in lines["fitness (IQM)"] and "$0.21" in lines["cost"]
 
 
 def test_two_candidates_stand_side_by_side_with_the_change_of_their_code():

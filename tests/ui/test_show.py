@@ -28,7 +28,7 @@ def candidate(id, **options):
 def test_a_run_page_holds_every_candidate_the_closing_table_and_the_lineage():
     text = page(run_page(until("finished"), "finished"))
     assert all(f"g0{generation}-k{number}" in text for generation in (0, 1) for number in range(1, 6))
-    assert re.search(r"★ g01-k5 +1655 \[1610, 1700\] +83 % \[\d+, \d+\] +0\.86 +3", text)
+    assert re.search(r"★ g01-k5 +1655 \[1543, 1767\] +83 % \[\d+, \d+\] +0\.86 +3", text)
     assert re.search(r"human +1850", text)
     assert re.search(r"sparse +465", text)
     assert "It does not beat the human reward" in " ".join(text.split())
