@@ -98,7 +98,7 @@ def stage(history: History) -> str:
         if any(phase == "confirm" for phase, _ in history.further):
             return "training with more steps, to see whether what was found lasts"
         opened, most = len(history.seeds("final", history.finalists[0])), len(history.final_seeds)
-        return f"finals on {opened} of at most {count(most, 'fresh seed')}"
+        return f"finals on {f'{opened} of ' if opened else ''}at most {count(most, 'fresh seed')}"
     if not history.generations or history.config is None:
         return "starting"
     current = history.generations[-1]
