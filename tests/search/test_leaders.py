@@ -10,7 +10,7 @@ from rewardgen.core.statistics import standard_errors
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.search.leaders import contenders
 from rewardgen.store.history import History
-from rewardgen.store.ranking import Rank, Ranking
+from rewardgen.store.ranking import Rank, Ranking, leads
 from rewardgen.store.run_folder import RunFolder
 from tests.builders import record, slice_result
 from tests.search.parts import Crew, Listener, a_search
@@ -141,3 +141,31 @@ def test_why_the_search_ended_stands_though_further_seeds_say_otherwise(tmp_path
         search()
     again, history = a_search(tmp_path / "cut", Sobering(), **options)
     assert again() == table and len(history.generations) == len(expected.generations)
+
+
+def gain_is_seen(rng, gain):
+    """Whether a second generation is said to have brought a gain, where one of its candidates is truly better."""
+    true = {f"old{k}": 0.0 for k in range(6)}
+    seen = {id: [rng.gauss(0.0, 1.0) for _ in range(2)] for id in true}
+
+    def one_round():
+        counts = {id: len(values) for id, values in seen.items()}
+        for id in contenders(ranking_of(seen), counts, 4, 8):
+            seen[id].append(rng.gauss(true[id], 1.0))
+
+    one_round()
+    before = ranking_of(seen).ids[0]
+    new = {f"new{k}": gain if k == 0 else 0.0 for k in range(6)}
+    true |= new
+    seen |= {id: [rng.gauss(value, 1.0) for _ in range(2)] for id, value in new.items()}
+    one_round()
+    ranking = ranking_of(seen)
+    best, old = ranking.best, ranking.rank(before)
+    return best.candidate_id != before and leads(best, old)
+
+
+def test_equals_seldom_pass_for_a_gain_and_a_large_gain_seldom_goes_unseen():
+    rng, times = random.Random(0), 400
+    rates = {gain: sum(gain_is_seen(rng, gain) for _ in range(times)) / times for gain in (0.0, 1.0, 2.0, 3.0)}
+    print(f"a gain is seen in {rates}")
+    assert rates[0.0] <= 0.04 and rates[2.0] > 0.4 and rates[3.0] > 0.85
