@@ -171,7 +171,8 @@ def _tell_forecast(config: RunConfig, json: bool) -> int:
 
 def _confirm_price(config: RunConfig, runs_dir: Path) -> None:
     """Ask before a run that may cost more than a dollar, if nothing limits it."""
-    if config.model == BUILTIN or config.max_cost is not None or config.model.split(":")[0] in SCHEMES:
+    models = [name for name in (config.model, config.critic_model) if name and name != BUILTIN]
+    if config.max_cost is not None or all(name.split(":")[0] in SCHEMES for name in models):
         return
     cost = forecast(lifecycle.lasting(config, runs_dir), measured=False).cost_usd
     if cost and cost.high > _UNASKED_USD:

@@ -37,6 +37,8 @@ class Parts(NamedTuple):
     critic: Critic
     analyzer: Analyzer
     trainer: Trainer
+    longer: Callable[[float], Trainer]
+    """Makes a trainer with so many times the steps."""
     strategy: Strategy
     judge: Judge
     usage: Callable[[], Usage]
@@ -45,8 +47,6 @@ class Parts(NamedTuple):
     """Folder for trained policies."""
     on_study: Callable[[CandidateRecord], None]
     """Called whenever more is known of a candidate, to keep its folder up to date."""
-    longer: Callable[[float], Trainer] | None = None
-    """Makes a trainer with so many times the steps."""
     cache: BaselineCache | None = None
     """Trainings of the task's own rewards by other runs."""
     reader: Reader | None = None

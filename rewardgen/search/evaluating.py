@@ -29,7 +29,7 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     stop_hacking = phase == "search" and "analyzer" not in run.config.ablate
     trainer, cache, folder = run.parts.trainer, run.parts.cache, run.parts.policies / phase
     if phase == "confirm":
-        assert run.parts.longer is not None and run.config.confirm is not None
+        assert run.config.confirm is not None
         trainer, cache = run.parts.longer(run.config.confirm), None
 
     def keep(result: SliceResult) -> None:

@@ -185,10 +185,7 @@ def summarise(reason: str, history: History) -> Summary:
 
 
 def _fitness_values(result: CandidateResult | None) -> list[float]:
-    """Fitness per seed; empty if any seed failed, because the rest would be a selection."""
-    slices = result.slices if result else ()
-    values = [each.final_fitness for each in slices if each.failure is None and each.final_fitness is not None]
-    return values if len(values) == len(slices) else []
+    return [*result.by_seed.values()] if result else []
 
 
 def human_scale(values: Mapping[str, Sequence[float]]) -> tuple[float, float] | None:

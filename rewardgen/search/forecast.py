@@ -115,23 +115,32 @@ def _trainings(config: RunConfig, baselines: int) -> Span:
 
 def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) -> Usage:
     """Of all calls: one generation without repairs, or all with one for every candidate."""
-    if config.model == BUILTIN:
+    every = config.generations * config.candidates
+    calls: dict[str, int] = {}
+    if config.model != BUILTIN:
+        diagnoses = 0 if "analyzer" in config.ablate else every - config.candidates
+        calls["designer"] = 2 * every + diagnoses + 2 if most else config.candidates + 1
+    if config.critic_model:
+        calls["critic"] = 2 * every if most else 0
+    if not calls:
         return Usage()
-    llm = make_llm(config, folder)
+    llm, times = make_llm(config, folder), _LATER_PROMPTS if most else 1.0
     request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal)
-    prompt = LLMRequest(label="g00-k0/designer/draft", messages=designer_messages(request))
-    calls = config.candidates + 1
-    if most:
-        diagnoses = 0 if "analyzer" in config.ablate else config.candidates * (config.generations - 1)
-        calls = 2 * config.generations * config.candidates + diagnoses + 2
-    one = llm.estimate(prompt.model_copy(update={"max_tokens": _MOST_REPLY if most else _LEAST_REPLY}))
-    times = calls * (_LATER_PROMPTS if most else 1.0)
-    return Usage(
-        prompt_tokens=round(times * one.prompt_tokens),
-        completion_tokens=calls * one.completion_tokens,
-        cost_usd=None if one.cost_usd is None else times * one.cost_usd,
-        calls=calls,
-    )
+    total = Usage(cost_usd=0.0)
+    for role, number in calls.items():
+        most_reply = _MOST_REPLY if most else _LEAST_REPLY
+        label = f"g00-k0/{role}/draft"
+        one = llm.estimate(LLMRequest(label=label, messages=designer_messages(request), max_tokens=most_reply))
+        cost = (
+            None if one.cost_usd is None or total.cost_usd is None else total.cost_usd + number * times * one.cost_usd
+        )
+        total = Usage(
+            prompt_tokens=total.prompt_tokens + round(number * times * one.prompt_tokens),
+            completion_tokens=total.completion_tokens + number * one.completion_tokens,
+            cost_usd=cost,
+            calls=total.calls + number,
+        )
+    return total
 
 
 def _seconds(

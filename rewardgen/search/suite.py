@@ -215,7 +215,7 @@ def measure(cell: Cell, history: History) -> CellResult:
         seed=cell.config.seed,
         run_id=history.run_id,
         winner=winner,
-        fitness={name: _final_fitness(history, id) for name, id in ids.items()},
+        fitness={name: found.by_seed if (found := history.result("final", id)) else {} for name, id in ids.items()},
         candidates=len(history.ids()),
         search_steps=sum(each.env_steps for id, each in search if id not in BASELINES),
         calls=usage.calls,
@@ -223,14 +223,6 @@ def measure(cell: Cell, history: History) -> CellResult:
         cost_usd=usage.cost_usd,
         minutes=history.elapsed_s / 60,
     )
-
-
-def _final_fitness(history: History, id: str) -> dict[int, float]:
-    """By seed; empty if any failed, because the rest would be a selection."""
-    result = history.result("final", id)
-    slices = result.slices if result else ()
-    found = {each.seed: each.final_fitness for each in slices if not each.failure and each.final_fitness is not None}
-    return found if len(found) == len(slices) else {}
 
 
 class SuiteRow(Frozen):

@@ -283,6 +283,13 @@ class CandidateResult(Frozen):
         return _mean([each.final_fitness for each in self.slices])
 
     @property
+    def by_seed(self) -> dict[int, float]:
+        """Fitness by seed; empty if any seed failed, because the rest would be a selection."""
+        found = {each.seed: each.final_fitness for each in self.slices if not each.failure}
+        values = {seed: value for seed, value in found.items() if value is not None}
+        return values if len(values) == len(self.slices) else {}
+
+    @property
     def success_rate(self) -> float | None:
         """Mean over seeds of the success rate measured in the clean process."""
         return _mean([each.final_success_rate for each in self.slices])

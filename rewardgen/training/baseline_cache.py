@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from rewardgen.core.errors import RewardgenError, RunFolderError
+from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.schema import Frozen
 from rewardgen.store.names import AbsolutePath, Digest, FileName
@@ -26,6 +27,8 @@ from rewardgen.training.transition_cache import beside, cache_folder, code
 _KEPT = 400
 """Trainings that are kept; those used longest ago go first."""
 _MOST_BYTES = 64 << 20
+_UNUSABLE = (OSError, RuntimeError, ValidationError, RewardgenError)
+"""A full disk, a folder that others clear, a user without a home, what another version left: a run goes on without."""
 _SOURCES = ("sim/*.py", "tasks/*.py", "reward/*.py", "training/*.py", "training/*/*.py", "analyzer/hacking.py")
 """Our own modules that decide about the numbers, in the package's folder."""
 
@@ -50,7 +53,7 @@ class BaselineCache:
     """
 
     def __init__(self, task: str, task_files: dict[str, str], training: Training) -> None:
-        self._files = task_files | beside(task)
+        self._task, self._files = task, task_files
         settings = training.model_dump_json()
         self._common = "\0".join((task, settings, *task_files.values(), *code(_SOURCES)))
 
@@ -63,8 +66,8 @@ class BaselineCache:
             folder: For its policy and its episodes.
             stop_hacking: Whether it might end early.
         """
-        place = self._place(spec, source, stop_hacking)
-        with suppress(OSError, ValidationError, RewardgenError):
+        with suppress(*_UNUSABLE):
+            place = self._place(spec, source, stop_hacking)
             entry = _Entry.model_validate_json(read_plain(place, _MOST_BYTES))
             if entry.result.spec != spec or changed(entry.files):
                 return None
@@ -81,14 +84,15 @@ class BaselineCache:
         """Keep a training for other runs; one that failed is not kept, for what failed may have been the machine."""
         if result.failure:
             return
-        place = self._place(result.spec, source, stop_hacking)
         artifacts = {}
-        with suppress(OSError, RunFolderError):  # a full disk, or a folder that others clear
+        with suppress(*_UNUSABLE):
+            place = self._place(result.spec, source, stop_hacking)
             for name in filter(None, (result.policy, result.episodes_file)):
                 content = read_plain(folder / name, _MOST_BYTES)
                 artifacts[name] = _digest(content)
                 write_atomic(place.parent / artifacts[name], content)
-            write_atomic(place, _Entry(result=result, files=self._files, artifacts=artifacts).model_dump_json())
+            files = self._files | beside(self._task)
+            write_atomic(place, _Entry(result=result, files=files, artifacts=artifacts).model_dump_json())
             _forget_old(place.parent)
 
     def _place(self, spec: SliceSpec, source: str, stop_hacking: bool) -> Path:
@@ -104,14 +108,16 @@ def _forget_old(folder: Path) -> None:
     entries = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     if len(entries) <= _KEPT:
         return
-    named: set[str] = set()
-    for number, each in enumerate(entries):
-        try:
-            if number >= _KEPT:
-                raise ValueError("it was used longest ago")
-            named |= {*_Entry.model_validate_json(each.read_bytes()).artifacts.values()}
-        except (ValueError, RewardgenError):  # also what another version has left there
+    named = {name for each in entries[:_KEPT] for name in _artifacts(each)}
+    for each in (*entries[_KEPT:], *(path for path in folder.iterdir() if path.suffix != ".json")):
+        if each.name not in named:
             each.unlink(missing_ok=True)
-    for each in folder.iterdir():
-        if each.suffix != ".json" and each.name not in named:
-            each.unlink(missing_ok=True)
+
+
+def _artifacts(entry: Path) -> Iterable[str]:
+    """Names of the files that belong to an entry; one that cannot be read, as of another version, goes."""
+    try:
+        return _Entry.model_validate_json(entry.read_bytes()).artifacts.values()
+    except (ValidationError, RewardgenError):
+        entry.unlink(missing_ok=True)
+        return ()
