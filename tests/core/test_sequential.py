@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from rewardgen.core.sequential import BLOCK, MOST_SEEDS, look
+from rewardgen.core.sequential import BLOCK, MOST_SEEDS, look, power
 from rewardgen.core.statistics import bootstrap_interval, proportion_interval
 
 
@@ -61,6 +61,12 @@ def test_a_gain_of_one_standard_deviation_is_seen_in_four_of_five_runs(draw):
     above, below, seeds, _ = rates(draw, 1.0, MOST_SEEDS, times=400)
     assert above >= 0.8 - sampling_error(0.8, 400) and below == 0.0
     assert seeds < 16, "many are decided before the last block"
+
+
+@pytest.mark.parametrize("most", [2, 3, 4, 5, 8, 10, 15, 20])
+def test_what_finals_are_said_to_detect_they_detect(most):
+    above, *_ = rates(normal, 1.0, most, times=500)
+    assert abs(above - power(most)) <= 0.01 + sampling_error(power(most), 500)
 
 
 def test_a_large_gain_takes_two_blocks_and_none_at_all_is_not_looked_for_to_the_end():

@@ -31,7 +31,7 @@ def test_a_short_training_tells_the_minutes_and_the_finals_what_they_can_detect(
     found = forecast(RUN.model_copy(update={"env_steps": 8192}))
     words = dict(told(found, RUN))
     assert found.minutes and 0.0 < found.minutes.low < found.minutes.high
-    assert "in 82 % of runs" in words["finals"]
+    assert "in 81 % of runs" in words["finals"]
     assert "price" not in words and found.calls.high == 0
 
 
@@ -49,3 +49,13 @@ def test_steps_are_kept_back_for_the_finals(tmp_path):
     assert len(history.generations) == 2, "12,000 and 8,000, and 15,000 kept back"
     spent = sum(each.env_steps for each in history.trained.values())
     assert spent <= 40_000 and sum(phase == "final" for phase, _, _ in history.trained) == finals
+
+
+def test_the_calls_of_a_model_that_reads_along_are_counted_and_priced(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    asked = RUN.model_copy(update={"model": "openai/gpt-5.1"})
+    alone = forecast(asked, measured=False)
+    read = forecast(asked.model_copy(update={"critic_model": "openai/gpt-5-mini"}), measured=False)
+    only_read = forecast(RUN.model_copy(update={"critic_model": "openai/gpt-5-mini"}), measured=False)
+    assert read.calls.high == alone.calls.high + 2 * 12 and only_read.calls.high == 2 * 12
+    assert read.cost_usd.high > alone.cost_usd.high > only_read.cost_usd.high > 0.0

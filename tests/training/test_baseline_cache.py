@@ -88,3 +88,10 @@ def test_what_another_version_left_there_is_cleared_away_and_ends_no_run(task, t
         (folder / f"{number}.json").write_text("{}")
     keep(task, tmp_path)
     assert bring(cache_of(task), tmp_path) and not list(folder.glob("?.json"))
+
+
+def test_where_nothing_can_be_kept_a_run_goes_on_without(task, tmp_path, monkeypatch):
+    (tmp_path / "full").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "full"))
+    keep(task, tmp_path)
+    assert bring(cache_of(task), tmp_path) is None
