@@ -207,7 +207,6 @@ def measure(cell: Cell, history: History) -> CellResult:
     """
     winner, usage = history.summary.chosen if history.summary else None, history.usage
     ids = {**({_WINNER: winner} if winner else {}), **dict(zip(BASELINES, BASELINES, strict=True))}
-    search = ((id, each) for (phase, id, _), each in history.trained.items() if phase == "search")
     return CellResult(
         task=cell.task,
         strategy=cell.strategy,
@@ -217,7 +216,7 @@ def measure(cell: Cell, history: History) -> CellResult:
         winner=winner,
         fitness={name: found.by_seed if (found := history.result("final", id)) else {} for name, id in ids.items()},
         candidates=len(history.ids()),
-        search_steps=sum(each.env_steps for id, each in search if id not in BASELINES),
+        search_steps=history.search_steps,
         calls=usage.calls,
         tokens=usage.tokens,
         cost_usd=usage.cost_usd,

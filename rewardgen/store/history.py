@@ -18,6 +18,7 @@ from rewardgen.store.names import AbsolutePath, Baseline, CandidateId, Digest, F
 from rewardgen.store.origin import is_signed, terms
 from rewardgen.store.ranking import Rank, Ranking
 from rewardgen.store.records import (
+    BASELINES,
     Analysis,
     Candidate,
     CandidateRecord,
@@ -221,8 +222,10 @@ class History:
         """The winner, then whatever else trains on the fresh seeds, baselines included; empty before the finals."""
         self.doubt: str | None = None
         """Why the steps of a training are too few, by the first generation; None before, empty if they are not."""
+        self.search_steps = 0
+        """Control steps of the candidates' trainings in the search, also of those that were repeated with more."""
         self.spent_steps = 0
-        """Control steps of all trainings, also of those that were repeated with more."""
+        """Control steps of all trainings."""
         self.raised = False
         """Whether they were raised."""
         self.stop_reason = ""
@@ -286,6 +289,8 @@ class History:
                 result = SliceResult.model_validate(data["slice"])
                 self.trained[data["phase"], result.candidate_id, result.seed] = result
                 self.spent_steps += result.env_steps
+                if data["phase"] == "search" and result.candidate_id not in BASELINES:
+                    self.search_steps += result.env_steps
             case "ranked":
                 self.ranking = Ranking.model_validate(data["ranking"])
             case "studied":

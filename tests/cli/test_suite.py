@@ -1,11 +1,13 @@
 """`rewardgen suite` on a task that trains in a second: what is there is not done again."""
 
 import csv
+import re
+from pathlib import Path
 
 import pytest
 
 from rewardgen.core.config import RunConfig
-from rewardgen.search.suite import Cell, Runs
+from rewardgen.search.suite import Cell, Runs, read_suite
 from rewardgen.store.run_folder import list_runs
 from rewardgen.tasks.fingerprint import digests
 from tests.cli.conftest import write_run
@@ -15,6 +17,15 @@ from tests.ui.story import events
 RUN = "[run]\ncandidates = 2\ngenerations = 1\nseeds = 1\nleaders = 1\nfinal_seeds = 1\nenv_steps = 4096\n"
 ONE = f'tasks = ["{POINT}"]\n{RUN}[strategies.evolve]\n'
 TWO = f'{ONE}[strategies."best-of-n"]\n'
+
+
+def test_the_suite_that_the_documentation_shows_can_be_read(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "suite.md").read_text()
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.S)
+    (tmp_path / "suite.toml").write_text(text)
+    found = read_suite(tmp_path / "suite.toml")
+    assert found.run == {"candidates": 6, "generations": 3, "max_tokens": 400_000}
+    assert [*found.strategies] == ["evolve", "best-of-n", "careful"] and len(found.designers) == 3
 
 
 def logs(place):

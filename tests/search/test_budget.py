@@ -137,3 +137,4 @@ def test_steps_that_were_spent_before_they_were_raised_count(tmp_path):
     search, history = a_search(tmp_path, Slow(), **options)
     search()
     assert history.raised and not history.trained and history.spent_steps == 12_000
+    assert history.search_steps == 8_000  # without the task's own rewards
