@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from rewardgen.core.statistics import Interval
@@ -45,6 +46,8 @@ _CELLS: dict[str, Callable[[SuiteRow], str]] = {
     "minutes": lambda row: "" if row.minutes is None else f"{row.minutes:.1f}",
 }
 _NUMBERS = ("steps", "calls", "tokens", "cost", "minutes")
+_RESULTS = ("strategy", "designer", "runs", "fitness", "normalised", "better")
+_COSTS = ("strategy", "designer", *_NUMBERS)
 
 
 def _texts(rows: Sequence[SuiteRow]) -> dict[str, list[str]]:
@@ -57,12 +60,23 @@ def _texts(rows: Sequence[SuiteRow]) -> dict[str, list[str]]:
 def suite_page(found: SuiteTable) -> RenderableType:
     """The table as it is shown."""
     columns = _texts(found.rows)
-    table = plain_table(*columns, right=_NUMBERS)
-    for cells in zip(*columns.values(), strict=True):
-        table.add_row(*(cell.replace(" [", "\n[") for cell in cells))
-    return Group(
-        table, *(Text(f"\n{each}", "yellow") for each in found.notes), *(Text(f"\n{each}", "dim") for each in LEGEND)
-    )
+    parts: list[RenderableType] = [_by_task(columns, _RESULTS), Text(), _by_task(columns, _COSTS)]
+    parts += [Text(f"\n{each}", "yellow") for each in found.notes]
+    return Group(*parts, *(Text(f"\n{each}", "dim") for each in LEGEND))
+
+
+def _by_task(columns: Mapping[str, Sequence[str]], names: Sequence[str]) -> Table:
+    """Some of the columns under the name of each task; intervals on a line of their own, to fit 80 columns."""
+    shown = [name for name in names if name in columns]
+    table = plain_table(*shown, right=_NUMBERS)
+    above = None
+    for row, task in enumerate(columns.get("task", ())):
+        if task != above:
+            table.add_row(Text(task, "bold"))
+        first, *rest = (columns[name][row].replace(" [", "\n[") for name in shown)
+        table.add_row(f"  {first}", *rest)
+        above = task
+    return table
 
 
 def suite_markdown(found: SuiteTable) -> str:
