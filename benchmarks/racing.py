@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from benchmarks.figures import Figure, Report, Say
 from rewardgen.core.errors import UsageError
+from rewardgen.core.readable import count
 from rewardgen.core.statistics import noise, standard_errors
 from rewardgen.store.history import History
 from rewardgen.store.records import SliceResult
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.tasks.metric_verdict import spearman
-from rewardgen.ui.format import count
 
 SHARES = (0.25, 0.5, 0.75)
 """Of the steps, at which the order is compared with the final one."""

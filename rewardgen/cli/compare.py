@@ -9,23 +9,14 @@ from typing import Annotated, Any, NamedTuple
 from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.cli.runs import status_of
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.critic.review import Comparison
 from rewardgen.search.inspect_rewards import compare_rewards
-from rewardgen.store.history import History
+from rewardgen.store.facts import CandidateFacts, RunFacts, candidate_facts, notes, run_facts
+from rewardgen.store.history import History, status_of
 from rewardgen.store.records import RewardSpec
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder, find_run
-from rewardgen.ui.compare import (
-    CandidateFacts,
-    RunFacts,
-    candidate_facts,
-    candidates_page,
-    notes,
-    rewards_page,
-    run_facts,
-    runs_page,
-)
+from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
 from rewardgen.ui.console import results
 
 Side = Annotated[

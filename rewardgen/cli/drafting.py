@@ -13,6 +13,7 @@ from pydantic import Field
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.files import write_atomic
+from rewardgen.core.readable import tokens
 from rewardgen.core.schema import Frozen
 from rewardgen.llm.factory import make_llm
 from rewardgen.store.messages import Usage
@@ -20,7 +21,6 @@ from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.drafting import Drafted, Wanted, draft_task, task_file
 from rewardgen.tasks.robots import catalogue_of
 from rewardgen.ui.console import messages
-from rewardgen.ui.format import tokens
 from rewardgen.ui.metric_page import draft_page
 
 ROBOT = (

@@ -11,14 +11,15 @@ from cyclopts import Parameter
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError, did_you_mean
 from rewardgen.core.formatting import percent
-from rewardgen.store.history import History
+from rewardgen.core.readable import duration, money, number
+from rewardgen.store.history import History, status_of
+from rewardgen.store.lineage import lineage, parent_diff
 from rewardgen.store.records import CandidateRecord
+from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages, results
-from rewardgen.ui.format import duration, money, number
-from rewardgen.ui.rows import search_rows
-from rewardgen.ui.show import baseline_page, candidate_page, lineage, parent_diff, run_page
+from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from rewardgen.ui.tables import plain_table
 
 Reference = Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")]
@@ -100,13 +101,6 @@ def _best(history: History) -> tuple[str | None, float | None, float | None]:
     if best is None or best.result is None:
         return None, None, None
     return best.candidate.id, best.fitness, best.result.success_rate
-
-
-def status_of(folder: RunFolder, history: History) -> str:
-    """A run's status; one that was killed still says `running` in its log, but nobody holds its lock."""
-    if history.status == "running" and not folder.is_locked():
-        return "interrupted"
-    return history.status
 
 
 def show(

@@ -15,6 +15,7 @@ from rewardgen.cli.drafting import Calls, draft_folder
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
 from rewardgen.core.formatting import percent
 from rewardgen.core.provenance import usable_cores
+from rewardgen.core.readable import first_line, number, tokens
 from rewardgen.llm.factory import make_llm
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
@@ -31,7 +32,6 @@ from rewardgen.training.experts import make_expert
 from rewardgen.training.setup import DEFAULT_TRAINER, card_for
 from rewardgen.training.transition_cache import check_task, get_or_measure
 from rewardgen.ui.console import messages, results
-from rewardgen.ui.format import first_line, number, tokens
 from rewardgen.ui.metric_page import trial_page
 from rewardgen.ui.show import card_page
 from rewardgen.ui.tables import plain_table

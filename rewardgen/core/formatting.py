@@ -1,4 +1,4 @@
-"""Numbers in running text, and its length: prompts, analyses, a run's README. Tables have `rewardgen.ui.format`."""
+"""Numbers in running text, and its length: prompts, analyses, a run's README. Tables have `rewardgen.core.readable`."""
 
 from __future__ import annotations
 

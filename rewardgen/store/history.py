@@ -433,5 +433,12 @@ class History:
         return self.record(best.candidate_id) if best else None
 
 
+def status_of(folder: RunFolder, history: History) -> Status:
+    """A run's status; one that was killed still says `running` in its log, but nobody holds its lock."""
+    if history.status == "running" and not folder.is_locked():
+        return "interrupted"
+    return history.status
+
+
 def _listed(value: Any) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)

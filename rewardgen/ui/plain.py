@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 
 from rewardgen.core.formatting import percent
+from rewardgen.core.readable import count, first_sentence, number, roughly, with_spread
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
-from rewardgen.ui.format import count, first_sentence, number, roughly, with_spread
-from rewardgen.ui.rows import final_rows, rejection, search_rows
+from rewardgen.store.rows import final_rows, rejection, search_rows
 from rewardgen.ui.view import Watcher, past_line, stage, view
 
 _PULSE_S = 30.0

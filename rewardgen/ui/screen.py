@@ -11,8 +11,8 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live as LiveDisplay
 from rich.text import Text
 
+from rewardgen.core.readable import duration, roughly
 from rewardgen.store.events import Event
-from rewardgen.ui.format import duration, roughly
 from rewardgen.ui.tables import rows_text
 from rewardgen.ui.view import View, Watcher
 

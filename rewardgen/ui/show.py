@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
@@ -13,12 +11,13 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from rewardgen.core.formatting import percent
+from rewardgen.core.readable import duration, number, with_spread
 from rewardgen.llm.prompts import render
 from rewardgen.store.analysis_text import analysis_text, parts_lines
 from rewardgen.store.history import History
+from rewardgen.store.lineage import lineage, parent_diff, unified_diff
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
-from rewardgen.ui.format import duration, number, with_spread
-from rewardgen.ui.rows import failure_text, final_rows, search_rows
+from rewardgen.store.rows import failure_text, final_rows, search_rows
 from rewardgen.ui.tables import closing_table, judgement_text, plain_table, row_line, rows_text
 from rewardgen.ui.view import stage, view
 
@@ -182,46 +181,3 @@ def card_page(card: TaskCard, formatted: bool) -> RenderableType:
     """
     text = render("task/card", card=card, goal="", reached={})
     return Markdown(text) if formatted else text
-
-
-class Ancestor(NamedTuple):
-    """One step of a lineage."""
-
-    id: str
-    operator: str
-    parents: tuple[str, ...]
-    fitness: float | None
-    depth: int
-    """Steps back from the candidate; 0 is the candidate itself."""
-
-
-def lineage(history: History, candidate_id: str) -> list[Ancestor]:
-    """A candidate and all its ancestors, each once, nearest first.
-
-    Args:
-        history: The run.
-        candidate_id: A candidate of the search.
-    """
-    found: dict[str, Ancestor] = {}
-    pending = [(candidate_id, 0)]
-    for id, depth in pending:
-        record = history.record(id)
-        if record is not None and id not in found:
-            parents = record.candidate.parents
-            found[id] = Ancestor(id, record.candidate.operator, parents, record.fitness, depth)
-            pending += [(each, depth + 1) for each in parents]
-    return list(found.values())
-
-
-def parent_diff(history: History, record: CandidateRecord) -> str:
-    """Unified diff from the first parent's source to a candidate's; empty without a parent."""
-    parent = history.record(record.candidate.parents[0]) if record.candidate.parents else None
-    if parent is None or not record.candidate.source:
-        return ""
-    return unified_diff(parent.candidate.source, record.candidate.source, parent.candidate.id, record.candidate.id)
-
-
-def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:
-    """Unified diff of two sources."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="")
-    return "\n".join(lines)

@@ -10,9 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rewardgen.core.readable import money, number, tokens
 from rewardgen.core.statistics import Interval
 from rewardgen.search.suite import SuiteRow, SuiteTable
-from rewardgen.ui.format import money, number, tokens
 from rewardgen.ui.tables import plain_table
 
 LEGEND = (

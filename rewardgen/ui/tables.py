@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rewardgen.core.formatting import percent, percent_interval
+from rewardgen.core.readable import number, with_spread
 from rewardgen.store.history import Summary
 from rewardgen.store.records import BASELINES, Judgement
-from rewardgen.ui.format import number, with_spread
-from rewardgen.ui.rows import Row
+from rewardgen.store.rows import Row
 
 _ID, _OPERATOR, _STATUS, _FITNESS, _SUCCESS = 8, 10, 15, 14, 8
 

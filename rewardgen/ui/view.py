@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
 from rewardgen.core.provenance import usable_cores
+from rewardgen.core.readable import count, money, tokens, with_spread
 from rewardgen.core.sequential import BLOCK
 from rewardgen.store.events import Event
 from rewardgen.store.history import Generation, History, Phase
 from rewardgen.store.records import BASELINES
-from rewardgen.ui.format import count, money, tokens, with_spread
-from rewardgen.ui.rows import Live, Row, final_rows, once_started, search_rows
+from rewardgen.store.rows import Live, Row, final_rows, once_started, search_rows
 
 _ENOUGH = 0.25
 """Trainings to have seen before a remaining time is told."""

@@ -8,8 +8,9 @@ import torch
 from rich.console import Console
 
 from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.store.facts import candidate_facts, notes, run_facts
 from rewardgen.store.history import History
-from rewardgen.ui.compare import candidate_facts, candidates_page, notes, rewards_page, run_facts, runs_page
+from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
 from tests.cli.conftest import write_run
 from tests.ui.story import DRAFT, EDIT, RUN_ID, events, until
 

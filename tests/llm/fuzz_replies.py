@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 
 from rewardgen.analyzer.predictions import claims
+from rewardgen.core.readable import first_sentence
 from rewardgen.critic.llm_review import parse_reading
 from rewardgen.designer.llm_designer import parse_reply
 from rewardgen.llm.prompts import designer_messages, repair_messages
@@ -20,7 +21,6 @@ from rewardgen.search.failed_ideas import failed_ideas
 from rewardgen.store.messages import Message, Reply
 from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import Candidate, CandidateRecord, DesignRequest, Finding, Verdict
-from rewardgen.ui.format import first_sentence
 from tests.builders import card
 
 LONGEST = 100_000

@@ -14,8 +14,8 @@ from rewardgen.search.assembly import check_names
 from rewardgen.search.failed_ideas import failed_ideas
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.search.tuning import one_of_each_tuned, tuned_candidate, tuned_slots
+from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.ui.rows import search_rows
 from tests.builders import record, slice_result
 from tests.search.parts import Crew, Listener, a_search
 

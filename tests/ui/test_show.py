@@ -5,10 +5,11 @@ import pytest
 from rich.console import Console
 
 from rewardgen.store.analysis_text import analysis_text
+from rewardgen.store.lineage import lineage, parent_diff
 from rewardgen.store.records import PredictionOutcome
 from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.ui.show import baseline_page, candidate_page, lineage, parent_diff, run_page
+from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from tests.ui.story import until
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from rewardgen.ui.format import duration, money, number, roughly, tokens, with_spread
+from rewardgen.core.readable import duration, money, number, roughly, tokens, with_spread
 
 
 @pytest.mark.parametrize(

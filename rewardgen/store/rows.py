@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from rewardgen.core.readable import first_sentence
 from rewardgen.store.history import History, Phase
 from rewardgen.store.records import CandidateRecord, CandidateResult, SliceFailure, SliceResult, Verdict
-from rewardgen.ui.format import first_sentence
 
 Status = Literal["designing", "checking", "repairing", "rejected", "waiting", "training", "trained", "failed"]
 

@@ -1,0 +1,52 @@
+"""Where a candidate comes from: its ancestors, and what changed from one reward to the next."""
+
+from __future__ import annotations
+
+import difflib
+from typing import NamedTuple
+
+from rewardgen.store.history import History
+from rewardgen.store.records import CandidateRecord
+
+
+class Ancestor(NamedTuple):
+    """One step of a lineage."""
+
+    id: str
+    operator: str
+    parents: tuple[str, ...]
+    fitness: float | None
+    depth: int
+    """Steps back from the candidate; 0 is the candidate itself."""
+
+
+def lineage(history: History, candidate_id: str) -> list[Ancestor]:
+    """A candidate and all its ancestors, each once, nearest first.
+
+    Args:
+        history: The run.
+        candidate_id: A candidate of the search.
+    """
+    found: dict[str, Ancestor] = {}
+    pending = [(candidate_id, 0)]
+    for id, depth in pending:
+        record = history.record(id)
+        if record is not None and id not in found:
+            parents = record.candidate.parents
+            found[id] = Ancestor(id, record.candidate.operator, parents, record.fitness, depth)
+            pending += [(each, depth + 1) for each in parents]
+    return list(found.values())
+
+
+def parent_diff(history: History, record: CandidateRecord) -> str:
+    """Unified diff from the first parent's source to a candidate's; empty without a parent."""
+    parent = history.record(record.candidate.parents[0]) if record.candidate.parents else None
+    if parent is None or not record.candidate.source:
+        return ""
+    return unified_diff(parent.candidate.source, record.candidate.source, parent.candidate.id, record.candidate.id)
+
+
+def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:
+    """Unified diff of two sources."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="")
+    return "\n".join(lines)
