@@ -27,6 +27,7 @@ LAYERS = (
     ("training",),
     ("search",),
     ("report", "export", "ui"),
+    ("api",),
     ("cli",),
     ("rewardgen", "__main__"),
 )

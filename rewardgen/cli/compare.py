@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.errors import UsageError
 from rewardgen.critic.review import Comparison
 from rewardgen.search.inspect_rewards import compare_rewards
 from rewardgen.store.facts import CandidateFacts, RunFacts, candidate_facts, notes, run_facts
-from rewardgen.store.history import History, status_of
-from rewardgen.store.records import RewardSpec
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder, find_run
+from rewardgen.store.history import status_of
+from rewardgen.store.reference import Reference, find_reference
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
 from rewardgen.ui.console import results
 
@@ -27,59 +27,11 @@ Rewards = Annotated[
 ]
 
 
-class _Compared(NamedTuple):
-    """One of the two that are compared."""
-
-    folder: RunFolder
-    history: History
-    named: str | None
-    """The candidate that was named."""
-
-    @property
-    def has_reward(self) -> bool:
-        """Whether there is a candidate to speak of."""
-        return bool(self.named or (self.history.summary and self.history.summary.chosen))
-
-    @property
-    def candidate(self) -> str:
-        """The candidate that was named, or the run's chosen one.
-
-        Raises:
-            UsageError: The run has chosen none.
-        """
-        if found := self.named or (self.history.summary and self.history.summary.chosen):
-            return found
-        best = self.history.best()
-        hint = f"name a candidate, such as `{self.folder.id}:{best.candidate.id}`" if best else "take another run"
-        raise UsageError(f"run {self.folder.id} has no chosen reward", hint)
-
-    @property
-    def reward(self) -> RewardSpec:
-        """The reward of that candidate.
-
-        Raises:
-            UsageError: It has no code.
-        """
-        id = self.candidate
-        if not self.source:
-            record = self.history.record(id)
-            raise UsageError(
-                f"{self.folder.id}:{id} has no code: {record.outcome if record else ''}", "take another one"
-            )
-        return RewardSpec(candidate_id=f"{self.folder.id}:{id}", source=self.source)
-
-    @property
-    def source(self) -> str:
-        """Its code; empty if there is none."""
-        record = self.history.record(self.candidate)
-        return record.candidate.source if record else self.history.baselines[self.candidate]
-
-
 def compare(
     one: Side, other: Side, /, *, rewards: Rewards = False, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False
 ) -> int:
     """Set two runs, or two candidates, side by side."""
-    sides = _found(one, runs_dir), _found(other, runs_dir)
+    sides = find_reference(one, runs_dir), find_reference(other, runs_dir)
     told = notes(sides[0].history, sides[1].history)
     measured = _measured(*sides) if rewards else None
     if json:
@@ -98,19 +50,7 @@ def compare(
     return 0
 
 
-def _found(reference: str, runs_dir: Path) -> _Compared:
-    run, _, candidate = reference.rpartition(":")
-    if not run or (Path(reference) / EVENTS).is_file():
-        run, candidate = reference, ""
-    folder = find_run(run, runs_dir)
-    history = History.load(folder)
-    if candidate and candidate not in history.baselines and history.record(candidate) is None:
-        known = [*history.ids(), *history.baselines]
-        raise UsageError(f"run {folder.id} has no candidate `{candidate}`", did_you_mean(candidate, known))
-    return _Compared(folder, history, candidate or None)
-
-
-def _measured(one: _Compared, other: _Compared) -> Comparison:
+def _measured(one: Reference, other: Reference) -> Comparison:
     tasks = [each.history.card.name if each.history.card else "" for each in (one, other)]
     if tasks[0] != tasks[1]:
         raise UsageError(
@@ -120,15 +60,15 @@ def _measured(one: _Compared, other: _Compared) -> Comparison:
     return compare_rewards(one.folder, one.history, one.reward, other.reward)
 
 
-def _run_facts(side: _Compared) -> RunFacts:
+def _run_facts(side: Reference) -> RunFacts:
     return run_facts(side.folder.id, side.history, status_of(side.folder, side.history))
 
 
-def _candidate_facts(side: _Compared) -> CandidateFacts:
+def _candidate_facts(side: Reference) -> CandidateFacts:
     return candidate_facts(side.folder.id, side.history, side.candidate)
 
 
-def _data(one: _Compared, other: _Compared, told: list[str], measured: Comparison | None) -> dict[str, Any]:
+def _data(one: Reference, other: Reference, told: list[str], measured: Comparison | None) -> dict[str, Any]:
     sides = one, other
     named = bool(one.named or other.named)
     data: dict[str, Any] = {"runs": [_run_facts(each)._asdict() for each in sides], "notes": told}
@@ -141,7 +81,7 @@ def _data(one: _Compared, other: _Compared, told: list[str], measured: Compariso
     return data
 
 
-def _suggest(one: _Compared, other: _Compared, unmeasured: bool, runs_dir: Path) -> None:
+def _suggest(one: Reference, other: Reference, unmeasured: bool, runs_dir: Path) -> None:
     """The next look at two rewards of one task: their code, or the distance between them."""
     cards = one.history.card, other.history.card
     if not (one.has_reward and other.has_reward and cards[0] and cards[1] and cards[0].name == cards[1].name):
