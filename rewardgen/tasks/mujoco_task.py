@@ -40,7 +40,10 @@ class MujocoTask(Task):
     """
 
     model: ClassVar[str]
-    """MJCF file, relative to the task file, or one of `gymnasium:hopper.xml` and `shipped:cartpole.xml`."""
+    """The MJCF file.
+
+    Relative to the task file, or one of `gymnasium:hopper.xml` and `shipped:cartpole.xml`.
+    """
     simulator: ClassVar[str] = MUJOCO_CPU
     """What steps the model, by its name in `rewardgen.sim.protocol.SIMULATORS`."""
     frame_skip: ClassVar[int] = 1
