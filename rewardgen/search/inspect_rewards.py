@@ -10,6 +10,7 @@ from rewardgen.core.errors import RunFolderError, SandboxError, UsageError
 from rewardgen.core.files import read_plain
 from rewardgen.critic.gates import Critic, Review
 from rewardgen.critic.review import Comparison, SandboxedReviewer
+from rewardgen.reward.export import reward_in
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.store.history import History
 from rewardgen.store.records import Candidate, RewardSpec
@@ -90,7 +91,7 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
 
 
 def read_reward(path: Path) -> str:
-    """The text of a reward file.
+    """The text of a reward file; of one from `best/` the reward alone.
 
     Args:
         path: The file.
@@ -99,7 +100,7 @@ def read_reward(path: Path) -> str:
         UsageError: It cannot be read, or is no text.
     """
     try:
-        return read_plain(Path(os.path.realpath(path)), _MOST_BYTES).decode()
+        return reward_in(read_plain(Path(os.path.realpath(path)), _MOST_BYTES).decode())
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
     except OSError as error:

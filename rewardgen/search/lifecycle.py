@@ -20,8 +20,7 @@ from rewardgen.core.provenance import provenance
 from rewardgen.llm.archive import archived_usage, outdate_refusals
 from rewardgen.llm.factory import lasting_model
 from rewardgen.llm.prompts import template_versions
-from rewardgen.reward.export import importable
-from rewardgen.reward.language import check_language
+from rewardgen.reward.export import reward_file
 from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
@@ -37,7 +36,7 @@ from rewardgen.store.origin import Terms, signature, terms
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
-from rewardgen.training.setup import card_for, settings_for
+from rewardgen.training.setup import card_for, policy_loader, settings_for
 from rewardgen.training.transition_cache import get_or_measure
 
 Confirm = Callable[[str, str], None]
@@ -258,13 +257,13 @@ def _require_episodes(folder: RunFolder, history: History) -> None:
 
 def _write_best(folder: RunFolder, history: History) -> None:
     """Write `best/`, for a user to import: a reward and no other program, whoever wrote the log that it comes from."""
-    record = history.record(history.summary.chosen) if history.summary and history.summary.chosen else None
-    if record and (found := check_language(record.candidate.source)):
+    try:
+        run_files.write_best(folder, history, reward_file, policy_loader(history.training))
+    except UsageError as error:
         raise RunFolderError(
-            f"the chosen reward of run {folder.id} is not written in the reward language: {found[0].message}",
+            f"the chosen reward of run {folder.id} cannot be used: {error.message}",
             "no run of rewardgen ends like that; do not use its files",
-        )
-    run_files.write_best(folder, history, importable)
+        ) from error
 
 
 def _toml(config: RunConfig) -> str:

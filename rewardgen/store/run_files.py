@@ -57,19 +57,22 @@ def _analysis_text(record: CandidateRecord) -> str:
     return "\n".join(parts) + "\n"
 
 
-def write_best(folder: RunFolder, history: History, importable: Callable[[str], str] = str) -> None:
+def write_best(
+    folder: RunFolder, history: History, reward_file: Callable[[str], str] = str, policy_loader: str = ""
+) -> None:
     """Write `best/`: the chosen reward, the policy of its best fresh seed, and a card that says what they reached.
 
     Args:
         folder: The run's.
         history: What is known of it.
-        importable: From a reward's source to what is handed out of it: `rewardgen.reward.export`.
+        reward_file: From a reward's source to what is handed out of it: `rewardgen.reward.export`.
+        policy_loader: A Python file that loads the policy; empty if there is none.
     """
     summary = history.summary
     record = history.record(summary.chosen) if summary and summary.chosen else None
     if summary is None or record is None:
         return
-    write_atomic(folder.best / "reward.py", importable(record.candidate.source))
+    write_atomic(folder.best / "reward.py", reward_file(record.candidate.source))
     result = history.result("final", record.candidate.id)
     slices = [each for each in (result.slices if result else ()) if each.policy and each.final_fitness is not None]
     if result and (best := result.best):
@@ -77,10 +80,13 @@ def write_best(folder: RunFolder, history: History, importable: Callable[[str], 
             content = read_plain(folder.policies / "final" / str(best.policy), MOST_POLICY_BYTES)
             write_atomic(folder.best / "policy.npz", content)
     seeds, policy = [each.seed for each in slices], (folder.best / "policy.npz").exists()
-    write_atomic(folder.best / "card.md", _best_card(history, record, seeds, policy))
+    loads = policy and bool(policy_loader)
+    if loads:
+        write_atomic(folder.best / "policy.py", policy_loader)
+    write_atomic(folder.best / "card.md", _best_card(history, record, seeds, policy, loads))
 
 
-def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int], policy: bool) -> str:
+def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int], policy: bool, loads: bool) -> str:
     summary, card = history.summary, history.card
     assert summary is not None and card is not None
     return "\n".join(
@@ -99,6 +105,21 @@ def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int], 
             f"- Trained on the fresh seeds {', '.join(map(str, seeds))}"
             + ("; `policy.npz` is the best of these policies." if policy else "; their policies are gone."),
             "- `reward.py` is the reward: a pure function of the task's variables that returns weighted components.",
+            "",
+            "## How to use it",
+            "",
+            "In this folder, without rewardgen:",
+            "",
+            "```python",
+            "from reward import INPUTS, compute_reward, reward_and_components  # needs torch",
+            "",
+            "reward, components = reward_and_components(inputs)  # a dict: INPUTS to tensors (N,) or (N, k)",
+            *(["", "from policy import load  # needs numpy", ""] if loads else []),
+            *(["action = load().act(observation)  # actuator units, within their range"] if loads else []),
+            "```",
+            "",
+            *(["The entries of an observation:", "", card.observation, ""] if loads and card.observation else []),
+            "`rewardgen export` makes an environment, a Stable-Baselines3 or ONNX policy and more of it.",
             "",
         ]
     )

@@ -100,12 +100,14 @@ class TrainerKind(NamedTuple):
         settings: Class of its settings.
         learner: What the designer of rewards is told that trains on them.
         notes: In whole sentences: what it does to observations and rewards before it learns from them.
+        loader: A Python file that loads the policies it makes and needs no rewardgen; it is handed out beside them.
     """
 
     make: Callable[[TrainerSetup], Trainer]
     settings: type[TrainerSettings]
     learner: str
     notes: str = ""
+    loader: Path | None = None
 
 
 TRAINERS: Registry[TrainerKind] = Registry("trainer")

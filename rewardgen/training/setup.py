@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewardgen.store.records import TaskCard, TrainerSettings
+from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (it registers itself)
 from rewardgen.training.protocol import TRAINERS
@@ -41,3 +41,9 @@ def card_for(trainer: str, task: MeasuredTask, env_steps: int | None = None, see
     update = {"learner": kind.learner, "learner_notes": kind.notes, "discount": settings.discount}
     update |= {"env_steps": settings.env_steps, "seeds": seeds}
     return task.card.model_copy(update=update)
+
+
+def policy_loader(training: Training | None) -> str:
+    """A Python file that loads a run's policies and needs no rewardgen; empty where their trainer has none."""
+    loader = TRAINERS.get(training.trainer).loader if training and training.trainer in TRAINERS else None
+    return loader.read_text() if loader else ""

@@ -1,7 +1,16 @@
+import subprocess
+import sys
+
+import numpy as np
+import torch
+
+from rewardgen.reward.export import reward_file
 from rewardgen.store import run_files as report
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.training.setup import policy_loader
 from tests.search.parts import Crew, a_search
+from tests.training.test_policy_file import two_policies
 
 
 def a_finished_run(tmp_path, generations=1):
@@ -25,6 +34,28 @@ def test_best_holds_the_chosen_reward_with_the_policy_of_its_best_seed(tmp_path)
     assert (folder.best / "policy.npz").read_text() == "g00-k3 5002"
     assert "beats the sparse reward" not in (folder.best / "card.md").read_text()
     assert "g00-k3" in (folder.best / "card.md").read_text()
+
+
+def test_best_is_used_as_it_is_by_a_script_without_rewardgen(tmp_path):
+    folder, history = a_finished_run(tmp_path)
+    observations, policies = 30 * torch.randn(50, 3), two_policies()
+    for each in (folder.policies / "final").glob("*.npz"):
+        policies.save(0, each)
+    report.write_best(folder, history, reward_file, policy_loader(history.training))
+    script = """
+import sys
+sys.modules["rewardgen"] = None
+import numpy, torch
+from reward import INPUTS, reward_and_components
+from policy import load
+total, parts = reward_and_components({"speed": torch.ones(4)})
+assert INPUTS == ("speed",) and total.tolist() == [1.0] * 4, (INPUTS, total)
+numpy.save("actions.npy", load().act(numpy.load("observations.npy")))
+"""
+    np.save(folder.best / "observations.npy", observations.numpy())
+    subprocess.run([sys.executable, "-c", script], cwd=folder.best, check=True)
+    expected = policies.act(torch.cat([observations, observations]))[:50]
+    np.testing.assert_allclose(np.load(folder.best / "actions.npy"), expected, atol=1e-5)
 
 
 def test_readme_shows_the_table_and_why_candidates_failed(tmp_path):

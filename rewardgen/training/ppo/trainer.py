@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.ppo.settings import PpoSettings
@@ -24,5 +26,6 @@ TRAINERS.register(
         learner="PPO",
         notes="Observations are normalised, and so is the scale of the summed reward: only the balance between"
         " components matters. The time limit is no end for it.",
+        loader=Path(__file__).with_name("standalone.py"),
     ),
 )
