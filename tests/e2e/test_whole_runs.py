@@ -12,6 +12,7 @@ import time
 import pytest
 
 from rewardgen.core.config import RunConfig
+from rewardgen.reward.export import reward_in
 from rewardgen.search import lifecycle
 from rewardgen.store.messages import Usage
 from tests.e2e.command import (
@@ -43,7 +44,7 @@ def test_run_ends_with_a_reward_its_policy_and_numbers_from_fresh_seeds(finished
     found, folder = history(place), run_folder(place)
     assert {row.candidate_id for row in found.summary.rows} == {found.summary.chosen, "human", "sparse"}
     assert all(row.seeds == 2 and row.fitness is not None for row in found.summary.rows)
-    assert (folder.best / "reward.py").read_text() == found.record(found.summary.chosen).candidate.source
+    assert reward_in((folder.best / "reward.py").read_text()) == found.record(found.summary.chosen).candidate.source
     assert (folder.best / "policy.npz").stat().st_size > 1000
     assert found.summary.conclusion in folder.readme.read_text()
     assert found.usage == Usage()
