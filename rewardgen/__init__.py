@@ -1,15 +1,28 @@
 """Design, train and verify reward functions for reinforcement learning.
 
-What task files import is here: `from rewardgen import MujocoTask, Var`. It is loaded when it is first asked for, since
-it brings torch and MuJoCo with it.
+What task files import is here, `from rewardgen import MujocoTask, Var`, and what a script or a notebook uses:
+
+    run = rewardgen.search("cartpole", model="openai/gpt-5.1", max_cost=2)
+    run.best.reward(height=h, action=a)
+    env = rewardgen.make_env("cartpole", reward=run.best.reward)
+
+All of it is loaded when it is first asked for, since some of it brings torch and MuJoCo with it.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rewardgen.api.checking import check
+    from rewardgen.api.environment import make_env
+    from rewardgen.api.policy import load_policy
+    from rewardgen.api.reward import Reward
+    from rewardgen.api.runs import Run, open_run
+    from rewardgen.api.searching import search
     from rewardgen.sim.quantities import (
         Body,
         CentreOfMass,
@@ -48,6 +61,8 @@ __all__ = [
     "Outside",
     "Pair",
     "PpoSettings",
+    "Reward",
+    "Run",
     "Sensor",
     "Shift",
     "Site",
@@ -56,7 +71,12 @@ __all__ = [
     "Touching",
     "Var",
     "Wrap",
+    "check",
     "heading",
+    "load_policy",
+    "make_env",
+    "open_run",
+    "search",
     "upright",
 ]
 
@@ -69,10 +89,43 @@ _HOME = {
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
     "PpoSettings": "rewardgen.training.ppo.settings",
     "MujocoTask": "rewardgen.tasks.mujoco_task",
+    "Reward": "rewardgen.api.reward",
+    "Run": "rewardgen.api.runs",
+    "check": "rewardgen.api.checking",
+    "load_policy": "rewardgen.api.policy",
+    "make_env": "rewardgen.api.environment",
+    "open_run": "rewardgen.api.runs",
 }
+_FOLDERS = {"search": "rewardgen.api.searching"}
+"""Functions that have the name of a folder of the package."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)
+
+
+class _Folder(ModuleType):
+    """A folder of the package that is called as the public function of its name: whichever of the two is imported
+    first, `rewardgen.search("hopper")` and `import rewardgen.search.lifecycle` both work.
+    """
+
+    def _function(self) -> Any:
+        name = self.__name__.removeprefix(f"{__name__}.")
+        return getattr(importlib.import_module(_FOLDERS[name]), name)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._function()(*arguments, **options)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._function())
+
+    @property
+    def __doc__(self) -> str | None:
+        return self._function().__doc__
+
+
+for _name in _FOLDERS:
+    importlib.import_module(f"{__name__}.{_name}").__class__ = _Folder

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
 from rewardgen.core.errors import UsageError
-from rewardgen.search.inspect_rewards import check_rewards
+from rewardgen.search.inspect_rewards import check_rewards, read_reward
 from rewardgen.store.records import Verdict
 from rewardgen.ui.console import results
 from rewardgen.ui.show import findings_text
@@ -25,7 +25,7 @@ def check(
     """Check reward files."""
     if not files:
         raise UsageError("no reward file is given", f"`rewardgen check {task} my_reward.py`")
-    verdicts, not_available = check_rewards(task, files)
+    verdicts, not_available = check_rewards(task, {str(each): read_reward(each) for each in files})
     passed = all(each.accepted for each in verdicts.values())
     if json:
         data = [each.model_dump(mode="json") | {"accepted": each.accepted} for each in verdicts.values()]

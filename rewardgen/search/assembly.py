@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.analyzer.episode_text import episode_text
 from rewardgen.analyzer.judgements import check_goal, judge_result
+from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.core.provenance import usable_cores
@@ -128,7 +128,7 @@ def checked_goal(folder: RunFolder, config: RunConfig, card: TaskCard) -> GoalCh
         ModelError: There is no such model or address.
     """
     llm = _make_roles(folder, config).llm if config.goal else None
-    return asyncio.run(check_goal(llm, card, config.goal)) if llm else None
+    return run_coroutine(check_goal(llm, card, config.goal)) if llm else None
 
 
 class _Roles(NamedTuple):

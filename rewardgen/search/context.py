@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from rewardgen.analyzer.analyzer import Analyzer
+from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
 from rewardgen.core.sequential import BLOCK
@@ -154,7 +155,7 @@ class Context(NamedTuple):
         if not calls:
             return
         try:
-            errors = [each for each in asyncio.run(all_of_them()) if each is not None]
+            errors = [each for each in run_coroutine(all_of_them()) if each is not None]
         finally:
             usage = self.parts.usage()
             if usage != self.history.usage:

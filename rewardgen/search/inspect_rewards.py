@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, SandboxError, UsageError
@@ -24,25 +24,21 @@ _MOST_BYTES = 16 << 20
 """Of a file with a reward; the language allows much less."""
 
 
-def check_rewards(task: str, files: Sequence[Path]) -> Review:
-    """Put reward files through the critic's gates.
+def check_rewards(task: str, sources: Mapping[str, str]) -> Review:
+    """Put rewards through the critic's gates.
 
     Args:
         task: Task reference.
-        files: Python files with a `compute_reward`.
+        sources: Name of each, such as its file's, to its text.
 
     Returns:
-        Verdicts by the files' paths as given.
+        Verdicts by these names.
 
     Raises:
-        UsageError: A file cannot be read.
         TaskError: The task cannot be simulated.
     """
-    names = {f"reward-{number}": str(each) for number, each in enumerate(files)}
-    candidates = [
-        Candidate(id=id, generation=0, operator="draft", source=read_reward(each))
-        for id, each in zip(names, files, strict=True)
-    ]
+    names = {f"reward-{number}": name for number, name in enumerate(sources)}
+    candidates = [Candidate(id=id, generation=0, operator="draft", source=sources[name]) for id, name in names.items()]
     with scratch_folder() as scratch:
         transitions = scratch / "transitions.npz"
         card = card_for(DEFAULT_TRAINER, get_or_record_transitions(lasting_reference(task), transitions))

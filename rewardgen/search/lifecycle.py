@@ -372,17 +372,25 @@ class _Reporter:
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C, so that a run is also saved when a scheduler ends it."""
+    """Handle SIGTERM like Ctrl-C, so that a run is also saved when a scheduler ends it.
+
+    And Ctrl-C itself as Python does, if the event loop of the caller has it otherwise, and would not hear of it before
+    the run ends. Where it is ignored, as in background jobs, it stays so.
+    """
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
+    wanted = {signal.SIGTERM: interrupt, signal.SIGINT: signal.default_int_handler}
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        del wanted[signal.SIGINT]
     try:
-        before = signal.signal(signal.SIGTERM, interrupt)
+        before = {each: signal.signal(each, handler) for each, handler in wanted.items()}
     except ValueError:  # not in the main thread: signals are the embedding program's business
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

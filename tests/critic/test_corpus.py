@@ -15,7 +15,7 @@ import pytest
 from rewardgen.critic.duplicates import find_duplicate
 from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
-from rewardgen.search.inspect_rewards import check_rewards
+from rewardgen.search.inspect_rewards import check_rewards, read_reward
 from rewardgen.store.records import Candidate, Finding, RewardSpec
 from rewardgen.tasks.baselines import BASELINES, own_program
 from rewardgen.tasks.card import measure_card
@@ -114,7 +114,8 @@ def reviewed(tmp_path_factory):
         others = honest_sources(task)
         for name, source in others.items():
             (folder / f"{name}.py").write_text(source)
-        verdicts = check_rewards(task, [*(each.path for each in own), *sorted(folder.glob("*.py"))]).verdicts
+        files = [*(each.path for each in own), *sorted(folder.glob("*.py"))]
+        verdicts = check_rewards(task, {str(each): read_reward(each) for each in files}).verdicts
         corpus |= {each: verdicts[str(each.path)].findings for each in own}
         honest |= {name: verdicts[str(folder / f"{name}.py")].findings for name in others}
     return Reviewed(corpus, honest)

@@ -10,7 +10,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.reward.language import check_language
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.reward.signature import check_signature
-from rewardgen.search.inspect_rewards import check_rewards
+from rewardgen.search.inspect_rewards import read_reward
 
 SOUND = "def compute_reward(height):\n    return {'h': height}\n"
 
@@ -153,6 +153,6 @@ def test_a_file_that_is_not_utf_8_is_rejected_by_name_at_once(content, tmp_path)
     path.write_bytes(content[1])
     start = time.perf_counter()
     with pytest.raises(UsageError, match=r"mine\.py is not UTF-8") as caught:
-        check_rewards("hopper", [path])
+        read_reward(path)
     assert time.perf_counter() - start < 2.0
     assert caught.value.hint

@@ -1,0 +1,69 @@
+"""What a notebook shows: a run with its table and film, and tables of rows. All text is escaped."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from rewardgen.core.files import read_plain
+from rewardgen.core.formatting import number
+
+if TYPE_CHECKING:
+    from rewardgen.api.runs import Run
+
+_MOST_VIDEO_BYTES = 4 << 20
+_ABOUT = 80
+"""Characters of a text in a cell."""
+
+
+def table_html(rows: Sequence[Mapping[str, Any]], *, strong: int | None = None) -> str:
+    """Rows as an HTML table.
+
+    Args:
+        rows: All with the same keys, which are the headings.
+        strong: Index of a row that stands out.
+    """
+    if not rows:
+        return ""
+    head = "".join(f"<th style='text-align:left'>{escape(name.replace('_', ' '))}</th>" for name in rows[0])
+    lines = [
+        "<tr>" + "".join(f"<td style='text-align:left'>{_cell(value, place == strong)}</td>" for value in row.values())
+        for place, row in enumerate(rows)
+    ]
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def _cell(value: Any, strong: bool) -> str:
+    text = "" if value is None else number(value) if isinstance(value, float) else str(value)
+    text = escape(text if len(text) <= _ABOUT else f"{text[: _ABOUT - 1]}…")
+    return f"<b>{text}</b>" if strong else text
+
+
+def run_html(run: Run) -> str:
+    """A run in a notebook: how it stands, its candidates, the chosen reward's code and its film."""
+    rows, best = run.rows(), run.best
+    parts = [f"<p><b>{escape(run.history.card.name if run.history.card else run.id)}</b> · {escape(run.id)} ·"]
+    parts += [f" {escape(run.status)}</p>"]
+    parts += [f"<p>{escape(run.summary.conclusion)}</p>"] if run.summary else []
+    strong = next((place for place, row in enumerate(rows) if best and row["id"] == best.id), None)
+    parts.append(table_html(rows, strong=strong))
+    if best:
+        parts.append(f"<details><summary>{escape(best.id)}</summary><pre>{escape(best.source)}</pre></details>")
+        parts.append(_film(run, best.id))
+    return "".join(parts)
+
+
+def _film(run: Run, id: str) -> str:
+    """The film of a candidate, in the page itself; empty if there is none."""
+    found = [each for each in run.films if each.id == id]
+    for film in sorted(found, key=lambda each: each.phase == "final", reverse=True):
+        try:
+            data = base64.b64encode(read_plain(film.video, _MOST_VIDEO_BYTES)).decode()
+        except OSError:
+            continue
+        title = f"<figcaption>{escape(film.title)}</figcaption>"
+        video = f'<video controls loop muted width="480" src="data:video/mp4;base64,{data}"></video>'
+        return f"<figure>{video}{title}</figure>"
+    return ""

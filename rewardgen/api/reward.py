@@ -1,0 +1,99 @@
+"""A reward as a function in the caller's own process, and where one comes from: a file, its text, or a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.search.inspect_rewards import read_reward
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from rewardgen.reward.program import Program
+
+
+class Reward:
+    """A reward, to be called with tensors by name: `reward(height=h, action=a)` gives its components.
+
+    **It runs generated code in your process.** What keeps that safe is the reward language alone: before its first
+    call the source is parsed and checked against an allow-list of syntax, names and methods, and the checked tree, not
+    the text, is compiled with nothing in reach but tensor functions of torch, numpy and `math`: no import, no file, no
+    attribute of an object, and bounds on what it allocates and how long it loops. In a run the same code is confined by
+    the operating system besides; for code that you trust less than that, leave it there, and use `rewardgen.check`.
+
+    Args:
+        source: Its Python.
+        name: What it is called where it is shown.
+    """
+
+    def __init__(self, source: str, name: str = "reward") -> None:
+        self.source = source
+        self.name = name
+
+    @cached_property
+    def program(self) -> Program:
+        """It, checked and compiled.
+
+        Raises:
+            RewardError: It is not written in the reward language, or has no sound signature.
+        """
+        from rewardgen.reward.program import compile_reward  # it brings torch
+
+        return compile_reward(self.source)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of its inputs: variables of its task, `action`, and `prev_` of each."""
+        return tuple(self.program.inputs)
+
+    @property
+    def tunables(self) -> dict[str, float]:
+        """Its constants and their defaults."""
+        return {**self.program.tunables}
+
+    def __call__(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Tensor]:
+        """The weighted components for N worlds; their sum is the reward.
+
+        Args:
+            inputs: Every input by name, (N,) or (N, k): tensors, arrays, or numbers for a single world. More may be
+                there than it reads.
+            **named: The same, or values for its constants.
+
+        Returns:
+            Component name to (N,) float32.
+
+        Raises:
+            UsageError: An input is missing.
+            RewardError: It raised, or a component is not finite.
+        """
+        import torch
+
+        given = {**(inputs or {}), **named}
+        tunables = {name: given.pop(name) for name in self.tunables if name in given}
+        missing = [name for name in self.inputs if name not in given]
+        if missing:
+            hint = did_you_mean(missing[0], given) if given else f"it reads {', '.join(self.inputs)}"
+            raise UsageError(f"the reward `{self.name}` is not given its input `{missing[0]}`", hint)
+        values = {name: torch.as_tensor(given[name], dtype=torch.float32) for name in self.inputs}
+        with torch.no_grad():
+            return self.program(
+                {name: each.view(1) if not each.dim() else each for name, each in values.items()}, tunables
+            )
+
+    def __repr__(self) -> str:
+        return f"<reward {self.name}>\n{self.source}"
+
+
+def reward_source(reward: str | Path | Reward) -> str:
+    """The text of a reward that is given as a `Reward`, as the path of a file, or as the text itself.
+
+    Raises:
+        UsageError: The file cannot be read.
+    """
+    if isinstance(reward, Reward):
+        return reward.source
+    return reward if isinstance(reward, str) and "\n" in reward else read_reward(Path(reward))

@@ -1,0 +1,18 @@
+import asyncio
+
+import pytest
+
+import rewardgen
+from tests.e2e.command import POINT
+
+SHORTEST = {"generations": 1, "candidates": 2, "seeds": 1, "leaders": 1, "final_seeds": 1, "env_steps": 4096}
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory):
+    """A finished run on the point task, searched for as a notebook does it: where an event loop is running."""
+
+    async def cell():
+        return rewardgen.search(POINT, runs_dir=tmp_path_factory.mktemp("api") / "runs", progress=False, **SHORTEST)
+
+    return asyncio.run(cell())

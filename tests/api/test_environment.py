@@ -1,0 +1,97 @@
+"""A task as a Gymnasium environment."""
+
+import warnings
+
+import gymnasium.utils.env_checker
+import numpy as np
+import pytest
+import stable_baselines3.common.env_checker
+
+import rewardgen
+from rewardgen.core.errors import UsageError
+from rewardgen.sim.episodes import record_episodes
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.loading import load_task
+from tests.e2e.command import POINT
+
+MINE = "def compute_reward(position, prev_position):\n    return {'gain': prev_position.abs() - position.abs()}\n"
+
+
+@pytest.mark.parametrize("task", [str(POINT), "hopper"])
+def test_the_checkers_of_gymnasium_and_stable_baselines3_find_nothing(task):
+    env = rewardgen.make_env(task)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*(infinity|spec|symmetric|normalized).*")
+        gymnasium.utils.env_checker.check_env(env)
+        stable_baselines3.common.env_checker.check_env(env)
+
+
+def episode(env, act, **options):
+    """Every step's observation, reward and information of one episode."""
+    observation, _ = env.reset(**options)
+    steps, over = [], False
+    while not over:
+        observation, reward, terminated, truncated, info = env.step(act(observation))
+        over = terminated or truncated
+        steps.append((observation, reward, info))
+    return steps
+
+
+def test_an_episode_is_the_one_that_training_simulates_and_is_measured_the_same():
+    def act(observation):
+        return -2.0 * observation[..., :1] - observation[..., 1:]
+
+    task = load_task(str(POINT))
+    steps = episode(rewardgen.make_env(POINT), act, seed=3)
+    recorded = record_episodes(task.make_envs([3], 1), act).episode
+    assert np.array_equal(np.array([info["variables"]["position"] for *_, info in steps]), recorded["position"][:, 0])
+    found = measure_episodes(task, recorded)
+    last = steps[-1][2]
+    assert (last["fitness"], last["success"]) == (float(found.fitness[0]), bool(found.success[0]))
+    assert all("fitness" not in info for *_, info in steps[:-1])
+
+
+def test_the_reward_is_the_sum_of_the_components_of_the_one_that_was_given():
+    env = rewardgen.make_env(POINT, reward=MINE)
+    steps = episode(env, lambda observation: np.ones(1, np.float32), seed=0)
+    positions = [info["variables"]["position"] for *_, info in steps]
+    gains = np.abs(positions[:-1]) - np.abs(positions[1:])
+    assert np.allclose([reward for _, reward, _ in steps[1:]], gains, atol=1e-6)
+    assert steps[0][1] == 0.0
+    assert all(reward == sum(info["components"].values()) for _, reward, info in steps)
+
+
+def test_a_seed_gives_the_same_episodes_again_and_none_gives_others():
+    def starts(env):
+        return [env.reset(seed=5)[0].tolist(), *(env.reset()[0].tolist() for _ in range(3))]
+
+    one, again = starts(rewardgen.make_env(POINT)), starts(rewardgen.make_env(POINT))
+    assert one == again
+    assert len({tuple(each) for each in one}) == 4
+
+
+@pytest.mark.parametrize(
+    ("reward", "told"),
+    [("no_such_file.py", "cannot read"), (MINE.replace("position", "postion"), "the task has not")],
+)
+def test_a_reward_that_cannot_be_paid_is_refused_at_once(reward, told):
+    with pytest.raises(UsageError, match=told):
+        rewardgen.make_env(POINT, reward=reward)
+
+
+def test_a_task_without_a_reward_asks_for_one(tmp_path):
+    text = (
+        POINT.read_text().split("    @staticmethod")[0].replace('"point.xml"', repr(str(POINT.with_name("point.xml"))))
+    )
+    (tmp_path / "bare.py").write_text(text)
+    with pytest.raises(UsageError, match="no human reward"):
+        rewardgen.make_env(tmp_path / "bare.py")
+    assert rewardgen.make_env(tmp_path / "bare.py", reward=MINE).step(np.zeros(1))[1] == 0.0
+
+
+def test_check_says_what_the_critic_finds(tmp_path):
+    (tmp_path / "mine.py").write_text("def compute_reward(postion):\n    return {'p': postion}\n")
+    verdict = rewardgen.check(POINT, tmp_path / "mine.py")
+    assert not verdict.accepted
+    assert "position" in verdict.findings[0].hint
+    assert rewardgen.check(POINT, MINE).accepted
