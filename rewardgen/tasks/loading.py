@@ -8,6 +8,7 @@ import importlib.util
 import shlex
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from rewardgen.core.errors import TaskError, did_you_mean
@@ -81,6 +82,19 @@ def load_task(reference: str) -> Task:
                 raise
             hint = "import from the package itself: `from rewardgen import MujocoTask, Var`"
             raise TaskError(f"{path.name} imports `{error.name}`, which does not exist", hint) from error
+    return task_in(module, path)
+
+
+def task_in(module: ModuleType, path: Path) -> Task:
+    """Make the task of an executed task file.
+
+    Args:
+        module: The file as a module.
+        path: The file.
+
+    Raises:
+        TaskError: It does not hold exactly one task class, or that cannot be made.
+    """
     classes = [
         value
         for value in vars(module).values()

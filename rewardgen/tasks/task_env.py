@@ -1,0 +1,93 @@
+"""A task as a Gymnasium environment, for any trainer that takes one. Exported environments are this module, copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, SupportsFloat
+
+import gymnasium
+import numpy as np
+import torch
+from torch import Tensor
+
+from rewardgen.sim.episodes import Episode
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.protocol import Task
+
+_MOST_SEED = 2**31 - 1
+
+Paid = Callable[[Mapping[str, Tensor]], Mapping[str, Tensor]]
+"""From the inputs of a step, by name, to the weighted components of the reward: (1,) each, or (1, k) of inputs."""
+
+
+class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """One environment of a task.
+
+    `info` holds at every step the `components` of the reward and the `variables` of the task, and at the end of an
+    episode its `cause`, and its `fitness` and `success` by the task's own code; `is_success` says the same to
+    Stable-Baselines3.
+
+    Args:
+        task: The task.
+        reward: What it pays; it reads nothing but the task's variables, `action`, and `prev_` of each.
+    """
+
+    metadata = {"render_modes": []}
+
+    def __init__(self, task: Task, reward: Paid) -> None:
+        self.task, self.reward = task, reward
+        self._envs: VecEnv = task.make_envs([0], 1)
+        self._next: Tensor | None = None
+        self._steps: list[dict[str, Tensor]] = []
+        self.control_step_s = self._envs.control_step_s
+        low, high = (each.numpy().astype(np.float32) for each in (self._envs.action_low, self._envs.action_high))
+        self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._envs.observation_size,), np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """See `gymnasium.Env.reset`. With the same seed, the same episodes follow each other."""
+        begins = seed is not None or self._np_random is None
+        super().reset(seed=seed)
+        if begins:
+            own = int(self.np_random.integers(_MOST_SEED)) if seed is None else seed % _MOST_SEED
+            self._envs = self.task.make_envs([own], 1)
+            self._next = None
+        observation = self._envs.reset() if self._next is None else self._next
+        self._next, self._steps = None, []
+        return _array(observation), {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, SupportsFloat, bool, bool, dict[str, Any]]:
+        """See `gymnasium.Env.step`."""
+        step = self._envs.step(torch.as_tensor(np.asarray(action, np.float32)).view(1, -1))
+        components = {name: float(value[0]) for name, value in self.reward(step.inputs).items()}
+        self._steps.append({name: step.inputs[name] for name in (*self._envs.variables, "action")})
+        terminated, truncated = bool(step.terminated[0]), bool(step.truncated[0])
+        info: dict[str, Any] = {
+            "components": components,
+            "variables": {name: _plain(step.inputs[name]) for name in self._envs.variables},
+        }
+        if terminated or truncated:
+            causes = [cause for cause, holds in step.causes.items() if holds[0]]
+            info |= {"cause": causes[0] if terminated and causes else "time limit", **self._measured(terminated)}
+            self._next = step.observation
+        return _array(step.final_observation), sum(components.values()), terminated, truncated, info
+
+    def _measured(self, terminated: bool) -> dict[str, Any]:
+        """What the task says of the episode that has just ended."""
+        values = {name: torch.stack([each[name] for each in self._steps]) for name in self._steps[0]}
+        lengths, envs = torch.tensor([len(self._steps)]), self._envs
+        episode = Episode(values, lengths, torch.tensor([terminated]), envs.control_step_s, envs.episode_steps)
+        found = measure_episodes(self.task, episode)
+        success = bool(found.success[0])
+        return {"fitness": float(found.fitness[0]), "success": success, "is_success": success}
+
+
+def _array(observation: Tensor) -> np.ndarray:
+    return observation[0].numpy().astype(np.float32)
+
+
+def _plain(value: Tensor) -> float | np.ndarray:
+    return float(value[0]) if value.dim() == 1 else value[0].numpy().copy()
