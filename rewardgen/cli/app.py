@@ -46,6 +46,7 @@ COMMANDS = (
         "Set two runs, or two candidates, side by side.",
         "runs compare latest:g01-k2 latest:g00-k0 --rewards",
     ),
+    Command("report", "report:report", "Write a run's report: one HTML file.", "report latest --open"),
     Command("runs path", "runs:path", "Print where a run's files are.", "runs path latest"),
     Command("tasks list", "tasks:list_all", "List the shipped tasks.", "tasks list"),
     Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),

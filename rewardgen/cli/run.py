@@ -18,6 +18,7 @@ from rewardgen.core.config import BUILTIN, Ablation, RunConfig
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.formatting import percent
 from rewardgen.llm.factory import SCHEMES, lasting_model
+from rewardgen.report.closing import close_run
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, told
 from rewardgen.search.lifecycle import Outcome
@@ -337,13 +338,16 @@ def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
     folder, summary = outcome.folder, outcome.history.summary
     goal_check, judgement = outcome.history.goal_check, outcome.history.judgement
     reward = folder.best / "reward.py" if summary and summary.chosen else None
+    close = partial(close_run, folder, outcome.history, partial(messages().print, soft_wrap=True))
     if json:
+        report = close()
         print_json(
             {
                 "run_id": folder.id,
                 "path": str(folder.path),
                 "exit_code": outcome.exit_code,
                 "reward": str(reward) if reward else None,
+                "report": str(report) if report else None,
                 "goal_check": goal_check.model_dump(mode="json") if goal_check else None,
                 "judgement": judgement.model_dump(mode="json") if judgement else None,
                 "summary": summary.model_dump(mode="json") if summary else None,
@@ -363,6 +367,8 @@ def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
         show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)
         steps.append((show, "the chosen reward and its origin"))
         messages().print(f"\nreward: {reward}", soft_wrap=True)
+    if report := close():
+        messages().print(f"report: {report}", soft_wrap=True)
     if outcome.history.config and outcome.history.config.model != BUILTIN:
         say = with_runs_dir(f'feedback {folder.word} "your words"', runs_dir)
         steps.append((say, "for the designer of further generations"))

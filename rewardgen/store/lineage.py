@@ -40,10 +40,17 @@ def lineage(history: History, candidate_id: str) -> list[Ancestor]:
 
 def parent_diff(history: History, record: CandidateRecord) -> str:
     """Unified diff from the first parent's source to a candidate's; empty without a parent."""
-    parent = history.record(record.candidate.parents[0]) if record.candidate.parents else None
-    if parent is None or not record.candidate.source:
-        return ""
-    return unified_diff(parent.candidate.source, record.candidate.source, parent.candidate.id, record.candidate.id)
+    return next((diff for _, diff in parent_diffs(history, record)), "")
+
+
+def parent_diffs(history: History, record: CandidateRecord) -> list[tuple[str, str]]:
+    """Each parent with the unified diff from its source to a candidate's; none if the candidate has no source."""
+    candidate = record.candidate
+    parents = [each for id in candidate.parents if candidate.source and (each := history.record(id))]
+    return [
+        (parent.id, unified_diff(parent.source, candidate.source, parent.id, candidate.id))
+        for parent in (each.candidate for each in parents)
+    ]
 
 
 def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:

@@ -1,0 +1,134 @@
+"""What a run took, what its gates and early stops kept it from spending, and where its numbers come from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from rewardgen.core.config import BUILTIN
+from rewardgen.core.files import read_plain
+from rewardgen.core.readable import count, duration, money, tokens
+from rewardgen.report.transcripts import Calls, usage_by_role
+from rewardgen.store.history import History, Status
+from rewardgen.store.messages import Usage
+from rewardgen.store.run_folder import RunFolder
+
+_MOST_BYTES = 1 << 20
+"""Of the file with a run's provenance."""
+
+Line = tuple[str, str]
+"""What, and how much."""
+
+
+class Ledger(NamedTuple):
+    """What was spent, and what was not."""
+
+    spent: tuple[Line, ...]
+    saved: tuple[Line, ...]
+
+
+def ledger_of(history: History, calls: Calls) -> Ledger:
+    """The ledger of a run so far.
+
+    Args:
+        history: What is known of it.
+        calls: Of language models.
+    """
+    return Ledger(tuple(_spent(history, calls)), tuple(_saved(history)))
+
+
+def _spent(history: History, calls: Calls) -> list[Line]:
+    trained = history.trained
+    lines = [
+        ("Time", duration(history.elapsed_s)),
+        ("Trainings", f"{len(trained)}, of {len({id for _, id, _ in trained})} rewards"),
+        ("Control steps", f"{history.spent_steps:,}"),
+    ]
+    usage = history.usage
+    if usage.calls or (history.config and history.config.model != BUILTIN):
+        lines.append(("Language model calls", _usage(usage)))
+        lines += [(f"… of them {role}", _usage(each)) for role, each in usage_by_role(calls).items()]
+    else:
+        lines.append(("Language model calls", "none: the built-in designer needs none"))
+    return lines
+
+
+def _usage(usage: Usage) -> str:
+    guessed = f" ({tokens(usage.estimated_tokens)} estimated)" if usage.estimated_tokens else ""
+    return f"{count(usage.calls, 'call')}, {tokens(usage.tokens)} tokens{guessed}, {money(usage.cost_usd)}"
+
+
+def _saved(history: History) -> list[Line]:
+    """Only what is known: trainings that a rejected reward would have had, and steps that a stopped one had left."""
+    if history.training is None:
+        return []
+    seeds, steps = len(history.search_seeds), history.training.env_steps
+    records = [record for id in history.ids() if (record := history.record(id))]
+    rejected = [each for each in records if not each.candidate.failure and not each.verdict.accepted]
+    repaired = [each for each in records if each.candidate.repairs and each.verdict.accepted]
+    stopped = [each.stopped for each in history.trained.values() if each.stopped]
+    lines = []
+    if rejected:
+        kept = f"{count(len(rejected) * seeds, 'training')}, {len(rejected) * seeds * steps:,} steps"
+        lines.append((f"{count(len(rejected), 'reward')} rejected before any training", f"{kept} not spent"))
+    if repaired:
+        told = f"{count(len(repaired) * seeds, 'training')} of a first version not spent"
+        lines.append((f"{count(len(repaired), 'reward')} rejected, repaired and then trained", told))
+    if stopped:
+        left = sum(each.of_env_steps - each.env_steps for each in stopped)
+        lines.append((f"{count(len(stopped), 'training')} stopped early", f"{left:,} steps not spent"))
+    opened = len(history.seeds("final", history.finalists[0])) if history.finalists else 0
+    if history.summary and 0 < opened < len(history.final_seeds):
+        told = f"{opened} of at most {len(history.final_seeds)} fresh seeds opened for each of the two compared"
+        lines.append(("Finals decided, or found not worth deciding, early", told))
+    per_step = [each.wall_s / each.env_steps for each in history.trained.values() if each.env_steps and each.wall_s]
+    not_spent = len(rejected) * seeds * steps + sum(each.of_env_steps - each.env_steps for each in stopped)
+    if not_spent and per_step:
+        worker_s = not_spent * sum(per_step) / len(per_step)
+        lines.append(("In time of a training process, at this run's mean", f"about {duration(worker_s)}"))
+    return lines
+
+
+def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
+    """Where the numbers come from: seeds, task, command, versions, machine.
+
+    Args:
+        folder: The run's; anybody may have written what lies there.
+        history: What is known of the run.
+        status: Whether it goes on.
+    """
+    card, found = history.card, _provenance(folder)
+    packages, commit, sandbox = (_mapping(found.get(name)) for name in ("packages", "commit", "sandbox"))
+    layers = sandbox.get("layers")
+    named = [_mapping(each) for each in layers] if isinstance(layers, list) else []
+    missing = [str(each.get("name")) for each in named if not each.get("active")]
+    command, in_force = found.get("command"), f"without {', '.join(missing)}" if missing else "all layers in force"
+    lines = [
+        ("Run", f"{folder.id}, {status}"),
+        ("Search seeds", ", ".join(map(str, history.search_seeds))),
+        ("Fresh seeds", f"from {history.final_seeds[0]} on, {len(history.final_seeds)} at most" if card else ""),
+        ("Task", f"{card.name}, fingerprint {card.fingerprint}" if card else ""),
+        ("Command", command if isinstance(command, str) else ""),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in packages.items() if version)),
+        (
+            "Commit",
+            f"{commit.get('id')}{', with uncommitted changes' if commit.get('modified') else ''}" if commit else "",
+        ),
+        (
+            "Machine",
+            f"{found.get('platform')}, Python {found.get('python')}, {found.get('cores')} cores" if found else "",
+        ),
+        ("Sandbox", f"{sandbox.get('mode')}, {in_force}" if sandbox else ""),
+    ]
+    return [(what, how) for what, how in lines if how]
+
+
+def _provenance(folder: RunFolder) -> dict[str, Any]:
+    try:
+        return _mapping(json.loads(read_plain(folder.provenance, _MOST_BYTES)))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

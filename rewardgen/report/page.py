@@ -1,0 +1,145 @@
+"""The report of a run: one HTML file that answers first, and holds all evidence behind the answer."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rewardgen.core.config import BUILTIN
+from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.core.formatting import number
+from rewardgen.core.readable import count
+from rewardgen.report.answer import answer_of
+from rewardgen.report.candidates import bars, calls_of, candidate_detail, candidate_rows
+from rewardgen.report.film import Film, films_of
+from rewardgen.report.ledger import ledger_of, origins
+from rewardgen.report.rendering import packed, render_page, rounded
+from rewardgen.report.reward_report import reward_report
+from rewardgen.report.transcripts import Calls, read_calls
+from rewardgen.store.history import History, status_of
+from rewardgen.store.lineage import lineage
+from rewardgen.store.rows import Live
+from rewardgen.store.run_folder import RunFolder
+
+REPORT = "report.html"
+MOST_BYTES = 4_800_000
+"""Of a page. What is too much for it is left in the run's folder, and the page says so."""
+_MOST_FILM_BYTES = 2_200_000
+"""Of all films in a page, as it holds them."""
+
+
+def write_report(folder: RunFolder, history: History) -> Path:
+    """Write the report of a run, with the films that there are, into its folder; where it is.
+
+    Args:
+        folder: The run's.
+        history: What is known of it.
+
+    Raises:
+        RunFolderError: It cannot be written.
+    """
+    path = folder.path / REPORT
+    write_atomic(path, report_html(folder, history, films=films_of(folder)))
+    return path
+
+
+def report_html(folder: RunFolder, history: History, *, films: Sequence[Film] = (), live: Live | None = None) -> str:
+    """A run as one HTML page that needs no other file and no network.
+
+    Args:
+        folder: The run's.
+        history: What is known of it; the run may still be under way.
+        films: Of the run. That of the chosen reward's final policy is shown first.
+        live: How far trainings are, if some are under way.
+    """
+    status, calls = status_of(folder, history), read_calls(folder)
+    shown, config, card = _films(films, history), history.config, history.card
+    rows = candidate_rows(history, live or {})
+    chosen = history.summary.chosen if history.summary else None
+    featured = chosen or (history.ranking.best.candidate_id if history.ranking.best else None)
+    record = history.record(featured) if featured else None
+    values: dict[str, Any] = {
+        "folder": folder,
+        "history": history,
+        "status": status,
+        "answer": answer_of(history, status),
+        "films": shown,
+        "rows": rows,
+        "bars": bars(history),
+        "chosen": chosen,
+        "featured": record,
+        "origin": lineage(history, featured)[1:] if featured else [],
+        "card": card,
+        "task": card.name if card else "",
+        "model": "built-in designer" if config is None or config.model == BUILTIN else config.model,
+        "spent": ledger_of(history, calls),
+        "report": reward_report(history),
+        "origins": origins(folder, history, status),
+        "formats": {"number": number, "count": count},
+    }
+    data: dict[str, Any] = {
+        "run": folder.id,
+        "rows": rows,
+        "bars": values["bars"],
+        "finals": _finals(history),
+        "featured": featured,
+        "films": [each["video"] for each in shown],
+        "blocks": {},
+    }
+    room = MOST_BYTES - len(render_page("report", data, ("report.js",), **values).encode())
+    for name, block in _blocks(history, calls, [each["id"] for each in rows], featured):
+        text = packed(block)
+        if len(text) + len(name) + 8 <= room:
+            data["blocks"][name] = text
+            room -= len(text) + len(name) + 8
+    return render_page("report", data, ("report.js",), **values)
+
+
+def _blocks(history: History, calls: Calls, ids: Sequence[str], first: str | None) -> Iterator[tuple[str, Any]]:
+    """What a page unpacks when it is looked at, by name, what matters most first."""
+    near = [each.id for each in lineage(history, first)] if first else []
+    order = [*near, *(id for id in ids if id not in near)]
+    records = {id: history.record(id) for id in order} | {id: history.baseline_record(id) for id in history.baselines}
+    for id, record in records.items():
+        if record:
+            yield f"detail/{id}", candidate_detail(history, record)
+    for owner in (*(each for each in calls if each not in records), *order):
+        if about := calls_of(calls, owner):
+            yield f"calls/{owner}", about
+
+
+def _finals(history: History) -> list[dict[str, Any]]:
+    """What trained on the fresh seeds: estimate, interval, and each seed."""
+    if history.summary is None:
+        return []
+    found = []
+    for row in history.summary.rows:
+        result = history.result("final", row.candidate_id)
+        if row.fitness:
+            seeds = [rounded(value) for value in result.by_seed.values()] if result else []
+            bounds = [rounded(each) for each in (row.fitness.value, row.fitness.low, row.fitness.high)]
+            chosen = row.candidate_id == history.summary.chosen
+            found.append({"id": row.candidate_id, "bounds": bounds, "seeds": seeds, "chosen": chosen})
+    return found
+
+
+def _films(films: Sequence[Film], history: History) -> list[dict[str, Any]]:
+    """The films that a page has room for, that of the final policy first."""
+    chosen = history.summary.chosen if history.summary else None
+    ordered = sorted(films, key=lambda each: (each.phase != "final", each.id != chosen))
+    found, room = [], _MOST_FILM_BYTES
+    for each in ordered:
+        try:
+            video, still = (_data(path, room) for path in (each.video, each.still))
+        except OSError:
+            continue
+        if (room := room - len(video) - len(still)) < 0:
+            break
+        found.append({"shot": each, "video": video, "still": f"data:image/png;base64,{still}"})
+    return found
+
+
+def _data(path: Path, most: int) -> str:
+    return base64.b64encode(read_plain(path, max(1, most))).decode()

@@ -1,0 +1,90 @@
+"""Pages that need nothing else: one HTML file, in which whatever a run says is text.
+
+Jinja escapes every value, data travels as JSON in which no markup can begin, and the page's own policy lets it run
+no script but those that are named here by their hashes, and load nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from rewardgen.core.resources import PACKAGE
+from rewardgen.core.text import all_visible, visible
+
+_FOLDER = PACKAGE / "report"
+_LIBRARIES = ("d3.min.js", "plot.umd.min.js", "shared.js")
+_IN_MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], **values: Any) -> str:
+    """The text of a page.
+
+    Args:
+        template: Its name, such as `report`.
+        data: What its scripts read.
+        scripts: Files of its own scripts, in their order.
+        **values: What the template reads.
+    """
+    sources = [_asset(name) for name in (*_LIBRARIES, *scripts)]
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in sources
+    )
+    policy = (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; media-src blob:;"
+        " base-uri 'none'; form-action 'none'"
+    )
+    return (
+        _environment()
+        .get_template(f"{template}.html.j2")
+        .render(
+            **values,
+            policy=policy,
+            style=Markup(_asset("page.css")),
+            scripts=[Markup(each) for each in sources],
+            data=Markup(_as_json(data)),
+        )
+    )
+
+
+def packed(data: Any) -> str:
+    """Plain data, compressed and as letters that need no escaping; a page unpacks it when it is looked at."""
+    return base64.b64encode(gzip.compress(_as_json(data).encode(), mtime=0)).decode()
+
+
+def rounded(value: float | None, digits: int = 4) -> float | None:
+    """A number with so many digits that matter; None for what JSON has no word for."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.{digits}g}")
+
+
+def _as_json(data: Any) -> str:
+    return json.dumps(all_visible(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(
+        _IN_MARKUP
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    """A file of the package that goes into pages as it is."""
+    return (_FOLDER / "assets" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )

@@ -1,0 +1,68 @@
+"""What was said to language models and what came back, by whom it was about."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rewardgen.core.errors import RewardgenError
+from rewardgen.llm.archive import ArchivedCall, read_call
+from rewardgen.store.messages import Usage
+from rewardgen.store.run_folder import RunFolder
+
+_ROLES = ("designer", "critic", "analyzer")
+
+Calls = Mapping[str, Sequence[ArchivedCall]]
+"""Owner, a candidate's id or `goal` and the like, to the calls about it in their order."""
+
+
+def read_calls(folder: RunFolder) -> Calls:
+    """All calls of a run and failed attempts at them; what is no recorded call is passed over.
+
+    Args:
+        folder: The run's.
+    """
+    found: defaultdict[str, list[ArchivedCall]] = defaultdict(list)
+    paths = [] if folder.calls.is_symlink() else sorted(folder.calls.glob("*.json"), key=lambda each: each.name)
+    for path in paths:
+        try:
+            call = read_call(path)
+        except RewardgenError:
+            continue
+        found[call.request.label.split("/")[0]].append(call)
+    return {owner: sorted(calls, key=_when) for owner, calls in found.items()}
+
+
+def _when(call: ArchivedCall) -> tuple[int, bool]:
+    role = role_of(call)
+    return _ROLES.index(role) if role in _ROLES else len(_ROLES), "repair" in call.request.label
+
+
+def role_of(call: ArchivedCall) -> str:
+    """Who asked: `designer`, `critic`, `analyzer`, or what a label without an owner begins with."""
+    parts = call.request.label.split("/")
+    return parts[1] if len(parts) > 2 else parts[0]
+
+
+def usage_by_role(calls: Calls) -> dict[str, Usage]:
+    """What the calls took, by who asked."""
+    found: dict[str, Usage] = {}
+    for each in (call for about in calls.values() for call in about):
+        found[role_of(each)] = found.get(role_of(each), Usage()) + each.usage
+    return found
+
+
+def call_data(call: ArchivedCall) -> dict[str, Any]:
+    """A call as a page shows it."""
+    usage, reply = call.usage, call.reply
+    return {
+        "label": call.request.label,
+        "messages": [each.model_dump() for each in call.request.messages],
+        "reply": reply.text if reply else None,
+        "model": reply.model if reply else "",
+        "failure": call.failure,
+        "tokens": usage.tokens,
+        "cost": usage.cost_usd,
+        "seconds": round(reply.latency_s, 1) if reply else None,
+    }
