@@ -40,6 +40,7 @@ COMMANDS = (
     ),
     Command("runs list", "runs:list_all", "List all runs.", "runs list"),
     Command("runs show", "runs:show", "Show a run, or one of its candidates.", "runs show latest g01-k2"),
+    Command("runs watch", "watching:watch", "Watch a run that another process works on.", "runs watch latest"),
     Command(
         "runs compare",
         "compare:compare",

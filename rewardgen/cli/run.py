@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -143,7 +144,7 @@ def run(
     objection = _objection(outcome.history) if outcome and drafted and yes else ""
     if outcome and drafted and robot and objection:
         if not json:
-            _conclude(outcome, runs_dir, json)
+            conclude(outcome, runs_dir, json)
         messages().print(f"\n{_REDRAFT}\n", soft_wrap=True)
         config = less(config, outcome.history.usage)
         try:
@@ -151,9 +152,9 @@ def run(
             again = watch(partial(search, after_drafting(config, drafted)), runs_dir)
         except RewardgenError as error:
             messages().print(f"nothing better came of it, and the result stands: {error.message}", soft_wrap=True)
-            return _conclude(outcome, runs_dir, json) if json else outcome.exit_code
+            return conclude(outcome, runs_dir, json) if json else outcome.exit_code
         if again is None and json:
-            _conclude(outcome, runs_dir, json)
+            conclude(outcome, runs_dir, json)
         outcome = again
     return _ended(outcome, runs_dir, json)
 
@@ -297,6 +298,17 @@ class Memory:
         self._listener.event(event, history)
 
 
+@contextmanager
+def shown() -> Iterator[Plain | Screen]:
+    """What shows a run: a live screen on a terminal, else plain lines."""
+    console = messages()
+    if console.is_terminal and not console.is_dumb_terminal:
+        with Screen(console) as screen:
+            yield screen
+    else:
+        yield Plain(console)
+
+
 def watch(work: Callable[[Memory], Outcome], runs_dir: Path, suite: str = "") -> Outcome | None:
     """Do the work with a live screen on a terminal, or with plain lines; None if it was interrupted, which is told.
 
@@ -308,11 +320,9 @@ def watch(work: Callable[[Memory], Outcome], runs_dir: Path, suite: str = "") ->
     console = messages()
     watching = Memory(Plain(console))
     try:
-        if console.is_terminal and not console.is_dumb_terminal:
-            with Screen(console) as screen:
-                watching = Memory(screen)
-                return work(watching)
-        return work(watching)
+        with shown() as listener:
+            watching = Memory(listener)
+            return work(watching)
     except KeyboardInterrupt:
         if not watching.run_id:
             console.print("interrupted before the run began; nothing was kept")
@@ -331,10 +341,11 @@ def watch(work: Callable[[Memory], Outcome], runs_dir: Path, suite: str = "") ->
 
 
 def _ended(outcome: Outcome | None, runs_dir: Path, json: bool) -> int:
-    return INTERRUPTED if outcome is None else _conclude(outcome, runs_dir, json)
+    return INTERRUPTED if outcome is None else conclude(outcome, runs_dir, json)
 
 
-def _conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
+def conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
+    """Print how a run ended, and what can be done next; the exit code."""
     folder, summary = outcome.folder, outcome.history.summary
     goal_check, judgement = outcome.history.goal_check, outcome.history.judgement
     reward = folder.best / "reward.py" if summary and summary.chosen else None

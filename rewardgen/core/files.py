@@ -80,12 +80,13 @@ def is_young(path: Path) -> bool:
     return time.time() - path.lstat().st_mtime < _YOUNG_S
 
 
-def read_plain(path: Path, most: int) -> bytes:
+def read_plain(path: Path, most: int, start: int = 0) -> bytes:
     """Read a file that somebody else may have put there: no link is followed, and of a pipe nothing is waited for.
 
     Args:
         path: The file.
         most: Largest size [bytes].
+        start: Where in it to begin; nothing is read of a file that is shorter.
 
     Raises:
         OSError: It is missing, a link, no plain file, or larger; `strerror` says which.
@@ -99,6 +100,8 @@ def read_plain(path: Path, most: int) -> bytes:
     with open(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+        if start:
+            file.seek(start)
         content = file.read(most + 1)
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB", str(path))

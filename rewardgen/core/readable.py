@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 
 def number(value: float | None) -> str:
@@ -67,3 +68,36 @@ def first_sentence(text: str) -> str:
 def count(number_of: int, noun: str) -> str:
     """A number with its noun, such as `1 seed` or `2 seeds`."""
     return f"{number_of} {noun}" if number_of == 1 else f"{number_of} {noun}s"
+
+
+def distinct(texts: Sequence[str], rooms: Sequence[int]) -> list[str]:
+    """Texts of which each is told from the others by what is seen of it.
+
+    Of one that has to be cut, words that it begins with like another one go first.
+
+    Args:
+        texts: One line each.
+        rooms: Characters that are seen of each.
+    """
+    words = [text.split(" ") for text in texts]
+    return [
+        _told_apart(own, [other for other in words if other != own], room)
+        for own, room in zip(words, rooms, strict=True)
+    ]
+
+
+def _told_apart(words: Sequence[str], others: Sequence[Sequence[str]], room: int) -> str:
+    shared = max((_in_common(words, other) for other in others), default=0)
+    text, dropped = " ".join(words), 0
+    while len(text) > room and shared > 1 and dropped < min(shared, len(words) - 1):
+        dropped += 1
+        text = "… " + " ".join(words[dropped:])
+    return text
+
+
+def _in_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both begin with."""
+    same = 0
+    while same < min(len(one), len(other)) and one[same] == other[same]:
+        same += 1
+    return same

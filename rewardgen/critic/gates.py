@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rewardgen.critic.duplicates import find_duplicate, was_compared
 from rewardgen.critic.preference import EpisodeFile, check_preference, kept_files, not_ranked, ordered_pairs
-from rewardgen.critic.review import BatchReview, Reviewer, ReviewRequest, RewardReview
+from rewardgen.critic.review import BatchReview, OnGate, Reviewer, ReviewRequest, RewardReview
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
 from rewardgen.store.records import Candidate, CandidateRecord, Finding, RewardSpec, TaskCard, Verdict
@@ -51,6 +51,7 @@ class Critic:
         *,
         ranks: bool = True,
         cancel: threading.Event | None = None,
+        on_gate: OnGate | None = None,
     ) -> Review:
         """Put candidates through the gates.
 
@@ -61,6 +62,7 @@ class Critic:
                 but for a veto of a language model, none is trained again.
             ranks: Whether rewards must rank those episodes as fitness does.
             cancel: Ends the reviewer's work when set.
+            on_gate: Told where the reviewer is, in the caller's thread.
 
         Raises:
             WorkerCancelled: `cancel` was set.
@@ -68,7 +70,7 @@ class Critic:
         findings = {each.id: check_form(each, card) for each in candidates}
         passed = [each for each in earlier if each.candidate.id not in findings and each.verdict.passed]
         files = _ranked_files(earlier) if ranks else []
-        batch = self._batch(candidates, findings, card, files, passed, cancel)
+        batch = self._batch(candidates, findings, card, files, passed, cancel, on_gate)
         for id, review in batch.reviews.items():
             # All at once: a candidate is repaired only once, so it should hear of everything that one look can tell.
             told = {(each.detector, each.line) for each in findings[id]}
@@ -88,6 +90,7 @@ class Critic:
         files: Sequence[EpisodeFile],
         passed: Sequence[CandidateRecord],
         cancel: threading.Event | None,
+        on_gate: OnGate | None,
     ) -> BatchReview:
         """What the reviewer says of the candidates that parse."""
         parsed = [each for each in candidates if all(found.gate != "parse" for found in findings[each.id])]
@@ -101,6 +104,7 @@ class Critic:
             [each.name for each in files],
             others if self._compares and len(parsed) + len(others) > 1 else None,
             cancel=cancel,
+            on_gate=on_gate,
         )
         return self._reviewer.review(request)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
@@ -23,12 +23,16 @@ from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
-from rewardgen.store.records import Finding, RewardSpec, TaskCard
+from rewardgen.store.records import Finding, Gate, RewardSpec, TaskCard
 
 REVIEW = register("review", "rewardgen.critic.review_job:review_job", reads=("transitions", "folder"))
 COMPARE = register("compare", "rewardgen.critic.review_job:compare_job", reads=("transitions",))
 
 Stage = Literal["static", "probe", "returns", "distances"]
+_GATES: dict[Any, Gate] = {"static": "static", "probe": "probe", "returns": "preference", "distances": "duplicate"}
+"""For what a stage finds things out."""
+OnGate = Callable[[str, Gate], None]
+"""Told of a candidate's id and the gate that it has come to."""
 
 _START_S, _EACH_S = 30.0, 15.0
 """Processor time to start a worker, and for each reward: a little more than any of its stages may take."""
@@ -106,6 +110,7 @@ class ReviewRequest(NamedTuple):
         others: Rewards to compare them with, beside each other; None to compare nothing.
         skip: Stages that are left out; `probe` leaves out what follows it too.
         cancel: Ends all work promptly when set.
+        on_gate: Told where the review is, in the caller's thread.
     """
 
     rewards: Sequence[RewardSpec]
@@ -115,6 +120,7 @@ class ReviewRequest(NamedTuple):
     others: Sequence[RewardSpec] | None = None
     skip: tuple[Stage, ...] = ()
     cancel: threading.Event | None = None
+    on_gate: OnGate | None = None
 
 
 class Reviewer(Protocol):
@@ -241,11 +247,17 @@ class SandboxedReviewer:
             "memory_bytes": min(self._limits.memory_bytes, _MEMORY_BYTES),
         }
         folder = self._scratch / job.name
+        untold: list[list[Any]] = [[each.candidate_id, stage] for each in request.rewards for stage in _GATES]
         discard(folder)
 
         def note(message: Mapping[str, Any]) -> None:
+            stage, id = message.get("stage"), message.get("candidate_id")
             if begun is not None:
-                begun.append(message.get("stage"))
+                begun.append(stage)
+            # The worker runs rewards: it may say anything, and as often as it likes.
+            if request.on_gate and [id, stage] in untold:
+                untold.remove([id, stage])
+                request.on_gate(str(id), _GATES[stage])
 
         limited = self._limits.model_copy(update=limits)
         return run_worker(job, payload, limits=limited, scratch=folder, on_message=note, cancel=request.cancel)

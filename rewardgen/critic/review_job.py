@@ -58,7 +58,7 @@ def review_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         payload: `transitions`, a file; `card`; `rewards`, and `runnable`, the ids of those that may be run; `skip`,
             stages that are left out; `detectors`, modules that register more of them; and where the stage is asked for,
             `folder` and `files` of episodes, and `others`, rewards that were accepted before.
-        report: Called with `{"stage"}` when one begins.
+        report: Called with `{"stage", "candidate_id"}` when one begins.
 
     Returns:
         `reviews`: id to its `findings`; `returns`, component to its sum over each episode; and `distances` to the
@@ -148,22 +148,22 @@ class _Review:
         reward = _Reward(spec)
         found: list[Finding] = []
         returns = distances = None
-        if self._begin("static"):
+        if self._begin("static", spec):
             found += read_within_limits(spec.source, self._card)
-        if runnable and not _rejects(found) and self._begin("probe"):
+        if runnable and not _rejects(found) and self._begin("probe", spec):
             found += self._probe(reward)
             if not _rejects(found):
-                if self._files and self._begin("returns"):
+                if self._files and self._begin("returns", spec):
                     returns = _or_none(lambda: self._returns(reward))
-                if self._others is not None and self._begin("distances"):
+                if self._others is not None and self._begin("distances", spec):
                     distances = self._distances(reward)
         told = [each.model_dump(mode="json") for each in found]
         return {"findings": told, "returns": returns, "distances": distances}
 
-    def _begin(self, stage: str) -> bool:
+    def _begin(self, stage: str, spec: RewardSpec) -> bool:
         if stage in self._skip:
             return False
-        self._report({"stage": stage})
+        self._report({"stage": stage, "candidate_id": spec.candidate_id})
         return True
 
     def _probe(self, reward: _Reward) -> tuple[Finding, ...]:

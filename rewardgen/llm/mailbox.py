@@ -21,6 +21,7 @@ import asyncio
 import os
 import stat
 import time
+from itertools import islice
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, UsageError
@@ -31,6 +32,18 @@ from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 MOST_BYTES = 1_000_000
 """Of a reply."""
+_REQUEST = ".request.md"
+_MOST_ENTRIES = 10_000
+"""Of a folder, that are looked at."""
+
+
+def open_requests(folder: Path) -> int:
+    """How many requests wait in a mailbox for a reply; none in a folder that cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            return sum(each.name.endswith(_REQUEST) for each in islice(entries, _MOST_ENTRIES))
+    except OSError:
+        return 0
 
 
 class MailboxLLM:
@@ -58,7 +71,7 @@ class MailboxLLM:
             UsageError: A folder in it is a link.
         """
         name = call_name(request)
-        posted, reply = self._folder / f"{name}.request.md", self._folder / f"{name}.reply.md"
+        posted, reply = self._folder / f"{name}{_REQUEST}", self._folder / f"{name}.reply.md"
         taken = self._answered / reply.name
         started = time.monotonic()
         try:

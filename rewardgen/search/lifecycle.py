@@ -33,6 +33,7 @@ from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import ChangedTask, History, Resumption
 from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.origin import Terms, signature, terms
+from rewardgen.store.progress import ProgressFile
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
@@ -344,12 +345,14 @@ def _work(folder: RunFolder, journal: Journal) -> Outcome:
         with suppress(RunFolderError):  # a full disk cannot be recorded; the log ends with the last finished step
             journal.record("failed", message=error.message, hint=error.hint)
         raise
+    finally:
+        ProgressFile(folder.progress).remove()
     discard(folder.scratch)
     return Outcome(folder, journal.history)
 
 
 class _Reporter:
-    """Passes everything on, and keeps the run's README and `best/` up to date.
+    """Passes everything on, also to other processes, and keeps the run's README and `best/` up to date.
 
     Args:
         listener: The one that watches the run.
@@ -359,14 +362,19 @@ class _Reporter:
     def __init__(self, listener: Listener, folder: RunFolder) -> None:
         self._listener = listener
         self._folder = folder
-        self.progress = listener.progress
+        self._file = ProgressFile(folder.progress)
         self.note = listener.note
+
+    def progress(self, message: dict[str, Any]) -> None:
+        self._file.progress(message)
+        self._listener.progress(message)
 
     def event(self, event: Event, history: History) -> None:
         if event.kind in ("generation-finished", "interrupted", "failed", "finished"):
             run_files.write_readme(self._folder, history)
         if event.kind == "finished":
             _write_best(self._folder, history)
+        self._file.event(event)
         self._listener.event(event, history)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from rewardgen.critic.llm_review import Reader, no_reading
 from rewardgen.search.context import Context
 from rewardgen.search.designing import repair
-from rewardgen.store.records import Candidate, Slot, Verdict
+from rewardgen.store.records import Candidate, Gate, Slot, Verdict
 
 
 def review(run: Context, generation: int, slots: Sequence[Slot], drafts: Sequence[Candidate]) -> list[Candidate]:
@@ -42,11 +43,16 @@ def _verdicts(run: Context, candidates: Sequence[Candidate], repairs: int) -> di
         ranks = run.parts.strategy.learns and "tpe" not in run.config.ablate
         verdicts: dict[str, Verdict] = {}
         with run.time_limit() as up:
-            verdicts = run.parts.critic.review(pending, run.card, run.records(), ranks=ranks, cancel=up).verdicts
+            options = {"ranks": ranks, "cancel": up, "on_gate": partial(_tell, run)}
+            verdicts = run.parts.critic.review(pending, run.card, run.records(), **options).verdicts
         _read(run, [each for each in pending if each.id in verdicts], verdicts)
         for verdict in verdicts.values():
             run.journal.record("reviewed", verdict=verdict.model_dump(mode="json"), repairs=repairs)
     return {each.id: reviewed[each.id, repairs] for each in candidates if (each.id, repairs) in reviewed}
+
+
+def _tell(run: Context, id: str, gate: Gate) -> None:
+    run.journal.listener.progress({"phase": "review", "candidate_id": id, "gate": gate})
 
 
 def _read(run: Context, candidates: Sequence[Candidate], verdicts: dict[str, Verdict]) -> None:
@@ -55,6 +61,7 @@ def _read(run: Context, candidates: Sequence[Candidate], verdicts: dict[str, Ver
 
     async def read(candidate: Candidate, reader: Reader) -> None:
         verdict = verdicts[candidate.id]
+        _tell(run, candidate.id, "model")
         reading = reader.read(candidate, run.card, run.config.goal, verdict.findings)
         found = await run.within_budget(reading, None)
         if found is None:

@@ -102,29 +102,51 @@ class EventLog:
         return event
 
 
-def read_events(path: Path) -> list[Event]:
-    """Read a log; a torn last line is left out.
+class LogReader:
+    """Reads a log as it grows.
 
-    Raises:
-        RunFormatError: Another version of rewardgen wrote it, in another format.
-        RunFolderError: There is no log, or a line before the last is damaged.
+    Args:
+        path: The log.
     """
-    try:
-        lines = read_plain(path, _MOST_BYTES).split(b"\n")
-    except OSError as error:
-        raise RunFolderError(f"cannot read {path}: {error.strerror}", "see `rewardgen runs list`") from error
-    events: list[Event] = []
-    for number, line in enumerate(lines[:-1], start=1):
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = 0
+        self._lines = 0
+
+    def new(self) -> list[Event]:
+        """The events that were not read before; a torn last line is none yet.
+
+        Raises:
+            RunFormatError: Another version of rewardgen wrote it, in another format.
+            RunFolderError: There is no log, or a line before the last is damaged.
+        """
+        path = self._path
         try:
-            told = json.loads(line)
-            if number == 1 and told["kind"] == "run-started":
-                _check_format(told["data"].get("format", 1), path)
-            events.append(Event.model_validate(told))
-        except (ValueError, LookupError, TypeError, AttributeError, UsageError) as error:
-            raise RunFolderError(
-                f"{path} is damaged at line {number}", "restore the file, or delete the lines from there on and resume"
-            ) from error
-    return events
+            content = read_plain(path, _MOST_BYTES, self._read)
+        except OSError as error:
+            raise RunFolderError(f"cannot read {path}: {error.strerror}", "see `rewardgen runs list`") from error
+        events: list[Event] = []
+        *lines, torn = content.split(b"\n")
+        for line in lines:
+            self._lines += 1
+            try:
+                told = json.loads(line)
+                if self._lines == 1 and told["kind"] == "run-started":
+                    _check_format(told["data"].get("format", 1), path)
+                events.append(Event.model_validate(told))
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
+                raise RunFolderError(
+                    f"{path} is damaged at line {self._lines}",
+                    "restore the file, or delete the lines from there on and resume",
+                ) from error
+        self._read += len(content) - len(torn)
+        return events
+
+
+def read_events(path: Path) -> list[Event]:
+    """Read a whole log: see `LogReader.new`."""
+    return LogReader(path).new()
 
 
 def _check_format(found: object, path: Path) -> None:

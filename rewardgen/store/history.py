@@ -208,6 +208,8 @@ class History:
         self.elapsed_s = 0.0
         self.training_since_s = 0.0
         """When the trainings under way began, if any are [s]."""
+        self.training_s = 0.0
+        """Spent in the trainings that are over [s]."""
         self.status: Status = "running"
         self.error = ""
         self.hint = ""
@@ -244,9 +246,19 @@ class History:
         Raises:
             RunFolderError: The log is missing, damaged, or in the form of another version.
         """
-        events = read_events(folder.events)
+        history = cls()
+        history.take(read_events(folder.events), folder)
+        return history
+
+    def take(self, events: Iterable[Event], folder: RunFolder) -> None:
+        """Take in events that were read from a run's log.
+
+        Raises:
+            RunFolderError: They are in the form of another version.
+        """
         try:
-            return cls(events)
+            for event in events:
+                self.apply(event)
         except (UsageError, ValueError, LookupError, TypeError, AssertionError) as error:
             raise RunFolderError(
                 f"{folder.events} does not fit this version of rewardgen: {' '.join(str(error).split())[:200]}",
@@ -255,9 +267,11 @@ class History:
 
     def apply(self, event: Event) -> None:
         """Take in one event."""
-        self.elapsed_s = event.elapsed_s
         if event.kind not in ("trained", "ranked"):
             self.training_since_s = event.elapsed_s
+        else:
+            self.training_s += event.elapsed_s - self.elapsed_s
+        self.elapsed_s = event.elapsed_s
         data = event.data
         match event.kind:
             case "run-started":

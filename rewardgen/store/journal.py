@@ -17,7 +17,10 @@ class Listener(Protocol):
         """An event was recorded; the history already includes it."""
 
     def progress(self, message: dict[str, Any]) -> None:
-        """An evaluation during training: candidate_id, seed, phase, env_steps, fitness, success_rate, stopped."""
+        """An evaluation during training: candidate_id, seed, phase, env_steps, fitness, success_rate, stopped.
+
+        Or a step of a review: candidate_id, phase (which is `review`) and the gate that is begun.
+        """
 
     def note(self, text: str) -> None:
         """A line for the user that is not an event."""

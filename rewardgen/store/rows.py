@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from rewardgen.core.readable import first_sentence
 from rewardgen.store.history import History, Phase
+from rewardgen.store.progress import Live
 from rewardgen.store.records import CandidateRecord, CandidateResult, SliceFailure, SliceResult, Verdict
 
 Status = Literal["designing", "checking", "repairing", "rejected", "waiting", "training", "trained", "failed"]
-
-Live = Mapping[tuple[Phase, str, int], Mapping[str, Any]]
-"""(phase, candidate id, seed) to the latest progress message of its training."""
 
 
 class Row(NamedTuple):
@@ -33,6 +31,13 @@ class Row(NamedTuple):
     best: bool = False
     stopped: bool = False
     """Whether a training of it was stopped early: its reward rose while its fitness fell."""
+    course: tuple[tuple[float, float], ...] = ()
+    """Share of the training, 0 to 1, and the fitness there, mean over the seeds that have come so far."""
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether there is a training to tell of."""
+        return self.status in ("training", "trained")
 
     @property
     def has_ended_badly(self) -> bool:
@@ -55,12 +60,21 @@ def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
 
 def final_rows(history: History, live: Live) -> list[Row]:
     """Rows of the winner and the task's own rewards, trained on fresh seeds."""
+    return _later_rows("final", history.finalists, history, live)
+
+
+def confirmation_rows(history: History, live: Live) -> list[Row]:
+    """Rows of what trains with more steps, to see whether it lasts; none before that."""
+    return _later_rows("confirm", [id for phase, id in history.further if phase == "confirm"], history, live)
+
+
+def _later_rows(phase: Phase, ids: Sequence[str], history: History, live: Live) -> list[Row]:
     chosen = history.summary.chosen if history.summary else None
     rows = []
-    for id in history.finalists:
+    for id in ids:
         record = history.record(id)
-        row = Row(id, record.candidate.operator if record else "baseline", "waiting", best=id == chosen)
-        rows.append(_training_row(row, "final", history, live))
+        operator, idea = (record.candidate.operator, _idea(record)) if record else ("baseline", "")
+        rows.append(_training_row(Row(id, operator, "waiting", idea, best=id == chosen), phase, history, live))
     return rows
 
 
@@ -74,19 +88,24 @@ def once_started(rows: list[Row]) -> list[Row]:
     return [row._replace(status="training") if row.status == "waiting" else row for row in rows]
 
 
+def _idea(record: CandidateRecord) -> str:
+    return first_sentence(record.candidate.diagnosis)
+
+
 def _search_row(history: History, id: str, live: Live) -> Row:
     if id in history.baselines:
         return _training_row(Row(id, "baseline", "waiting"), "search", history, live)
     record = history.record(id)
     if record is None:
         return Row(id, "", "designing")
-    operator, idea = record.candidate.operator, first_sentence(record.candidate.diagnosis)
+    operator, idea = record.candidate.operator, _idea(record)
     if record.candidate.failure:
         return Row(id, operator, "rejected", record.candidate.failure)
     if (id, record.candidate.repairs) not in history.reviewed:
         if any(each.finished for each in history.generations if id in each.ids):
             return Row(id, operator, "failed", "not reviewed: the time of the search was up")
-        return Row(id, operator, "checking", idea)
+        gate = live.get(("review", id, 0), {}).get("gate")
+        return Row(id, operator, "checking", f"gate {gate}" if gate else idea)
     if not record.verdict.accepted:
         status = "repairing" if _may_be_repaired(history, record, live) else "rejected"
         return Row(id, operator, status, rejection(record.verdict))
@@ -119,7 +138,8 @@ def failure_text(failure: SliceFailure) -> str:
 
 def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
     seeds = history.seeds(phase, row.id)
-    steps = history.training.env_steps if history.training else 0
+    steps = planned_steps(history, phase)
+    courses: list[list[tuple[float, float]]] = []
     runs: list[SliceResult] = []
     progress, fitness, success = 0.0, [], []
     for seed in seeds:
@@ -129,10 +149,12 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
             progress += 1.0
             fitness.append(run.final_fitness)
             success.append(run.final_success_rate)
+            courses.append([(point.env_steps, point.fitness) for point in run.curve])
         elif message and steps:
             progress += 1.0 if message.get("stopped") else min(1.0, message["env_steps"] / steps)
             fitness.append(message.get("fitness"))
             success.append(message.get("success_rate"))
+            courses.append([*message.get("course", ())])
     result = CandidateResult(candidate_id=row.id, slices=tuple(runs))
     if failure := result.failure:
         return row._replace(status="failed", reason=failure_text(failure))
@@ -147,6 +169,24 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
         spread=result.fitness_spread if done else 0.0,
         success_rate=_mean(success),
         stopped=bool(result.stops),
+        course=_mean_course(courses, steps),
+    )
+
+
+def planned_steps(history: History, phase: Phase) -> float:
+    """Control steps of a training."""
+    if history.training is None or history.config is None:
+        return 0.0
+    return history.training.env_steps * ((history.config.confirm or 1.0) if phase == "confirm" else 1.0)
+
+
+def _mean_course(courses: Sequence[Sequence[tuple[float, float]]], steps: float) -> tuple[tuple[float, float], ...]:
+    """All seeds are evaluated at the same steps; one that stopped early, or lags behind, counts as it was then."""
+    longest = max(courses, key=len, default=[])
+    known = [course for course in courses if course]
+    return tuple(
+        (min(1.0, at / max(1.0, steps)), sum(each[min(number, len(each) - 1)][1] for each in known) / len(known))
+        for number, (at, _) in enumerate(longest)
     )
 
 

@@ -36,6 +36,8 @@ class RunFolder:
         self.word = shlex.quote(path.name)
         """Its id in a command for a shell."""
         self.events = path / EVENTS
+        self.progress = path / "progress.jsonl"
+        """How far trainings are; only while a process works on the run."""
         self.config = path / "run.toml"
         self.provenance = path / "provenance.json"
         self.card = path / "card.json"

@@ -18,12 +18,13 @@ from rewardgen.core.files import explain_os_error, write_atomic
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import Job
 from rewardgen.sandbox.process import WorkerCancelled, run_worker
+from rewardgen.store.progress import Progress
 from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec
 from rewardgen.tasks.measure import MEASURE_TASK
 from rewardgen.training.artifacts import TrainJob
 from rewardgen.training.clean_evaluation import evaluated, limits_for
 from rewardgen.training.protocol import OnProgress, OnSlice, TrainerSetup
-from rewardgen.training.result_validation import Progress, ResultValidator
+from rewardgen.training.result_validation import ResultValidator
 
 _POLL_S = 0.02
 _ROOM_BYTES = 8 << 20

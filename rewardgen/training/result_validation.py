@@ -16,7 +16,8 @@ from pydantic import AfterValidator, FiniteFloat, ValidationError
 from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
 from rewardgen.store.episode_rows import episode_rows
-from rewardgen.store.measurements import Count, EpisodeDigest, Measure, Outcome, Parts, Range, Share
+from rewardgen.store.measurements import EpisodeDigest, Outcome, Parts, Range, Share
+from rewardgen.store.progress import Progress
 from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec, TaskCard
 from rewardgen.training.artifacts import TrainJob, policy_names
 
@@ -28,16 +29,6 @@ ENDINGS = ("time limit", "physics diverged")
 
 Record = TypeVar("Record", bound=SliceSpec)
 _Told = Annotated[str, AfterValidator(partial(clean, most=600))]
-
-
-class Progress(SliceSpec):
-    """What a training worker reports of a slice at an evaluation phase."""
-
-    env_steps: Count
-    fitness: Measure
-    success_rate: Share
-    stopped: bool = False
-    """Whether it is stopped, for its reward rises while its fitness falls."""
 
 
 class Measured(SliceSpec):

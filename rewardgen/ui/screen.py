@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.control import Control
 from rich.live import Live as LiveDisplay
 from rich.text import Text
 
-from rewardgen.core.readable import duration, roughly
+from rewardgen.core.readable import count, duration, roughly
+from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.events import Event
-from rewardgen.ui.tables import rows_text
+from rewardgen.store.rows import Row
+from rewardgen.ui.tables import RowsTable
 from rewardgen.ui.view import View, Watcher
 
 _REFRESH_HZ = 4
+_WIDEST_BAR = 40
 
 
 class Screen(Watcher):
@@ -32,6 +38,7 @@ class Screen(Watcher):
         self._shown_at = self._at
         self._note = ""
         self._console = console
+        self._size = console.size
         self._display = self._new_display()
 
     def _new_display(self) -> LiveDisplay:
@@ -69,30 +76,104 @@ class Screen(Watcher):
         self._shown, self._shown_at = self._view(), time.monotonic()
 
     def _render(self) -> RenderableType:
-        return render(self._shown, time.monotonic() - self._shown_at, self._note)
+        mailbox = self._shown.mailbox
+        waiting = open_requests(mailbox) if mailbox else 0
+        size, self._size = self._size, self._console.size
+        since_s = time.monotonic() - self._shown_at
+        content = render(self._shown, since_s, self._note, waiting=waiting, height=self._size.height)
+        # A terminal of another size has wrapped what it showed, so nobody knows where that begins.
+        return content if size == self._size else Group(Control.clear(), Control.home(), content)
 
 
-def render(shown: View, since_s: float, note: str = "") -> RenderableType:
+def render(
+    shown: View, since_s: float, note: str = "", *, waiting: int = 0, height: int | None = None
+) -> RenderableType:
     """The screen's content.
 
     Args:
         shown: The run.
         since_s: Time that has gone by since the view was made [s].
         note: A line for the user.
+        waiting: Requests that wait in the run's mailbox.
+        height: Lines that there are room for; what is left out then is counted.
     """
-    parts: list[RenderableType] = []
-    if shown.run_id:
-        times = duration(shown.elapsed_s + since_s)
-        if shown.remaining_s is not None:
-            times += f", {roughly(max(0.0, shown.remaining_s - since_s))} left"
-        parts.append(Text.assemble((shown.task, "bold"), " · ", shown.model, " · ", shown.stage))
-        parts += [Text(shown.warning, "yellow", no_wrap=True, overflow="ellipsis")] if shown.warning else []
-        parts += [Text(f"{times} · {shown.usage}" if shown.usage else times), Text()]
-    past = (*((shown.bar,) if shown.bar else ()), *shown.past)
-    parts += [Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in past]
-    if shown.rows:
-        parts += [Text()] * bool(shown.past) + [rows_text(shown.rows)]
-    if note:
-        parts.append(Text(note, style="dim", no_wrap=True, overflow="ellipsis"))
+    head = [*_head(shown, since_s, waiting), Text()] if shown.run_id else []
     # The cursor rests on a line of its own: a terminal echoes `^C` there, which would wrap a full line and shift all.
-    return Group(*parts, Text())
+    foot = [*([_one_line(note, "dim")] if note else []), Text()]
+    past, rows, hidden = list(shown.past), list(shown.rows), 0
+    if height is not None:
+        room = height - len(head) - len(foot) - bool(rows)
+        most_past = max(0, room - len(rows) - bool(rows))
+        past = past[max(0, len(past) - most_past) :]
+        room -= len(past) + bool(past and rows)
+        if len(rows) > room:
+            rows = _most_telling(rows, max(1, room - 1))
+            hidden = len(shown.rows) - len(rows)
+    parts: list[RenderableType] = [*head, *(_one_line(line, "dim") for line in past)]
+    if rows:
+        parts += [Text()] * bool(past) + [RowsTable(rows)]
+    parts += [_one_line(f"  and {hidden} more", "dim")] if hidden else []
+    return Group(*parts, *foot)
+
+
+def _head(shown: View, since_s: float, waiting: int) -> Iterator[RenderableType]:
+    yield _cut(Text.assemble((shown.task, "bold"), " · ", shown.stage))
+    remaining_s, times = shown.remaining_s, duration(shown.elapsed_s + since_s)
+    done = shown.done
+    if remaining_s is not None and shown.mailbox:
+        times += f", {'then ' if waiting else ''}{roughly(remaining_s)} of training left"
+    elif remaining_s is not None:
+        times += f", {roughly(max(0.0, remaining_s - since_s))} left"
+        # Between two evaluations the bar goes on as the time does.
+        done += (1.0 - done) * min(1.0, since_s / remaining_s) if remaining_s else 0.0
+    yield _Bar(done, times)
+    yield _one_line(" · ".join(each for each in (_model(shown), shown.usage) if each), "dim")
+    if shown.mailbox:
+        wait = f"{count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'} in {shown.mailbox}/"
+        yield _one_line(
+            wait if waiting else f"no request waits in {shown.mailbox}/", "bold yellow" if waiting else "dim"
+        )
+    if shown.warning:
+        yield _one_line(shown.warning, "yellow")
+
+
+def _near(path: Path) -> Path:
+    """A path as it is named from here, if it lies below."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _model(shown: View) -> str:
+    return "" if shown.mailbox else shown.model
+
+
+def _most_telling(rows: list[Row], most: int) -> list[Row]:
+    """As many rows as there is room for, in their order: those that will never have a fitness make room first."""
+    order = [row.has_ended_badly - row.best - (row.operator == "baseline") for row in rows]
+    kept = sorted(sorted(range(len(rows)), key=order.__getitem__)[:most])
+    return [rows[number] for number in kept]
+
+
+def _one_line(text: str, style: str = "") -> Text:
+    return _cut(Text(text, style))
+
+
+def _cut(text: Text) -> Text:
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
+
+
+class _Bar:
+    """A progress bar of a third of the width, so that what is said beside it does not move it."""
+
+    def __init__(self, share: float, beside: str) -> None:
+        self._share = share
+        self._beside = beside
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = min(_WIDEST_BAR, options.max_width // 3)
+        full = math.floor(self._share * width)
+        percentage = f"{math.floor(100 * self._share):3d} %"
+        yield _cut(
+            Text.assemble(("━" * full, "green"), ("─" * (width - full), "dim"), f" {percentage}  ", self._beside)
+        )

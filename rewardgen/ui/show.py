@@ -18,7 +18,7 @@ from rewardgen.store.history import History
 from rewardgen.store.lineage import lineage, parent_diff, unified_diff
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
 from rewardgen.store.rows import failure_text, final_rows, search_rows
-from rewardgen.ui.tables import closing_table, judgement_text, plain_table, row_line, rows_text
+from rewardgen.ui.tables import RowsTable, closing_table, judgement_text, plain_table, row_line
 from rewardgen.ui.view import stage, view
 
 CODE_THEME = "ansi_dark"
@@ -48,13 +48,13 @@ def run_page(history: History, status: str) -> RenderableType:
         head.append(f"\nfeedback, for g{said.generation:02d} and later: {' '.join(said.text.split())}")
     if history.judgement:
         head.append("\n").append_text(judgement_text(history.judgement))
-    parts: list[RenderableType] = [head, Text(), rows_text(search_rows(history, history.ids(), {}))]
+    parts: list[RenderableType] = [head, Text(), RowsTable(search_rows(history, history.ids(), {}))]
     if history.summary:
         parts += section("Finals", closing_table(history.summary))
         if history.summary.chosen:
             parts += section(f"How {history.summary.chosen} came about", lineage_text(history, history.summary.chosen))
     elif history.finalists:
-        parts += section("Finals", rows_text(final_rows(history, {})))
+        parts += section("Finals", RowsTable(final_rows(history, {})))
     for _, earlier in history.opened:
         parts += section("Finals before more generations were asked for", closing_table(earlier)) if earlier else []
     if history.error:

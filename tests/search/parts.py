@@ -82,7 +82,7 @@ class Crew:
 
     # critic
 
-    def review(self, candidates, card, earlier=(), *, ranks=True, cancel=None):
+    def review(self, candidates, card, earlier=(), *, ranks=True, cancel=None, on_gate=None):
         return Review({each.id: self.verdict(each) for each in candidates})
 
     def verdict(self, candidate):

@@ -26,7 +26,7 @@ class Witness(Crew):
         self.told.append(request)
         return await super().repair(request, candidate, findings)
 
-    def review(self, candidates, card, earlier=(), *, ranks=True, cancel=None):
+    def review(self, candidates, card, earlier=(), *, ranks=True, cancel=None, on_gate=None):
         assert not ranks
         return super().review(candidates, card, earlier)
 

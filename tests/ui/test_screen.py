@@ -8,7 +8,12 @@ import time
 import pytest
 from rich.console import Console
 
+from rewardgen.core.readable import distinct
+from rewardgen.llm.mailbox import open_requests
+from rewardgen.store.events import read_events
 from rewardgen.store.history import History
+from rewardgen.store.progress import LiveProgress
+from rewardgen.ui.console import SafeConsole
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.screen import Screen, render
 from rewardgen.ui.view import view
@@ -31,12 +36,19 @@ def test_every_line_fits_and_each_candidate_takes_one(width):
         lines = screen_at(kind, number, width)
         assert max(map(len, lines)) <= width
         ids = [match.group() for line in lines if (match := re.search(r"(?<=^[ ★] )(\S+-k\d|human|sparse)", line))]
-        assert len(ids) == len(set(ids)) == (3 if kind == "finals-started" else 7 if number < 10 else 5)
+        assert len(ids) == len(set(ids)) == (3 if kind == "finals-started" else 7)
 
 
 def test_the_header_tells_task_model_generation_time_cost_and_tokens():
-    head = " ".join(screen_at("trained", 3, 100)[:2])
-    for part in ("hopper", "openai/gpt-5.1", "generation g00 (1 of at most 2)", "37 s", "min left", "$0.074 of $2.00"):
+    head = " ".join(screen_at("trained", 3, 100)[:3])
+    for part in (
+        "hopper",
+        "openai/gpt-5.1",
+        "generation g00 (1 of at most 2): training",
+        "37 s",
+        "min left",
+        "$0.074 of $2.00",
+    ):
         assert part in head
     assert "13.9k tokens (1.2k estimated), 5 calls" in head
 
@@ -44,7 +56,7 @@ def test_the_header_tells_task_model_generation_time_cost_and_tokens():
 def test_a_past_generation_is_one_line():
     lines = screen_at("trained", 13, 80)
     past = [line for line in lines if line.startswith("g00")]
-    assert "the task's own rewards: human 1806 ± 16, sparse 418 ± 16" in lines
+    assert [line.split()[:2] for line in lines if "baseline" in line] == [["human", "baseline"], ["sparse", "baseline"]]
     assert past == ["g00: 2 trained, 2 rejected, 1 failed; best so far g00-k2, fitness 1015 ± 28"]
 
 
@@ -118,6 +130,99 @@ def test_the_screen_survives_events_and_progress_from_several_threads():
         for thread in threads:
             thread.join()
     assert "g01: 5 trained" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("height", [6, 10, 14, 24])
+@pytest.mark.parametrize(("kind", "number"), [("reviewed", 5), ("trained", 5), ("trained", 13), ("finals-started", 1)])
+def test_a_low_terminal_shows_what_it_can_and_says_how_much_it_does_not(kind, number, height):
+    shown = view(until(kind, number), {})
+    lines = text_of(render(shown, 0.0, "a note", height=height), 80).splitlines()
+    assert len(lines) <= max(height, 9)
+    rows = [line for line in lines if re.match(r"[ ★] (g0|human|sparse)", line)]
+    left_out = [int(found[1]) for line in lines if (found := re.match(r"  and (\d+) more", line))]
+    assert len(rows) + sum(left_out) == len(shown.rows)
+
+
+def test_the_course_of_the_fitness_is_drawn_on_one_scale_and_ahead_of_it_are_dots():
+    def message(id, steps, fitness):
+        return {"phase": "search", "candidate_id": id, "seed": 0, "env_steps": steps, "fitness": fitness}
+
+    live = LiveProgress()
+    for part in range(1, 5):
+        live.progress(message("g00-k1", 37_500 * part, 250.0 * part) | {"success_rate": 0.0})
+        live.progress(message("g00-k2", 37_500 * part, 1.0) | {"success_rate": 0.0})
+    lines = text_of(render(view(until("reviewed", 7), live.told), 0.0), 80).splitlines()
+    rise, flat = (line.split()[-1] for line in lines if "training  25 %" in line)
+    assert re.fullmatch("[▁-█]+█·+", rise) and re.fullmatch("▁+·+", flat) and len(rise) == len(flat) == 21
+    assert rise.count("·") == flat.count("·") == pytest.approx(len(rise) / 2, abs=1)
+
+
+def test_ideas_that_begin_alike_are_told_apart_by_what_is_seen_of_them():
+    told = [
+        "From the card alone: the cosine of the angle, with effort",
+        "From the card alone: the angle, without effort",
+    ]
+    assert distinct(told, [60, 60]) == told
+    assert distinct(told, [30, 30]) == ["… cosine of the angle, with effort", "… the angle, without effort"]
+    assert distinct(["Nothing is alike here", "but the room is small"], [8, 8])[0] == "Nothing is alike here"
+
+
+def mailbox_view(tmp_path, kind, number, live=None):
+    told = [event.model_copy(deep=True) for event in events()]
+    told[0].data["config"] |= {"model": f"mailbox:{tmp_path / 'inbox'}"}
+    until_then = History(told[: [n for n, each in enumerate(told) if each.kind == kind][number - 1] + 1])
+    return view(until_then, live or {}, 7200.0)
+
+
+def test_a_mailbox_tells_how_many_requests_wait_and_no_time_but_that_of_training(tmp_path):
+    shown = mailbox_view(tmp_path, "generation-started", 2)
+    inbox = tmp_path / "inbox"
+    assert open_requests(inbox) == 0 and shown.mailbox == inbox
+    inbox.mkdir()
+    for name in ("a.request.md", "b.request.md", "c.reply.md"):
+        (inbox / name).touch()
+    (head, bar, _, wait, *_) = text_of(render(shown, 3600.0, waiting=open_requests(inbox)), 160).splitlines()
+    assert head.endswith("designing, 0 of 5 are in") and wait == f"2 requests wait in {inbox}/"
+    assert re.search(r"3 h 01 min, then about [5-9] min of training left", bar)
+    assert f"no request waits in {inbox}/" in text_of(render(shown, 0.0), 160)
+
+
+HOSTILE = "[bold red]x[/] <script>alert(1)</script> \x1b[2J\x1b]0;owned\x07"
+
+
+def test_hostile_text_is_shown_as_text(tmp_path):
+    told = [event.model_copy(deep=True) for event in events()]
+    told[0].data["config"] |= {"model": HOSTILE, "task": HOSTILE}
+    told[0].data["card"]["name"] = HOSTILE
+    for event in told:
+        if event.kind == "designed":
+            event.data["candidate"] |= {"diagnosis": HOSTILE}
+    log = tmp_path / "events.jsonl"
+    log.write_text("".join(event.model_dump_json() + "\n" for event in told[:8]))
+    console = SafeConsole(file=io.StringIO(), force_terminal=True, width=160, markup=False, highlight=False)
+    console.print(render(view(History(read_events(log)), {}), 0.0, HOSTILE))
+    said = console.file.getvalue()
+    assert said.count("[bold red]x[/] <script>alert(1)</script>") >= 4
+    assert not re.search(r"\x1b(?!\[[0-9;]*m)", said)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (160, 50)])
+def test_a_terminal_that_changes_its_size_shows_the_run_once_and_nothing_else(tmp_path, width, height):
+    tmux = ["tmux", "-S", str(tmp_path / "socket")]
+    other = (160, 50) if width == 80 else (80, 24)
+    command = f"{sys.executable} -m tests.ui.replay; sleep 30"
+    subprocess.run([*tmux, "new-session", "-d", "-s", "a", "-x", str(width), "-y", str(height), command], check=True)
+    try:
+        _wait_for(tmux, "a", "training  20 %")
+        size = ["-x", str(other[0]), "-y", str(other[1])]
+        subprocess.run([*tmux, "resize-window", "-t", "a", *size], check=True)
+        lines = _wait_for(tmux, "a", "training  40 %")
+    finally:
+        subprocess.run([*tmux, "kill-server"], check=True)
+    assert max(map(len, lines)) <= other[0]
+    assert len([line for line in lines if "g00-k2" in line]) == 1
+    assert lines[0].startswith("hopper · generation g00")
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")

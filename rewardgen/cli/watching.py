@@ -1,0 +1,33 @@
+"""`rewardgen runs watch`."""
+
+from __future__ import annotations
+
+from rewardgen.cli.failures import INTERRUPTED
+from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, with_runs_dir
+from rewardgen.cli.run import conclude, shown
+from rewardgen.cli.runs import Reference
+from rewardgen.core.errors import RunFolderError
+from rewardgen.search.lifecycle import Outcome
+from rewardgen.store.following import follow
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
+from rewardgen.ui.console import messages
+
+
+def watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
+    """Watch a run that another process works on."""
+    folder = find_run(ref, runs_dir)
+    runs_dir = home_of(folder, runs_dir)
+    resume = (with_runs_dir(f"resume {folder.word}", runs_dir), "goes on with it")
+    try:
+        with shown() as listener:
+            history = follow(folder, listener)
+    except KeyboardInterrupt:
+        messages().print("no longer watched; the run goes on", soft_wrap=True)
+        return INTERRUPTED
+    if history.summary is not None:
+        return conclude(Outcome(folder, history), runs_dir, json)
+    if history.status == "failed":
+        raise RunFolderError(f"run {folder.id} failed: {history.error}", history.hint)
+    messages().print(f"run {folder.id} was interrupted; nobody works on it", soft_wrap=True)
+    next_steps(resume)
+    return 1
