@@ -19,6 +19,8 @@ def watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     runs_dir = home_of(folder, runs_dir)
     resume = (with_runs_dir(f"resume {folder.word}", runs_dir), "goes on with it")
     try:
+        if folder.is_locked():
+            messages().print(f"watching run {folder.id}; Ctrl-C leaves it running", soft_wrap=True)
         with shown() as listener:
             history = follow(folder, listener)
     except KeyboardInterrupt:

@@ -214,10 +214,10 @@ def test_a_terminal_that_changes_its_size_shows_the_run_once_and_nothing_else(tm
     command = f"{sys.executable} -m tests.ui.replay; sleep 30"
     subprocess.run([*tmux, "new-session", "-d", "-s", "a", "-x", str(width), "-y", str(height), command], check=True)
     try:
-        _wait_for(tmux, "a", "training  20 %")
+        wait_for(tmux, "a", "training  20 %")
         size = ["-x", str(other[0]), "-y", str(other[1])]
         subprocess.run([*tmux, "resize-window", "-t", "a", *size], check=True)
-        lines = _wait_for(tmux, "a", "training  40 %")
+        lines = wait_for(tmux, "a", "training  40 %")
     finally:
         subprocess.run([*tmux, "kill-server"], check=True)
     assert max(map(len, lines)) <= other[0]
@@ -232,9 +232,9 @@ def test_the_live_screen_redraws_in_place_on_a_real_terminal(tmp_path):
     tmux = ["tmux", "-S", str(tmp_path / "socket")]
     subprocess.run([*tmux, "new-session", "-d", "-s", name, "-x", "80", "-y", "24", command], check=True)
     try:
-        during = _wait_for(tmux, name, "training  40 %")
+        during = wait_for(tmux, name, "training  40 %")
         subprocess.run([*tmux, "send-keys", "-t", name, "-l", "echoed"], check=True)  # as `^C` is, at the cursor
-        after = _wait_for(tmux, name, "the end")
+        after = wait_for(tmux, name, "the end")
     finally:
         subprocess.run([*tmux, "kill-server"], check=True)
     assert len([line for line in during if line.startswith("hopper ·")]) == 1
@@ -243,10 +243,11 @@ def test_the_live_screen_redraws_in_place_on_a_real_terminal(tmp_path):
     assert len([line for line in after if line.startswith("hopper ·")]) == 1
 
 
-def _wait_for(tmux, name, text):
-    for _ in range(150):
+def wait_for(tmux, name, pattern, seconds=15):
+    """The lines of a terminal as soon as they hold a pattern."""
+    for _ in range(10 * seconds):
         pane = subprocess.run([*tmux, "capture-pane", "-p", "-t", name], capture_output=True, text=True).stdout
-        if text in pane:
+        if re.search(pattern, pane):
             return pane.splitlines()
         time.sleep(0.1)
-    raise AssertionError(f"`{text}` did not appear in\n{pane}")
+    raise AssertionError(f"`{pattern}` did not appear in\n{pane}")

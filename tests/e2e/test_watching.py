@@ -1,0 +1,67 @@
+"""`runs watch` follows a run of another process, to its end or to where it was interrupted."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import write_run
+from tests.e2e.command import POINT, SHORTER, history, process, run_folder, start, wait_for_event
+from tests.ui.story import RUN_ID, events
+from tests.ui.test_screen import wait_for
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_a_run_is_watched_from_another_terminal_until_it_ends(tmp_path):
+    running = start("run", POINT, *SHORTER[:-1], "20000", cwd=tmp_path)
+    tmux = ["tmux", "-S", str(tmp_path / "socket")]
+    try:
+        wait_for_event(tmp_path, "designed")
+        command = f"{sys.executable} -m rewardgen runs watch; sleep 30"
+        size = ["-x", "80", "-y", "24"]
+        subprocess.run([*tmux, "new-session", "-d", "-s", "a", *size, command], check=True, cwd=tmp_path)
+        try:
+            during = wait_for(tmux, "a", r"training +[1-9]\d? %", seconds=60)
+            assert run_folder(tmp_path).progress.exists()
+            after = wait_for(tmux, "a", r"The search stopped", seconds=120)
+        finally:
+            subprocess.run([*tmux, "kill-server"], check=True)
+    finally:
+        running.communicate()
+    assert [line for line in during if "g00-k0" in line] and [line for line in during if "━" in line]
+    assert max(map(len, during)) <= 80
+    assert [line for line in after if line.startswith("reward: ")]
+    assert not run_folder(tmp_path).progress.exists()
+
+
+def test_a_finished_run_shows_its_closing_table_at_once(tmp_path):
+    write_run(tmp_path / "runs")
+    done = process("runs", "watch", cwd=tmp_path)
+    assert done.returncode == 0 and "It does not beat the human reward" in " ".join(done.stdout.split())
+
+
+def test_a_run_that_was_killed_is_not_waited_for(tmp_path):
+    write_run(tmp_path / "runs", events()[:12])
+    done = process("runs", "watch", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "nobody works on it" in done.stderr and f"rewardgen resume {RUN_ID}" in done.stderr
+
+
+def test_a_watcher_that_is_ended_leaves_the_run_alone(tmp_path):
+    folder = write_run(tmp_path / "runs", events()[:12])
+    holding = (
+        "import fcntl, sys; file = open(sys.argv[1], 'a'); fcntl.flock(file, 2); print('held', flush=True); input()"
+    )
+    command = [sys.executable, "-c", holding, str(folder / ".lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout and holder.stdout.readline()
+        watching = start("runs", "watch", cwd=tmp_path)
+        assert watching.stderr and "Ctrl-C" in watching.stderr.readline()
+        os.killpg(watching.pid, signal.SIGINT)
+        _, said = watching.communicate(timeout=20)
+        holder.communicate("\n")
+    assert watching.returncode == 130 and "the run goes on" in said
+    assert history(tmp_path).status == "running"
