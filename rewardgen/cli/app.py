@@ -48,6 +48,8 @@ COMMANDS = (
         "runs compare latest:g01-k2 latest:g00-k0 --rewards",
     ),
     Command("report", "report:report", "Write a run's report: one HTML file.", "report latest --open"),
+    Command("film", "film:film", "Film what a reward led to.", "film latest"),
+    Command("play", "film:play", "Show what a reward led to in MuJoCo's viewer.", "play latest:g01-k2"),
     Command("runs path", "runs:path", "Print where a run's files are.", "runs path latest"),
     Command("tasks list", "tasks:list_all", "List the shipped tasks.", "tasks list"),
     Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),

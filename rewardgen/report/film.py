@@ -1,110 +1,117 @@
-"""Films of a run: what they are, and which of them there are.
+"""The films of a run: the best of each generation beside its parent, and the chosen reward beside the human one.
 
-They lie in `films/` of the run's folder, and `films/index.json` lists them: `Index`, as JSON.
+`films_of` reads which ones there are, `make_films` makes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
-from pydantic import ValidationError
-
-from rewardgen.core.errors import UsageError
-from rewardgen.core.files import read_plain
-from rewardgen.core.schema import Frozen, Text
-from rewardgen.store.history import History, Phase
-from rewardgen.store.names import CandidateId, FileName
+from rewardgen.core.errors import RewardgenError
+from rewardgen.report.film_index import Film, films_of
+from rewardgen.report.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
+from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 
-FILMS = "films"
-"""Folder of a run in which its films lie."""
-INDEX = "index.json"
-_MOST_INDEX_BYTES = 1 << 20
+__all__ = ["Film", "films_of", "make_films", "plan_of", "plans_for"]
+
+_MOST_GENERATIONS = 6
+"""Of which the best is filmed; of more, the first and the last ones."""
 
 
-class Shot(Frozen):
-    """One film, as the index of a run's films has it: one policy in one episode, or two beside each other."""
-
-    id: CandidateId
-    """Whose policy it shows: a candidate, `human` or `sparse`; of two, the one on the right."""
-    beside: CandidateId | None = None
-    """Whose policy is on the left: a parent's, or `human`; None if it shows one alone."""
-    phase: Phase
-    """In which the policy was trained."""
-    seed: int
-    """That it was trained with."""
-    title: Text
-    """What it shows, in a line."""
-    caption: Text
-    """Which episode it is, of what length, and what it reached, in a sentence or two."""
-    seconds: float
-    fitness: float
-    """Of the whole episode."""
-    success: bool
-    drawn: bool = False
-    """Whether it was drawn from the model's shapes, because nothing here renders."""
-    name: FileName
-    """Of its files, without their suffixes."""
-
-
-class Index(Frozen):
-    """The films of a run: the content of `films/index.json`."""
-
-    films: tuple[Shot, ...] = ()
-
-
-class Film(Shot):
-    """One film, with where its files lie."""
-
-    folder: Path
-
-    @property
-    def video(self) -> Path:
-        """MP4, H.264."""
-        return self.folder / f"{self.name}.mp4"
-
-    @property
-    def picture(self) -> Path:
-        """Animated WebP."""
-        return self.folder / f"{self.name}.webp"
-
-    @property
-    def still(self) -> Path:
-        """PNG."""
-        return self.folder / f"{self.name}.png"
-
-
-def films_of(folder: RunFolder) -> list[Film]:
-    """The films that there are of a run, in the order of their making; those whose files are gone are left out.
-
-    Only the index is read. Read the files themselves with `read_plain`: anybody may have made the folder.
-
-    Args:
-        folder: The run's.
-    """
-    place = folder.path / FILMS
-    try:
-        index = Index.model_validate_json(read_plain(place / INDEX, _MOST_INDEX_BYTES))
-    except (OSError, ValidationError, UsageError):
-        return []
-    films = [Film.model_validate({**each.model_dump(), "folder": place}) for each in index.films]
-    return [each for each in films if all(map(_is_plain, (each.video, each.picture, each.still)))]
-
-
-def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
-
-
-def make_films(folder: RunFolder, history: History, *, note: Callable[[str], None] = lambda text: None) -> list[Film]:
-    """Film a whole run: the best of each generation beside its parent, the chosen reward beside the human one.
+def make_films(
+    folder: RunFolder,
+    history: History,
+    *,
+    seconds: float = SECONDS,
+    draw: bool = False,
+    agreed: bool = False,
+    note: Callable[[str], None] = lambda text: None,
+) -> list[Film]:
+    """Film a whole run; what has been filmed is not filmed again.
 
     Args:
         folder: The run's.
         history: What is known of it.
+        seconds: That a film lasts at most.
+        draw: Whether to draw the model where OpenGL could render it.
+        agreed: Whether the user agreed to run the task file of a run that they did not start here.
         note: Is told how it goes, in a line.
 
     Returns:
         All films that there are now.
+
+    Raises:
+        UsageError: The run was not started here, and its task is none that is shipped.
+        RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
+    there = {each.name for each in films_of(folder)}
+    plans = [each for each in plans_for(folder, history) if each.name not in there]
+    if plans:
+        note(f"making {len(plans)} films")
+        shoot(folder, history, plans, seconds=seconds, draw=draw, agreed=agreed, note=note)
     return films_of(folder)
+
+
+def plans_for(folder: RunFolder, history: History) -> list[Plan]:
+    """The films that tell a run, as far as its policies are there."""
+    return [*_of_search(folder, history), *_of_finals(folder, history)]
+
+
+def plan_of(folder: RunFolder, history: History, id: str, *, seed: int | None = None) -> Plan:
+    """The film of one reward alone.
+
+    Args:
+        folder: The run's.
+        history: What is known of it.
+        id: A candidate, `human` or `sparse`.
+        seed: Of the training whose policy is shown; that with the middle fitness if not given.
+
+    Raises:
+        UsageError: It was not trained, or not with this seed.
+        RunFolderError: Its policies are gone.
+    """
+    return Plan(take_of(folder, history, id, seed=seed), title_of(history, id), sentence=_sentence(history))
+
+
+def title_of(history: History, id: str) -> str:
+    """What a film of one reward is called."""
+    if id in history.baselines:
+        return f"The task's own {id} reward"
+    return f"The chosen reward, {id}" if history.summary and history.summary.chosen == id else f"Candidate {id}"
+
+
+def _of_search(folder: RunFolder, history: History) -> Iterator[Plan]:
+    bests = {each.best.candidate_id: each.index for each in reversed(history.generations) if each.best}
+    chosen = sorted((index, id) for id, index in bests.items())
+    for index, id in [*chosen[:1], *chosen[1:][-(_MOST_GENERATIONS - 1) :]]:
+        take, record = _take(folder, history, id, "search"), history.record(id)
+        if take is None or record is None:
+            continue
+        parents = [found for each in record.candidate.parents if (found := _take(folder, history, each, "search"))]
+        title = f"The best of generation {index}, {id}"
+        title += f", beside its parent {parents[0].id}" if parents else ""
+        yield Plan(take, title, parents[0] if parents else None)
+
+
+def _of_finals(folder: RunFolder, history: History) -> Iterator[Plan]:
+    chosen = history.summary.chosen if history.summary else None
+    take = _take(folder, history, chosen, "final") if chosen else None
+    if take is None:
+        return
+    human, sentence = _take(folder, history, "human", "final"), _sentence(history)
+    if human:
+        yield Plan(take, f"The chosen reward, {take.id}, beside the human reward", human, sentence)
+    yield Plan(take, title_of(history, take.id), None, sentence)
+
+
+def _take(folder: RunFolder, history: History, id: str, phase: TakePhase) -> Take | None:
+    try:
+        return take_of(folder, history, id, phases=(phase,))
+    except RewardgenError:
+        return None
+
+
+def _sentence(history: History) -> str:
+    """What was asked for."""
+    return history.config.goal if history.config else ""

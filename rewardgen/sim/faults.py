@@ -27,11 +27,7 @@ def task_faults(path: Path, method: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except TaskError as error:
-        entry, line = _place(error, str(path))
-        if line and not error.placed:
-            error.message += f" (`{entry}` of {path.name}, line {line})" if entry else f" ({path.name}, line {line})"
-            error.placed = True
+    except TaskError:
         raise
     except Exception as error:
         entry, line = _place(error, str(path))

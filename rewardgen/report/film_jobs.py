@@ -1,0 +1,229 @@
+"""The worker jobs behind a film: saved policies played anew, what a reward pays on their steps, and the pictures."""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import torch
+from torch import Tensor
+
+from rewardgen.core.errors import RewardgenError, TaskError
+from rewardgen.core.files import write_atomic
+from rewardgen.report.film_index import SCENE, motion_name
+from rewardgen.report.scene import dressed, moving_geoms, outlines
+from rewardgen.reward.program import compile_reward
+from rewardgen.sim.episodes import Episode, Recording, record_episodes
+from rewardgen.sim.kept_episodes import load_episodes, pack_episodes
+from rewardgen.sim.mujoco_env import MujocoVecEnv
+from rewardgen.store.records import RewardSpec
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.protocol import Task
+from rewardgen.training.policies import Policy, load_policy, misfit
+from rewardgen.training.ppo.seeding import derive_seed
+from rewardgen.training.protocol import POLICY_KINDS
+
+STARTS = 5
+"""Episodes of which the middle one by fitness is filmed."""
+_SEED = 0
+_FASTEST, _USUAL = 30.0, 25.0
+"""Frames per second at most, and where there are more control steps than that."""
+_MOST_POINTS = 300
+"""At which the fitness so far is measured."""
+_BELOW_M = 0.02
+_SMOOTHED_S = 0.2
+"""Time over which what a component pays is averaged, so that a bar can be read [s]."""
+
+Report = Callable[[dict[str, Any]], None]
+
+
+def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Play policies, each on the same few starts, and record of each the episode in the middle by fitness.
+
+    It leaves in its own folder the model as it is filmed, and of each policy a file of what rewards read and one of the
+    positions at each frame.
+
+    Args:
+        payload: `task`; `folder` with the policy files; `policies`, names of files in it without suffix; `seconds` that
+            a film lasts at most; `kinds` of policies as in `POLICY_KINDS`.
+        report: Not used.
+
+    Returns:
+        `played`: for each policy its `problem`, or what the episode was: see `rewardgen.report.shooting.Played`.
+
+    Raises:
+        TaskError: The task has no MuJoCo model, or cannot be simulated.
+    """
+    torch.set_num_threads(1)
+    for kind, target in payload["kinds"].items():
+        if kind not in POLICY_KINDS:
+            POLICY_KINDS.register(kind, target)
+    task = load_task(payload["task"])
+    envs = task.make_envs([derive_seed(_SEED, "film")], STARTS)
+    if not isinstance(envs, MujocoVecEnv):
+        raise TaskError(f"{task.path.name} has no MuJoCo model, so there is nothing to film", "film a `MujocoTask`")
+    played, motions = [], []
+    for name in payload["policies"]:
+        policy = _usable(Path(payload["folder"], f"{name}.npz"), envs)
+        if isinstance(policy, str):
+            played.append({"name": name, "problem": policy})
+            continue
+        try:
+            told, motion = _played(task, envs, policy, name, payload["seconds"])
+        except TaskError as error:
+            played.append({"name": name, "problem": error.message})
+            continue
+        np.save(motion_name(name), motion)
+        motions.append(motion)
+        played.append({"name": name, **told})
+    if motions:
+        _save_scene(task, envs.view.model, np.concatenate(motions))
+    return {"played": played}
+
+
+def _usable(path: Path, envs: MujocoVecEnv) -> Policy | str:
+    try:
+        policy = load_policy(path)
+    except RewardgenError as error:
+        return error.message
+    return misfit(policy, envs) or policy
+
+
+def _played(
+    task: Task, envs: MujocoVecEnv, policy: Policy, name: str, seconds: float
+) -> tuple[dict[str, Any], np.ndarray]:
+    """What became of the episode in the middle, and the positions at its frames, (F, nq)."""
+    envs.reset(anew=True)
+    path = [envs.view.qpos.clone()]
+    recording = record_episodes(envs, policy.act, anew=True, watch=lambda step, alive: path.append(_now(envs)))
+    measured = measure_episodes(task, recording.episode)
+    chosen = int(measured.fitness.argsort(stable=True)[STARTS // 2])
+    own = recording.of_worlds(slice(chosen, chosen + 1))
+    length, step_s = int(own.episode.lengths[0]), own.episode.control_step_s
+    shown = min(length, max(1, round(seconds / step_s)))
+    frame_s = step_s if 1.0 / step_s <= _FASTEST else 1.0 / _USUAL
+    steps = np.unique(
+        (np.arange(int(shown * step_s / frame_s) + 1) * frame_s / step_s).round().astype(int).clip(0, shown)
+    )
+    # Where an episode has ended, the next one has begun: its last state is that before.
+    motion = np.stack([path[min(step, length - 1)][chosen].numpy() for step in steps])
+    write_atomic(Path(f"{name}-steps.npz"), pack_episodes(_shortened(own, shown), [0]))
+    found = {
+        "start": chosen + 1,
+        "starts": STARTS,
+        "fitness": float(measured.fitness[chosen]),
+        "success": bool(measured.success[chosen]),
+        "ending": own.endings[0],
+        "episode_s": length * step_s,
+        "frame_s": frame_s,
+        "steps": steps.tolist(),
+        "step_s": step_s,
+        "so_far": _so_far(task, own, steps),
+    }
+    return found, motion
+
+
+def _now(envs: MujocoVecEnv) -> Tensor:
+    return envs.view.qpos.clone()
+
+
+def _shortened(recording: Recording, steps: int) -> Episode:
+    whole = recording.episode
+    values = {name: each[:steps] for name, each in whole.items()}
+    return Episode(values, whole.lengths.clamp(max=steps), whole.terminated, whole.control_step_s, whole.max_steps)
+
+
+def _so_far(task: Task, recording: Recording, steps: np.ndarray) -> list[float]:
+    """The fitness at each frame, as if the episode had ended there; empty where that cannot be measured."""
+    whole = recording.episode
+    at = torch.from_numpy(np.unique(steps.clip(min=1)[:: -(-len(steps) // _MOST_POINTS)]))
+    rows = torch.arange(int(at.max()))[:, None].minimum(at - 1)
+    values = {name: each[rows, 0] for name, each in whole.items()}
+    ended = (at == whole.lengths[0]) & whole.terminated[0]
+    try:
+        fitness = measure_episodes(
+            task, Episode(values, at, ended, whole.control_step_s, whole.max_steps)
+        ).fitness.numpy()
+    except TaskError:
+        return []
+    return np.interp(steps, at.numpy(), fitness).tolist()
+
+
+def _save_scene(task: Task, model: mujoco.MjModel, motion: np.ndarray) -> None:
+    """Keep the model as it is filmed, with all that it includes, in one file."""
+    every = -(-len(motion) // 100)
+    moving = outlines(model, motion[::every], moving_geoms(model))
+    floor = float(moving[..., 2].min()) - _BELOW_M if moving.size else None
+    files = task.model_files()
+    try:
+        filmed = dressed(files[0], floor) if files else model
+    except ValueError:
+        filmed = model
+    if (filmed.nq, filmed.nbody) != (model.nq, model.nbody):  # the task made more of the file than it says
+        filmed = model
+    mujoco.mj_saveModel(filmed, SCENE, None)
+
+
+def components_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """What a reward pays at the frames of an episode, each component averaged over a moment.
+
+    Args:
+        payload: `folder` with the `file` of what it reads at each control step; `reward`; the `steps` of the frames,
+            and `step_s`.
+        report: Not used.
+
+    Returns:
+        `components`: name to a number for each frame.
+
+    Raises:
+        RewardgenError: The reward fails on them, or there is no such file.
+    """
+    torch.set_num_threads(1)
+    reward = RewardSpec.model_validate(payload["reward"])
+    kept = load_episodes(Path(payload["folder"], payload["file"]))
+    with torch.no_grad():
+        components = compile_reward(reward.source)(kept.inputs, reward.tunables)
+    half = max(0, round(_SMOOTHED_S / payload["step_s"] / 2))
+    last = sum(kept.lengths)
+    ends = torch.tensor(payload["steps"])
+    # What is paid for a step is told at its end; a frame at the very beginning shows the first.
+    high, low = (ends + half).clamp(1, last), (ends - half - 1).clamp(0, last - 1)
+    return {"components": {name: _means(each, low, high) for name, each in components.items()}}
+
+
+def _means(values: Tensor, low: Tensor, high: Tensor) -> list[float]:
+    sums = torch.cat((torch.zeros(1, dtype=torch.float64), values.double().cumsum(0)))
+    return ((sums[high] - sums[low]) / (high - low)).tolist()
+
+
+def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Make films of recorded positions, as MP4, animated WebP and PNG in the worker's own folder.
+
+    Args:
+        payload: `how`: `egl`, `osmesa`, `cgl` or `draw`; `folder` with the model and the motions; `films`, each with
+            `name`, `title`, `frame_s`, `motions`, names of one or two policies, and `sides`, for each of these what a
+            `rewardgen.report.layout.Side` has.
+        report: Told the number of each film that is finished, as `done`.
+
+    Returns:
+        `renderer`: what made the pictures.
+
+    Raises:
+        UsageError: Nothing here renders in that way.
+    """
+    # Not at the top: every worker is forked from a process that has imported this module.
+    from rewardgen.report.pictures import make_pictures
+
+    return make_pictures(payload, report)
+
+
+def driver_files(payload: dict[str, Any]) -> list[Path]:
+    """Where a system says which of its drivers render."""
+    return [path for path in map(Path, ("/usr/share/glvnd", "/etc/glvnd", "/usr/share/drirc.d")) if path.is_dir()]

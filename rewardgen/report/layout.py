@@ -1,0 +1,223 @@
+"""What stands around the picture of a film: whose policy it is, its reward's components, and the fitness so far."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from PIL import Image, ImageDraw, ImageFont
+
+from rewardgen.core.formatting import number
+from rewardgen.core.text import visible
+
+WIDTH, HEIGHT = 480, 270
+"""Of the picture of one policy [pixels]."""
+_HEAD, _ROW, _MARGIN = 30, 18, 12
+_FEWEST_ROWS, _MOST_ROWS = 3, 6
+_NAME_END, _BAR, _VALUE_END = 150, (158, 270), 314
+_CHART = (344, 468)
+_PAPER, _INK, _FAINT, _RULE, _TRACK = "#ffffff", "#1f2933", "#77818c", "#dfe4e8", "#f0f2f4"
+_GAIN, _LOSS = "#2f78c4", "#d1603d"
+_OTHERS = "others"
+
+
+class Side(NamedTuple):
+    """What is told of one policy.
+
+    Attributes:
+        label: Whose it is.
+        detail: In which seed and episode.
+        components: Name to what it pays at each of F frames.
+        so_far: Fitness at each frame, as if the episode had ended there; empty if unknown.
+        ended: What is said once it is over.
+        frames: F.
+    """
+
+    label: str
+    detail: str
+    components: Mapping[str, Sequence[float]]
+    so_far: Sequence[float]
+    ended: str
+    frames: int
+
+
+def legible(text: str, most: int = 200) -> str:
+    """Anybody's text in letters that the font has, on one line.
+
+    Args:
+        text: Any text.
+        most: Characters that are kept.
+    """
+    plain = unicodedata.normalize("NFKD", visible(text[: 4 * most]).replace("\u2013", "-").replace("\u2014", "-"))
+    ascii_only = "".join(each if each.isascii() else "?" for each in plain if not unicodedata.combining(each))
+    return " ".join(ascii_only.split())[:most]
+
+
+def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """The font that Pillow brings along."""
+    return ImageFont.load_default(size)
+
+
+class Panel:
+    """What stands around one policy's picture; what does not change is drawn once.
+
+    Args:
+        side: What is told.
+        rows: Rows of components that there is room for.
+        step_s: Time between two frames [s].
+    """
+
+    def __init__(self, side: Side, rows: int, step_s: float) -> None:
+        self._side, self._rows, self._frame_s = side, _rows_of(side.components), step_s
+        values = sorted(abs(value) for each in self._rows.values() for value in each)
+        self._scale = values[round(0.98 * (len(values) - 1))] if values else 0.0
+        self._split = any(value < -0.02 * self._scale for each in self._rows.values() for value in each)
+        self.height = _HEAD + HEIGHT + panel_height(rows)
+        self._still = Image.new("RGB", (WIDTH, self.height), _PAPER)
+        draw = ImageDraw.Draw(self._still)
+        label = _fitting(draw, legible(side.label, 60), 16, WIDTH // 2)
+        draw.text((_MARGIN, _HEAD / 2), label, _INK, font(16), anchor="lm")
+        after = _MARGIN + draw.textlength(label, font(16)) + 8
+        detail = _fitting(draw, legible(side.detail, 100), 12, WIDTH - after - 60)
+        draw.text((after, _HEAD / 2 + 1), detail, _FAINT, font(12), anchor="lm")
+        for index, name in enumerate(self._rows):
+            middle = self._middle(index)
+            draw.text(
+                (_NAME_END, middle), _fitting(draw, legible(name, 48), 12, _NAME_END - _MARGIN), _INK, font(12), "rm"
+            )
+            draw.rounded_rectangle((_BAR[0], middle - 5, _BAR[1], middle + 4), 3, _TRACK)
+        if not self._rows:
+            draw.text((_MARGIN, self._middle(0)), "its components cannot be computed here", _FAINT, font(12), "lm")
+        self._draw_axes(draw)
+
+    def frame(self, picture: Image.Image, index: int) -> Image.Image:
+        """A frame of the film.
+
+        Args:
+            picture: Of the model.
+            index: Which of the F frames; one beyond them is after the end.
+        """
+        side, at = self._side, min(index, self._side.frames - 1)
+        image = self._still.copy()
+        image.paste(picture, (0, _HEAD))
+        draw = ImageDraw.Draw(image)
+        draw.text((WIDTH - _MARGIN, _HEAD / 2 + 1), f"{at * self._frame_s:.1f} s", _FAINT, font(12), anchor="rm")
+        for row, values in enumerate(self._rows.values()):
+            self._draw_bar(draw, self._middle(row), values[at])
+        if side.so_far:
+            self._draw_curve(draw, at)
+        if index >= side.frames and side.ended:
+            _draw_note(image, legible(side.ended, 90))
+        return image
+
+    def _middle(self, row: int) -> float:
+        return _HEAD + HEIGHT + 9 + _ROW * (row + 0.5)
+
+    def _draw_bar(self, draw: ImageDraw.ImageDraw, middle: float, value: float) -> None:
+        low, high = _BAR
+        zero = (low + high) / 2 if self._split else low
+        share = max(-1.0, min(1.0, value / self._scale)) if self._scale else 0.0
+        end = zero + share * (high - zero)
+        if abs(end - zero) >= 1.0:
+            draw.rounded_rectangle(
+                (min(zero, end), middle - 5, max(zero, end), middle + 4), 3, _GAIN if share > 0 else _LOSS
+            )
+        if self._split:
+            draw.line((zero, middle - 6, zero, middle + 5), _FAINT)
+        draw.text((_VALUE_END, middle), self._told(value), _INK, font(12), anchor="rm")
+
+    def _told(self, value: float) -> str:
+        """A number as exact as the bars are; next to nothing is nothing."""
+        return number(value) if abs(value) >= 0.002 * self._scale else "0"
+
+    def _curve_box(self) -> tuple[float, float, float, float]:
+        return _CHART[0], _HEAD + HEIGHT + 32, _CHART[1], self.height - 12
+
+    def _draw_axes(self, draw: ImageDraw.ImageDraw) -> None:
+        left, _, right, bottom = self._curve_box()
+        if self._side.so_far:
+            draw.text((left, self._middle(0)), "fitness so far", _FAINT, font(12), anchor="lm")
+            draw.line((left, bottom, right, bottom), _RULE)
+
+    def _draw_curve(self, draw: ImageDraw.ImageDraw, at: int) -> None:
+        left, top, right, bottom = self._curve_box()
+        values = self._side.so_far
+        low, high = min(0.0, *values), max(0.0, *values)
+        span, last = (high - low) or 1.0, max(len(values) - 1, 1)
+
+        def place(index: int) -> tuple[float, float]:
+            return left + (right - left) * index / last, bottom - (bottom - top) * (values[index] - low) / span
+
+        points = [place(index) for index in range(len(values))]
+        if len(points) > 1:
+            draw.line(points, _RULE, 1)
+        if at:
+            draw.line(points[: at + 1], _INK, 2)
+        x, y = points[at]
+        draw.ellipse((x - 3, y - 3, x + 3, y + 3), _INK)
+        draw.text((right, self._middle(0)), number(values[at]), _INK, font(14), anchor="rm")
+
+
+def rows_needed(sides: Sequence[Side]) -> int:
+    """Rows of components for policies that are shown beside each other."""
+    return max(_FEWEST_ROWS, *(len(_rows_of(each.components)) for each in sides))
+
+
+def panel_height(rows: int) -> int:
+    """Height of what is below the picture [pixels]; even, as video needs it."""
+    return 18 + _ROW * rows
+
+
+def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+    """The components in the reward's order; of many, those that pay most, and the sum of the others."""
+    if len(components) <= _MOST_ROWS:
+        return dict(components)
+    weights = {name: sum(map(abs, values)) for name, values in components.items()}
+    kept = sorted(weights, key=lambda name: -weights[name])[: _MOST_ROWS - 1]
+    rest = [values for name, values in components.items() if name not in kept]
+    shown = {name: values for name, values in components.items() if name in kept}
+    return shown | {f"{len(rest)} {_OTHERS}": [sum(each) for each in zip(*rest, strict=True)]}
+
+
+def title_strip(text: str, width: int) -> Image.Image:
+    """A strip with a sentence, on two lines at most.
+
+    Args:
+        text: The sentence.
+        width: Of the film [pixels].
+    """
+    image = Image.new("RGB", (width, 84), _PAPER)
+    draw = ImageDraw.Draw(image)
+    words, lines = legible(text, 300).split(), [""]
+    for word in words:
+        longer = f"{lines[-1]} {word}".strip()
+        if draw.textlength(longer, font(18)) <= width - 2 * _MARGIN:
+            lines[-1] = longer
+        elif len(lines) < 2:
+            lines.append(word)
+        else:
+            lines[-1] = _fitting(draw, f"{longer}...", 18, width - 2 * _MARGIN)
+            break
+    for index, line in enumerate(lines):
+        draw.text(
+            (_MARGIN, 22 + 24 * index), _fitting(draw, line, 18, width - 2 * _MARGIN), _INK, font(18), anchor="lm"
+        )
+    return image.crop((0, 0, width, 16 + 24 * len(lines)))
+
+
+def _draw_note(image: Image.Image, text: str) -> None:
+    draw = ImageDraw.Draw(image, "RGBA")
+    text = _fitting(draw, text, 13, WIDTH - 4 * _MARGIN)
+    length, middle = draw.textlength(text, font(13)), _HEAD + HEIGHT - 20
+    draw.rounded_rectangle((_MARGIN, middle - 12, _MARGIN + length + 20, middle + 12), 6, (31, 41, 51, 215))
+    draw.text((_MARGIN + 10, middle), text, "#ffffff", font(13), anchor="lm")
+
+
+def _fitting(draw: ImageDraw.ImageDraw, text: str, size: int, room: float) -> str:
+    """A text cut to a width."""
+    if draw.textlength(text, font(size)) <= room:
+        return text
+    while text and draw.textlength(f"{text}...", font(size)) > room:
+        text = text[:-1]
+    return f"{text.rstrip()}..."

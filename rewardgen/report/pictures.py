@@ -1,0 +1,188 @@
+"""Films of recorded positions: the pictures, put together and encoded. It runs no task and no generated code.
+
+A picture comes from OpenGL, without a display, or from `rewardgen.report.drawing`. Imported in a worker only.
+"""
+
+# MuJoCo's compiled modules and its contexts carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import mujoco
+import numpy as np
+from PIL import Image, ImageDraw
+
+from rewardgen.core.errors import UsageError
+from rewardgen.core.schema import Frozen
+from rewardgen.report.drawing import drawn
+from rewardgen.report.film_index import SCENE, motion_name
+from rewardgen.report.layout import HEIGHT, WIDTH, Panel, Side, rows_needed, title_strip
+from rewardgen.report.scene import Camera, choose_camera
+from rewardgen.store.names import FileName
+
+_MOST_VIDEO_BYTES, _MOST_PICTURE_BYTES = 400_000, 900_000
+_QUALITIES = (25, 29, 33, 38)
+"""Of H.264, the smaller the better: the first that makes a video small enough."""
+_PICTURE_QUALITIES = (60, 40, 25)
+_HELD_S = 1.2
+"""How long the last frame stands [s]."""
+_RENDERED = round(1.5 * WIDTH), round(1.5 * HEIGHT)
+"""Size in which OpenGL renders, before it is made smaller, so that edges are smooth [pixels]."""
+_EXTENT, _FAR = 1.25, 10.0
+"""Of the scene, in distances of the camera: how far light and haze reach."""
+
+
+class _Film(Frozen):
+    """One film that is asked for."""
+
+    name: FileName
+    title: str
+    """Above the picture; may be empty."""
+    frame_s: float
+    motions: tuple[FileName, ...]
+    """Names of the policies whose motions it shows."""
+    sides: tuple[Side, ...]
+    """What is told of each."""
+
+
+Report = Callable[[dict[str, Any]], None]
+
+
+def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Make films, each of one policy or of two side by side, as MP4, animated WebP and PNG in the working folder.
+
+    Args:
+        payload: See `rewardgen.report.film_jobs.render_job`.
+        report: Likewise.
+
+    Returns:
+        `renderer`: what made the pictures.
+
+    Raises:
+        UsageError: Nothing here renders in that way.
+    """
+    how, folder = payload["how"], Path(payload["folder"])
+    context = None if how == "draw" else _context(how)
+    told = {"renderer": "drawn" if context is None else _renderer()}
+    films = [_Film.model_validate(each) for each in payload["films"]]
+    model = mujoco.MjModel.from_binary_path(str(folder / SCENE)) if films else None
+    shots: dict[str, list[Image.Image]] = {}
+    for number, film in enumerate(films):
+        for name in film.motions:
+            if name not in shots:
+                motion = np.load(folder / motion_name(name), allow_pickle=False)
+                camera = choose_camera(model, motion, film.frame_s, WIDTH / HEIGHT)
+                make = drawn if context is None else _rendered
+                shots[name] = list(make(model, motion, camera))
+        _write(film, [shots[name] for name in film.motions])
+        report({"done": number})
+        later = {name for other in films[number + 1 :] for name in other.motions}
+        shots = {name: pictures for name, pictures in shots.items() if name in later}
+    return told
+
+
+def _write(film: _Film, shots: Sequence[Sequence[Image.Image]]) -> None:
+    """Write the files of a film."""
+    rows = rows_needed(film.sides)
+    panels = [Panel(side, rows, film.frame_s) for side in film.sides]
+    strip = title_strip(film.title, WIDTH * len(panels)) if film.title else None
+    held = round(_HELD_S / film.frame_s)
+    frames = []
+    for index in range(max(map(len, shots)) + held):
+        parts = zip(panels, shots, strict=True)
+        frames.append(_beside([panel.frame(shot[min(index, len(shot) - 1)], index) for panel, shot in parts], strip))
+    _write_video(frames, film.frame_s, Path(f"{film.name}.mp4"))
+    _write_picture(frames, film.frame_s, Path(f"{film.name}.webp"))
+    frames[(len(frames) - held) * 3 // 5].save(f"{film.name}.png", optimize=True)
+
+
+def _beside(parts: list[Image.Image], strip: Image.Image | None) -> Image.Image:
+    top = strip.height if strip else 0
+    width, height = sum(each.width for each in parts), parts[0].height
+    image = Image.new("RGB", (width, top + height))
+    if strip:
+        image.paste(strip, (0, 0))
+    left = 0
+    for each in parts:
+        image.paste(each, (left, top))
+        left += each.width
+    if len(parts) > 1:
+        ImageDraw.Draw(image).line((width // 2, top, width // 2, top + height), "#ffffff", 2)
+    return image
+
+
+def _context(how: str) -> Any:
+    """A current OpenGL context without a display."""
+    try:
+        context = importlib.import_module(f"mujoco.{how}").GLContext(*_RENDERED)
+        context.make_current()
+        return context
+    except Exception as error:  # drivers raise nearly anything
+        raise UsageError(f"nothing renders by {how}: {type(error).__name__}") from error
+
+
+def _renderer() -> str:
+    return importlib.import_module("OpenGL.GL").glGetString(0x1F01).decode(errors="replace")
+
+
+def _rendered(model: mujoco.MjModel, motion: np.ndarray, camera: Camera) -> Iterator[Image.Image]:
+    """Pictures of a model at each of F positions."""
+    model.stat.extent, model.vis.map.zfar, model.vis.map.znear = _EXTENT * camera.distance, _FAR, 0.01
+    data, scene, options = mujoco.MjData(model), mujoco.MjvScene(model, 10_000), mujoco.MjvOption()
+    context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+    mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, context)
+    scene.flags[mujoco.mjtRndFlag.mjRND_HAZE] = 1
+    view, place = mujoco.MjvCamera(), mujoco.MjrRect(0, 0, *_RENDERED)
+    view.distance, view.azimuth, view.elevation = camera.distance, camera.azimuth, camera.elevation
+    pixels = np.zeros((*_RENDERED[::-1], 3), np.uint8)
+    for qpos, target in zip(motion, camera.target, strict=True):
+        data.qpos[:] = qpos
+        for prepare in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight, mujoco.mj_tendon):
+            prepare(model, data)
+        view.lookat[:] = target
+        # The shadow is as far as this light's surroundings: it goes along.
+        data.light_xpos[-1:] = target - 2.0 * camera.distance * data.light_xdir[-1:]
+        mujoco.mjv_updateScene(model, data, options, None, view, mujoco.mjtCatBit.mjCAT_ALL, scene)
+        mujoco.mjr_render(place, scene, context)
+        mujoco.mjr_readPixels(pixels, None, place, context)
+        yield Image.fromarray(pixels[::-1]).resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC)
+    context.free()
+
+
+def _write_video(frames: list[Image.Image], frame_s: float, path: Path) -> None:
+    """Write an MP4 of bounded size, the same for the same frames."""
+    for quality in _QUALITIES:
+        with av.open(str(path), "w", format="mp4", options={"movflags": "+faststart", "fflags": "+bitexact"}) as out:
+            settings = {"crf": str(quality), "preset": "medium", "threads": "1"}
+            stream = out.add_stream("libx264", rate=Fraction(frame_s).limit_denominator(1000) ** -1, options=settings)
+            stream.width, stream.height, stream.pix_fmt = *frames[0].size, "yuv420p"
+            stream.thread_count = 1
+            for each in frames:
+                out.mux(stream.encode(av.VideoFrame.from_image(each)))
+            out.mux(stream.encode(None))
+        if path.stat().st_size <= _MOST_VIDEO_BYTES:
+            return
+
+
+def _write_picture(frames: list[Image.Image], frame_s: float, path: Path) -> None:
+    """Write an animated WebP of bounded size, with some ten frames per second."""
+    every = max(1, round(0.1 / frame_s))
+    few = frames[::every]
+    few[-1] = frames[-1]
+    for quality in _PICTURE_QUALITIES:
+        options: dict[str, Any] = {
+            "duration": round(1000 * frame_s * every),
+            "loop": 0,
+            "quality": quality,
+            "method": 2,
+        }
+        few[0].save(path, save_all=True, append_images=few[1:], minimize_size=False, **options)
+        if path.stat().st_size <= _MOST_PICTURE_BYTES:
+            return

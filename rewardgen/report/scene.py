@@ -1,0 +1,175 @@
+"""A model as it is filmed: light, sky and floor that many models lack, and a camera that keeps the robot in view."""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+SKY_TOP, SKY_LOW = (0.74, 0.82, 0.90), (0.97, 0.98, 0.99)
+FLOOR_LIGHT, FLOOR_DARK = (0.93, 0.945, 0.955), (0.855, 0.88, 0.90)
+TILE_M = 0.5
+"""Edge of a tile of the floor."""
+FIELD_OF_VIEW = 35.0
+"""Vertical [degrees]."""
+_SHADOW = 1024
+"""Texels along an edge of the shadow: what a processor without a graphics card draws in time."""
+_FILLED = 0.84
+"""Share of the picture that the robot may take up."""
+_PARALLEL = 0.99
+_FRAMES = 60
+"""Of which the camera's place is found."""
+_SMOOTHED_S = 0.6
+"""Time over which the camera's movement is smoothed [s]."""
+
+
+class Camera(NamedTuple):
+    """Where the camera is, for each of F frames; angles as MuJoCo has them."""
+
+    target: Array
+    """What it looks at, (F, 3)."""
+    distance: float
+    azimuth: float
+    elevation: float
+
+    @property
+    def axes(self) -> tuple[Array, Array, Array]:
+        """The directions of looking, to the right and up, (3,) each."""
+        turn, tilt = np.deg2rad(self.azimuth), np.deg2rad(self.elevation)
+        ahead = np.array((np.cos(turn) * np.cos(tilt), np.sin(turn) * np.cos(tilt), np.sin(tilt)))
+        right = np.array((np.sin(turn), -np.cos(turn), 0.0))
+        return ahead, right, np.cross(right, ahead)
+
+
+def dressed(path: Path, floor: float | None) -> mujoco.MjModel:
+    """A model with the light, sky and floor of a film; its joints and bodies are as they were.
+
+    Args:
+        path: Its file.
+        floor: Height at which it gets a floor [m], if it has none.
+
+    Raises:
+        ValueError: It does not compile.
+    """
+    spec = mujoco.MjSpec.from_file(str(path))
+    for light in list(spec.lights):
+        spec.delete(light)
+    for texture in [each for each in spec.textures if each.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX]:
+        spec.delete(texture)
+    sky, tiles = spec.add_texture(name="film sky"), spec.add_texture(name="film floor")
+    sky.type, sky.builtin = mujoco.mjtTexture.mjTEXTURE_SKYBOX, mujoco.mjtBuiltin.mjBUILTIN_GRADIENT
+    sky.rgb1, sky.rgb2, sky.width, sky.height = SKY_TOP, SKY_LOW, 128, 768
+    tiles.type, tiles.builtin = mujoco.mjtTexture.mjTEXTURE_2D, mujoco.mjtBuiltin.mjBUILTIN_CHECKER
+    tiles.rgb1, tiles.rgb2, tiles.width, tiles.height = FLOOR_LIGHT, FLOOR_DARK, 256, 256
+    material = spec.add_material(name="film floor", specular=0.0, shininess=0.0, texuniform=True)
+    material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "film floor"
+    material.texrepeat = (0.5 / TILE_M, 0.5 / TILE_M)
+    planes = [each for each in spec.geoms if each.type == mujoco.mjtGeom.mjGEOM_PLANE]
+    if not planes and floor is not None:
+        plane = spec.worldbody.add_geom(name="film floor", type=mujoco.mjtGeom.mjGEOM_PLANE)
+        plane.pos, plane.contype, plane.conaffinity = (0.0, 0.0, floor), 0, 0
+        planes = [plane]
+    for plane in planes:
+        plane.material, plane.rgba, plane.size = "film floor", (1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.1)
+    sun = spec.worldbody.add_light(name="film sun", castshadow=True)
+    sun.type, sun.dir = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, (0.35, 0.45, -0.82)
+    sun.diffuse, sun.specular, sun.ambient = (0.55,) * 3, (0.2,) * 3, (0.0,) * 3
+    view = spec.visual
+    view.headlight.ambient, view.headlight.diffuse, view.headlight.specular = (0.42,) * 3, (0.28,) * 3, (0.05,) * 3
+    view.quality.shadowsize, view.quality.offsamples = _SHADOW, 0  # larger pictures cost less than more samples
+    view.rgba.haze = view.rgba.fog = (*SKY_LOW, 1.0)
+    view.global_.fovy = FIELD_OF_VIEW
+    view.global_.offwidth, view.global_.offheight = 1280, 960
+    return spec.compile()
+
+
+def moving_geoms(model: mujoco.MjModel) -> NDArray[np.intp]:
+    """Numbers of the shapes that can move and are meant to be seen."""
+    moves = model.body_weldid[model.geom_bodyid] != 0
+    shown = (model.geom_group <= 2) & (model.geom_rgba[:, 3] > 0.0) & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
+    return np.flatnonzero(moves & shown)
+
+
+def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> Array:
+    """Corners of the boxes around shapes at each of F positions, (F, 8 * geoms, 3).
+
+    Args:
+        model: The model.
+        motion: Positions, (F, nq).
+        geoms: Numbers of the shapes.
+    """
+    data = mujoco.MjData(model)
+    signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, 8).T
+    boxes = model.geom_aabb[geoms]
+    local = boxes[:, None, :3] + signs * boxes[:, None, 3:]
+    found = []
+    for qpos in motion:
+        data.qpos[:] = qpos
+        mujoco.mj_kinematics(model, data)
+        turned = np.einsum("gij,gkj->gki", data.geom_xmat[geoms].reshape(-1, 3, 3), local)
+        found.append((turned + data.geom_xpos[geoms, None]).reshape(-1, 3))
+    return np.array(found)
+
+
+def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: float) -> Camera:
+    """A camera that has all that moves in view and large: it goes along with what travels, and else stands still.
+
+    What moves in a plane is seen from the side.
+
+    Args:
+        model: The model.
+        motion: Positions at each frame, (F, nq).
+        frame_s: Time between two frames [s].
+        aspect: Width of the picture by its height.
+    """
+    geoms = moving_geoms(model)
+    if not len(geoms):
+        geoms = np.flatnonzero(model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
+    corners = outlines(model, motion, geoms)
+    middles = (corners.min(1) + corners.max(1)) / 2.0
+    size = float(np.median(np.linalg.norm(corners - middles[:, None], axis=2).max(1)))
+    low, high = corners.min((0, 1)), corners.max((0, 1))
+    travels = np.ptp(middles, axis=0) > np.array((1.5, 1.5, 3.0)) * size
+    travels[:2] = travels[:2].any()
+    target = np.where(travels, _smooth(middles, round(_SMOOTHED_S / frame_s)), (low + high) / 2.0)
+    camera = Camera(target, 1.0, *_direction(model, motion[0]))
+    ahead, right, up = camera.axes
+    offset = corners - target[:, None]
+    tangent = np.tan(np.deg2rad(FIELD_OF_VIEW) / 2.0) * _FILLED
+    needed = [np.abs(offset @ up) / tangent, np.abs(offset @ right) / (tangent * aspect)]
+    distance = float(np.quantile((np.maximum(*needed) - offset @ ahead).max(1), 0.98))
+    return camera._replace(distance=max(distance, 0.1))
+
+
+def _direction(model: mujoco.MjModel, qpos: Array) -> tuple[float, float]:
+    """Azimuth and elevation from which a model is best seen [degrees]."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    hinges = data.xaxis[model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE]
+    slides = data.xaxis[model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE]
+    for axis, azimuth in ((np.array((0.0, 1.0, 0.0)), 90.0), (np.array((1.0, 0.0, 0.0)), 180.0)):
+        in_plane = len(hinges) + len(slides) == model.njnt and model.njnt > 0
+        in_plane = in_plane and bool((np.abs(hinges @ axis) > _PARALLEL).all())
+        if in_plane and bool((np.abs(slides @ axis) < 1.0 - _PARALLEL).all()):
+            return azimuth, -9.0
+    return 125.0, -18.0
+
+
+def _smooth(values: Array, window: int) -> Array:
+    """Moving average of (F, 3) over a number of frames."""
+    half = min(window // 2, (len(values) - 1) // 2)
+    if half < 1:
+        return values
+    padded = np.concatenate((values[:1].repeat(half, 0), values, values[-1:].repeat(half, 0)))
+    sums = np.cumsum(np.concatenate((np.zeros((1, 3)), padded)), axis=0)
+    width = 2 * half + 1
+    return (sums[width:] - sums[:-width]) / width

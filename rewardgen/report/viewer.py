@@ -1,0 +1,39 @@
+"""Recorded positions in MuJoCo's viewer: `python -m rewardgen.report.viewer MODEL MOTION FRAME_S`."""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+
+import mujoco
+import mujoco.viewer
+import numpy as np
+
+
+def main(scene: str, motion: str, frame_s: str) -> None:
+    """Show a motion again and again until the window is closed.
+
+    Args:
+        scene: File of the model.
+        motion: File of the positions, (F, nq).
+        frame_s: Time between two of them [s].
+    """
+    model = mujoco.MjModel.from_binary_path(scene)
+    data = mujoco.MjData(model)
+    with mujoco.viewer.launch_passive(model, data) as window:
+        for qpos in itertools.cycle(np.load(motion, allow_pickle=False)):
+            if not window.is_running():
+                return
+            with window.lock():
+                data.qpos[:] = qpos
+                mujoco.mj_forward(model, data)
+            window.sync()
+            time.sleep(float(frame_s))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])
