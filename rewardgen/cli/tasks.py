@@ -15,7 +15,8 @@ from rewardgen.cli.drafting import Calls, draft_folder
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
 from rewardgen.core.formatting import percent
 from rewardgen.core.provenance import usable_cores
-from rewardgen.core.readable import first_line, number, tokens
+from rewardgen.core.readable import count, first_line, number, tokens
+from rewardgen.core.text import visible
 from rewardgen.llm.factory import make_llm
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
@@ -36,6 +37,8 @@ from rewardgen.ui.metric_page import trial_page
 from rewardgen.ui.show import card_page
 from rewardgen.ui.tables import plain_table
 
+_MOST_LINES = 8
+"""Of what a task prints."""
 _AT_LEAST_ONE = Number(gte=1)
 _ENOUGH = Number(gte=1000)
 
@@ -96,7 +99,10 @@ def check(
         results().print(_report(file, found))
         if trial:
             results().print(trial_page(trial))
-        next_steps((f"tasks show {file}", "what the designer is told"), (f"run {file}", "searches for a reward"))
+        if found["problems"]:
+            next_steps((f"tasks check {file}", "once they are mended"))
+        else:
+            next_steps((f"tasks show {file}", "what the designer is told"), (f"run {file}", "searches for a reward"))
     return 1 if found["problems"] or (trial and not trial.verdict.passed) else 0
 
 
@@ -162,8 +168,14 @@ def _report(file: str, found: dict[str, Any]) -> Text:
         text.append(f"   hint: {problem['hint']}\n" if problem["hint"] else "", "dim")
     for name, value in found["measured"].items():
         text.append(f"{name}: ", "dim").append(f"{_plain(value)}\n")
-    verdict = (f"{len(problems)} problems", "red") if problems else ("no problems", "green")
-    return text.append_text(Text.assemble(file, ": ", verdict))
+    for note in found["notes"]:
+        text.append("note: ", "yellow").append(f"{note['what']}\n").append(f"   hint: {note['hint']}\n", "dim")
+    if found["printed"]:
+        lines = [f"   {line}" for line in visible(found["printed"]).splitlines()[:_MOST_LINES]]
+        text.append("note: ", "yellow").append("the task prints, which no run shows; this is how it begins:\n")
+        text.append("\n".join(lines) + "\n", "dim")
+    counted = count(len(problems), "problem") if problems else "no problems"
+    return text.append_text(Text.assemble(file, ": ", (counted, "red" if problems else "green")))
 
 
 def _plain(value: Any) -> str:

@@ -3,6 +3,7 @@
 RewardgenError
 ├── UsageError            exit 2   unknown task, option, file; a value out of range
 │   └── TaskError         exit 2   a task file that does not load or breaks its contract
+│       └── UnknownName   exit 2   what a task file looks up, and there is not
 ├── CredentialsError      exit 4   a missing or refused API key
 ├── ModelError            exit 2   a language model that does not exist or refuses the request
 ├── RunFolderError        exit 2   a run folder that cannot be read or written
@@ -44,6 +45,13 @@ class UsageError(RewardgenError):
 
 class TaskError(UsageError):
     """A task file that cannot be loaded or breaks the task contract."""
+
+    placed = False
+    """Whether the message says where in the file."""
+
+
+class UnknownName(TaskError, KeyError, AttributeError):
+    """A name that task code asked for and that is not there; `in`, `get` and `hasattr` work as ever."""
 
 
 class CredentialsError(RewardgenError):

@@ -18,7 +18,8 @@ from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 from rewardgen.store.run_folder import RunFolder, find_run
 
-SCHEMES = ("mailbox", "replay")
+_NAMED = {"mailbox": "folder", "replay": "run"}
+SCHEMES = tuple(_NAMED)
 DEFAULT, CRITIC = "", "critic"
 """Roles in the table of models: all that have no model of their own, and the one that may have one."""
 
@@ -110,16 +111,26 @@ def lasting_model(model: str, runs_dir: Path) -> str:
     Raises:
         RunFolderError: The run to replay does not exist.
     """
-    scheme, separator, rest = model.partition(":")
-    if separator and scheme in SCHEMES and not rest:
-        raise UsageError(f"`{model}` names no {scheme}", "write `mailbox:DIR` or `replay:RUN`")
+    scheme, _, rest = _parts(model)
     if scheme == "replay":
         return f"replay:{find_run(rest, runs_dir).path.resolve()}"
     return f"mailbox:{Path(rest).expanduser().resolve()}" if scheme == "mailbox" else model
 
 
-def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget) -> LLM:
+def _parts(model: str) -> tuple[str, str, str]:
+    """A model string at its first colon.
+
+    Raises:
+        UsageError: It names a mailbox or a replay without saying which.
+    """
     scheme, separator, rest = model.partition(":")
+    if scheme in SCHEMES and not rest:
+        raise UsageError(f"`{model}` names no {_NAMED[scheme]}", f"write `{scheme}:{_NAMED[scheme].upper()}`")
+    return scheme, separator, rest
+
+
+def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget) -> LLM:
+    scheme, separator, rest = _parts(model)
     if separator and scheme == "mailbox":
         timeout_s = MAILBOX_PATIENCE * config.call_timeout_s
         return MailboxLLM(Path(rest).expanduser(), run=folder.id, timeout_s=timeout_s)

@@ -21,11 +21,17 @@ from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.core.text import visible
 from rewardgen.llm.answers import Answer, answer_of, count, listen, raw_answer, tokens_in, unread
 from rewardgen.llm.protocol import CallFailed, CallRefused
-from rewardgen.llm.provider_errors import Endpoint, explain, nothing_taken
+from rewardgen.llm.provider_errors import Endpoint, explain, never_sent, nothing_taken
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 PLACEHOLDER_KEY = "no-key"
 """Sent to a server of the user's own when no key is set: OpenAI's protocol wants one, local servers ignore it."""
+
+USUAL_KEYS = tuple(
+    f"{provider.upper()}_API_KEY"
+    for provider in ("openai", "anthropic", "mistral", "deepseek", "groq", "openrouter", "xai", "cerebras", "cohere")
+)
+"""Without which LiteLLM calls no model of the provider that they are named after."""
 
 
 class LiteLLMClient:
@@ -48,6 +54,8 @@ class LiteLLMClient:
         self._concurrency = concurrency
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._endpoint: Endpoint | None = None
+        self._heard = False
+        """Whether anybody ever answered."""
 
     def check(self) -> None:
         """Make sure, without a call, that the provider is known and that its key is set.
@@ -86,9 +94,11 @@ class LiteLLMClient:
             try:
                 call = self._call(endpoint, request, lambda details: listen(details, heard))
                 answer = answer_of(await asyncio.wait_for(call, self._timeout_s))
+                self._heard = True
             except Exception as error:  # LiteLLM lets provider-specific parsing errors through: any type may arrive
                 answer = raw_answer(heard)
                 if answer is None:
+                    self._require_listener(endpoint, error)
                     explained = await asyncio.to_thread(explain, error, endpoint, self._timeout_s)
                     if isinstance(explained, CallFailed) and not nothing_taken(error):
                         reply = heard[-1] if heard else unread(error)
@@ -101,6 +111,13 @@ class LiteLLMClient:
             raise (CallRefused if filtered else CallFailed)(message, usage=usage)
         latency_s = round(time.monotonic() - started, 3)
         return Reply(text=answer.text, model=answer.model or endpoint.model, usage=usage, latency_s=latency_s)
+
+    def _require_listener(self, endpoint: Endpoint, error: Exception) -> None:
+        """Nobody at an address of the user's own, who never answered: that is no passing fault, but a wrong address."""
+        self._heard = self._heard or not never_sent(error)
+        if endpoint.api_base and not self._heard:
+            hint = "start the server, or correct `--api-base`"
+            raise ModelError(f"nobody answers at {endpoint.api_base}", hint) from error
 
     def _checked(self) -> Endpoint:
         self.check()
@@ -145,6 +162,9 @@ def _litellm() -> ModuleType:
 
 
 def _find_endpoint(name: str, api_base: str | None) -> Endpoint:
+    key = f"{name.partition('/')[0].upper()}_API_KEY"
+    if key in USUAL_KEYS and not os.environ.get(key) and not api_base:  # told before LiteLLM is imported
+        raise CredentialsError(f"the model `{name}` needs an API key", f"run `export {key}=...` first")
     litellm = _litellm()
     model, provider = name, _provider(name)
     if provider is None and api_base:

@@ -10,9 +10,10 @@ A request starts with a comment that names the file to write; after it come the 
 `===== system 5b1c0e9a7d42 =====`, with the hash of the file's name: a line without it is part of a message, whatever it
 looks like. The reply is the whole text of the model's next message and nothing else, a plain file of the user's own of
 at most 1 MB; anything else, such as a link, is put away unread and fails the call. Write it under another name and
-rename it, or write it in one go: a reply is taken once it is not empty and did not change between two looks. It is then
-moved, with its request, into `DIR/answered/RUN/`, so what is left in `DIR` is still open. A resumed run looks there
-first, and finds its open requests again. Use one mailbox per run.
+rename it, or write it where it is: a reply is taken once it is not empty and did not change for a second, at once if it
+ends with the fence of a block of code, and half a minute later if a block is still open. It is then moved, with its
+request, into `DIR/answered/RUN/`, so what is left in `DIR` is still open. A resumed run looks there first, and finds
+its open requests again. Use one mailbox per run.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 MOST_BYTES = 1_000_000
 """Of a reply."""
+_QUIET_LOOKS, _OPEN_LOOKS = 2, 60
+"""Looks between which a reply must not change, and one must not in which a block of code is open."""
 _REQUEST = ".request.md"
 _MOST_ENTRIES = 10_000
 """Of a folder, that are looked at."""
@@ -102,10 +105,11 @@ class MailboxLLM:
 
     async def _take(self, reply: Path, taken: Path, deadline: float) -> None:
         """Wait for a reply, and take it by a rename: only one run can do that, and it follows no link."""
-        seen = None
+        seen, quiet = None, 0
         while time.monotonic() < deadline:
             state = _state(reply)
-            if state is not None and state == seen:
+            quiet = quiet + 1 if state == seen else 0
+            if state is not None and quiet and quiet >= _looks(reply):
                 try:
                     os.rename(reply, taken)
                     return
@@ -149,6 +153,18 @@ class MailboxLLM:
 
 
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+
+def _looks(path: Path) -> int:
+    """How many looks in a row a reply has to be the same to be whole; what is not fit to be read is never wholer."""
+    try:
+        text = read_plain(path, MOST_BYTES).decode(errors="replace")
+    except OSError:
+        return 1
+    fences = [line.strip() for line in text.splitlines() if line.strip().startswith(("```", "~~~"))]
+    if len(fences) % 2:
+        return _OPEN_LOOKS
+    return 1 if fences and text.rstrip().endswith(fences[-1]) else _QUIET_LOOKS
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:

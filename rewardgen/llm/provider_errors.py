@@ -102,7 +102,16 @@ def nothing_taken(error: BaseException) -> bool:
     others = [each for each in causes(error) if not type(each).__module__.startswith("litellm")]
     statuses = [getattr(getattr(each, "response", None), "status_code", None) for each in others]
     refused = any(isinstance(each, int) and each >= 400 for each in statuses)
-    return refused or any(type(each).__name__ in _NEVER_SENT for each in others)
+    return refused or never_sent(error)
+
+
+def never_sent(error: BaseException) -> bool:
+    """Whether nobody listened at the address of a call.
+
+    Args:
+        error: What LiteLLM raised.
+    """
+    return any(type(each).__name__ in _NEVER_SENT for each in causes(error))
 
 
 def _codes(error: Exception) -> list[str]:

@@ -17,7 +17,7 @@ class ReplayLLM:
         folder: The archive of the recorded run.
 
     Raises:
-        RunFolderError: It holds no recorded calls.
+        RunFolderError: It holds no recorded calls, or none that was answered.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -27,6 +27,11 @@ class ReplayLLM:
             raise RunFolderError(
                 f"there are no recorded calls in {folder}",
                 "name a run that used a language model: `rewardgen runs list`",
+            )
+        if not any(call.reply for call in self._calls):
+            raise RunFolderError(
+                f"no call in {folder} was answered, so there is nothing to replay: {self._calls[-1].failure}",
+                f"name another run, or have its calls made again with `rewardgen resume {folder.parent.name}`",
             )
 
     async def complete(self, request: LLMRequest) -> Reply:
@@ -43,7 +48,8 @@ class ReplayLLM:
             # The very words of the recorded run: they are in later prompts, which have to be the recorded ones.
             if found[-1].refused:
                 raise CallRefused(found[-1].failure, "it was refused when it was recorded")
-            raise CallFailed(found[-1].failure, "it failed when it was recorded", transient=False)
+            hint = f"it failed when it was recorded: `rewardgen resume {self._folder.parent.name}` makes it again"
+            raise CallFailed(found[-1].failure, hint, transient=False)
         raise self._unseen(request)
 
     def _unseen(self, request: LLMRequest) -> ModelError:

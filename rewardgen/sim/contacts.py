@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import mujoco
 
 from rewardgen.core.errors import TaskError
+from rewardgen.sim.protocol import OWN_SENSORS
 
 
 def geoms_of(model: mujoco.MjModel, kind: int, index: int) -> list[int]:
@@ -49,7 +50,7 @@ def check_contacts(model: mujoco.MjModel) -> None:
     """
     for index in range(model.nsensor):
         sensor = model.sensor(index)
-        if model.sensor_type[index] == mujoco.mjtSensor.mjSENS_CONTACT and sensor.name.startswith("rewardgen:"):
+        if model.sensor_type[index] == mujoco.mjtSensor.mjSENS_CONTACT and sensor.name.startswith(OWN_SENSORS):
             ends = ((model.sensor_objtype, model.sensor_objid), (model.sensor_reftype, model.sensor_refid))
             parts = [(int(kinds[index]), int(ids[index])) for kinds, ids in ends]
             if not can_touch(model, *(geoms_of(model, *part) for part in parts)):

@@ -11,6 +11,9 @@ from torch import Tensor
 from rewardgen.core.errors import TaskError, nearest
 from rewardgen.sim.variables import Var
 
+_MOST_PARTS = 12
+"""Of a vector whose declaration is written out in a hint."""
+
 
 class Problem(NamedTuple):
     """One breach of the task contract."""
@@ -50,8 +53,20 @@ def variable_problems(declared: Mapping[str, Var], values: Any, num_envs: int) -
     ]
     for name, variable in declared.items():
         if name in values:
-            problems += tensor_problems(f"variable `{name}`", values[name], (num_envs, *variable.shape))
+            problems += _value_problems(name, variable, values[name], num_envs)
     return problems
+
+
+def _value_problems(name: str, variable: Var, value: Any, num_envs: int) -> list[Problem]:
+    found: tuple[int, ...] = tuple(value.shape) if isinstance(value, Tensor) else ()
+    wide = len(found) == 2 and found[0] == num_envs and found[1:] != variable.shape
+    if not wide or not 1 < found[1] <= _MOST_PARTS:
+        return tensor_problems(f"variable `{name}`", value, (num_envs, *variable.shape))
+    parts = ", ".join(f'"part {number}"' for number in range(1, found[1] + 1))
+    hint = f'name each: `{name} = Var("{variable.unit}", "...", parts=({parts}))`'
+    hint += ", or return one number per world, as `values[:, 0]` (N,)" if not variable.parts else ""
+    declared = f"{len(variable.parts)} parts are" if variable.parts else "no `parts` are"
+    return [Problem(f"variable `{name}` has {found[1]} values per world, and {declared} declared", hint)]
 
 
 def _undeclared(name: str, declared: Mapping[str, Var]) -> Problem:
@@ -115,5 +130,13 @@ def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]
     """
     if not isinstance(state, tuple) or len(state) != 2:
         return [Problem("`reset` does not return two tensors", "return positions (n, nq) and velocities (n, nv)")]
-    problems = tensor_problems("the first result of `reset`, positions,", state[0], (num_envs, nq))
-    return problems + tensor_problems("the second result of `reset`, velocities,", state[1], (num_envs, nv))
+    problems = []
+    for what, value, size, start in (
+        ("the first result of `reset`, positions,", state[0], nq, "sim.qpos0.repeat(draw.num_envs, 1)"),
+        ("the second result of `reset`, velocities,", state[1], nv, "torch.zeros_like(sim.qvel)"),
+    ):
+        for problem in tensor_problems(what, value, (num_envs, size)):
+            misshapen = isinstance(value, Tensor) and tuple(value.shape) != (num_envs, size)
+            hint = f"one row for each world that begins, as in `{start}`: there are `draw.num_envs` of them"
+            problems.append(problem._replace(hint=hint) if misshapen else problem)
+    return problems

@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from rewardgen.core.errors import UnknownName, did_you_mean
 from rewardgen.sim.vec_env import Policy, Step, VecEnv
 
 TIME_LIMIT = "time limit"
@@ -48,6 +49,8 @@ class Episode(Mapping[str, Tensor]):
         self.max_steps = max_steps
 
     def __getitem__(self, name: str) -> Tensor:
+        if name not in self._values:
+            raise UnknownName(f"`episode` has no `{name}`", did_you_mean(name, self._values))
         return self._values[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -27,7 +27,11 @@ def task_faults(path: Path, method: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except TaskError:
+    except TaskError as error:
+        entry, line = _place(error, str(path))
+        if line and not error.placed:
+            error.message += f" (`{entry}` of {path.name}, line {line})" if entry else f" ({path.name}, line {line})"
+            error.placed = True
         raise
     except Exception as error:
         entry, line = _place(error, str(path))

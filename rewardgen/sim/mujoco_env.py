@@ -111,6 +111,11 @@ class MujocoVecEnv:
         self._awake &= ~which
         self._awake_ids = self._awake.nonzero()[:, 0]
 
+    def variables_now(self) -> dict[str, Tensor]:
+        """The variables of every world as it is, (N, ...) each."""
+        with task_faults(self._dynamics.path):
+            return self._dynamics.read(self.view)
+
     def place(self, qpos: Tensor, qvel: Tensor) -> Tensor:
         """Put every world into a state, as if its episode had begun there.
 
@@ -181,7 +186,7 @@ class MujocoVecEnv:
     def _begin(self, ids: Tensor) -> None:
         """Start the next episode of some worlds, (n,)."""
         draw = Draws(stream_keys(self._seeds[ids], self._index[ids], self._episode[ids]))
-        state = self._dynamics.reset(self.view, draw)
+        state = self._dynamics.reset(self.view.of_worlds(ids), draw)
         require(state_problems(state, len(ids), self.view.model.nq, self.view.model.nv))
         self._simulator.reset(ids, *state)
         self._turns.begin(ids)

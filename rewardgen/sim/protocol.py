@@ -102,6 +102,8 @@ class SimulatorFactory(Protocol):
         ...
 
 
+OWN_SENSORS = "rewardgen:"
+"""What the names of the sensors begin with that are added to a model."""
 MUJOCO_CPU = "mujoco-cpu"
 
 SIMULATORS: Registry[SimulatorFactory] = Registry("simulator")

@@ -18,8 +18,9 @@ import mujoco
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError
+from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.text import quoted
+from rewardgen.sim.protocol import OWN_SENSORS
 from rewardgen.sim.rotations import heading, upright
 from rewardgen.sim.variables import Var
 from rewardgen.sim.view import SimView
@@ -40,6 +41,8 @@ _KINDS = {
     "tendon": mujoco.mjtObj.mjOBJ_TENDON,
     "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
 }
+_LISTED = {"xbody": "bodies", "body": "bodies"}
+"""What lists the parts of a kind in a `MjSpec`, where it is not the kind with an s."""
 
 
 class Part(NamedTuple):
@@ -67,7 +70,7 @@ class Sensed(NamedTuple):
     @property
     def name(self) -> str:
         """What it is called in the model."""
-        return ":".join(["rewardgen", self.kind, *(f"{each.kind}/{each.name}" for each in (self.of, self.to) if each)])
+        return OWN_SENSORS + ":".join([self.kind, *(f"{each.kind}/{each.name}" for each in (self.of, self.to) if each)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -483,7 +486,9 @@ def _found(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:
         if getattr(spec, "body" if kind == "xbody" else kind)(name) is not None:
             return _KINDS[kind], name
     sort = {"thing": "body, geom or site", "contact": "body or geom", "xbody": "body"}.get(part.kind, part.kind)
-    raise TaskError(f"the model has no {sort} `{part.name}`", "see `rewardgen robots show` for what it has")
+    there = {each.name for kind, _ in choices for each in getattr(spec, _LISTED.get(kind, f"{kind}s")) if each.name}
+    hint = did_you_mean(part.name, there) if there else "see `rewardgen robots show` for what it has"
+    raise TaskError(f"the model has no {sort} `{part.name}`", hint)
 
 
 def _told(name: str) -> str:

@@ -9,14 +9,16 @@ import copy
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import mujoco
+import mujoco.batch
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.errors import TaskError, UnknownName, did_you_mean
 from rewardgen.sim.model import body_roles
-from rewardgen.sim.protocol import Simulator
+from rewardgen.sim.protocol import OWN_SENSORS, Simulator
 
 Bound = float | Sequence[float] | Tensor
 
@@ -42,6 +44,12 @@ class SimView:
         self._addresses: dict[tuple[str, mujoco.mjtJoint, str], int] = {}
         self._readings: dict[str, slice] = {}
         self._rotated: dict[str, Tensor] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in mujoco.batch.DATA_FIELDS:
+            raise UnknownName(f"`sim` has no `{name}`", f'read it as `sim.field("{name}")`, worlds first')
+        offered = ("model", "device", "control_step_s", "qpos0", *(each for each in dir(SimView) if each[0] != "_"))
+        raise UnknownName(f"`sim` has no `{name}`", did_you_mean(name, offered))
 
     def of_worlds(self, ids: Tensor) -> SimView:
         """Some of the worlds only, as they are now.
@@ -215,7 +223,9 @@ class SimView:
             self._numbers[kind] = {access(index).name: index for index in range(count)}
         numbers = self._numbers[kind]
         if name not in numbers:
-            raise TaskError(f"the model has no {kind} `{name}`", did_you_mean(name, filter(None, numbers)))
+            own = [each for each in numbers if each and not each.startswith(OWN_SENSORS)]
+            hint = did_you_mean(name, own) if own else f"it has no {kind} with a name"
+            raise TaskError(f"the model has no {kind} `{name}`", hint)
         return numbers[name]
 
 

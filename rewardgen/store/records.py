@@ -59,6 +59,8 @@ class VariableCard(Frozen):
     minimum: tuple[float, ...] = ()
     median: tuple[float, ...] = ()
     maximum: tuple[float, ...] = ()
+    given: tuple[bool, ...] = ()
+    """Of each part, whether the start of an episode gives it and no action changes it; empty if none is like that."""
 
 
 class PolicyProbe(Frozen):

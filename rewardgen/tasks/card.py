@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from rewardgen.sim.episodes import Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
+from rewardgen.sim.influence import beyond_actions
+from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.variables import Var
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
 from rewardgen.tasks.baselines import baseline_sources
@@ -65,12 +67,13 @@ def measure_card(
     worlds = task.make_envs([_PROBE_SEED], PROBE_WORLDS)
     if recordings is None:
         recordings = {name: record_episodes(worlds, policy) for name, policy in trivial_policies(worlds).items()}
+    given = beyond_actions(worlds) if isinstance(worlds, MujocoVecEnv) else {}
     return TaskCard(
         reference=reference or str(task.path),
         name=task.path.stem,
         fingerprint=fingerprint(digests(made_of(task))),
         description=description(task),
-        variables=describe_variables(task.declared(), list(recordings.values())),
+        variables=describe_variables(task.declared(), list(recordings.values()), given),
         action_size=worlds.action_size,
         action_parts=worlds.action_parts,
         action_low=_rounded(worlds.action_low),
@@ -107,12 +110,20 @@ def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProb
     )
 
 
-def describe_variables(declared: dict[str, Var], recordings: Sequence[Recording]) -> tuple[VariableCard, ...]:
-    """The declared variables with their ranges over all steps lived in the recordings."""
-    return tuple(_describe(name, variable, recordings) for name, variable in declared.items())
+def describe_variables(
+    declared: dict[str, Var], recordings: Sequence[Recording], given: Mapping[str, tuple[bool, ...]] = {}
+) -> tuple[VariableCard, ...]:
+    """The declared variables with their ranges over all steps lived in the recordings.
+
+    Args:
+        declared: The variables.
+        recordings: The episodes.
+        given: Which parts no action changes, where there are such.
+    """
+    return tuple(_describe(name, each, recordings, given.get(name, ())) for name, each in declared.items())
 
 
-def _describe(name: str, variable: Var, recordings: Sequence[Recording]) -> VariableCard:
+def _describe(name: str, variable: Var, recordings: Sequence[Recording], given: tuple[bool, ...]) -> VariableCard:
     seen = torch.cat([each.episode[name][each.episode.mask].reshape(-1, *variable.shape) for each in recordings])
     seen = seen.reshape(len(seen), -1)
     return VariableCard(
@@ -124,6 +135,7 @@ def _describe(name: str, variable: Var, recordings: Sequence[Recording]) -> Vari
         minimum=_rounded(seen.amin(0)),
         median=_rounded(seen.median(0).values),
         maximum=_rounded(seen.amax(0)),
+        given=given,
     )
 
 

@@ -20,6 +20,7 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.contacts import can_touch, geoms_of
 from rewardgen.sim.model import Role, action_parts, actuator_hint, body_roles, compile_model
 from rewardgen.sim.mujoco_cpu import CpuSimulator
+from rewardgen.sim.protocol import OWN_SENSORS
 from rewardgen.sim.quantities import (
     Body,
     CentreOfMass,
@@ -277,7 +278,7 @@ _GROUND = {int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD)}
 def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quantity]]:
     name, kind = model.sensor(index).name, mujoco.mjtSensor(model.sensor_type[index]).name.removeprefix("mjSENS_")
     size = int(model.sensor_dim[index])
-    if name and not name.startswith("rewardgen:"):
+    if name and not name.startswith(OWN_SENSORS):
         unit, what = _SENSORS.get(kind, ("1", kind.lower()))
         parts = () if size == 1 else _XYZW.get(size, tuple(f"value_{number}" for number in range(size)))
         yield name, "robot", Sensor(name, unit, f"{what}, as the model's sensor {name} tells it", parts)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -23,13 +23,15 @@ from rewardgen.sim.faults import task_faults
 from rewardgen.sim.quantities import TurnCounter
 from rewardgen.sim.vec_env import Step
 from rewardgen.sim.view import Draws, SimView, stream_keys
-from rewardgen.store.records import TrainerSettings
+from rewardgen.store.records import PolicyProbe, TrainerSettings
 from rewardgen.tasks.card import PROBE_WORLDS, probe
 from rewardgen.tasks.check_declarations import declaration_problems
 from rewardgen.tasks.check_independence import independence_problems, measurement_problems
 from rewardgen.tasks.check_rewards import baseline_problems, metric_problems
+from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.suspicions import fitness_notes, unit_notes
 from rewardgen.tasks.wording import wording_problems
 
 _SEED = 40_000_003
@@ -38,24 +40,36 @@ _WORLDS = 5
 _FINITE_HINT = "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"
 
 
-def check_task(task: Task) -> tuple[list[Problem], dict[str, Any]]:
+class Checked(NamedTuple):
+    """What a check found.
+
+    Attributes:
+        problems: Breaches of the task contract.
+        notes: What may be meant, and often is not.
+        measured: What was measured: `observation_size`, `control_steps_per_second`, `probes` (fitness, success rate and
+            endings of no action and random actions).
+    """
+
+    problems: list[Problem]
+    notes: list[Problem]
+    measured: dict[str, Any]
+
+
+def check_task(task: Task) -> Checked:
     """Look at a task's words and settings, call each method once, then run whole episodes if that went well.
 
     Args:
         task: The task.
 
-    Returns:
-        Every problem found, and what was measured: `observation_size`, `control_steps_per_second`, `probes`
-        (fitness, success rate and endings of no action and random actions).
     """
     blocking = [*setting_problems(task), *call_problems(task)]
     problems = [*blocking, *wording_problems(task)]
-    measured: dict[str, Any] = {}
+    found = Checked(problems, unit_notes(task), {})
     if not blocking:
         with noted(problems):
             problems += independence_problems(task)
-            _check_episodes(task, problems, measured)
-    return list(dict.fromkeys(problems)), measured
+            _check_episodes(task, found)
+    return found._replace(problems=list(dict.fromkeys(problems)))
 
 
 @contextmanager
@@ -168,11 +182,13 @@ def _ended_at_start(causes: dict[str, torch.Tensor]) -> list[Problem]:
 # Whole episodes.
 
 
-def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any]) -> None:
+def _check_episodes(task: Task, checked: Checked) -> None:
+    problems, notes, measured = checked
     worlds = task.make_envs([_SEED], PROBE_WORLDS)
     measured["observation_size"] = worlds.observation_size
     recordings: list[Recording] = []
-    probes = []
+    probes: list[PolicyProbe] = []
+    values: list[float] = []
     previous = [f"prev_{name}" for name in (*worlds.variables, "action")]
     started, steps = time.perf_counter(), 0
     for name, policy in trivial_policies(worlds).items():
@@ -191,12 +207,14 @@ def _check_episodes(task: Task, problems: list[Problem], measured: dict[str, Any
     with noted(problems):
         for name, recording in () if unfit else zip(("zero", "random"), recordings, strict=True):
             found = probe(task, name, recording)
-            probes.append(found.model_dump(mode="json"))
+            probes.append(found)
+            values += measure_episodes(task, recording.episode).fitness.tolist()
             if task.best_fitness is not None and found.fitness > task.best_fitness:
                 what = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {found.fitness}"
                 problems.append(Problem(what, "set it to what no fitness exceeds, or leave it out"))
             problems += measurement_problems(task, recording.episode)
-    measured["probes"] = probes
+    notes += fitness_notes(values)
+    measured["probes"] = [each.model_dump(mode="json") for each in probes]
 
 
 def _note_wild(steps: list[int], step: Step, alive: torch.Tensor) -> None:

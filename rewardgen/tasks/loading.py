@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
 import importlib.util
+import re
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,9 +17,14 @@ from typing import Any
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.resources import shipped
 from rewardgen.sim.faults import task_faults
+from rewardgen.sim.variables import Var
+from rewardgen.tasks.baselines import BASELINES
+from rewardgen.tasks.metric_contract import METRIC
 from rewardgen.tasks.protocol import Task
 
 EXPERT_SUFFIX = ".expert.npz"
+_OPTIONAL = (*BASELINES, METRIC, "scripted")
+"""Members of a task that no base class has."""
 
 
 def expert_file(task: Path) -> Path:
@@ -107,8 +115,32 @@ def task_in(module: ModuleType, path: Path) -> Task:
             "define one class that derives from `rewardgen.MujocoTask`",
         )
     leaves[0].path = path
+    _require_known_members(leaves[0], path.read_text(errors="replace"))
     with task_faults(path):
         return leaves[0]()
+
+
+def _require_known_members(task: type[Task], source: str) -> None:
+    """Refuse a task with a public member that nothing reads and that is nearly one that is read."""
+    own = [each for each in task.__mro__ if each.__module__ == task.__module__]
+    bases = [each for each in task.__mro__ if each not in own]
+    known = {*_OPTIONAL, *(name for each in bases for name in (*vars(each), *vars(each).get("__annotations__", ())))}
+    known = {name for name in known if not name.startswith("_")}
+    found = {}
+    for name, value in ((name, value) for each in own for name, value in vars(each).items()):
+        if name.startswith("_") or name in known or isinstance(value, Var) or re.search(rf"\.{name}\b", source):
+            continue
+        if close := difflib.get_close_matches(name, known, n=1, cutoff=0.85):
+            found[name] = close[0]
+    if found:
+        what = f"the task has {_listed(found)}, which nothing reads"
+        hint = f"did you mean {_listed(found.values())}? begin the name of what is your own with `_`"
+        raise TaskError(what, hint)
+
+
+def _listed(names: Iterable[str]) -> str:
+    quoted = [f"`{each}`" for each in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
 @functools.lru_cache(maxsize=16)

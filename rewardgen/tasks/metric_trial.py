@@ -31,7 +31,7 @@ _SAME = 1e-3
 def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """The worker job `look`: {"task": reference} to a `TaskLook`."""
     task = load_task(payload["task"])
-    problems, _ = check_task(task)
+    problems = check_task(task).problems
     if problems:
         return TaskLook(problems=tuple(problems)).model_dump(mode="json")
     envs = task.make_envs([SEED], PROBE_WORLDS)

@@ -64,7 +64,8 @@ class MujocoTask(Task):
         """Draw the initial state of n worlds: `keyframe` with `start_noise`, unless a task has it otherwise.
 
         Args:
-            sim: The simulator; `sim.qpos0 (nq,)` is the model's reference pose.
+            sim: The n worlds as they are now; `sim.qpos0 (nq,)` is the model's reference pose. A fixed start is
+                `start_noise = 0.0`, or here `sim.qpos0.repeat(draw.num_envs, 1), torch.zeros_like(sim.qvel)`.
             draw: Random numbers, one independent stream per world: `draw.uniform(low, high, size)` is (n, size).
 
         Returns:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,14 @@ from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Policy
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.tasks.card import measure_task
-from rewardgen.tasks.check import check_task, noted
+from rewardgen.tasks.check import Checked, check_task, noted
 from rewardgen.tasks.loading import expert_file, load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.policies import load_policy, misfit
+
+_MOST_PRINTED = 1000
+"""Characters of what a task prints."""
 
 
 def transitions_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -30,20 +35,32 @@ def transitions_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], 
 
 
 def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `check`: {"task": reference, "trainers": names} to {"problems": [...], "measured": {...}}.
+    """The worker job `check`: {"task": reference, "trainers": names} to what was found.
 
-    A problem has `what` and `hint`.
+    `problems` and `notes` hold {what, hint}; `measured` is as `check_task` says; `printed` is the beginning of what the
+    task's own code printed, which is shown nowhere else.
     """
     problems: list[Problem] = []
-    measured: dict[str, Any] = {}
-    with noted(problems):
+    found = Checked([], [], {})
+    printed = _Beginning()
+    with noted(problems), redirect_stdout(printed):
         task = load_task(payload["task"])
-        found, measured = check_task(task)
-        problems += found
-        if not found:
+        found = check_task(task)
+        problems += found.problems
+        if not problems:
             problems += _unknown_trainers(task, payload["trainers"])
             load_expert(task)
-    return {"problems": [problem._asdict() for problem in problems], "measured": measured}
+    told = {"problems": problems, "notes": found.notes}
+    listed = {kind: [each._asdict() for each in several] for kind, several in told.items()}
+    return {**listed, "measured": found.measured, "printed": printed.getvalue()}
+
+
+class _Beginning(StringIO):
+    """Keeps the beginning of what is written."""
+
+    def write(self, text: str, /) -> int:
+        super().write(text[: max(_MOST_PRINTED - self.tell(), 0)])
+        return len(text)
 
 
 def _unknown_trainers(task: Task, known: Collection[str]) -> list[Problem]:

@@ -58,7 +58,7 @@ class _Entry(Frozen):
 
 
 def check_task(task: str) -> dict[str, Any]:
-    """Check a task file in a worker: `problems` is a list of {what, hint}, `measured` what was seen on the way.
+    """Check a task file in a worker; what it finds is as `rewardgen.training.expert_policy.check_job` says.
 
     Args:
         task: Task reference; a path is absolute.

@@ -247,3 +247,10 @@ def test_the_human_reward_is_no_target_where_there_is_none(rewardgen, tmp_path):
     task = point(tmp_path, ("def human_reward(", "def my_reward("))
     done = rewardgen("run", task, "--target-fitness", "human")
     assert done.returncode == 2 and "has no human reward" in done.stderr and "hint: give a number" in done.stderr
+
+
+def test_a_task_with_problems_is_not_proposed_for_a_run(rewardgen, tmp_path):
+    done = rewardgen("tasks", "check", point(tmp_path, ("episode_steps = 60", "episode_steps = 0")))
+    assert done.returncode == 1
+    assert "point.py: 1 problem\n" in done.stdout
+    assert "rewardgen run" not in done.stderr and "next: rewardgen tasks check " in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rewardgen.designer.builtin.catalogue import catalogue
 from rewardgen.designer.builtin.genome import Factor, Genome, Term, TermInput
 from rewardgen.designer.builtin.parsing import parse
 from rewardgen.designer.builtin.quantities import quantities
@@ -137,3 +138,14 @@ def test_kinds_follow_units_and_words():
     assert kinds["healthy"] == "flag"
     assert kinds["height"] == "length"
     assert {each.kind for each in quantities(reacher_card()) if each.input.form == "gap_norm"} == {"distance"}
+
+
+def test_nothing_is_paid_for_where_a_target_lies_but_for_the_way_to_it():
+    card = reacher_card()
+    variables = [
+        each.model_copy(update={"given": (True, True)} if each.name == "target" else {}) for each in card.variables
+    ]
+    ideas = catalogue(reacher_card(variables=tuple(variables)))
+    assert any(idea.term.factor.input.variable == "target" for idea in catalogue(card)), "or nothing is tested"
+    assert not [idea for idea in ideas if idea.term.factor.input.variable == "target"]
+    assert [idea for idea in ideas if idea.role == "drive" and idea.term.factor.input.other == "target"]

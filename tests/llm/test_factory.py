@@ -49,6 +49,13 @@ def test_recorded_run_is_replayed_by_its_name(tmp_path):
     assert llm.usage().tokens == 0
 
 
+@pytest.mark.parametrize("model", ["mailbox", "mailbox:", "replay", "replay:"])
+def test_mailbox_or_replay_of_nothing_is_refused(tmp_path, model):
+    for refuse in (lambda: run_llm(tmp_path / "run", model), lambda: lasting_model(model, tmp_path)):
+        with pytest.raises(UsageError, match=f"`{model}` names no"):
+            refuse()
+
+
 def test_run_to_replay_must_exist(tmp_path):
     with pytest.raises(RunFolderError):
         run_llm(tmp_path / "run", "replay:nothing")

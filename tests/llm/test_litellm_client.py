@@ -7,7 +7,7 @@ import time
 import pytest
 
 from rewardgen.core.errors import CredentialsError, ModelError
-from rewardgen.llm.litellm_client import LiteLLMClient
+from rewardgen.llm.litellm_client import USUAL_KEYS, LiteLLMClient
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import Usage
@@ -79,6 +79,32 @@ def test_missing_key_is_told_before_any_call_with_the_variable_to_set():
     with pytest.raises(CredentialsError) as caught:
         LiteLLMClient("anthropic/claude-sonnet-4-5").check()
     assert "ANTHROPIC_API_KEY" in caught.value.hint
+
+
+def test_keys_that_are_asked_for_before_litellm_is_loaded_are_those_that_it_asks_for(monkeypatch):
+    import litellm
+
+    for key in USUAL_KEYS:
+        monkeypatch.delenv(key, raising=False)
+        model = f"{key.removesuffix('_API_KEY').lower()}/some-model"
+        assert litellm.validate_environment(model)["missing_keys"] == [key]
+
+
+def test_nobody_at_an_address_that_never_answered_is_told_at_once_with_the_address():
+    with ChatServer() as server:
+        address = server.api_base
+    with pytest.raises(ModelError) as caught:
+        ask_one(RetryingLLM(LiteLLMClient("openai/some-model", api_base=address)))
+    assert address in caught.value.message and "--api-base" in caught.value.hint
+
+
+def test_server_that_answered_before_may_be_away_for_a_while():
+    with ChatServer() as server:
+        one = client(server)
+        ask_one(one)
+    with pytest.raises(CallFailed) as caught:
+        ask_one(one, request("again"))
+    assert caught.value.transient
 
 
 def test_model_without_a_known_provider_is_told_before_any_call():
@@ -326,14 +352,6 @@ def test_server_that_hangs_is_left_after_the_time_limit():
     assert "0.5 s" in error.message
 
 
-def test_server_that_is_not_there_is_a_passing_fault():
-    with ChatServer() as server:
-        address = server.api_base
-    with pytest.raises(CallFailed) as caught:
-        ask_one(LiteLLMClient("openai/m", api_base=address, timeout_s=5.0))
-    assert caught.value.transient
-
-
 def test_no_more_calls_in_flight_than_allowed():
     with ChatServer(Answer(delay_s=0.1)) as server:
         one = client(server, concurrency=3)
@@ -359,7 +377,7 @@ def test_client_serves_several_event_loops_in_turn():
 
 QUIET = """
 import asyncio, sys
-from rewardgen.llm.litellm_client import LiteLLMClient
+from rewardgen.llm.litellm_client import USUAL_KEYS, LiteLLMClient
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, request
 assert "litellm" not in sys.modules

@@ -91,6 +91,29 @@ def test_reply_is_not_taken_while_it_is_being_written(tmp_path):
     assert ask_one(mailbox(tmp_path, poll_s=0.1)).text == "".join(parts)
 
 
+@pytest.mark.parametrize(
+    ("parts", "pauses"),
+    [
+        (["DIAGNOSIS: hop\n", "```python\npass\n```\n"], 0.15),
+        (["DIAGNOSIS: hop\n```python\n", "pass\n", "```\n"], 0.5),
+    ],
+)
+def test_reply_written_in_parts_is_taken_whole(tmp_path, parts, pauses):
+    def slowly(path, _):
+        for part in parts:
+            with open(path, "a") as file:
+                file.write(part)
+            time.sleep(pauses)
+
+    answer_all(tmp_path, 1, slowly)
+    assert ask_one(mailbox(tmp_path, poll_s=0.1)).text == "".join(parts)
+
+
+def test_reply_whose_block_of_code_stays_open_is_taken_in_the_end(tmp_path):
+    answer_all(tmp_path, 1, lambda path, _: path.write_text("```python\npass\n"))
+    assert ask_one(mailbox(tmp_path, poll_s=0.01)).text == "```python\npass\n"
+
+
 def test_one_reply_is_taken_by_exactly_one_of_many_runs(tmp_path):
     async def race():
         boxes = [mailbox(tmp_path, run=f"run-{number}", timeout_s=0.6) for number in range(6)]

@@ -22,6 +22,7 @@ def test_recorded_request_gets_its_reply_at_no_cost(tmp_path):
 
 
 def test_call_that_failed_when_recorded_fails_again(tmp_path):
+    recorded(tmp_path, request("b"))
     replay = recorded(tmp_path, request("a"), answer=CallFailed("timed out"))
     with pytest.raises(CallFailed) as caught:
         ask_one(replay, request("a"))
@@ -29,13 +30,20 @@ def test_call_that_failed_when_recorded_fails_again(tmp_path):
     assert not caught.value.transient
 
 
+def test_run_without_a_single_answer_is_not_replayed(tmp_path):
+    with pytest.raises(RunFolderError, match="nothing to replay: timed out"):
+        recorded(tmp_path, request("a"), answer=CallFailed("timed out"))
+
+
 def test_call_that_was_refused_when_recorded_is_refused_again(tmp_path):
+    recorded(tmp_path, request("b"))
     replay = recorded(tmp_path, request("a"), answer=CallRefused("the prompt is too long"))
     with pytest.raises(CallRefused, match="the prompt is too long"):
         ask_one(replay, request("a"))
 
 
 def test_attempt_that_failed_before_a_reply_does_not_matter(tmp_path):
+    recorded(tmp_path, request("b"))
     recorded(tmp_path, request("a"), answer=CallFailed("timed out"))
     assert ask_one(recorded(tmp_path, request("a")), request("a")).text == "reply to a"
 
@@ -76,5 +84,6 @@ def test_call_that_failed_for_good_is_told_in_the_same_words_when_replayed(tmp_p
         return caught.value.message
 
     attempts = iter(range(99))
+    recorded(tmp_path, request("b"))
     recording = ArchivedLLM(ScriptedLLM(lambda _: CallFailed(f"fault {next(attempts)}")), tmp_path)
     assert failure(recording) == failure(ReplayLLM(tmp_path)) == "fault 10"

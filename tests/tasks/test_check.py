@@ -247,3 +247,72 @@ def test_a_pair_that_the_human_reward_contradicts_is_told(tmp_path):
 def test_a_scripted_action_of_the_wrong_shape_is_told(tmp_path):
     method = "    def scripted(self, sim, variables):\n        return -variables['position']\n\n    def fitness("
     only(problems(tmp_path, ("    def fitness(", method)), "the action of `scripted` has shape (5,)")
+
+
+SUCCESS = '"""Within 10 cm of the origin at the end."""'
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "hint"),
+    [
+        (("episode_steps = 60", "epsiode_steps = 60"), "`epsiode_steps`", "did you mean `episode_steps`?"),
+        (("def terminated(", "def terminate("), "`terminate`", "did you mean `terminated`?"),
+        (('"velocity": sim.qvel[:, 0]', '"velocity": sim.qval[:, 0]'), "`sim` has no `qval` (`variables`", "`qvel`"),
+        (('"velocity": sim.qvel[:, 0]', '"velocity": sim.xpos[:, 0]'), "no `xpos`", 'sim.field("xpos")'),
+        (("sim.qvel[:, 0]}", 'sim.sensor("speed")}'), "no sensor `speed`", "it has no sensor with a name"),
+        (
+            ("sim.qvel[:, 0]}", 'sim.sensor(sim.body("pint"))}'),
+            "no body `pint` (`variables` of point.py, line",
+            "`point`",
+        ),
+        (('episode["position"].abs() < 0.1)', 'episode["positon"].abs() < 0.1)'), "no `positon`", "mean `position`?"),
+        (('"velocity": sim.qvel[:, 0]', '"velocity": sim.qvel.repeat(1, 2)'), "2 values per world", "parts=("),
+    ],
+)
+def test_a_slip_is_told_with_what_there_is(tmp_path, change, what, hint):
+    (found, *_) = problems(tmp_path, change)
+    assert what in found["what"] and hint in found["hint"], found
+
+
+def test_helpers_with_names_like_those_of_a_task_are_no_slips(tmp_path):
+    helpers = "    starts = 1.0\n\n    def rest(self):\n        return self.starts\n\n"
+    helpers += "    def _resett(self):\n        self.rest()\n\n"
+    assert problems(tmp_path, ("    def reset(", f"{helpers}    def reset(")) == []
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "torch.zeros_like(sim.qpos), torch.zeros_like(sim.qvel)",
+        "sim.qpos0.repeat(draw.num_envs, 1), torch.zeros_like(sim.qvel)",
+    ],
+)
+def test_a_start_that_is_always_the_same_is_sound(tmp_path, start):
+    assert problems(tmp_path, ("draw.uniform(-1.0, 1.0, 1), draw.uniform(-0.01, 0.01, 1)", start)) == []
+
+
+def test_a_start_for_one_world_alone_is_told_how_to_be_one_for_each(tmp_path):
+    (found, *_) = problems(tmp_path, ("return draw.uniform(-1.0, 1.0, 1), draw", "return sim.qpos0, draw"))
+    assert "sim.qpos0.repeat(draw.num_envs, 1)" in found["hint"]
+
+
+def test_what_may_be_meant_is_noted_and_no_problem(tmp_path):
+    changes = (
+        ('Var("m/s", "velocity', 'Var("meters per second", "velocity'),
+        ('episode.share(episode["position"].abs() < 0.1)', '0.0 * episode.share(episode["position"] < 0.1)'),
+        (SUCCESS, f"{SUCCESS}\n        print('measured', '\\x1b[31m')"),
+    )
+    answer = check(point(tmp_path, *changes))
+    assert answer["problems"] == []
+    assert answer["notes"][0]["hint"] == "did you mean `m/s`?"
+    assert "the fitness is 0 in all 16 episodes" in answer["notes"][1]["what"]
+    assert answer["printed"].startswith("measured") and len(answer["printed"]) <= 1000
+
+
+def test_the_shipped_tasks_spell_units_as_they_are_read():
+    from rewardgen.tasks.loading import load_task
+    from rewardgen.tasks.suspicions import unit_notes
+
+    assert [unit_notes(load_task(name)) for name in shipped_tasks() if name != "ant"] == [[]] * (
+        len(shipped_tasks()) - 1
+    )

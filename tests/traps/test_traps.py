@@ -31,7 +31,7 @@ def test_the_traps_are_there_and_not_among_the_shipped_tasks():
 @each_trap
 def test_a_trap_is_a_task_without_problems(name):
     task = load_task(reference(name))
-    problems, _ = check_task(task)
+    problems = check_task(task).problems
     assert problems == []
     assert getattr(task, "trap", "")
 

@@ -57,7 +57,7 @@ def _survival_counts(card: TaskCard) -> bool:
 def _vector_ideas(proposer: Proposer) -> Iterator[Idea]:
     """Calm joints, quiet contacts: whole vectors at once. Positions of joints only if the task wants stillness."""
     still = proposer.words.strength("still")
-    for variable in (each for each in proposer.card.variables if each.shape and each.shape[0] > 1):
+    for variable in (each for each in proposer.card.variables if each.shape and each.shape[0] > 1 > sum(each.given)):
         read, unit, topic = TermInput(variable.name), unit_of(variable), f"calm:{variable.name}"
         if unit in ("rad/s", "m/s"):
             yield proposer.idea("steady", topic, "calm", read, 0.15 + 0.3 * still, scale=extent(variable))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,7 +60,7 @@ class Quantity:
 
 
 def quantities(card: TaskCard) -> tuple[Quantity, ...]:
-    """All scalars of a card: scalar variables, parts of vectors, distances between points."""
+    """All scalars of a card that actions can change: variables, parts of vectors, distances between points."""
     found: list[Quantity] = []
     for variable in card.variables:
         if variable.shape:
@@ -77,7 +78,13 @@ def quantities(card: TaskCard) -> tuple[Quantity, ...]:
     for target in targets:
         alike = [each for each in others if each.shape == target.shape and unit_of(each) == unit_of(target)]
         found += [_gap(each, target) for each in alike]
-    return tuple(found)
+    given = {(each.name, part) for each in card.variables for part, yes in enumerate(each.given) if yes}
+    return tuple(each for each in found if not _is_given(each.input, given))
+
+
+def _is_given(read: TermInput, given: Collection[tuple[str, int]]) -> bool:
+    """Whether no action changes it. What it is compared with may be given: a distance to a target is not."""
+    return read.form == "value" and (read.variable, read.part or 0) in given
 
 
 def extent(variable: VariableCard) -> float:
