@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rewardgen.api.checking import check
     from rewardgen.api.environment import make_env
+    from rewardgen.api.measuring import evaluate, rescore
     from rewardgen.api.policy import load_policy
     from rewardgen.api.reward import Reward
     from rewardgen.api.runs import Run, open_run
     from rewardgen.api.searching import search
+    from rewardgen.api.training import train
     from rewardgen.sim.quantities import (
         Body,
         CentreOfMass,
@@ -72,11 +74,14 @@ __all__ = [
     "Var",
     "Wrap",
     "check",
+    "evaluate",
     "heading",
     "load_policy",
     "make_env",
     "open_run",
+    "rescore",
     "search",
+    "train",
     "upright",
 ]
 
@@ -92,9 +97,12 @@ _HOME = {
     "Reward": "rewardgen.api.reward",
     "Run": "rewardgen.api.runs",
     "check": "rewardgen.api.checking",
+    "evaluate": "rewardgen.api.measuring",
     "load_policy": "rewardgen.api.policy",
     "make_env": "rewardgen.api.environment",
     "open_run": "rewardgen.api.runs",
+    "rescore": "rewardgen.api.measuring",
+    "train": "rewardgen.api.training",
 }
 _FOLDERS = {"search": "rewardgen.api.searching"}
 """Functions that have the name of a folder of the package."""

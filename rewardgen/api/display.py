@@ -18,6 +18,20 @@ _ABOUT = 80
 """Characters of a text in a cell."""
 
 
+def data_frame(rows: Sequence[Mapping[str, Any]], index: str) -> Any:
+    """Rows as a pandas DataFrame; where pandas is not installed, as they are.
+
+    Args:
+        rows: All with the same keys.
+        index: The key that becomes the index.
+    """
+    try:
+        import pandas
+    except ImportError:
+        return rows
+    return pandas.DataFrame(rows).set_index(index)
+
+
 def table_html(rows: Sequence[Mapping[str, Any]], *, strong: int | None = None) -> str:
     """Rows as an HTML table.
 

@@ -1,4 +1,4 @@
-"""A task as a Gymnasium environment, for any trainer that takes one."""
+"""A task as a Gymnasium environment, for any trainer that takes one: `rewardgen.make_env`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from rewardgen.tasks.task_env import TaskEnv
 
 def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> TaskEnv:
     """A `gymnasium.Env` of a task. It runs the task file in this process, so take none that you have not read.
+
+    `info` holds at every step the `components` of the reward and the `variables` of the task, and at the end of an
+    episode its `fitness` and `success` by the task's own code.
 
     Args:
         task: Name of a shipped task, or the path of a task file.

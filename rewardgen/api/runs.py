@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rewardgen.api.display import run_html
+from rewardgen.api.display import data_frame, run_html
 from rewardgen.api.reward import Reward
 from rewardgen.api.watching import watching
 from rewardgen.core.errors import UsageError, did_you_mean
@@ -37,7 +37,7 @@ class Candidate:
 
     def __init__(self, folder: RunFolder, history: History, id: str) -> None:
         self.id = id
-        self._folder, self._history = folder, history
+        self.folder, self.history = folder, history
         record = history.record(id) or history.baseline_record(id)
         self._record: CandidateRecord | None = record
         self.phase = "final" if history.result("final", id) else "search"
@@ -46,7 +46,7 @@ class Candidate:
     @property
     def source(self) -> str:
         """Its reward's Python; empty if the designer's reply held none."""
-        return self._record.candidate.source if self._record else self._history.baselines.get(self.id, "")
+        return self._record.candidate.source if self._record else self.history.baselines.get(self.id, "")
 
     @cached_property
     def reward(self) -> Reward:
@@ -62,7 +62,7 @@ class Candidate:
     @cached_property
     def result(self) -> CandidateResult | None:
         """Its trainings, one with each seed; None if there are none."""
-        return self._history.result("final" if self.phase == "final" else "search", self.id)
+        return self.history.result("final" if self.phase == "final" else "search", self.id)
 
     @property
     def fitness(self) -> Interval | None:
@@ -81,7 +81,7 @@ class Candidate:
     def policy_path(self) -> Path | None:
         """File of the best of its policies; None if there is none any more."""
         best = self.result.best if self.result else None
-        path = self._folder.policies / self.phase / str(best.policy) if best else None
+        path = self.folder.policies / self.phase / str(best.policy) if best else None
         return path if path and path.is_file() else None
 
     @cached_property
@@ -94,7 +94,7 @@ class Candidate:
     @property
     def verdict(self) -> Verdict | None:
         """What the critic found in it; None for the task's own rewards."""
-        return self._record.verdict if self._record and self.id not in self._history.baselines else None
+        return self._record.verdict if self._record and self.id not in self.history.baselines else None
 
     @property
     def reason(self) -> str:
@@ -104,9 +104,9 @@ class Candidate:
     @property
     def row(self) -> dict[str, Any]:
         """What is known of it, as a row of `Run.table`."""
-        shown = search_rows(self._history, [self.id], {})[0]
+        shown = search_rows(self.history, [self.id], {})[0]
         candidate = self._record.candidate if self._record else None
-        fitness, success, chosen = self.fitness, self.success, self._history.summary and self._history.summary.chosen
+        fitness, success, chosen = self.fitness, self.success, self.history.summary and self.history.summary.chosen
         return {
             "id": self.id,
             "generation": candidate.generation if candidate else None,
@@ -195,11 +195,7 @@ class Run:
 
     def table(self) -> Any:
         """The rows as a pandas DataFrame; where pandas is not installed, as they are."""
-        try:
-            import pandas
-        except ImportError:
-            return self.rows()
-        return pandas.DataFrame(self.rows()).set_index("id")
+        return data_frame(self.rows(), "id")
 
     def resume(self, *, generations: int = 0, progress: bool = True, **changes: Any) -> Run:
         """Take up the run where it was left, or have it go on with more generations.

@@ -14,6 +14,14 @@ from rewardgen.ui.console import messages, results
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print data as JSON on stdout.", show_default=False)]
 TASK_HELP = "Name of a shipped task, or the path of a task file."
+Agree = Annotated[
+    bool,
+    Parameter(
+        negative="",
+        help="Do not ask before a run that was not started here by you, or was changed since.",
+        show_default=False,
+    ),
+]
 RunsDir = Annotated[Path, Parameter(help="Folder that holds the runs.")]
 
 

@@ -14,7 +14,7 @@ from cyclopts.validators import Number
 
 from rewardgen.cli.drafting import ROBOT, after_drafting, draft, less, task_name
 from rewardgen.cli.failures import INTERRUPTED
-from rewardgen.cli.output import TASK_HELP, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.cli.output import TASK_HELP, Agree, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN, Ablation, RunConfig
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.formatting import percent
@@ -67,14 +67,6 @@ Yes = Annotated[
         negative="",
         help="Do not ask before a run with `--sandbox off`, for more than 1 USD without `--max-cost`, or for a goal"
         " that the task does not measure; with `--robot`, take a draft whose metric holds unread.",
-        show_default=False,
-    ),
-]
-Agree = Annotated[
-    bool,
-    Parameter(
-        negative="",
-        help="Do not ask before a run that was not started here by you, or was changed since.",
         show_default=False,
     ),
 ]

@@ -15,7 +15,7 @@ from rewardgen.cli.drafting import Calls, draft_folder
 from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
 from rewardgen.core.formatting import percent
 from rewardgen.core.provenance import usable_cores
-from rewardgen.core.readable import count, first_line, number, tokens
+from rewardgen.core.readable import count, first_line, number
 from rewardgen.core.text import visible
 from rewardgen.llm.factory import make_llm
 from rewardgen.store.run_folder import RunFolder
@@ -32,7 +32,7 @@ from rewardgen.tasks.sketching import (
 from rewardgen.training.experts import make_expert
 from rewardgen.training.setup import DEFAULT_TRAINER, card_for
 from rewardgen.training.transition_cache import check_task, get_or_measure
-from rewardgen.ui.console import messages, results
+from rewardgen.ui.console import results, training_line
 from rewardgen.ui.metric_page import trial_page
 from rewardgen.ui.show import card_page
 from rewardgen.ui.tables import plain_table
@@ -140,7 +140,7 @@ def expert(
     One that is there already is replaced.
     """
     task, cores = lasting_reference(name), workers or usable_cores()
-    made = make_expert(task, seeds, env_steps=env_steps, workers=cores, on_progress=_say_progress)
+    made = make_expert(task, seeds, env_steps=env_steps, workers=cores, on_progress=training_line)
     if json:
         print_json({**made._asdict(), "path": str(made.path)})
         return 0
@@ -152,12 +152,6 @@ def expert(
     results().print(f"expert policy: {made.path}", soft_wrap=True)
     next_steps((f"check {name} my_reward.py", "the critic now tries rewards on its episodes too"))
     return 0
-
-
-def _say_progress(message: dict[str, Any]) -> None:
-    """A line per policy and evaluation."""
-    seed, steps, fitness = (message[each] for each in ("seed", "env_steps", "fitness"))
-    messages().print(f"seed {seed}: fitness {number(fitness)} after {tokens(steps)} control steps")
 
 
 def _report(file: str, found: dict[str, Any]) -> Text:

@@ -70,15 +70,26 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> Interval:
 
     count = len(values)
     if 1 < count < _RESAMPLED:
-        mean, variance = _mean_and_variance(values)
-        half = t_quantile(TAIL, count - 1) * math.sqrt(variance / count)
-        return Interval(value=interquartile_mean(values), low=mean - half, high=mean + half)
+        return mean_interval(values).model_copy(update={"value": interquartile_mean(values)})
     draws = np.sort(np.random.default_rng(seed).choice(np.asarray(values, float), (RESAMPLES, count)), axis=1)
     weights = np.asarray(_middle_half(count))
     wider = math.sqrt(count / (count - 1)) * t_quantile(TAIL, count - 1) if count > 1 else 0.0
     tail = NormalDist().cdf(-wider)
     low, high = np.quantile(draws @ weights / weights.sum(), (tail, 1.0 - tail))
     return Interval(value=interquartile_mean(values), low=float(low), high=float(high))
+
+
+def mean_interval(values: Sequence[float]) -> Interval:
+    """Mean with Student's 95 % interval; of a single value, that point.
+
+    Args:
+        values: At least one, independent of each other, such as the episodes of one policy.
+    """
+    if len(values) < 2:
+        return Interval(value=values[0], low=values[0], high=values[0])
+    mean, variance = _mean_and_variance(values)
+    half = t_quantile(TAIL, len(values) - 1) * math.sqrt(variance / len(values))
+    return Interval(value=mean, low=mean - half, high=mean + half)
 
 
 def proportion_interval(values: Sequence[float], trials: int) -> Interval:

@@ -5,12 +5,14 @@ Nothing in a run's events names a place by itself: ids and file names have no se
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-CandidateId = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")]
+_CANDIDATE_ID = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$"
+CandidateId = Annotated[str, Field(pattern=_CANDIDATE_ID)]
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$")]
 """Also of a folder, such as a run's own."""
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{0,64}$")]
@@ -25,3 +27,8 @@ def _absolute(path: str) -> str:
 
 
 AbsolutePath = Annotated[str, AfterValidator(_absolute)]
+
+
+def is_candidate_id(name: str) -> bool:
+    """Whether a name could be a candidate's id."""
+    return bool(re.fullmatch(_CANDIDATE_ID, name))

@@ -29,7 +29,7 @@ _KEPT = 400
 _MOST_BYTES = 64 << 20
 _UNUSABLE = (OSError, RuntimeError, ValidationError, RewardgenError)
 """A full disk, a folder that others clear, a user without a home, what another version left: a run goes on without."""
-_SOURCES = ("sim/*.py", "tasks/*.py", "reward/*.py", "training/*.py", "training/*/*.py", "analyzer/hacking.py")
+SOURCES = ("sim/*.py", "tasks/*.py", "reward/*.py", "training/*.py", "training/*/*.py", "analyzer/hacking.py")
 """Our own modules that decide about the numbers, in the package's folder."""
 
 
@@ -55,7 +55,7 @@ class BaselineCache:
     def __init__(self, task: str, task_files: dict[str, str], training: Training) -> None:
         self._task, self._files = task, task_files
         settings = training.model_dump_json()
-        self._common = "\0".join((task, settings, *task_files.values(), *code(_SOURCES)))
+        self._common = "\0".join((task, settings, *task_files.values(), *code(SOURCES)))
 
     def bring(self, spec: SliceSpec, source: str, folder: Path, *, stop_hacking: bool) -> SliceResult | None:
         """A training as another run did it, with its files put in a folder; None if none did.

@@ -6,7 +6,8 @@ Nothing that a training says of its own fitness is believed: only the policy fil
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rewardgen.core.errors import TaskError, WorkerError
@@ -17,13 +18,15 @@ from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import SliceFailure, SliceResult, SliceSpec, TrainerSettings
 from rewardgen.store.run_files import MOST_POLICY_BYTES
 from rewardgen.tasks.measure import TASK_FILES
-from rewardgen.training.artifacts import episodes_name, take_policies
+from rewardgen.training.artifacts import episodes_name, policy_names, take_policies
 from rewardgen.training.protocol import POLICY_KINDS, TrainerSetup
 from rewardgen.training.result_validation import Measured, measurements
 
 EVALUATE = register("evaluate", "rewardgen.training.evaluate_job:evaluate_job", reads=("folder",), inputs=TASK_FILES)
 
 _EVALUATION_SEED = 0
+_MOST_EPISODES = 2000
+"""Of one process at once: all of their steps are in memory."""
 
 
 def evaluated(
@@ -54,7 +57,9 @@ def evaluated(
     problems = {spec: take_policies(spec, left, scratch / "policies", most) for spec in specs}
     found = {spec: Measured(**spec.model_dump(), problem=problem) for spec, problem in problems.items()}
     sound = [spec for spec, problem in problems.items() if not problem]
-    found |= {each.spec: each for each in _measured(setup, sound, scratch, cancel)} if sound else {}
+    found |= (
+        {each.spec: each for each in _measured(setup, sound, scratch / "policies", scratch, cancel)} if sound else {}
+    )
     concluded = [each if each.failure else _concluded(each, found[each.spec]) for each in results]
     for each in concluded:
         for name, place in ((each.policy, "policies"), (each.episodes_file, "evaluate")):
@@ -63,8 +68,52 @@ def evaluated(
     return concluded
 
 
+def measured_policies(
+    setup: TrainerSetup, policies: Mapping[SliceSpec, Path], *, seed: int = _EVALUATION_SEED, episodes: int = STARTS
+) -> dict[SliceSpec, Measured]:
+    """Measure stored policies, in as many processes as the trainer has.
+
+    Args:
+        setup: A trainer's: the task, limits of one policy, and how many processes.
+        policies: The file of each.
+        seed: Of the episodes' starts; by default they are those of a run.
+        episodes: Of each policy.
+
+    Returns:
+        What each reached; where one cannot be measured, the `problem`.
+
+    Raises:
+        RewardgenError: The task cannot be simulated, or a file cannot be written.
+    """
+    most = min(MOST_POLICY_BYTES, setup.limits.file_bytes)
+    found: dict[SliceSpec, Measured] = {}
+    for spec, path in policies.items():
+        try:
+            write_atomic(setup.scratch / "policies" / policy_names(spec)[0], read_plain(path, most))
+        except OSError as error:
+            found[spec] = Measured(**spec.model_dump(), problem=f"it cannot be read: {error.strerror or error}")
+    specs = [spec for spec in policies if spec not in found]
+    share = min(-(-len(specs) // setup.workers), max(1, _MOST_EPISODES // episodes))
+    batches = [specs[first : first + share] for first in range(0, len(specs), share or 1)]
+
+    def measure(number: int) -> list[Measured]:
+        own = setup.scratch / f"measure-{number}"
+        return _measured(setup, batches[number], setup.scratch / "policies", own, None, seed, episodes)
+
+    with ThreadPoolExecutor(setup.workers, thread_name_prefix="measure") as pool:
+        for batch in pool.map(measure, range(len(batches))):
+            found |= {each.spec: each for each in batch}
+    return {spec: found[spec] for spec in policies}
+
+
 def _measured(
-    setup: TrainerSetup, slices: list[SliceSpec], scratch: Path, cancel: threading.Event | None
+    setup: TrainerSetup,
+    slices: list[SliceSpec],
+    policies: Path,
+    scratch: Path,
+    cancel: threading.Event | None,
+    seed: int = _EVALUATION_SEED,
+    episodes: int = STARTS,
 ) -> list[Measured]:
     """Measurements of slices: in one process or, if that fails, one for each. Nothing is trained again.
 
@@ -72,23 +121,25 @@ def _measured(
     """
     payload = {
         "task": setup.task,
-        "folder": str(scratch / "policies"),
+        "folder": str(policies),
         "slices": [each.model_dump() for each in slices],
         "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
-        "seed": _EVALUATION_SEED,
-        "episodes": STARTS,
+        "seed": seed,
+        "episodes": episodes,
         "keep": str(scratch / "evaluate"),
     }
     limits = limits_for(len(slices), setup.limits, setup.settings)
     try:
         answer = run_worker(EVALUATE, payload, limits=limits, scratch=scratch / "evaluate", cancel=cancel)
-        return measurements(answer, slices, STARTS, setup.names)
+        return measurements(answer, slices, episodes, setup.names)
     except WorkerCancelled:
         raise
     except (TaskError, WorkerError) as error:
         if len(slices) == 1:
             return [Measured(**slices[0].model_dump(), problem=error.message)]
-    return [measured for each in slices for measured in _measured(setup, [each], scratch, cancel)]
+    return [
+        measured for each in slices for measured in _measured(setup, [each], policies, scratch, cancel, seed, episodes)
+    ]
 
 
 def limits_for(slices: int, limits: Limits, settings: TrainerSettings) -> Limits:

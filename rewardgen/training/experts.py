@@ -13,10 +13,10 @@ from typing import NamedTuple
 from rewardgen.core.errors import RewardgenError, TaskError, UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.sandbox.folders import scratch_folder
-from rewardgen.sandbox.process import Limits
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.store.records import RewardSpec, SliceResult, Training
 from rewardgen.tasks.loading import expert_file, resolve_task
-from rewardgen.training.protocol import TRAINERS, OnProgress, TrainerSetup
+from rewardgen.training.protocol import OnProgress
+from rewardgen.training.retraining import RewardTraining, train_reward
 from rewardgen.training.setup import DEFAULT_TRAINER, settings_for
 from rewardgen.training.transition_cache import get_or_measure
 
@@ -65,16 +65,11 @@ def make_expert(
         hint = "write the reward that is known to work as a static method `human_reward` of the task class"
         raise TaskError(f"{known.card.name} has no `human_reward` to train an expert policy with", hint)
     settings = settings_for(DEFAULT_TRAINER, known, env_steps)
-    results: list[SliceResult] = []
+    reward = RewardSpec(candidate_id="human", source=known.baselines["human"], own=True)
+    training = Training(trainer=DEFAULT_TRAINER, settings=settings.model_dump(mode="json"))
+    wanted = RewardTraining(task, known.files, reward, training, workers)
     with scratch_folder() as scratch:
-        setup = TrainerSetup(task, settings, workers, scratch, Limits(wall_s=3600.0))
-        TRAINERS.get(DEFAULT_TRAINER).make(setup).train(
-            [RewardSpec(candidate_id="human", source=known.baselines["human"])],
-            [SliceSpec(candidate_id="human", seed=seed) for seed in range(seeds)],
-            folder=scratch / "policies",
-            on_progress=on_progress,
-            on_slice=results.append,
-        )
+        results = train_reward(wanted, range(seeds), scratch / "policies", on_progress=on_progress)
         fitness = _fitness(results)
         best = max(results, key=lambda each: fitness.get(each.seed, -math.inf))
         trivial = {probe.policy: probe.fitness for probe in known.card.probes}

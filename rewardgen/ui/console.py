@@ -8,13 +8,15 @@ another reason are an error; messages cannot, for nobody could be told.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from rewardgen.core.errors import UsageError
+from rewardgen.core.readable import number, tokens
 from rewardgen.core.text import visible
 
 
@@ -67,3 +69,9 @@ def results() -> SafeConsole:
 def messages() -> SafeConsole:
     """Where progress, notes and next steps go."""
     return SafeConsole(stderr=True, markup=False, highlight=False, emoji=False)
+
+
+def training_line(message: Mapping[str, Any]) -> None:
+    """Tell of an evaluation of a training, in a line."""
+    seed, steps, fitness = (message[each] for each in ("seed", "env_steps", "fitness"))
+    messages().print(f"seed {seed}: fitness {number(fitness)} after {tokens(steps)} control steps")

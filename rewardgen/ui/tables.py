@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rewardgen.core.formatting import percent, percent_interval
 from rewardgen.core.readable import distinct, number, with_spread
+from rewardgen.core.statistics import Interval
 from rewardgen.store.history import Summary
 from rewardgen.store.records import BASELINES, Judgement
 from rewardgen.store.rows import Row
@@ -142,6 +143,11 @@ def _between(course: Sequence[tuple[float, float]], share: float) -> float:
     return before[1]
 
 
+def interval_text(estimate: Interval) -> str:
+    """An estimate with its bounds, such as `0.84 [0.80, 0.85]`."""
+    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
+
+
 def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
     """An empty table without a frame.
 
@@ -171,8 +177,7 @@ def closing_table(summary: Summary) -> RenderableType:
         if fitness:
             shown = row.human_normalised is not None and row.candidate_id not in BASELINES
             normalised = f"{row.human_normalised:.2f}" if shown else ""
-            interval = f"{number(fitness.value)} [{number(fitness.low)}, {number(fitness.high)}]"
-            cells = [interval, percent_interval(row.success_interval), normalised]
+            cells = [interval_text(fitness), percent_interval(row.success_interval), normalised]
         name = f"{'★' if is_chosen else ' '} {row.candidate_id}"
         table.add_row(name, *cells, str(row.seeds), style="bold green" if is_chosen else "")
     about = [Text(), Text(summary.conclusion), Text(f"The search stopped: {summary.reason}.", "dim")]

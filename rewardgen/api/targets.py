@@ -1,0 +1,90 @@
+"""What is to be trained or measured: a task, a run, or one of a run's candidates; and whether its task may be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rewardgen.api.runs import Candidate, Run
+from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.provenance import usable_cores
+from rewardgen.sandbox.process import Limits
+from rewardgen.store.history import History
+from rewardgen.store.reference import Reference, find_reference
+from rewardgen.store.run_folder import EVENTS
+from rewardgen.tasks.loading import shipped_tasks
+from rewardgen.training.protocol import TRAINERS, TrainerSetup
+from rewardgen.training.result_validation import TaskNames
+from rewardgen.training.setup import DEFAULT_TRAINER  # noqa: F401  (it registers the trainers)
+
+Named = str | Path | Run | Candidate
+"""A run by `RUN`, or one of its rewards by `RUN:CANDIDATE`; or what Python has of it."""
+
+
+def is_task(named: Named) -> bool:
+    """Whether a task is named, not a run: a shipped one, or a file."""
+    if isinstance(named, Run | Candidate) or (Path(named) / EVENTS).is_file():
+        return False
+    return str(named) in shipped_tasks() or Path(named).suffix == ".py"
+
+
+def referred(named: Named, runs_dir: Path) -> Reference:
+    """The run, and the candidate if there is one, that is named.
+
+    Raises:
+        RunFolderError: No run, or more than one, fits; or it has not begun, or cannot be read.
+        UsageError: The run has no such candidate.
+    """
+    if isinstance(named, Candidate):
+        found = Reference(named.folder, named.history, named.id)
+    elif isinstance(named, Run):
+        found = Reference(named.folder, named.history)
+    else:
+        found = find_reference(str(named), runs_dir)
+    if found.history.config is None:
+        raise RunFolderError(f"run {found.folder.id} has not begun", "take another run")
+    return found
+
+
+def require_own(history: History, agreed: bool) -> None:
+    """Refuse to run the task file of a run that somebody else may have written, unless the user agreed to it.
+
+    Raises:
+        UsageError: It is somebody else's, or was changed.
+    """
+    config = history.config
+    assert config is not None
+    if agreed or history.is_own or (config.task in shipped_tasks() and config.sandbox != "off"):
+        return
+    raise UsageError(
+        f"run {history.run_id} was not started here by you, or was changed since, and its task file {config.task} would"
+        f" be run as your own code, with the sandbox {config.sandbox}",
+        "look at it, then agree: `--yes`, or `agreed=True`",
+    )
+
+
+def setup_of(history: History, scratch: Path, workers: int | None, task: str = "") -> TrainerSetup:
+    """What the workers of a run are made of, for policies of it.
+
+    Args:
+        history: What is known of the run.
+        scratch: Their folder.
+        workers: How many; the CPU cores if not given.
+        task: Another task than the run's, whose names are not known.
+    """
+    config, training, card = history.config, history.training, history.card
+    assert config is not None and training is not None and card is not None
+    settings = TRAINERS.get(training.trainer).settings.model_validate(training.settings)
+    return TrainerSetup(
+        task=task or config.task,
+        settings=settings,
+        workers=workers or usable_cores(),
+        scratch=scratch,
+        limits=limits_of(history),
+        names=None if task else TaskNames.of(card),
+    )
+
+
+def limits_of(history: History) -> Limits:
+    """Limits of the workers of a run."""
+    assert history.config is not None
+    return Limits(wall_s=history.config.slice_timeout_s, sandbox=history.config.sandbox)

@@ -1,0 +1,79 @@
+"""`rewardgen eval` and `rewardgen runs rescore`: stored policies, measured anew."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from rewardgen.api.measuring import MOST_EPISODES, evaluate
+from rewardgen.api.measuring import rescore as rescore_run
+from rewardgen.cli.output import TASK_HELP, Agree, Json, RunsDir, next_steps, print_json, with_runs_dir
+from rewardgen.core.formatting import percent, percent_interval
+from rewardgen.core.readable import count, number, with_spread
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
+from rewardgen.ui.console import results
+from rewardgen.ui.tables import interval_text, plain_table
+
+Workers = Annotated[int | None, Parameter(help="Processes; the CPU cores if not given.", validator=Number(gte=1))]
+
+
+def eval_(
+    target: Annotated[str, Parameter(help="A run, whose chosen reward is meant, or `RUN:CANDIDATE`.")] = "latest",
+    /,
+    *,
+    episodes: Annotated[
+        int, Parameter(help="Fresh episodes of each policy.", validator=Number(gte=1, lte=MOST_EPISODES))
+    ] = 100,
+    seed: Annotated[int, Parameter(help="Of their starts; with 0 they are the run's.", validator=Number(gte=0))] = 1,
+    workers: Workers = None,
+    yes: Agree = False,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Measure stored policies in fresh episodes."""
+    found = evaluate(target, episodes=episodes, seed=seed, workers=workers, runs_dir=runs_dir, agreed=yes)
+    if json:
+        data = {"candidate": found.id, "phase": found.phase, "episodes": episodes, "policies": found.rows()}
+        estimates = {"fitness": found.fitness, "success": found.success}
+        print_json(data | {name: each and each.model_dump() for name, each in estimates.items()})
+        return 0 if found.fitness else 1
+    table = plain_table("seed", "fitness [95 %]", "success [95 %]", "in the run", right=("seed", "in the run"))
+    for each in found.policies:
+        fitness = interval_text(each.fitness) if each.fitness else each.problem
+        table.add_row(str(each.seed), fitness, percent_interval(each.success), number(each.before))
+    results().print(table)
+    if found.fitness:
+        policies = count(len(found.policies), "policy").replace("policys", "policies")
+        told = f"fitness (IQM) {interval_text(found.fitness)}, success {percent_interval(found.success)}"
+        results().print(f"\n{found.id}: {told} over {policies} in {episodes} episodes each", soft_wrap=True)
+    next_steps((with_runs_dir(f"train {shlex.quote(target)}", runs_dir), "trains the reward with further seeds"))
+    return 0 if found.fitness else 1
+
+
+def rescore(
+    ref: Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")],
+    /,
+    *,
+    task: Annotated[str, Parameter(help=f"{TASK_HELP} Its observation and action are the run's.")],
+    workers: Workers = None,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Rank the candidates of a run by another task's fitness."""
+    found = rescore_run(ref, task, workers=workers, runs_dir=runs_dir)
+    if json:
+        print_json({"task": found.task, "candidates": found.rows(), "conclusion": found.conclusion})
+        return 0
+    right = ("rank", "before", "fitness ± s.e.", "success", "fitness before")
+    table = plain_table("candidate", *right, right=right)
+    for row in found.rows():
+        fitness = with_spread(row["fitness"], row["standard_error"])
+        ranks = (str(row["rank"]), str(row["rank_before"]))
+        table.add_row(row["id"], *ranks, fitness, percent(row["success"]), number(row["fitness_before"]))
+    results().print(table)
+    results().print(f"\n{found.conclusion}", soft_wrap=True)
+    next_steps((f"run {shlex.quote(task)}", "searches for a reward by this task"))
+    return 0
