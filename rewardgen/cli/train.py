@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from rewardgen.api.training import train as train_reward
-from rewardgen.cli.output import Agree, Json, RunsDir, next_steps, print_json
+from rewardgen.cli.output import Agree, Json, RunsDir, print_json
 from rewardgen.core.formatting import percent, percent_interval
 from rewardgen.core.readable import count, number, tokens
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
@@ -50,7 +50,7 @@ def train(
 ) -> int:
     """Train a reward with some seeds, and keep policies and curves.
 
-    Seeds that are there already are not trained again.
+    With more `--seeds` and the same other options, only those that are missing are trained.
     """
     done = train_reward(
         target,
@@ -83,5 +83,4 @@ def train(
     for note in done.notes:
         results().print(note, soft_wrap=True)
     results().print(f"policies and curves: {done.path}", soft_wrap=True)
-    next_steps((f"train {target} --seeds {seeds + 5}", "adds seeds to these, of the same options"))
     return 0 if done.fitness else 1

@@ -1,0 +1,193 @@
+"""Rewards trained with further seeds, stored policies measured anew, and candidates ranked by another task."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import rewardgen
+from rewardgen.cli.app import main
+from rewardgen.core.errors import RewardgenError, TaskError, UsageError
+from rewardgen.store.measurements import STARTS
+from rewardgen.training.retraining import RECORD
+from tests.api.test_environment import MINE
+from tests.e2e.command import POINT
+from tests.tasks.files import point
+
+STEPS = 4096
+
+
+class Heard(list):
+    """What a training tells; the seeds of it."""
+
+    def __call__(self, message):
+        self.append(message)
+
+    @property
+    def seeds(self):
+        return {each["seed"] for each in self}
+
+
+def train(target, *arguments, **options):
+    heard = Heard()
+    return rewardgen.train(target, *arguments, steps=STEPS, workers=1, on_progress=heard, **options), heard
+
+
+def test_a_runs_reward_is_trained_as_the_run_did_on_seeds_that_it_has_not_used(run):
+    done, heard = train(run.best, seeds=1)
+    used = {seed for _, _, seed in run.history.trained} | {*run.history.final_seeds}
+    assert heard.seeds == {each["seed"] for each in done.rows()}
+    assert not heard.seeds & used
+    assert done.path.parent == run.path / "trainings"
+    assert done.reward.source == run.best.source
+    (final,) = run.history.final_seeds
+    again, _ = train(run.best, seeds=1, first_seed=final, folder=run.path / "again")
+    (mine,), (theirs,) = again.result.slices, run.history.result("final", run.best.id).slices
+    assert mine.model_dump(exclude={"wall_s"}) == theirs.model_dump(exclude={"wall_s"})
+
+
+def test_only_missing_seeds_are_trained_and_another_reward_begins_anew(tmp_path):
+    first, heard = train(POINT, folder=tmp_path / "kept", seeds=1)
+    assert heard.seeds == {0}
+    more, heard = train(POINT, folder=tmp_path / "kept", seeds=2)
+    assert heard.seeds == {1}
+    assert more.rows()[0] == first.rows()[0]
+    assert sorted(path.name for path in more.policies.values()) == ["human-s0.npz", "human-s1.npz"]
+    assert all(path.is_file() for path in more.policies.values())
+    assert more.fitness and more.fitness.low <= more.fitness.value <= more.fitness.high
+    lines = list(csv.DictReader((tmp_path / "kept" / "curves.csv").open()))
+    assert {line["seed"] for line in lines} == {"0", "1"}
+    assert len(more.curves()) == len(lines)
+    more.policies[1].unlink()
+    (tmp_path / "kept" / "reward.py").unlink()
+    _, heard = train(POINT, folder=tmp_path / "kept", seeds=2)
+    assert heard.seeds == {1}
+    other, heard = train(POINT, MINE, folder=tmp_path / "kept", seeds=1)
+    assert heard.seeds == {0}
+    assert other.id == "reward"
+    assert (tmp_path / "kept" / "reward.py").read_text() == MINE
+
+
+def test_a_damaged_record_is_begun_anew(tmp_path):
+    (tmp_path / RECORD).write_text('{"digest": "0", "results": [')
+    _, heard = train(POINT, folder=tmp_path, seeds=1)
+    assert heard.seeds == {0}
+
+
+def test_a_reward_that_fails_has_no_fitness_and_says_why(tmp_path):
+    source = "def compute_reward(position):\n    return {'p': torch.log(position * 0.0 - 1.0)}\n"
+    done, _ = train(POINT, source, folder=tmp_path, seeds=1)
+    assert done.fitness is None
+    assert done.policy is None
+    assert "non-finite" in done.rows()[0]["failure"]
+
+
+def test_the_policies_of_a_run_are_measured_by_the_runs_own_starts_as_the_run_did(run):
+    found = rewardgen.evaluate(run, episodes=STARTS, seed=0, workers=1)
+    assert (found.id, found.phase) == (run.best.id, "final")
+    assert [each.fitness.value for each in found.policies] == pytest.approx([each.before for each in found.policies])
+
+
+def test_fresh_episodes_give_other_numbers_within_their_intervals(run):
+    found = rewardgen.evaluate(run["human"], episodes=50, workers=1)
+    (policy,) = found.policies
+    assert policy.fitness.low < policy.fitness.value < policy.fitness.high
+    assert policy.success.low <= policy.success.value <= policy.success.high
+    assert found.rows()[0]["fitness"] == policy.fitness.value
+    other = rewardgen.evaluate(run["human"], episodes=50, seed=2, workers=1)
+    assert other.policies[0].fitness.value != policy.fitness.value
+
+
+def test_a_candidate_without_a_policy_is_told(run):
+    rejected = rewardgen.open_run(run.path)
+    for key in [key for key in rejected.history.trained if key[1] == run.best.id]:
+        del rejected.history.trained[key]
+    with pytest.raises(UsageError, match="has no policy"):
+        rewardgen.evaluate(rejected)
+
+
+def rescored(run, folder, *changes):
+    return rewardgen.rescore(run, point(folder, *changes), workers=1)
+
+
+def test_the_same_task_changes_neither_a_number_nor_the_ranking(run, tmp_path):
+    found = rescored(run, tmp_path)
+    assert [row["fitness"] for row in found.rows()] == pytest.approx([row["fitness_before"] for row in found.rows()])
+    assert found.before.ids == found.after.ids
+    assert "as before" in found.conclusion
+    assert "No two candidates change their order" in found.conclusion
+
+
+def test_the_opposite_fitness_turns_the_ranking_round(run, tmp_path):
+    found = rescored(
+        run,
+        tmp_path,
+        (
+            'return episode.share(episode["position"].abs() < 0.1)',
+            'return -episode.share(episode["position"].abs() < 0.1)',
+        ),
+    )
+    assert found.after.ids == found.before.ids[::-1]
+    pairs = len(found.after.ids) * (len(found.after.ids) - 1) // 2
+    assert f"{pairs} of {pairs} pairs change their order" in found.conclusion
+    assert f"{found.before.ids[0]}, the best before, is number {len(found.after.ids)}" in found.conclusion
+
+
+def test_a_task_on_which_the_policies_cannot_act_is_refused(run):
+    with pytest.raises(UsageError, match="its observations have 2 entries, the task's 11"):
+        rewardgen.rescore(run, "hopper", workers=1)
+
+
+def foreign(run, folder):
+    """The run as if somebody else had made it: with a task file of theirs, and no signature of the user's."""
+    place = folder / run.id
+    shutil.copytree(run.path, place)
+    task = Path(point(folder, ("import torch", f"import torch; open({str(folder / 'trace')!r}, 'w')")))
+    first, *rest = (place / "events.jsonl").read_text().splitlines()
+    event = json.loads(first)
+    event["data"]["config"]["task"] = str(task)
+    (place / "events.jsonl").write_text("\n".join([json.dumps(event), *rest]) + "\n")
+    return rewardgen.open_run(place)
+
+
+@pytest.mark.parametrize("work", [rewardgen.train, rewardgen.evaluate])
+def test_the_task_file_of_somebody_elses_run_is_not_run_without_consent(run, tmp_path, work):
+    theirs = foreign(run, tmp_path)
+    with pytest.raises(UsageError, match="was not started here by you") as caught:
+        work(theirs)
+    assert "--yes" in caught.value.hint
+    assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [({"reward": "nothing.py"}, "cannot read"), ({"reward": "sparse", "target": "latest"}, "no runs")],
+)
+def test_what_there_is_not_is_told(tmp_path, options, told):
+    with pytest.raises(RewardgenError, match=told):
+        rewardgen.train(**{"target": POINT, "runs_dir": tmp_path, **options})
+
+
+def test_a_task_without_a_human_reward_asks_for_one(tmp_path):
+    task = point(tmp_path, ("def human_reward", "def some_other_reward"))
+    with pytest.raises(TaskError, match="no `human_reward`"):
+        rewardgen.train(task)
+
+
+def test_the_commands_tell_the_same_as_python(run, capfd, tmp_path):
+    where = ["--runs-dir", str(run.path.parent), "--workers", "1", "--json"]
+    assert main(["eval", f"{run.id}:human", "--episodes", "20", *where]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["policies"] == rewardgen.evaluate(run["human"], episodes=20, workers=1).rows()
+    assert main(["runs", "rescore", run.id, "--task", str(POINT), *where]) == 0
+    assert json.loads(capfd.readouterr().out)["conclusion"] == rewardgen.rescore(run, POINT, workers=1).conclusion
+    options = ["--seeds", "1", "--steps", str(STEPS), "--folder", str(tmp_path / "kept")]
+    assert main(["train", f"{run.id}:human", *options, *where]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["path"] == str(tmp_path / "kept")
+    assert main(["train", f"{run.id}:human", *options, *where[:-1]]) == 0
+    shown = capfd.readouterr()
+    assert "over 1 seed" in shown.out
+    assert "control steps" not in shown.err
