@@ -79,8 +79,8 @@ def _saved(history: History) -> list[Line]:
         lines.append((f"{count(len(stopped), 'training')} stopped early", f"{left:,} steps not spent"))
     opened = len(history.seeds("final", history.finalists[0])) if history.finalists else 0
     if history.summary and 0 < opened < len(history.final_seeds):
-        told = f"{opened} of at most {len(history.final_seeds)} fresh seeds opened for each of the two compared"
-        lines.append(("Finals decided, or found not worth deciding, early", told))
+        told = f"{opened} of at most {len(history.final_seeds)} fresh seeds, for each of the two compared"
+        lines.append(("Finals that ended before all seeds were used", told))
     per_step = [each.wall_s / each.env_steps for each in history.trained.values() if each.env_steps and each.wall_s]
     not_spent = len(rejected) * seeds * steps + sum(each.of_env_steps - each.env_steps for each in stopped)
     if not_spent and per_step:

@@ -78,7 +78,7 @@ def _assumptions(history: History, record: CandidateRecord | None) -> list[str]:
     lines = [
         f"Episodes last {card.episode_seconds:g} s at most, in control steps of {card.control_step_s:g} s.",
         f"They begin so: {card.reset}",
-        f"They end early by: {card.termination}" if card.termination else "Nothing ends them early.",
+        f"What ends them early: {card.termination}" if card.termination else "Nothing ends them early.",
         f"The learner is {card.learner}, with a discount of {card.discount:g} and {training.env_steps:,} control steps"
         " per training; another one may make something else of the reward.",
     ]

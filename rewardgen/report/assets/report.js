@@ -44,16 +44,18 @@
       const near = (other) => other && Math.abs(other.fitness - line.fitness) < 0.07 * span;
       return { ...line, dy: (near(lines[index + 1]) ? -7 : 0) + (near(lines[index - 1]) ? 7 : 0) };
     });
+    const keys = [all.some(({ stopped }) => stopped) && "ring: stopped early", all.some(({ fitness, status }) => fitness == null && ["rejected", "failed"].includes(status)) && "×: rejected or failed"].filter(Boolean);
+    $("#progress").append(el("figcaption", {}, ["Mean fitness of each candidate over its seeds, with its standard error", ...keys].join("; ") + ". Click one to see it."));
     const stroke = ({ chosen }) => (chosen ? "var(--accent)" : "var(--quiet)");
     chart($("#progress"), (width) => [
       {
         height: Math.min(300, 160 + width / 8),
-        marginTop: 26,
+        marginTop: 14,
         marginBottom: 24,
         marginRight: 92,
         ariaLabel: `Fitness of each candidate in the order of the search; the best of them is ${number(best)}`,
         x: { domain: [0.4, all.length + 0.6], axis: null },
-        y: { label: "fitness in the search", labelArrow: "none", ticks: 5, grid: true, nice: true },
+        y: { label: null, ticks: 5, grid: true, nice: true },
         marks: [
           Plot.ruleX(starts, { x: (row) => row.order - 0.5, stroke: "var(--line)" }),
           Plot.text(starts.filter((_, index) => index % Math.ceil((starts.length * 34) / width) === 0), { x: (row) => row.order - 0.4, text: (row) => row.id.split("-")[0], frameAnchor: "bottom", textAnchor: "start", dy: 16, fill: "var(--quiet)" }),
@@ -62,7 +64,7 @@
           Plot.line(course, { x: "order", y: "best", curve: "step-after", stroke: "var(--accent)", strokeWidth: 1.5, strokeOpacity: 0.65 }),
           Plot.ruleX(trained, { x: "order", y1: (row) => row.fitness - row.spread, y2: (row) => row.fitness + row.spread, stroke, strokeOpacity: 0.5 }),
           Plot.dot(trained, { x: "order", y: "fitness", r: ({ chosen }) => (chosen ? 5.5 : 3.5), stroke, fill: (row) => (row.chosen ? "var(--accent)" : row.stopped ? "var(--bg)" : "var(--quiet)") }),
-          Plot.text(all.filter(({ fitness, status }) => fitness == null && status !== "training"), { x: "order", text: () => "×", frameAnchor: "bottom", dy: 2, fill: "var(--bad)", fontSize: 13 }),
+          Plot.text(all.filter(({ fitness, status }) => fitness == null && ["rejected", "failed"].includes(status)), { x: "order", text: () => "×", frameAnchor: "bottom", dy: 2, fill: "var(--bad)", fontSize: 13 }),
           Plot.tip(all, Plot.pointerX({ x: "order", y: ({ fitness }) => fitness ?? undefined, title: ({ id, operator, told, status, reason }) => `${id} ${operator}\n${told || status}\n${reason.slice(0, 90)}`, fill: "var(--surface)", stroke: "var(--line)", frameAnchor: "bottom" })),
         ],
       },
@@ -82,7 +84,9 @@
       members.forEach((row, index) => rank.set(row.id, index));
     });
     const narrow = place.clientWidth < 600;
-    const [wide, high, node] = [narrow ? 158 : 190, 52, narrow ? 112 : 128];
+    const node = narrow ? 112 : 128;
+    const room = (place.clientWidth - 26 - node) / Math.max(1, columns.length - 1);
+    const [wide, high] = [Math.max(node + 44, Math.min(room, node + 150)), 52];
     const most = d3.max(columns, (members) => members.length) || 1;
     const inner = el("div", { class: "inner" });
     inner.style.width = `${columns.length * wide - (wide - node) + 24}px`;
@@ -205,22 +209,24 @@
       return [head, el("p", { class: "words" }, row?.reason || ""), el("p", { class: "quiet" }, told)];
     }
     const ended = row && row.fitness == null && detail.accepted && row.reason;
+    const told = [...words("Idea", detail.idea), ...words("Prediction", detail.prediction), ...claims(detail.claims), ...review(detail), ...analysis(detail)];
+    const code = sources(id, detail);
     return [
       head,
       ended && el("p", { class: "caution" }, row.reason),
-      ...words("Idea", detail.idea),
-      ...words("Prediction", detail.prediction),
-      ...claims(detail.claims),
-      ...review(detail),
+      told.length && code.length ? el("div", { class: "two even" }, el("div", {}, told), el("div", {}, code)) : el("div", {}, told, code),
       ...detail.trainings.flatMap(training),
       ...components(detail.components),
-      ...analysis(detail),
-      ...sources(id, detail),
-      talk(id, detail),
+      talk(id),
     ];
   }
   const link = (id) => el("a", { href: `#${id}` }, id);
-  const words = (title, text) => (text ? [el("h3", {}, title), el("p", { class: "words" }, text)] : []);
+  const words = (title, text) => (text ? [el("h3", {}, title), el("p", { class: "words" }, ticked(text))] : []);
+  // What stands between backquotes is code.
+  function ticked(text) {
+    const parts = text.split("`");
+    return parts.length % 2 ? parts.map((part, index) => (index % 2 ? el("code", {}, part) : part)) : [text];
+  }
   function claims(told) {
     if (!told.length) return [];
     const tone = { held: "good", failed: "bad" };
@@ -247,7 +253,7 @@
     const mean = d3.rollups(points, (group) => ({ at: group[0].at, fitness: d3.mean(group, (p) => p.fitness), pay: d3.mean(group, (p) => p.pay), n: group.length }), (p) => p.at)
       .map(([, value]) => value).filter(({ n }) => n === curves.length).sort((one, other) => one.at - other.at);
     const over = (y, label, tint) => titled(label, () => [{
-      height: 170, marginLeft: 46, marginRight: 14, x: steps, y: axis, ariaLabel: `${label}, over control steps; the mean ends at ${number(mean.at(-1)?.[y])}`,
+      height: 170, marginLeft: 46, marginRight: 14, marginBottom: 36, x: steps, y: axis, ariaLabel: `${label}, over control steps; the mean ends at ${number(mean.at(-1)?.[y])}`,
       marks: [
         Plot.line(points, { x: "at", y, z: "seed", stroke: tint, strokeOpacity: 0.35, strokeWidth: 1 }),
         Plot.line(mean, { x: "at", y, stroke: tint, strokeWidth: 2.2 }),
@@ -256,7 +262,7 @@
       ],
     }]);
     const against = titled("Fitness against return, from the first evaluation (ring) to the last (dot)", () => [{
-      height: 170, marginLeft: 46, marginRight: 14, x: { label: "return per episode", ticks: 4, nice: true }, y: axis,
+      height: 170, marginLeft: 46, marginRight: 14, marginBottom: 36, x: { label: "return per episode", ticks: 4, nice: true }, y: axis,
       ariaLabel: "Mean fitness against mean return over the training",
       marks: [
         Plot.line(mean, { x: "pay", y: "fitness", stroke: "var(--quiet)", strokeWidth: 1.4 }),
@@ -265,7 +271,7 @@
         Plot.dot(mean.slice(-1), { x: "pay", y: "fitness", r: 4.5, fill: "var(--ink)" }),
       ],
     }]);
-    const table = el("table", {}, el("thead", {}, el("tr", {}, ["seed", "fitness", "success", "steps", "time"].map((name) => el("th", { scope: "col", class: "num" }, name)), el("th", { scope: "col" }, "episodes end by"))),
+    const table = el("table", { class: "seeds" }, el("thead", {}, el("tr", {}, ["seed", "fitness", "success", "steps", "time"].map((name) => el("th", { scope: "col", class: "num" }, name)), el("th", { scope: "col" }, "episodes end by"))),
       el("tbody", {}, seeds.map((each) => el("tr", {}, [each.seed, each.fitness, each.success, each.steps, each.time].map((cell) => el("td", { class: "num" }, `${cell}`)),
         el("td", {}, each.ended || Object.entries(each.endings).map(([cause, share]) => `${cause} ${Math.round(100 * share)} %`).join(", "))))));
     const few = mean.length > 1 ? [el("div", { class: "charts" }, over("fitness", "Fitness, by seed and mean", "var(--accent)"), over("pay", "Return per episode, by seed and mean", "var(--human)"), against)] : [];
@@ -281,7 +287,7 @@
       swatch.style.background = hue(index);
       return el("span", {}, swatch, name);
     }));
-    const options = { height: 190, marginLeft: 46, marginRight: 14, x: steps, color };
+    const options = { height: 190, marginLeft: 46, marginRight: 14, marginBottom: 36, x: steps, color };
     return [
       el("h3", {}, "Components over training"),
       key,
@@ -300,18 +306,18 @@
     if (!text) return [];
     return [
       el("h3", {}, "What training showed"),
-      flags.length ? el("ul", { class: "plain" }, flags.map(({ detector, message }) => el("li", {}, `${message} `, el("span", { class: "quiet" }, `[${detector}]`)))) : null,
+      flags.length ? el("ul", { class: "plain" }, flags.map(({ detector, message }) => el("li", {}, ticked(message), " ", el("span", { class: "quiet" }, `[${detector}]`)))) : null,
       ...(diagnosis ? words("The analyzer's reading", diagnosis) : []),
       el("details", {}, el("summary", {}, "The numbers, as the next designer is told them"), el("pre", { tabindex: 0, "aria-label": "Analysis" }, text)),
     ].filter(Boolean);
   }
   function sources(id, { source, diffs }) {
     if (!source) return [];
-    const changes = diffs.map(({ parent, diff: text }) => el("details", { open: diffs.length === 1 }, el("summary", {}, `Change from ${parent}`), text ? diff(text, `Change from ${parent} to ${id}`) : el("p", {}, "None: the code is the same.")));
+    const changes = diffs.map(({ parent, diff: text }, index) => el("details", { open: !index }, el("summary", {}, `Change from ${parent}`), text ? diff(text, `Change from ${parent} to ${id}`) : el("p", {}, "None: the code is the same.")));
     return [el("h3", {}, "Code"), ...changes, el("details", { open: !diffs.length }, el("summary", {}, "The whole reward"), code(source))];
   }
   // Prompts and replies are unpacked when they are opened.
-  function talk(owner, _detail) {
+  function talk(owner) {
     const name = `calls/${owner}`;
     if (!(name in data.blocks)) return null;
     const place = el("details", { ontoggle: fill }, el("summary", {}, "Prompts and replies"));
