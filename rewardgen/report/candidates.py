@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from rewardgen.analyzer.training_curves import training_curves
 from rewardgen.core.formatting import number, percent
 from rewardgen.core.readable import duration, with_spread
 from rewardgen.report.rendering import rounded
@@ -85,7 +86,7 @@ def candidate_detail(history: History, record: CandidateRecord) -> dict[str, Any
         "flags": [],
         "claims": [],
         "diagnosis": "",
-        "components": {},
+        "components": _components(training_curves(record.result)) if record.result else {},
     }
     if candidate.repairs:
         first, verdict = history.designed[candidate.id, 0], history.reviewed.get((candidate.id, 0))
@@ -102,7 +103,6 @@ def candidate_detail(history: History, record: CandidateRecord) -> dict[str, Any
                 for each in analysis.predictions
             ],
             "diagnosis": analysis.diagnosis.strip(),
-            "components": _components(analysis.curves),
         }
     return detail
 

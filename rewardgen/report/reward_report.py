@@ -56,7 +56,7 @@ def reward_report(history: History) -> tuple[Section, ...]:
         "What was tested": _tested(history, record),
         "What was not tested": _untested(history, record),
     }
-    return tuple(Section(title, tuple(lines)) for title, lines in sections.items())
+    return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)
 
 
 def _objective(history: History) -> list[str]:

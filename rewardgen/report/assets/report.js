@@ -206,14 +206,14 @@
       row?.chosen && el("span", { class: "tag" }, "chosen"), el("span", { class: "steps" }, step(-1, "Before"), step(1, "After")));
     if (!detail) {
       const told = data.blocks[`detail/${id}`] === undefined && row?.status !== "designing" ? `The rest is left out for size; it lies in candidates/${id}/ of the run's folder.` : "Nothing more is known yet.";
-      return [head, el("p", { class: "words" }, row?.reason || ""), el("p", { class: "quiet" }, told)];
+      return [head, el("p", { class: "words" }, ticked(row?.reason || "")), el("p", { class: "quiet" }, told)];
     }
     const ended = row && row.fitness == null && detail.accepted && row.reason;
     const told = [...words("Idea", detail.idea), ...words("Prediction", detail.prediction), ...claims(detail.claims), ...review(detail), ...analysis(detail)];
     const code = sources(id, detail);
     return [
       head,
-      ended && el("p", { class: "caution" }, row.reason),
+      ended && el("p", { class: "caution" }, ticked(row.reason)),
       told.length && code.length ? el("div", { class: "two even" }, el("div", {}, told), el("div", {}, code)) : el("div", {}, told, code),
       ...detail.trainings.flatMap(training),
       ...components(detail.components),
@@ -235,10 +235,10 @@
   }
   function review(detail) {
     const list = (findings) => el("ul", { class: "plain findings" }, findings.map((each) =>
-      el("li", {}, el("span", { class: each.severity }, each.severity), ` ${each.gate} / ${each.detector}${each.line ? `, line ${each.line}` : ""}: ${each.message}`,
-        each.evidence && el("span", { class: "hint" }, `measured: ${each.evidence}`), each.hint && el("span", { class: "hint" }, `hint: ${each.hint}`))));
+      el("li", {}, el("span", { class: each.severity }, each.severity), ` ${each.gate} / ${each.detector}${each.line ? `, line ${each.line}` : ""}: `, ticked(each.message),
+        each.evidence && el("span", { class: "hint" }, `measured: ${each.evidence}`), each.hint && el("span", { class: "hint" }, "hint: ", ticked(each.hint)))));
     const parts = [];
-    if (detail.failure) parts.push(el("h3", {}, "There is no reward"), el("p", { class: "words" }, detail.failure));
+    if (detail.failure) parts.push(el("h3", {}, "There is no reward"), el("p", { class: "words" }, ticked(detail.failure)));
     if (detail.first) {
       parts.push(el("h3", {}, "First version, rejected"), list(detail.first.findings));
       parts.push(el("details", {}, el("summary", {}, "The repair"), diff(detail.first.diff, "What the repair changed")));
@@ -337,7 +337,7 @@
   function shares(detail) {
     const place = $("#shares");
     const entries = Object.entries(detail?.components || {}).map(([name, points]) => ({ name, share: points.at(-1)[2] })).sort((one, other) => other.share - one.share);
-    if (!place || !entries.length) return place?.remove();
+    if (!place || !entries.length) return $("#made-of")?.remove();
     const left = Math.min(190, 12 + 6.6 * d3.max(entries, ({ name }) => name.length));
     chart(place, () => [{
       height: 12 + 24 * entries.length, marginLeft: left, marginRight: 48, marginTop: 2, marginBottom: 2,
@@ -394,6 +394,5 @@
   const wanted = rows.has(named()) || own.has(named()) ? named() : null;
   unpack(`detail/${data.featured}`).then(shares);
   if (wanted) show(wanted, true);
-  else if (data.featured) show(data.featured);
-  else if (nodes.size) [...nodes.values()][0].button.tabIndex = 0;
+  else if (all.length) show(data.featured || all[0].id);
 })();

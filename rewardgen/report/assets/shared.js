@@ -11,7 +11,7 @@ const page = (() => {
       if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
       else if (value !== false && value != null) node.setAttribute(name, value === true ? "" : value);
     }
-    node.append(...children.flat().filter((each) => each != null && each !== ""));
+    node.append(...children.flat().filter((each) => each != null && each !== false && each !== ""));
     return node;
   }
 
@@ -63,7 +63,9 @@ const page = (() => {
     if (!width) return;
     const [options, onclick] = make(width);
     const svg = Plot.plot({ width, style: { background: "none", fontFamily: "inherit", fontSize: "12px" }, ...options });
+    // One picture with one description: what Plot calls its parts is no name of anything to a reader.
     svg.setAttribute("role", "img");
+    for (const part of svg.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
     if (onclick) {
       svg.style.cursor = "pointer";
       svg.addEventListener("click", () => svg.value && onclick(svg.value));

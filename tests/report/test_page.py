@@ -1,0 +1,146 @@
+"""What a report says of a run, and what it is made of."""
+
+import json
+import os
+import re
+
+import pytest
+
+from rewardgen.analyzer.flags import DETECTORS
+from rewardgen.report import closing, page
+from rewardgen.report.answer import answer_of
+from rewardgen.report.closing import close_run
+from rewardgen.report.page import report_html, write_report
+from rewardgen.report.reward_report import GAMING, reward_report
+from rewardgen.store.history import History
+from rewardgen.store.records import Judgement
+from rewardgen.store.run_folder import RunFolder
+from tests.cli.conftest import write_run
+from tests.report.runs import Made
+from tests.ui.story import RUN_ID, events
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = RunFolder(tmp_path / RUN_ID)
+    made.path.mkdir()
+    return made
+
+
+def data_of(html):
+    return json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
+
+
+def changed(**update):
+    history = History(events())
+    assert history.summary is not None
+    history.summary = history.summary.model_copy(update=update)
+    return history
+
+
+def test_a_report_can_be_written_at_any_moment_of_a_run(folder):
+    told = events()
+    for count in range(1, len(told) + 1, 7):
+        html = report_html(folder, History(told[:count]))
+        assert data_of(html)["run"] == RUN_ID
+
+
+@pytest.mark.parametrize(
+    ("history", "headline", "tone"),
+    [
+        (changed(against_human="above"), "Succeeds in 83 % of episodes, better than the human reward.", "good"),
+        (changed(against_human="on par"), "Succeeds in 83 % of episodes, within noise of the human reward.", "good"),
+        (changed(), "Succeeds in 83 % of episodes, worse than the human reward.", "mixed"),
+        (changed(against_human=None), "Succeeds in 83 % of episodes, better than the sparse reward.", "good"),
+        (changed(against_human=None, against_sparse=None), "Succeeds in 83 % of episodes.", "good"),
+        (changed(chosen=None, conclusion="Nothing."), "Nothing.", "bad"),
+        (History(events()[:-1]), "Still searching, in the finals: g01-k5 leads the search", "open"),
+        (History(events()[:3]), "Still searching: no candidate has been trained yet.", "open"),
+    ],
+)
+def test_the_headline_says_whether_it_worked_and_beside_what(history, headline, tone):
+    answer = answer_of(history, "running")
+    assert answer.headline.startswith(headline)
+    assert answer.tone == tone
+
+
+@pytest.mark.parametrize(("answer", "tone"), [("yes", "good"), ("partly", "mixed"), ("no", "bad")])
+def test_what_a_model_says_of_the_episodes_counts_beside_what_was_measured(answer, tone):
+    history = changed(against_human="above")
+    history.judgement = Judgement(answer=answer, why="it leans")
+    found = answer_of(history, "finished")
+    assert found.tone == tone
+    assert found.facts[-1].about == "it leans"
+
+
+def test_a_run_that_was_killed_is_not_said_to_go_on(folder):
+    assert "Interrupted: " in report_html(folder, History(events()[:20]))
+
+
+def test_prompts_that_do_not_fit_are_left_out_and_the_rest_stays(folder, monkeypatch):
+    made = Made(folder, model="openai/gpt-5.1")
+    made.generation(0, 3)
+    whole = report_html(folder, made.history)
+    names = data_of(whole)["blocks"].keys()
+    assert {"calls/g00-k0", "detail/g00-k0", "detail/human"} <= names
+    monkeypatch.setattr(page, "MOST_BYTES", len(whole.encode()) - 1000)
+    left = data_of(report_html(folder, made.history))["blocks"].keys()
+    assert names - left and all(each.startswith("calls/") for each in names - left)
+
+
+def test_files_that_are_damaged_or_lead_elsewhere_are_passed_over(folder, tmp_path):
+    (tmp_path / "secret.json").write_text('{"command": "a secret"}')
+    os.symlink(tmp_path / "secret.json", folder.provenance)
+    folder.calls.mkdir()
+    (folder.calls / "g00-k1-designer-draft.0.json").write_text("[[[")
+    os.symlink(tmp_path / "secret.json", folder.calls / "goal-check.0.json")
+    assert "a secret" not in report_html(folder, History(events()))
+    folder.provenance.unlink()
+    folder.provenance.write_text("[" * 100_000)
+    report_html(folder, History(events()))
+
+
+def test_the_page_may_run_no_script_but_its_own(folder):
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', report_html(folder, History(events())))[1]
+    assert "default-src 'none'" in policy.replace("&#39;", "'")
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+
+
+def test_the_reward_report_tells_what_detectors_saw_and_what_nobody_tested():
+    sections = {each.title: " ".join(each.lines) for each in reward_report(History(events()))}
+    assert set(GAMING) <= {each.name for each in DETECTORS}
+    assert "`effort` is hardly active" not in sections["What was tested"]
+    assert "human, sparse" in sections["What was tested"]
+    assert "(`--confirm`)" in sections["What was not tested"]
+    assert "no language model judged it" in sections["What was not tested"]
+
+
+def test_a_fault_of_the_films_is_told_and_costs_no_report(folder, monkeypatch):
+    def fails(*_, **__):
+        raise RuntimeError("no display")
+
+    monkeypatch.setattr(closing, "make_films", fails)
+    told = []
+    assert close_run(folder, History(events()), told.append) == folder.path / "report.html"
+    assert told == ["there are no films: RuntimeError: no display"]
+
+
+def test_a_report_that_cannot_be_written_is_told_and_ends_nothing(tmp_path):
+    (tmp_path / RUN_ID).write_text("a file where the folder should be")
+    told = []
+    assert close_run(RunFolder(tmp_path / RUN_ID), History(events()), told.append) is None
+    assert told[-1].startswith("there is no report: ")
+
+
+def test_the_report_is_written_into_the_folder_of_the_run(folder):
+    path = write_report(folder, History(events()))
+    assert path == folder.path / "report.html"
+    assert path.read_text().startswith("<!doctype html>")
+
+
+def test_the_command_writes_the_report_and_says_where(tmp_path, capfd):
+    from rewardgen.cli.app import main
+
+    write_run(tmp_path)
+    assert main(["report", RUN_ID, "--runs-dir", str(tmp_path)]) == 0
+    assert capfd.readouterr().out.strip() == str(tmp_path / RUN_ID / "report.html")
