@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from rewardgen.sim.rotations import heading, upright
     from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap
+    from rewardgen.tasks.gym_task import GymTask
     from rewardgen.tasks.mujoco_task import MujocoTask
     from rewardgen.training.ppo.settings import PpoSettings
 
@@ -58,6 +59,7 @@ __all__ = [
     "Energy",
     "Flip",
     "Geom",
+    "GymTask",
     "Hinge",
     "MujocoTask",
     "Outside",
@@ -93,6 +95,7 @@ _HOME = {
     **dict.fromkeys(("Flip", "Outside", "Pair", "Shift", "Var", "Wrap"), "rewardgen.sim.variables"),
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
     "PpoSettings": "rewardgen.training.ppo.settings",
+    "GymTask": "rewardgen.tasks.gym_task",
     "MujocoTask": "rewardgen.tasks.mujoco_task",
     "Reward": "rewardgen.api.reward",
     "Run": "rewardgen.api.runs",

@@ -12,6 +12,10 @@ from torch import Tensor
 DIVERGED = "physics diverged"
 """The termination cause of a world whose state stopped being finite."""
 
+ENV_REWARD, ENV_SUCCESS = HIDDEN = ("env_reward", "env_success")
+"""What an environment with a reward of its own says of a step: for fitness, success and the human reward alone. No
+designer is told of it, and no generated reward may read it."""
+
 Policy = Callable[[Tensor], Tensor]
 """Observation (N, O) to action (N, A)."""
 

@@ -6,6 +6,7 @@ import difflib
 import functools
 import hashlib
 import importlib.util
+import os
 import re
 import shlex
 import sys
@@ -15,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.files import write_atomic
 from rewardgen.core.resources import shipped
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.variables import Var
@@ -25,6 +27,22 @@ from rewardgen.tasks.protocol import Task
 EXPERT_SUFFIX = ".expert.npz"
 _OPTIONAL = (*BASELINES, METRIC, "scripted")
 """Members of a task that no base class has."""
+
+
+_GYM = re.compile(
+    r"(?:gymnasium:)?(?P<env>(?:[\w.]+:)?[\w./-]+-v\d+|(?<=gymnasium:)\w[\w./:-]*|[A-Za-z_][\w.]*:[A-Za-z_]\w*)"
+)
+"""An environment by Gymnasium's id, with the module that registers it or without, or by module and class."""
+
+_GYM_TASK = '''\
+"""The environment {env} as it is. Copy this file to change the task: its description, variables, fitness, success."""
+
+from rewardgen import GymTask
+
+
+class Environment(GymTask):
+    env = {env!r}
+'''
 
 
 def expert_file(task: Path) -> Path:
@@ -41,7 +59,8 @@ def resolve_task(reference: str) -> Path:
     """The file behind a task reference.
 
     Args:
-        reference: Name of a shipped task, or the path of a file ending in `.py`.
+        reference: Name of a shipped task, the path of a file ending in `.py`, or an environment: `Reacher-v5`,
+            `my_package:MyEnv-v0`, `my_package.module:MyEnv`.
 
     Raises:
         TaskError: There is no such task or file.
@@ -49,6 +68,8 @@ def resolve_task(reference: str) -> Path:
     tasks = shipped_tasks()
     if reference in tasks:
         return tasks[reference]
+    if wanted := _GYM.fullmatch(reference):
+        return _gym_task_file(wanted["env"])
     path = Path(reference).expanduser()
     if path.suffix == ".py" or "/" in reference:
         if path.is_file():
@@ -61,6 +82,23 @@ def resolve_task(reference: str) -> Path:
         hint = f"have a task drafted, by naming the robot and a model: {drafted}"
         raise TaskError("a run needs a task that measures what is wanted, and these are words", hint)
     raise TaskError(f"unknown task `{reference}`", did_you_mean(reference, tasks))
+
+
+def _gym_task_file(env: str) -> Path:
+    """The task file of an environment; it is written where the user's data lies if it is not there."""
+    text = _GYM_TASK.format(env=env)
+    base = Path(os.environ.get("XDG_DATA_HOME", ""))
+    name = re.sub(r"[^\w.-]+", "-", env)
+    try:
+        folder = (base if base.is_absolute() else Path.home() / ".local" / "share") / "rewardgen" / "tasks"
+        path = folder / hashlib.sha256(text.encode()).hexdigest()[:12] / f"{name}.py"
+        if not path.is_file() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, text)
+        return path.resolve()
+    except (OSError, RuntimeError) as error:
+        what = f"no task file can be kept for {env}: {error}"
+        raise TaskError(what, f"write one: `class MyTask(GymTask): env = {env!r}`, and name the file") from error
 
 
 def lasting_reference(reference: str) -> str:
@@ -108,11 +146,11 @@ def task_in(module: ModuleType, path: Path) -> Task:
         for value in vars(module).values()
         if isinstance(value, type) and Task in value.__mro__ and value.__module__ == module.__name__
     ]
-    leaves = [each for each in classes if not any(each in other.__mro__[1:] for other in classes)]
+    leaves = [each for each in classes if not any(each in other.__mro__[1:] for other in classes)] or _around(module)
     if len(leaves) != 1:
         raise TaskError(
             f"{path.name} holds {len(leaves)} task classes, expected one",
-            "define one class that derives from `rewardgen.MujocoTask`",
+            "define one class that derives from `rewardgen.MujocoTask`, `rewardgen.GymTask` or `gymnasium.Env`",
         )
     leaves[0].path = path
     _require_known_members(leaves[0], path.read_text(errors="replace"))
@@ -141,6 +179,18 @@ def _require_known_members(task: type[Task], source: str) -> None:
 def _listed(names: Iterable[str]) -> str:
     quoted = [f"`{each}`" for each in names]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+def _around(module: Any) -> list[type[Task]]:
+    """A task around each environment that a file defines, if it defines any."""
+    if "gymnasium" not in sys.modules:
+        return []
+    from gymnasium import Env
+
+    from rewardgen.tasks.gym_task import GymTask
+
+    found = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Env)]
+    own = [each for each in found if each.__module__ == module.__name__]
+    leaves = [each for each in own if not any(each in other.__mro__[1:] for other in own)]
+    return [type(each.__name__, (GymTask,), {"env": each, "__module__": module.__name__}) for each in leaves]
 
 
 @functools.lru_cache(maxsize=16)

@@ -110,11 +110,7 @@ class MujocoTask(Task):
         }
 
     def default_words(self, method: str) -> str:
-        """What the task card says of a method that a task leaves as it is here; empty if it has to have its own.
-
-        Args:
-            method: Its name.
-        """
+        """See `Task.default_words`."""
         if method in (FITNESS, SUCCESS):
             return metric_words(self)[method] if hasattr(self, METRIC) else ""
         moved = ", ".join(f"{name} at {_numbers(place)}" for name, place in self.start.items())

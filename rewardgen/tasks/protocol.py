@@ -68,6 +68,14 @@ class Task(Protocol):
         """Fitness, success and named parts at once, if the task has a `metric`; None if it has the two methods."""
         return None
 
+    def default_words(self, method: str) -> str:
+        """What the task card says of a method that a task leaves as its base class has it; empty if it must not.
+
+        Args:
+            method: Its name; empty for the description of the task.
+        """
+        return ""
+
     def model_files(self) -> tuple[Path, ...]:
         """Files outside the task's own folder, or in it, that its simulation is built from, the model's first."""
         return ()

@@ -15,7 +15,7 @@ from torch import Tensor
 from rewardgen.sim.episodes import trivial_policies
 from rewardgen.sim.transitions import SOURCES, Source, TransitionFacts, TransitionSet
 from rewardgen.sim.variables import Wrap, variables_of
-from rewardgen.sim.vec_env import DIVERGED, Policy, Step, VecEnv
+from rewardgen.sim.vec_env import DIVERGED, HIDDEN, Policy, Step, VecEnv
 from rewardgen.tasks.implied import implied_flags, implied_invariances, implied_pairs
 from rewardgen.tasks.protocol import Task
 
@@ -130,8 +130,9 @@ def _roll(envs: VecEnv, observation: Tensor, policy: Policy, source: Source, ste
         return torch.stack(list(values)).transpose(0, 1).flatten(0, 1)[sound].cpu()
 
     step = rows(each.episode_step for each in taken).int()
+    hidden = {*HIDDEN, *(f"prev_{name}" for name in HIDDEN)}
     return TransitionSet(
-        inputs={name: rows(each.inputs[name] for each in taken) for name in taken[0].inputs},
+        inputs={name: rows(each.inputs[name] for each in taken) for name in taken[0].inputs if name not in hidden},
         episode=rows(episode).int(),
         step=step,
         source=torch.full_like(step, SOURCES.index(source), dtype=torch.int8),

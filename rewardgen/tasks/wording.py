@@ -6,7 +6,6 @@ import inspect
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.contract import Problem
-from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
 
 WORDED = ("reset", "observe", "terminated", "success", "fitness")
@@ -19,7 +18,7 @@ def description(task: Task) -> str:
     Raises:
         TaskError: The class has none.
     """
-    text = inspect.cleandoc(type(task).__doc__ or "")
+    text = inspect.cleandoc(type(task).__doc__ or "") or task.default_words("")
     if not text:
         hint = "say what the robot is, what it should do, and in which frame: the designer of rewards reads it"
         raise TaskError(f"class {type(task).__name__} has no docstring", hint)
@@ -32,12 +31,12 @@ def first_paragraph(task: Task, method: str) -> str:
     Raises:
         TaskError: The task does not define the method, or gives it no docstring.
     """
-    defined = getattr(type(task), method, None)
-    if isinstance(task, MujocoTask) and defined is getattr(MujocoTask, method):
+    base = next((each for each in type(task).__mro__ if method in vars(each)), Task)
+    if base.__module__.startswith("rewardgen."):
         if words := task.default_words(method):
             return words
-        raise TaskError(f"{task.path.name} does not define `{method}`", "see the docstring of `MujocoTask`")
-    text = inspect.cleandoc(defined.__doc__ or "").split("\n\n")[0]
+        raise TaskError(f"{task.path.name} does not define `{method}`", f"see the docstring of `{base.__name__}`")
+    text = inspect.cleandoc(getattr(base, method).__doc__ or "").split("\n\n")[0]
     if not text:
         raise TaskError(f"`{method}` has no docstring", "the designer of rewards reads its first paragraph")
     return " ".join(text.split())

@@ -14,7 +14,7 @@ from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import write_atomic
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
-from rewardgen.sim.vec_env import VecEnv
+from rewardgen.sim.vec_env import HIDDEN, VecEnv
 from rewardgen.store.measurements import Outcome, Range
 from rewardgen.store.records import KeptEpisode, SliceSpec
 from rewardgen.tasks.loading import load_task
@@ -133,7 +133,7 @@ def _ranges(episode: Episode) -> dict[str, tuple[Range, ...]]:
     for name, values in episode.items():
         lived = values[episode.mask].double()
         parts = [part[part.isfinite()] for part in lived.reshape(len(lived), -1).T]
-        if name != "action" and all(map(len, parts)):
+        if name not in ("action", *HIDDEN) and all(map(len, parts)):
             found[name] = tuple(map(_range, parts))
     return found
 

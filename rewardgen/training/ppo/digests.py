@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.sim.moments import choose_moments, row_values, spans
+from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.episode_rows import Row
 from rewardgen.store.measurements import ComponentPoint, EpisodeDigest, EvaluationPoint, Stay
 from rewardgen.training.evaluation import Evaluation
@@ -84,7 +85,7 @@ def of_slice(
     part = slice(index * episodes, (index + 1) * episodes)
     episode = evaluation.recording.episode.of_worlds(part)
     return SliceEvaluation(
-        variables=dict(episode),
+        variables={name: values for name, values in episode.items() if name not in HIDDEN},
         components={name: value[: len(episode.mask)] for name, value in components.items()},
         lengths=episode.lengths,
         fitness=evaluation.fitness[part],

@@ -22,6 +22,7 @@ from rewardgen.core.errors import did_you_mean
 from rewardgen.reward.contract import Components
 from rewardgen.reward.program import Program, RewardError, compile_reward
 from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
+from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.records import FailureKind, RewardSpec, SliceSpec
 
 Inputs = Mapping[str, Tensor]
@@ -73,7 +74,7 @@ class Rewards:
     Args:
         rewards: The programs.
         slices: The batch's slices.
-        valid: Every input that the task offers.
+        valid: Every input that the task offers; its own rewards may also read what it hides.
     """
 
     def __init__(self, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec], valid: Collection[str]) -> None:
@@ -83,7 +84,8 @@ class Rewards:
         self._problems: dict[int, str] = {}
         for index, spec in enumerate(self._specs):
             try:
-                self._programs[index] = _in_time(lambda source=spec.source: _compiled(source, valid))
+                offered = {*valid, *(HIDDEN if spec.own else ())}
+                self._programs[index] = _in_time(partial(_compiled, spec.source, offered))
             except RewardError as error:
                 self._problems[index] = str(error)
 

@@ -1,0 +1,273 @@
+"""Environments over any `gymnasium.Env`: episodes, automatic reset, time limit, inputs of rewards.
+
+They are stepped one after another in this process. Computes no reward and no fitness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.contract import require, variable_problems
+from rewardgen.sim.episodes import with_previous
+from rewardgen.sim.faults import task_faults
+from rewardgen.sim.variables import Var
+from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS, Policy, Step
+
+ENDED = "ended by the environment"
+"""The termination cause of an environment that does not say why."""
+
+_UNBOUNDED = 1.0
+"""Largest size of an entry of an action that has no limit."""
+
+
+class ActionCoder:
+    """Turns rows of numbers, as policies give them, into actions of a space, and says what rewards read of them.
+
+    A choice among n is n numbers of which the largest is taken; rewards read 1 for it and 0 for the others.
+
+    Args:
+        space: `Box`, `Discrete`, `MultiDiscrete` or `MultiBinary`.
+        names: Names of the entries, if the environment's documentation has one for each.
+
+    Raises:
+        TaskError: It is another kind of space.
+    """
+
+    def __init__(self, space: spaces.Space[Any], names: Sequence[str] = ()) -> None:
+        self._space = space
+        if isinstance(space, spaces.Box):
+            low, high = space.low.astype(np.float64).ravel(), space.high.astype(np.float64).ravel()
+            self.low = np.where(np.isfinite(low), low, -_UNBOUNDED)
+            self.high = np.where(np.isfinite(high), high, _UNBOUNDED)
+            self._choices: tuple[int, ...] = ()
+            plain = [f"action_{number}" for number in range(len(low))]
+        elif isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
+            counts = [space.n] if isinstance(space, spaces.Discrete) else space.nvec.ravel().tolist()
+            self._choices = tuple(int(each) for each in counts)
+            plain = [f"choice_{each}" for each in range(sum(self._choices))]
+            if len(self._choices) > 1:
+                plain = [f"choice_{one}_{each}" for one, count in enumerate(self._choices) for each in range(count)]
+        elif isinstance(space, spaces.MultiBinary):
+            self._choices = ()
+            plain = [f"switch_{number}" for number in range(int(np.prod(space.shape)))]
+        else:
+            what = f"its action space is {type(space).__name__}"
+            raise TaskError(what, "Box, Discrete, MultiDiscrete and MultiBinary can be learned: wrap the environment")
+        if not isinstance(space, spaces.Box):
+            self.low, self.high = np.zeros(len(plain)), np.ones(len(plain))
+        self.parts = tuple(names) if len(names) == len(plain) else tuple(plain)
+
+    def taken(self, action: np.ndarray) -> np.ndarray:
+        """What rewards read of actions (N, A): these, or 0 and 1 where something is chosen."""
+        if isinstance(self._space, spaces.MultiBinary):
+            return (action > 0.5).astype(np.float32)
+        if not self._choices:
+            return action
+        chosen, start = np.zeros_like(action), 0
+        for count in self._choices:
+            best = action[:, start : start + count].argmax(1)
+            chosen[np.arange(len(action)), start + best] = 1.0
+            start += count
+        return chosen
+
+    def decoded(self, taken: np.ndarray) -> Any:
+        """The action of one environment, of what rewards read of it, (A,)."""
+        space = self._space
+        if isinstance(space, spaces.Box):
+            whole = np.issubdtype(space.dtype, np.integer)
+            return (taken.round() if whole else taken).reshape(space.shape).astype(space.dtype)
+        if isinstance(space, spaces.MultiBinary):
+            return taken.astype(np.int8).reshape(space.shape)
+        ends = np.cumsum(self._choices)
+        chosen = [int(part.argmax()) for part in np.split(taken, ends[:-1])]
+        if isinstance(space, spaces.Discrete):
+            return space.start + chosen[0]
+        assert isinstance(space, spaces.MultiDiscrete)
+        return (np.array(chosen).reshape(space.nvec.shape) + space.start).astype(space.dtype)
+
+
+class GymReading(NamedTuple):
+    """What is read of an environment.
+
+    Attributes:
+        declared: The variables by name.
+        info: Keys of `info` that are kept, with their shapes; one that a step lacks stays what it was.
+        read: From observations (as the environment gives them, stacked) and infos, each (N, ...), to the variables.
+        success: Key of `info` that tells of success; empty if there is none.
+    """
+
+    declared: Mapping[str, Var]
+    info: Mapping[str, tuple[int, ...]]
+    read: Callable[[Any, Mapping[str, Tensor]], Mapping[str, Any]]
+    success: str = ""
+
+
+class GymVecEnv:
+    """The `VecEnv` of Gymnasium environments.
+
+    Args:
+        path: The task file, for messages.
+        make: Makes one environment, without a time limit of its own or with one that is not below `episode_steps`.
+        reading: What is read of it.
+        coder: Of its actions.
+        seeds: One seed per group of environments.
+        envs_per_seed: Environments of each seed.
+        episode_steps: Control steps of a full episode.
+        control_step_s: Duration of one [s].
+
+    Raises:
+        TaskError: The environment raised, or the variables break their contract.
+    """
+
+    device = torch.device("cpu")
+    causes = (ENDED,)
+
+    def __init__(
+        self,
+        path: Path,
+        make: Callable[[], gymnasium.Env[Any, Any]],
+        reading: GymReading,
+        coder: ActionCoder,
+        seeds: Sequence[int],
+        envs_per_seed: int,
+        *,
+        episode_steps: int,
+        control_step_s: float,
+    ) -> None:
+        self.num_envs = len(seeds) * envs_per_seed
+        self.episode_steps, self.control_step_s = episode_steps, control_step_s
+        self.action_low = torch.from_numpy(coder.low).float()
+        self.action_high = torch.from_numpy(coder.high).float()
+        self.action_size, self.action_parts = len(coder.parts), coder.parts
+        self.variables = (*reading.declared, ENV_REWARD, ENV_SUCCESS)
+        self._path, self._reading, self._coder = path, reading, coder
+        with task_faults(path, "env"):
+            self._envs = [make() for _ in range(self.num_envs)]
+        self._space = self._envs[0].observation_space
+        self.observation_size = spaces.flatdim(self._space)
+        self._seeds = np.repeat(np.array(list(seeds), dtype=np.int64), envs_per_seed)
+        self._index = np.tile(np.arange(envs_per_seed), len(seeds))
+        self._per_seed = envs_per_seed
+        self._episode = np.zeros(self.num_envs, dtype=np.int64)
+        self._episode_step = np.zeros(self.num_envs, dtype=np.int64)
+        self._awake = np.ones(self.num_envs, dtype=bool)
+        self._raw: list[Any] = [None] * self.num_envs
+        self._flat = np.zeros((self.num_envs, self.observation_size), dtype=np.float32)
+        self._info = {key: np.zeros((self.num_envs, *shape)) for key, shape in reading.info.items()}
+        self._reward = np.zeros(self.num_envs)
+        self._success = np.zeros(self.num_envs)
+        self._ended = np.zeros((2, self.num_envs), dtype=bool)
+        self._previous: dict[str, Tensor] = {}
+        self._checked = False
+
+    def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
+        """See `VecEnv.reset`."""
+        self._awake[:] = True
+        if anew:
+            self._episode[:] = 0
+        with task_faults(self._path, "env"):
+            for index in range(self.num_envs):
+                self._begin(index)
+        if staggered:
+            self._episode_step = self._index * self.episode_steps // self._per_seed
+        return torch.from_numpy(self._flat.copy())
+
+    def rest(self, which: Tensor) -> None:
+        """See `VecEnv.rest`."""
+        self._awake &= ~which.numpy()
+
+    def perturb(self, number: int) -> None:
+        """See `VecEnv.perturb`: the states of an environment cannot be set."""
+        return
+
+    def scripted_policy(self) -> Policy | None:
+        """See `VecEnv.scripted_policy`."""
+        return None
+
+    def step(self, action: Tensor) -> Step:
+        """See `VecEnv.step`."""
+        clamped = action.float().clamp(self.action_low, self.action_high).numpy()
+        taken = self._coder.taken(clamped)
+        self._ended[:] = False
+        with task_faults(self._path, "env"):
+            for index in np.flatnonzero(self._awake):
+                self._advance(index, taken[index])
+        self._episode_step += self._awake
+        with task_faults(self._path, "variables"):
+            variables = self._read()
+        terminated = self._ended[0] & self._awake
+        over = self._ended[1] | (self._episode_step >= self.episode_steps)
+        truncated = over & self._awake & ~terminated
+        current = variables | {
+            ENV_REWARD: torch.from_numpy(self._reward).float(),
+            ENV_SUCCESS: torch.from_numpy(self._success).float(),
+            "action": torch.from_numpy(taken.copy()),
+        }
+        first = torch.from_numpy(self._episode_step == 1)
+        inputs = with_previous(current, self._previous or current, first)
+        self._previous = current
+        final, steps = torch.from_numpy(self._flat.copy()), torch.from_numpy(self._episode_step.copy())
+        with task_faults(self._path, "env"):
+            for index in np.flatnonzero(terminated | truncated):
+                self._begin(index)
+        ended = torch.from_numpy(terminated)
+        return Step(
+            observation=torch.from_numpy(self._flat.copy()),
+            final_observation=final,
+            inputs=inputs,
+            terminated=ended,
+            truncated=torch.from_numpy(truncated),
+            causes={ENDED: ended},
+            episode_step=steps,
+        )
+
+    def _advance(self, index: int, taken: np.ndarray) -> None:
+        observation, reward, terminated, truncated, info = self._envs[index].step(self._coder.decoded(taken))
+        self._see(index, observation)
+        self._reward[index] = float(reward)
+        self._ended[:, index] = terminated, truncated
+        self._success[index] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
+        for key, values in self._info.items():
+            found = np.asarray(info.get(key, values[index]), dtype=np.float64)
+            values[index] = found if found.shape == values[index].shape else values[index]
+
+    def _begin(self, index: int) -> None:
+        """The next episode of one environment: what happens in it depends on these three numbers alone."""
+        named = f"{self._seeds[index]}/{self._index[index]}/{self._episode[index]}"
+        seed = int.from_bytes(hashlib.sha256(named.encode()).digest()[:4], "big") >> 1
+        observation, _ = self._envs[index].reset(seed=seed)
+        self._see(index, observation)
+        self._episode[index] += 1
+        self._episode_step[index] = 0
+
+    def _see(self, index: int, observation: Any) -> None:
+        self._raw[index] = observation
+        self._flat[index] = spaces.flatten(self._space, observation)
+
+    def _read(self) -> dict[str, Tensor]:
+        infos = {key: torch.from_numpy(values.copy()).float() for key, values in self._info.items()}
+        found = self._reading.read(_stacked(self._raw), infos)
+        if not self._checked:
+            require(variable_problems(self._reading.declared, found, self.num_envs))
+            self._checked = True
+        return {name: found[name].float() for name in self._reading.declared}
+
+
+def _stacked(raw: Sequence[Any]) -> Any:
+    """Observations of N environments as one: a tensor (N, ...), or a dict or tuple of them as the space has it."""
+    first = raw[0]
+    if isinstance(first, Mapping):
+        return {key: _stacked([each[key] for each in raw]) for key in first}
+    if isinstance(first, tuple):
+        return tuple(_stacked(parts) for parts in zip(*raw, strict=True))
+    return torch.from_numpy(np.stack([np.asarray(each) for each in raw]).astype(np.float32))

@@ -1,0 +1,151 @@
+"""Names for what a Gymnasium environment observes and does, from the tables of its documentation."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rewardgen.sim.variables import Var
+
+_MOST_SCALARS = 60
+"""Documented entries of an observation that become variables of their own."""
+_MOST_PLAIN = 16
+"""Entries without a name of which each becomes a variable of its own."""
+_LONGEST = 1500
+"""Letters of a description."""
+_FILLERS = frozenset({"the", "of", "a", "an", "in", "along", "to", "and", "on", "at", "its", "with", "for", "is"})
+_UNIT = re.compile(r"\(([^()]*)\)")
+_UNITS = {
+    **{unit: unit for unit in ("m", "m/s", "rad", "rad/s", "s", "kg")},
+    **{"angle": "rad", "radians": "rad", "position": "m", "n": "N", "newton": "N", "n m": "N m", "nm": "N m"},
+}
+"""As documentations write them, to the unit; any other is taken for a pure number."""
+
+
+def table(documentation: str, title: str, size: int) -> list[dict[str, str]]:
+    """The rows of a Markdown table of a documentation whose second column has a title, if it has as many as wanted.
+
+    Args:
+        documentation: Of an environment's class.
+        title: Such as `Observation`.
+        size: Rows with a number that there must be.
+    """
+    heads: list[str] = []
+    rows: list[dict[str, str]] = []
+    for line in [*documentation.splitlines(), ""]:
+        cells = [each.strip() for each in line.strip().strip("|").split("|")] if "|" in line else []
+        if not cells:
+            if len(rows) == size:
+                return rows
+            heads, rows = [], []
+        elif not heads:
+            heads = [each.lower() for each in cells]
+            if len(heads) < 2 or title.lower() not in heads[1]:
+                heads = []
+        elif re.fullmatch(r"\d+", cells[0]):
+            rows.append(dict(zip(heads, cells, strict=False)))
+    return []
+
+
+def observation_variables(documentation: str, size: int) -> dict[str, Var]:
+    """Variables for the entries of an observation: by the documentation, or by number.
+
+    Args:
+        documentation: Of the environment's class.
+        size: Entries, O.
+    """
+    rows = table(documentation, "observation", size) if size <= _MOST_SCALARS else []
+    if rows:
+        texts = [list(row.values())[1] for row in rows]
+        units = [next((text for head, text in row.items() if "unit" in head), "") for row in rows]
+        names = distinct([_slug(text) or f"obs_{number}" for number, text in enumerate(texts)])
+        found = zip(names, texts, units, strict=True)
+        return {name: Var(_unit(unit), text) for name, text, unit in found}
+    if size <= _MOST_PLAIN:
+        return {f"obs_{number}": Var("1", f"entry {number} of the observation") for number in range(size)}
+    parts = tuple(f"obs_{number}" for number in range(size))
+    return {"observation": Var("1", "the observation as the environment gives it", parts)}
+
+
+def action_names(documentation: str, size: int) -> tuple[str, ...]:
+    """Names of the entries of an action, as far as the documentation has them; empty if it has not."""
+    rows = table(documentation, "action", size)
+    texts = [next((text for head, text in row.items() if head.startswith("name")), "") for row in rows]
+    names = [_slug(text) for text in texts]
+    return tuple(distinct(names)) if all(names) else ()
+
+
+def description(kind: type, name: str) -> str:
+    """What an environment is, in the words of its documentation, without those on its reward.
+
+    Args:
+        kind: Its class.
+        name: What it was asked for by.
+    """
+    text = inspect.cleandoc(kind.__doc__ or "")
+    found = re.search(r"^#+ *Description\s*\n(.*?)(?=^#|\Z)", text, re.M | re.S)
+    told = found[1] if found else re.split(r"\n\s*\n|^#", text, maxsplit=1, flags=re.M)[0]
+    told = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", told).strip()
+    head = f"{name}."
+    return f"{head} {told[:_LONGEST]}".strip()
+
+
+def info_variables(infos: Sequence[Mapping[str, Any]], taken: Iterable[str]) -> dict[str, tuple[str, Any]]:
+    """What can be read of `info`: variable name to key and first value, for what every step has as numbers.
+
+    Parts of the environment's own reward are left out, and what tells of success: designers are not told of these.
+
+    Args:
+        infos: Of some steps.
+        taken: Names that are used already.
+    """
+    found: dict[str, tuple[str, Any]] = {}
+    for key, value in infos[0].items():
+        name = _slug(str(key))
+        if not isinstance(key, str) or not name or name in {*taken, *found} or _is_telling(key):
+            continue
+        shapes = {_shape(info.get(key)) for info in infos}
+        if len(shapes) == 1 and (shape := shapes.pop()) is not None and len(shape) <= 1 and sum(shape) <= _MOST_SCALARS:
+            found[name] = key, value
+    return found
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, with a number after those that have come before."""
+    found: list[str] = []
+    for name in names:
+        number, own = 2, name
+        while own in found:
+            own, number = f"{name}_{number}", number + 1
+        found.append(own)
+    return found
+
+
+def _is_telling(key: str) -> bool:
+    return any(each in key.lower() for each in ("reward", "success", "timelimit", "episode", "cost"))
+
+
+def _shape(value: Any) -> tuple[int, ...] | None:
+    """Of what is a number or an array of numbers; None for anything else."""
+    shape = getattr(value, "shape", () if isinstance(value, bool | int | float) else None)
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    return tuple(shape) if shape is not None and kind in "fiub" else None
+
+
+def _slug(text: str) -> str:
+    """A name of a few words that can stand for a text in Python; empty if there is none."""
+    function = re.match(r"\s*(sin|cos|sine|cosine)\s*\(([^)]*)\)", text.lower())
+    bare = " ".join(function.groups()) if function else re.sub(r"\([^)]*\)", " ", text.lower())
+    words = [each for each in re.findall(r"[a-z0-9]+", bare) if each not in _FILLERS]
+    name = "_".join(words[:6])
+    usable = name.isidentifier() and not keyword.iskeyword(name) and not name.startswith(("prev_", "env_"))
+    return name if usable and name not in ("action", "torch", "math") else ""
+
+
+def _unit(told: str) -> str:
+    inside = _UNIT.findall(told)
+    unit = (inside[-1] if inside else told).strip().lower()
+    return _UNITS.get(unit, "1")

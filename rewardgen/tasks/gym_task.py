@@ -1,0 +1,271 @@
+"""`GymTask`: a task on any Gymnasium environment, the base class of task files without a MuJoCo model."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.sim.episodes import Episode
+from rewardgen.sim.faults import task_faults
+from rewardgen.sim.gym_env import ENDED, ActionCoder, GymReading, GymVecEnv
+from rewardgen.sim.variables import Var
+from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS
+from rewardgen.tasks.gym_names import action_names, description, info_variables, observation_variables
+from rewardgen.tasks.protocol import Task
+
+_DEFAULT_STEPS = 1000
+"""Of an episode of an environment that has no time limit."""
+_LOOKED_AT = 6
+"""Control steps after which it is known what `info` holds."""
+_SUCCESS = ("is_success", "success")
+_REGISTERED = re.compile(r"-v\d+$")
+
+
+class Known(NamedTuple):
+    """What one look at an environment tells.
+
+    Attributes:
+        kind: Its class.
+        space: Of its observations.
+        coder: Of its actions.
+        variables: Derived from `info` and the observation, for a task that declares none.
+        keys: Variable to key of `info`.
+        info: Key of `info` to the shape of its values.
+        success: Key of `info` that tells of success.
+        steps: Its own time limit, if it has one.
+        threshold: Return from which it counts as solved, if it says so.
+        control_step_s: Duration of a control step [s]; 1 where nothing tells.
+    """
+
+    kind: type
+    space: spaces.Space[Any]
+    coder: ActionCoder
+    variables: dict[str, Var]
+    keys: dict[str, str]
+    info: dict[str, tuple[int, ...]]
+    success: str
+    steps: int | None
+    threshold: float | None
+    control_step_s: float
+
+
+class GymTask(Task):
+    """A task on a Gymnasium environment. Subclass it in a task file; one line is enough: `env = "Reacher-v5"`.
+
+    The class docstring is the description that the designer reads; without one, the environment's documentation is.
+    Variables are those declared with `Var`, which `variables` then computes; without any, the numbers in `info` and the
+    entries of the observation are. The environment's own reward is the human reward, and its sum over an episode the
+    fitness, unless the class has its own `human_reward` and `fitness`.
+    """
+
+    env: ClassVar[Any]
+    """Its id, `module:id` for one that a module registers, `module:Class`, or a function or class that makes it."""
+    env_options: ClassVar[Mapping[str, Any]] = {}
+    """Keyword arguments with which it is made."""
+    episode_steps: ClassVar[int] = 0
+    """Control steps of a full episode; the environment's own limit, or 1000, if not given."""
+
+    def __init__(self) -> None:
+        if not type(self).episode_steps:
+            type(self).episode_steps = self.known().steps or _DEFAULT_STEPS
+
+    @classmethod
+    def known(cls) -> Known:
+        """What one look at the environment tells.
+
+        Raises:
+            TaskError: It cannot be made, or not be learned.
+        """
+        return _look(cls)
+
+    @classmethod
+    def declared(cls) -> dict[str, Var]:
+        """See `Task.declared`; what the environment offers if the class declares none."""
+        return super().declared() or cls.known().variables
+
+    def variables(self, obs: Any, info: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """The variables after a control step, each (N,) or (N, k).
+
+        Args:
+            obs: Observations as the environment gives them, (N, ...); a dict or tuple of such where its space is one.
+            info: Numbers in `info` by key, (N, ...).
+        """
+        known = self.known()
+        found = {name: info[key] for name, key in known.keys.items()}
+        rows = _flat(obs)
+        left = [name for name in known.variables if name not in found]
+        if len(left) == 1 and known.variables[left[0]].parts:
+            return found | {left[0]: rows}
+        return found | {name: rows[:, number] for number, name in enumerate(left)}
+
+    def observe(self, obs: Any) -> Any:
+        """The environment's own observation."""
+        return obs
+
+    def fitness(self, episode: Episode) -> Tensor:
+        """The environment's own return: the sum of its rewards over the episode."""
+        return episode.total(episode[ENV_REWARD])
+
+    def success(self, episode: Episode) -> Tensor:
+        """What the environment itself calls success, in the last step of the episode."""
+        known = self.known()
+        if known.success:
+            return episode.last(episode[ENV_SUCCESS]) > 0.5
+        if known.threshold is not None:
+            return episode.total(episode[ENV_REWARD]) >= known.threshold
+        return torch.zeros_like(episode.terminated)
+
+    @staticmethod
+    def human_reward(env_reward):  # noqa: ANN001, ANN205
+        """The environment's own reward."""
+        return {"env_reward": env_reward}
+
+    def default_words(self, method: str) -> str:
+        """See `Task.default_words`."""
+        known, name = self.known(), type(self).__dict__.get("env", "")
+        if method == "":
+            return description(known.kind, name if isinstance(name, str) else known.kind.__name__)
+        success = "The environment does not say when an episode is a success, so none is counted as one."
+        if known.success:
+            success = f"What the environment itself calls success (`{known.success}`), in the last step of the episode."
+        elif known.threshold is not None:
+            success = f"The environment's own return is at least {known.threshold:g}, from which it counts as solved."
+        return {
+            "reset": "As the environment itself begins an episode.",
+            "observe": f"The environment's own observation, {spaces.flatdim(known.space)} numbers.",
+            "terminated": f"The environment itself may end an episode ({ENDED}).",
+            "success": success,
+            "fitness": "The environment's own return: the sum of its rewards over the episode.",
+        }.get(method, "")
+
+    def make_envs(self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1) -> GymVecEnv:
+        """Environments, stepped one after another; see `Task.make_envs`."""
+        known = self.known()
+        reading = GymReading(self.declared(), known.info, self.variables, known.success)
+        options = {"episode_steps": self.episode_steps, "control_step_s": known.control_step_s}
+        make = lambda: _made(type(self), self.episode_steps)  # noqa: E731
+        return GymVecEnv(self.path, make, reading, known.coder, seeds, envs_per_seed, **options)
+
+    def model_files(self) -> tuple[Path, ...]:
+        """The file of the environment's class: if it changes, the task has changed."""
+        try:
+            return (Path(inspect.getfile(self.known().kind)).resolve(),)
+        except (TaskError, TypeError, OSError):
+            return ()
+
+
+def _flat(obs: Any) -> Tensor:
+    """Observations as rows of numbers, (N, O), in the order in which a space flattens them."""
+    if isinstance(obs, Mapping):
+        return torch.cat([_flat(obs[key]) for key in sorted(obs)], 1)
+    if isinstance(obs, tuple):
+        return torch.cat([_flat(each) for each in obs], 1)
+    return obs.reshape(len(obs), -1)
+
+
+def _made(task: type[GymTask], steps: int | None = None) -> gymnasium.Env[Any, Any]:
+    """A new environment of a task, with its time limit no shorter than wanted."""
+    env, options = task.env, dict(task.env_options)
+    if not isinstance(env, str):
+        return env(**options)
+    module, _, name = env.rpartition(":")
+    if module and not _REGISTERED.search(name):
+        return getattr(importlib.import_module(module), name)(**options)
+    return gymnasium.make(env, disable_env_checker=True, **({"max_episode_steps": steps} if steps else {}), **options)
+
+
+def _first(task: type[GymTask]) -> gymnasium.Env[Any, Any]:
+    """An environment to look at.
+
+    Raises:
+        TaskError: There is none.
+    """
+    if not getattr(task, "env", None):
+        raise TaskError("the task names no environment", 'write `env = "Reacher-v5"`, or a class that makes one')
+    try:
+        with task_faults(task.path, "env"):
+            return _made(task)
+    except TaskError as error:
+        cause = error.__cause__
+        if isinstance(cause, gymnasium.error.DependencyNotInstalled | ModuleNotFoundError):
+            raise TaskError(f"{task.env} cannot be made: {cause}", "install what it names") from cause
+        if isinstance(cause, gymnasium.error.Error):
+            known = did_you_mean(str(task.env), gymnasium.registry)
+            raise TaskError(
+                f"there is no environment {task.env}: {cause}",
+                known or "for one that a package registers, name the package: `my_package:MyEnv-v0`",
+            ) from cause
+        raise
+
+
+@lru_cache(maxsize=8)
+def _look(task: type[GymTask]) -> Known:
+    env = _first(task)
+    with task_faults(task.path, "env"):
+        kind, space = type(env.unwrapped), env.observation_space
+        words = kind.__doc__ or ""
+        plain = ActionCoder(env.action_space)
+        coder = ActionCoder(env.action_space, action_names(words, len(plain.parts)))
+        infos = _some_infos(env)
+        spec = getattr(env, "spec", None)
+        fps = (getattr(env.unwrapped, "metadata", None) or {}).get("render_fps")
+        step_s = getattr(env.unwrapped, "dt", None) or (1.0 / fps if fps else 1.0)
+        env.close()
+    pictures = isinstance(space, spaces.Box) and len(space.shape) > 1
+    observed = {} if pictures else observation_variables(words, spaces.flatdim(space))
+    told = info_variables(infos, observed)
+    variables = {name: _info_variable(key, value) for name, (key, value) in told.items()} | observed
+    if not variables:
+        raise TaskError(
+            f"{kind.__name__} offers no numbers that a reward could read: it observes pictures",
+            'declare some in a task file: `height = Var("m", "...")`, and compute them in `variables(self, obs, info)`',
+        )
+    keys = {key: tuple(np.shape(value)) for key, value in infos[0].items() if _is_number(value)}
+    return Known(
+        kind=kind,
+        space=space,
+        coder=coder,
+        variables=variables,
+        keys={name: key for name, (key, _) in told.items()},
+        info=keys,
+        success=next((key for key in _SUCCESS if any(key in info for info in infos)), ""),
+        steps=getattr(spec, "max_episode_steps", None),
+        threshold=getattr(spec, "reward_threshold", None),
+        control_step_s=float(step_s),
+    )
+
+
+def _some_infos(env: gymnasium.Env[Any, Any]) -> list[Mapping[str, Any]]:
+    """The infos of some steps with random actions."""
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    found = []
+    for _ in range(_LOOKED_AT):
+        _, _, terminated, truncated, info = env.step(env.action_space.sample())
+        found.append(info)
+        if terminated or truncated:
+            env.reset(seed=0)
+    return found
+
+
+def _info_variable(key: str, value: Any) -> Var:
+    parts = tuple(f"{key}_{number}" for number in range(len(value))) if np.ndim(value) else ()
+    return Var("1", f"`{key}` as the environment's `info` has it", parts)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float | np.number) or (
+        isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.size <= 1000
+    )
