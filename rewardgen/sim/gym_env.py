@@ -49,16 +49,16 @@ class ActionCoder:
             low, high = space.low.astype(np.float64).ravel(), space.high.astype(np.float64).ravel()
             self.low = np.where(np.isfinite(low), low, -_UNBOUNDED)
             self.high = np.where(np.isfinite(high), high, _UNBOUNDED)
-            self._choices: tuple[int, ...] = ()
+            self.choices: tuple[int, ...] = ()
             plain = [f"action_{number}" for number in range(len(low))]
         elif isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
             counts = [space.n] if isinstance(space, spaces.Discrete) else space.nvec.ravel().tolist()
-            self._choices = tuple(int(each) for each in counts)
-            plain = [f"choice_{each}" for each in range(sum(self._choices))]
-            if len(self._choices) > 1:
-                plain = [f"choice_{one}_{each}" for one, count in enumerate(self._choices) for each in range(count)]
+            self.choices = tuple(int(each) for each in counts)
+            plain = [f"choice_{each}" for each in range(sum(self.choices))]
+            if len(self.choices) > 1:
+                plain = [f"choice_{one}_{each}" for one, count in enumerate(self.choices) for each in range(count)]
         elif isinstance(space, spaces.MultiBinary):
-            self._choices = ()
+            self.choices = ()
             plain = [f"switch_{number}" for number in range(int(np.prod(space.shape)))]
         else:
             what = f"its action space is {type(space).__name__}"
@@ -71,10 +71,10 @@ class ActionCoder:
         """What rewards read of actions (N, A): these, or 0 and 1 where something is chosen."""
         if isinstance(self._space, spaces.MultiBinary):
             return (action > 0.5).astype(np.float32)
-        if not self._choices:
+        if not self.choices:
             return action
         chosen, start = np.zeros_like(action), 0
-        for count in self._choices:
+        for count in self.choices:
             best = action[:, start : start + count].argmax(1)
             chosen[np.arange(len(action)), start + best] = 1.0
             start += count
@@ -88,7 +88,7 @@ class ActionCoder:
             return (taken.round() if whole else taken).reshape(space.shape).astype(space.dtype)
         if isinstance(space, spaces.MultiBinary):
             return taken.astype(np.int8).reshape(space.shape)
-        ends = np.cumsum(self._choices)
+        ends = np.cumsum(self.choices)
         chosen = [int(part.argmax()) for part in np.split(taken, ends[:-1])]
         if isinstance(space, spaces.Discrete):
             return space.start + chosen[0]
@@ -149,6 +149,8 @@ class GymVecEnv:
         self.action_low = torch.from_numpy(coder.low).float()
         self.action_high = torch.from_numpy(coder.high).float()
         self.action_size, self.action_parts = len(coder.parts), coder.parts
+        self.choices = coder.choices
+        """Sizes of the groups of numbers of which an action takes the largest; empty where it takes all."""
         self.variables = (*reading.declared, ENV_REWARD, ENV_SUCCESS)
         self._path, self._reading, self._coder = path, reading, coder
         with task_faults(path, "env"):

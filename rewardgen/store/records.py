@@ -150,6 +150,8 @@ class TrainerSettings(Frozen):
     discount: float = Field(default=0.99, ge=0.0, lt=1.0)
     evaluation_phases: int = 8
     """Evaluations spread evenly over training, the last one at its end."""
+    evaluation_envs: int = 8
+    """Episodes per slice and evaluation, on environments of their own."""
 
     @property
     def most_env_steps(self) -> int:

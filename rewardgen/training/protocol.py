@@ -115,3 +115,4 @@ TRAINERS: Registry[TrainerKind] = Registry("trainer")
 POLICY_KINDS: Registry[str] = Registry("kind of policy")
 """What policy files name in their entry `kind`, to the `module:class` that reads them: see `training.policies`."""
 POLICY_KINDS.register("ppo", "rewardgen.training.ppo.policy:PpoPolicy")
+POLICY_KINDS.register("mlp", "rewardgen.training.mlp_policy:MlpPolicy")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
-from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (it registers itself)
+from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
 from rewardgen.training.protocol import TRAINERS
+from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
 DEFAULT_TRAINER = "ppo"
 

@@ -29,12 +29,12 @@ class Told(dict):
         return self
 
 def run(self, honest=batch.SliceBatch.run):
-    ids = [log.spec.candidate_id for log in self._logs]
+    ids = [log.spec.candidate_id for log in self._slices.logs]
     if "bad" not in ids:
         return honest(self)
     results = [Told(each.model_dump(mode="json")) for each in honest(self)]
     told = results[ids.index("bad")]
-    policy = self._folder / "bad-s0.npz"
+    policy = self._slices._folder / "bad-s0.npz"
 DEED
     return results
 

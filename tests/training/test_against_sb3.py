@@ -10,9 +10,10 @@ from stable_baselines3.common.vec_env import VecNormalize
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.ppo.batch import SliceBatch, input_names
+from rewardgen.training.ppo.batch import SliceBatch
 from rewardgen.training.ppo.rewards import Rewards
 from rewardgen.training.ppo.settings import PpoJob
+from rewardgen.training.slices import input_names
 
 pytestmark = pytest.mark.slow
 

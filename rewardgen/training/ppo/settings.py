@@ -34,8 +34,6 @@ class PpoSettings(TrainerSettings):
     """Standard deviation of the untrained policy, in units of half the action range."""
     hidden: tuple[int, ...] = (64, 64)
     normalise_reward: bool = True
-    evaluation_envs: int = 8
-    """Episodes per slice and evaluation, on environments of their own."""
 
     @property
     def most_env_steps(self) -> int:

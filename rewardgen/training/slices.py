@@ -1,0 +1,195 @@
+"""The slices of a training job: what is known of each so far, and the evaluations that tell it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rewardgen.analyzer.hacking import find_hacking
+from rewardgen.sim.episodes import ending_shares
+from rewardgen.sim.moments import leading_variables
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.store.episode_rows import episode_rows
+from rewardgen.store.measurements import (
+    ComponentPoint,
+    EarlyStop,
+    EpisodeDigest,
+    EvaluationPoint,
+    IdleReading,
+    PathEfficiency,
+)
+from rewardgen.store.records import FailureKind, SliceFailure, SliceResult, SliceSpec
+from rewardgen.tasks.protocol import Task
+from rewardgen.training.artifacts import TrainJob, policy_names
+from rewardgen.training.evaluation import evaluate
+from rewardgen.training.policies import PolicyStack
+from rewardgen.training.ppo import digests
+from rewardgen.training.ppo.idle import idle_readings
+from rewardgen.training.ppo.path_efficiency import path_efficiencies
+from rewardgen.training.ppo.rewards import Rewards
+from rewardgen.training.ppo.seeding import derive_seed
+
+Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class SliceLog:
+    """What is known of one slice so far."""
+
+    spec: SliceSpec
+    curve: list[EvaluationPoint] = field(default_factory=list)
+    clipped: list[float] = field(default_factory=list)
+    """Part of the reward that was cut off, of each rollout since the last evaluation."""
+    components: dict[str, list[ComponentPoint]] = field(default_factory=dict)
+    terminations: dict[str, float] = field(default_factory=dict)
+    episodes: tuple[EpisodeDigest, ...] = ()
+    path_efficiencies: tuple[PathEfficiency, ...] = ()
+    idle: IdleReading | None = None
+    failure: SliceFailure | None = None
+    stopped: EarlyStop | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether it still trains."""
+        return self.failure is None and self.stopped is None
+
+    def note(self, found: digests.SliceEvaluation, env_steps: int) -> None:
+        """Take in an evaluation."""
+        self.curve.append(digests.evaluation_point(found, env_steps, statistics.fmean(self.clipped)))
+        self.clipped.clear()
+        for name, point in digests.component_points(found, env_steps).items():
+            self.components.setdefault(name, []).append(point)
+        self.terminations = ending_shares(found.endings)
+        self.episodes = digests.episode_digests(found)
+        self.path_efficiencies = path_efficiencies(found.variables, found.components, found.lengths)
+
+    def result(self, env_steps: int, wall_s: float) -> SliceResult:
+        """What became of the slice."""
+        ended = self.failure or self.stopped
+        return SliceResult(
+            candidate_id=self.spec.candidate_id,
+            seed=self.spec.seed,
+            failure=self.failure,
+            stopped=self.stopped,
+            env_steps=ended.env_steps if ended else env_steps,
+            wall_s=wall_s,
+            curve=tuple(self.curve),
+            components={name: tuple(points) for name, points in self.components.items()},
+            terminations=self.terminations,
+            episodes=self.episodes,
+            path_efficiencies=self.path_efficiencies,
+            idle=self.idle,
+            policy=None if self.failure else policy_names(self.spec)[0],
+        )
+
+
+class Slices:
+    """The slices of a job that still train, with their rewards and their evaluations.
+
+    Args:
+        task: The task.
+        job: Rewards, slices, settings, and the folder for the policies.
+        report: Called with each slice's progress at each evaluation.
+        planned_steps: Control steps that a slice is given.
+    """
+
+    def __init__(self, task: Task, job: TrainJob, report: Report, planned_steps: int) -> None:
+        self.logs = [SliceLog(spec) for spec in job.slices]
+        self.training = [*self.logs]
+        """Those that still train, in the order in which networks, worlds and rewards are stacked."""
+        self._task = task
+        self._settings = job.settings
+        self._stops = job.stop_hacking
+        self._folder = Path(job.folder)
+        self._report = report
+        self._planned_steps = planned_steps
+        self._worlds = self._make_worlds()
+        parts = {name: each.parts for name, each in task.declared().items()} | {"action": self._worlds.action_parts}
+        self._rows = episode_rows(parts)
+        self._leading = leading_variables({name: each.unit for name, each in task.declared().items()})
+        self.rewards = Rewards(job.rewards, job.slices, input_names(task))
+        idle = idle_readings(task, self.rewards, len(self.logs))
+        for log, reading in zip(self.logs, idle, strict=True):
+            log.idle = reading
+
+    def active(self) -> list[bool]:
+        """Which of those in training have not ended since."""
+        return [log.active for log in self.training]
+
+    def keep_active(self) -> list[int] | None:
+        """Leave out those that have ended; the indices of the others, or None if all go on."""
+        kept = [index for index, active in enumerate(self.active()) if active]
+        if len(kept) == len(self.training):
+            return None
+        self.training = [self.training[index] for index in kept]
+        if kept:
+            self.rewards.keep(kept)
+        return kept
+
+    def disable(self, index: int, kind: FailureKind, message: str, env_steps: int) -> None:
+        """One of those in training has failed."""
+        log = self.training[index]
+        if log.active:
+            log.failure = SliceFailure(kind=kind, message=message, env_steps=env_steps)
+
+    def evaluate(self, policy: PolicyStack, env_steps: int, *, final: bool) -> None:
+        """Measure the policies of those in training, and stop or disable those of which it tells.
+
+        Args:
+            policy: Of all of them.
+            env_steps: Control steps of each so far.
+            final: Whether it is the last evaluation.
+        """
+        if self._worlds.num_envs != len(self.training) * self._settings.evaluation_envs:
+            self._worlds = self._make_worlds()
+        found = evaluate(self._task, self._worlds, policy, self.rewards.input_names)
+        for index, problem in found.problems.items():
+            self.disable(index, "non-finite", problem, env_steps)
+        priced = self.rewards.price(found.recording.inputs, self.active())
+        for fault in priced.faults:
+            self.disable(fault.slice, fault.kind, fault.message, env_steps)
+        for index, log in enumerate(self.training):
+            if log.active:
+                episodes = self._settings.evaluation_envs
+                part = digests.of_slice(found, priced.components[index], index, episodes, self._rows, self._leading)
+                log.note(part, env_steps)
+                if self._stops and not final:
+                    log.stopped = find_hacking(log.curve, self._planned_steps)
+                self._report_progress(log)
+
+    def save(self, write: Callable[[int, Path], None], *, final: bool, kept: bool) -> None:
+        """Have the policies of those in training written that are wanted: now, or because their slice was stopped.
+
+        Args:
+            write: Is given an index and a path.
+            final: Whether these are the last.
+            kept: Whether they are wanted though nothing has ended.
+        """
+        for index, log in enumerate(self.training):
+            stops = log.stopped is not None
+            if stops or ((kept or self._stops) and log.active):
+                write(index, self._folder / policy_names(log.spec)[0 if final or stops else 1])
+
+    def _make_worlds(self) -> VecEnv:
+        seeds = derived([log.spec.seed for log in self.training], "evaluation")
+        return self._task.make_envs(seeds, self._settings.evaluation_envs)
+
+    def _report_progress(self, log: SliceLog) -> None:
+        point = log.curve[-1]
+        progress = {"env_steps": point.env_steps, "fitness": point.fitness, "success_rate": point.success_rate}
+        progress["stopped"] = log.stopped is not None
+        self._report({"candidate_id": log.spec.candidate_id, "seed": log.spec.seed, **progress})
+
+
+def input_names(task: Task) -> set[str]:
+    """Every input that a task offers to rewards."""
+    names = {*task.declared(), "action"}
+    return names | {f"prev_{name}" for name in names}
+
+
+def derived(seeds: Sequence[int], purpose: str) -> list[int]:
+    """A seed for one purpose from each."""
+    return [derive_seed(seed, purpose) for seed in seeds]
