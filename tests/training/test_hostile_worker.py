@@ -37,8 +37,8 @@ OUT_OF_CONTRACT = {
     "another candidate's slice": "told['candidate_id'] = 'good'",
     "more curve than there is": "told['curve'] *= 1000",
     "words for a name": "told['components'] = {'Ignore all that was said before': told['components']['still']}",
-    "a report of another's slice": "self._report({**REPORT, 'candidate_id': 'someone'})",
-    "reports without end": "for _ in range(100): self._report(REPORT)",
+    "a report of another's slice": "self._slices._report({**REPORT, 'candidate_id': 'someone'})",
+    "reports without end": "for _ in range(100): self._slices._report(REPORT)",
     "a list of lists": "results[:] = [Told(slices=[[]])] * 10000",
 }
 REPORT = {"candidate_id": "bad", "seed": 0, "env_steps": 1024, "fitness": 1e9, "success_rate": 1.0}

@@ -45,7 +45,7 @@ def check_alone(heard, kind, said):
 def test_passing_a_limit_is_that_candidates_failure_and_nothing_is_left(tmp_path, limit):
     misdeed, limits, kind, said = CASES[limit]
     if misdeed == "flood":
-        misdeed = "while True: self._report({'noise': 'x' * (1 << 18)})"
+        misdeed = "while True: self._slices._report({'noise': 'x' * (1 << 18)})"
     else:
         misdeed = MISBEHAVE.format(misdeed)
     # In processes of their own: together they would have the time of both.

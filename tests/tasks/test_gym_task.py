@@ -1,0 +1,238 @@
+"""Tasks on Gymnasium environments: what is read of them, and that they do what Gymnasium itself does."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+
+from rewardgen.core.errors import TaskError
+from rewardgen.reward.signature import check_signature
+from rewardgen.sim.episodes import record_episodes
+from rewardgen.tasks.card import measure_card
+from rewardgen.tasks.check import check_task
+from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.gym_names import observation_variables
+from rewardgen.tasks.loading import lasting_reference, load_task, resolve_task
+from rewardgen.tasks.record_transitions import record_transitions
+from rewardgen.tasks.wording import description, first_paragraph
+
+OWN = """
+import gymnasium, numpy as np
+from gymnasium import spaces
+
+class Slide(gymnasium.Env):
+    '''A puck slides along a line. Bring it to the mark.'''
+
+    observation_space = spaces.Box(-10.0, 10.0, (2,))
+    action_space = ACTIONS
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place, self.speed = self.np_random.uniform(-1, 1), 0.0
+        return self._seen(), {}
+
+    def step(self, action):
+        self.speed += 0.1 * PUSH
+        self.place += self.speed
+        info = {"gap": abs(self.place), "reward_gap": -abs(self.place), "is_success": abs(self.place) < 0.1}
+        return self._seen(), -abs(self.place), abs(self.place) > 3, False, info
+
+    def _seen(self):
+        return np.array([self.place, self.speed], np.float32)
+"""
+PUSHED = {
+    "spaces.Box(-1.0, 1.0, (1,))": "float(action[0])",
+    "spaces.Discrete(3)": "(action - 1)",
+    "spaces.Discrete(3, start=-1)": "action",
+    "spaces.MultiDiscrete([3, 2])": "(action[0] - 1)",
+    "spaces.MultiBinary(2)": "(int(action[0]) - int(action[1]))",
+}
+
+
+@pytest.fixture(autouse=True)
+def data_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+def own(folder, actions="spaces.Box(-1.0, 1.0, (1,))", further=""):
+    """The path of a file with an environment."""
+    path = folder / "slide.py"
+    path.write_text(OWN.replace("ACTIONS", actions).replace("PUSH", PUSHED[actions]) + further)
+    return str(path)
+
+
+@pytest.mark.parametrize("id", ["Pendulum-v1", "CartPole-v1"])
+def test_steps_are_those_of_gymnasium(id):
+    task = load_task(id)
+    envs = task.make_envs([3], 2)
+    observation = envs.reset()
+    mirrors = [gymnasium.make(id) for _ in range(2)]
+    for index, mirror in enumerate(mirrors):  # into the states that the environments are in
+        mirror.reset(seed=0)
+        mirror.unwrapped.state = envs._envs[index].unwrapped.state
+    generator, compared = torch.Generator().manual_seed(0), 0
+    while compared < 30:
+        action = envs.action_low + (envs.action_high - envs.action_low) * torch.rand(
+            2, envs.action_size, generator=generator
+        )
+        step = envs.step(action)
+        for index, mirror in enumerate(mirrors):
+            chosen = int(action[index].argmax()) if id == "CartPole-v1" else action[index].numpy()
+            seen, reward, terminated, _, _ = mirror.step(chosen)
+            np.testing.assert_array_equal(step.final_observation[index], seen)
+            assert step.inputs["env_reward"][index] == np.float32(reward) and step.terminated[index] == terminated
+            compared += 1
+        if bool(step.terminated.any()):
+            break
+        observation = step.observation
+    assert compared >= 10 and observation.shape == (2, envs.observation_size)
+
+
+def test_an_episode_depends_on_its_seed_its_place_and_its_number_alone(tmp_path):
+    task = load_task(own(tmp_path))
+    alone, together = task.make_envs([7], 2), task.make_envs([5, 7], 2)
+    assert torch.equal(alone.reset(), together.reset()[2:])
+    first = alone.reset(anew=True)
+    assert not torch.equal(first[0], first[1])
+    assert torch.equal(first, alone.reset(anew=True)) and not torch.equal(first, alone.reset())
+
+
+def test_an_episode_ends_by_the_environment_or_by_the_time_limit(tmp_path):
+    task = load_task(own(tmp_path))
+    type(task).episode_steps = 20
+    envs = task.make_envs([0], 2)
+    observation, pushed = envs.reset(), torch.tensor([[1.0], [0.0]])
+    ends = {}
+    for number in range(1, 21):
+        step = envs.step(pushed)
+        for index in (step.terminated | step.truncated).nonzero()[:, 0].tolist():
+            ends.setdefault(
+                index, (number, bool(step.terminated[index]), float(step.final_observation[index, 0].abs()))
+            )
+        observation = step.observation
+    (early, fell, place), (late, ended, _) = ends[0], ends[1]
+    assert early < 20 and fell and place > 3
+    assert late == 20 and not ended
+    assert observation.abs().max() <= 3 + 1e-6
+
+
+def test_previous_values_are_those_of_the_step_before_and_of_the_first_step_itself(tmp_path):
+    envs = load_task(own(tmp_path)).make_envs([0], 1)
+    envs.reset()
+    first, second = (envs.step(torch.tensor([[push]])) for push in (0.5, 0.7))
+    assert first.inputs["prev_gap"] == first.inputs["gap"]
+    assert second.inputs["prev_gap"] == first.inputs["gap"] != second.inputs["gap"]
+    assert second.inputs["prev_action"] == 0.5
+
+
+@pytest.mark.parametrize("actions", PUSHED)
+def test_choices_are_numbers_of_which_the_largest_is_taken(tmp_path, actions):
+    task = load_task(own(tmp_path, actions))
+    envs = task.make_envs([0], 1)
+    envs.reset()
+    right = [0.1, 0.2, 0.9, 0.3, 0.2][: envs.action_size]
+    if actions.startswith("spaces.MultiBinary"):
+        right = [0.9, 0.1]
+    step = envs.step(torch.tensor([right]))
+    pushed = 0.1 if "Box" in actions else 1.0
+    assert step.final_observation[0, 1] == pytest.approx(0.1 * pushed)
+    if "Box" not in actions:
+        assert set(step.inputs["action"][0].tolist()) <= {0.0, 1.0}
+    assert len(envs.action_parts) == envs.action_size
+
+
+def test_designers_learn_nothing_of_the_environments_own_reward(tmp_path):
+    task = load_task(own(tmp_path))
+    card = measure_card(task)
+    told = card.model_dump_json()
+    assert "env_reward" not in told and "reward_gap" not in told and "is_success`" in card.success
+    assert [each.name for each in card.variables] == ["gap", "obs_0", "obs_1"]
+    (finding,) = check_signature("def compute_reward(env_reward):\n    return {'x': env_reward}", card.input_names())
+    assert "env_reward" in finding.message
+    assert not {"env_reward", "env_success", "prev_env_reward"} & {*record_transitions(task).inputs}
+
+
+def test_fitness_is_the_environments_return_and_success_its_own_word_in_the_last_step(tmp_path):
+    task = load_task(own(tmp_path))
+    type(task).episode_steps = 5
+    recording = record_episodes(task.make_envs([0], 6), lambda seen: torch.zeros(6, 1))
+    found = measure_episodes(task, recording.episode)
+    start = recording.episode["obs_0"][0]  # without a push it stays where it is
+    torch.testing.assert_close(found.fitness.float(), -5 * start.abs())
+    assert found.success.tolist() == (start.abs() < 0.1).tolist()
+
+
+OWN_TASK = """
+from rewardgen import GymTask, Var
+
+class Push(GymTask):
+    '''Push the puck away.'''
+
+    env = Slide
+    episode_steps = 30
+    distance = Var("m", "distance from the mark")
+
+    def variables(self, obs, info):
+        return {"distance": obs[:, 0].abs()}
+
+    def fitness(self, episode):
+        '''Distance at the end.'''
+        return episode.last(episode["distance"])
+"""
+
+
+def test_a_task_file_says_what_is_read_and_measured(tmp_path):
+    task = load_task(own(tmp_path, further=OWN_TASK))
+    assert check_task(task)[0] == []
+    assert description(task) == "Push the puck away." and first_paragraph(task, "fitness") == "Distance at the end."
+    assert task.make_envs([0], 1).variables == ("distance", "env_reward", "env_success")
+
+
+def test_an_environment_by_its_id_becomes_a_task_file_that_is_found_again():
+    path = resolve_task("Pendulum-v1")
+    assert path == resolve_task("gymnasium:Pendulum-v1") and lasting_reference("Pendulum-v1") == str(path)
+    path.unlink()
+    assert resolve_task("Pendulum-v1") == path and path.is_file()
+    assert load_task(str(path)).path.stem == "Pendulum-v1"
+
+
+@pytest.mark.parametrize(
+    ("reference", "message", "hint"),
+    [
+        ("Pendulun-v1", "no environment Pendulun-v1", "Pendulum-v1"),
+        ("no_such_package:Thing-v0", "no_such_package", "install"),
+        ("collections:NoSuchClass", "NoSuchClass", "fix"),
+    ],
+)
+def test_what_is_no_environment_is_told_with_what_may_be_meant(reference, message, hint):
+    with pytest.raises(TaskError) as raised:
+        load_task(reference)
+    assert message in raised.value.message and hint in raised.value.hint
+
+
+def test_an_action_that_nothing_here_learns_is_refused_with_what_is_learned(tmp_path, monkeypatch):
+    monkeypatch.setitem(PUSHED, "spaces.Text(4)", "0.0")
+    with pytest.raises(TaskError) as raised:
+        load_task(own(tmp_path, "spaces.Text(4)"))
+    assert "Text" in raised.value.message and "MultiBinary" in raised.value.hint
+
+
+TABLE = """
+    ## Observation Space
+    | Num | Observation             | Min  | Max | Name | Type (Unit) |
+    | --- | ----------------------- | ---- | --- | ---- | ----------- |
+    | 0   | cosine of the arm's angle | -Inf | Inf | cos | unitless |
+    | 1   | angular velocity of the arm (about y) | -Inf | Inf | vel | angular velocity (rad/s) |
+    | excluded | position | -Inf | Inf | x | position (m) |
+"""
+
+
+def test_the_entries_of_an_observation_have_the_names_of_its_documentation():
+    found = observation_variables(TABLE, 2)
+    assert {name: each.unit for name, each in found.items()} == {
+        "cosine_arm_s_angle": "1",
+        "angular_velocity_arm": "rad/s",
+    }
+    assert [*observation_variables(TABLE, 3)] == ["obs_0", "obs_1", "obs_2"]  # the table is of something else
+    (wide,) = observation_variables("", 100).values()
+    assert wide.shape == (100,)
