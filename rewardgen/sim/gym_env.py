@@ -202,7 +202,7 @@ class GymVecEnv:
         taken = self._coder.taken(clamped)
         self._ended[:] = False
         with task_faults(self._path, "env"):
-            for index in np.flatnonzero(self._awake):
+            for index in np.flatnonzero(self._awake).tolist():
                 self._advance(index, taken[index])
         self._episode_step += self._awake
         with task_faults(self._path, "variables"):
@@ -220,7 +220,7 @@ class GymVecEnv:
         self._previous = current
         final, steps = torch.from_numpy(self._flat.copy()), torch.from_numpy(self._episode_step.copy())
         with task_faults(self._path, "env"):
-            for index in np.flatnonzero(terminated | truncated):
+            for index in np.flatnonzero(terminated | truncated).tolist():
                 self._begin(index)
         ended = torch.from_numpy(terminated)
         return Step(
@@ -254,7 +254,7 @@ class GymVecEnv:
 
     def _see(self, index: int, observation: Any) -> None:
         self._raw[index] = observation
-        self._flat[index] = spaces.flatten(self._space, observation)
+        self._flat[index] = np.asarray(spaces.flatten(self._space, observation))
 
     def _read(self) -> dict[str, Tensor]:
         infos = {key: torch.from_numpy(values.copy()).float() for key, values in self._info.items()}

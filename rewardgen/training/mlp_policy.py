@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import torch
@@ -69,8 +69,8 @@ class MlpPolicy:
                 (arrays.take(f"layer{number}/weight", (out, into)), arrays.take(f"layer{number}/bias", (out,)))
                 for number, (into, out) in enumerate(pairwise(sizes))
             ),
-            activation=activation,
-            squash=squash,
+            activation=cast("Activation", activation),
+            squash=cast("Squash", squash),
             choices=choices,
             mean=arrays.take("normaliser/mean", (sizes[0],), np.float64),
             variance=arrays.take("normaliser/variance", (sizes[0],), np.float64),

@@ -34,7 +34,7 @@ class RewardedVecEnv(Sb3VecEnv):
         acted: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (envs.action_size,), np.float32)
         if self.choices:
             one = len(self.choices) == 1
-            acted = spaces.Discrete(self.choices[0]) if one else spaces.MultiDiscrete(self.choices)
+            acted = spaces.Discrete(self.choices[0]) if one else spaces.MultiDiscrete([*self.choices])
         super().__init__(envs.num_envs, observed, acted)
         self._chosen: torch.Tensor = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
 
