@@ -179,6 +179,8 @@ def _require_known_members(task: type[Task], source: str) -> None:
 def _listed(names: Iterable[str]) -> str:
     quoted = [f"`{each}`" for each in names]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
 def _around(module: Any) -> list[type[Task]]:
     """A task around each environment that a file defines, if it defines any."""
     if "gymnasium" not in sys.modules:
