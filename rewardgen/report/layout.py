@@ -64,16 +64,19 @@ class Panel:
 
     Args:
         side: What is told.
-        rows: Rows of components that there is room for.
-        step_s: Time between two frames [s].
+        frame_s: Time between two frames [s].
+        beside: What is told of all policies in the film: they share their height and the scale of the fitness.
     """
 
-    def __init__(self, side: Side, rows: int, step_s: float) -> None:
-        self._side, self._rows, self._frame_s = side, _rows_of(side.components), step_s
+    def __init__(self, side: Side, frame_s: float, beside: Sequence[Side]) -> None:
+        self._side, self._rows, self._frame_s = side, _rows_of(side.components), frame_s
+        rows = max(_FEWEST_ROWS, *(len(_rows_of(each.components)) for each in beside))
+        fitness = [0.0, *(value for each in beside for value in each.so_far)]
+        self._low, self._high = min(fitness), max(fitness)
         values = sorted(abs(value) for each in self._rows.values() for value in each)
         self._scale = values[round(0.98 * (len(values) - 1))] if values else 0.0
         self._split = any(value < -0.02 * self._scale for each in self._rows.values() for value in each)
-        self.height = _HEAD + HEIGHT + panel_height(rows)
+        self.height = _HEAD + HEIGHT + 18 + _ROW * rows  # even, as video needs it
         self._still = Image.new("RGB", (WIDTH, self.height), _PAPER)
         draw = ImageDraw.Draw(self._still)
         label = _fitting(draw, legible(side.label, 60), 16, WIDTH // 2)
@@ -143,8 +146,8 @@ class Panel:
     def _draw_curve(self, draw: ImageDraw.ImageDraw, at: int) -> None:
         left, top, right, bottom = self._curve_box()
         values = self._side.so_far
-        low, high = min(0.0, *values), max(0.0, *values)
-        span, last = (high - low) or 1.0, max(len(values) - 1, 1)
+        low, span = self._low, (self._high - self._low) or 1.0
+        last = max(len(values) - 1, 1)
 
         def place(index: int) -> tuple[float, float]:
             return left + (right - left) * index / last, bottom - (bottom - top) * (values[index] - low) / span
@@ -157,16 +160,6 @@ class Panel:
         x, y = points[at]
         draw.ellipse((x - 3, y - 3, x + 3, y + 3), _INK)
         draw.text((right, self._middle(0)), number(values[at]), _INK, font(14), anchor="rm")
-
-
-def rows_needed(sides: Sequence[Side]) -> int:
-    """Rows of components for policies that are shown beside each other."""
-    return max(_FEWEST_ROWS, *(len(_rows_of(each.components)) for each in sides))
-
-
-def panel_height(rows: int) -> int:
-    """Height of what is below the picture [pixels]; even, as video needs it."""
-    return 18 + _ROW * rows
 
 
 def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:

@@ -23,14 +23,16 @@ from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.report.drawing import drawn
 from rewardgen.report.film_index import SCENE, motion_name
-from rewardgen.report.layout import HEIGHT, WIDTH, Panel, Side, rows_needed, title_strip
+from rewardgen.report.layout import HEIGHT, WIDTH, Panel, Side, title_strip
 from rewardgen.report.scene import Camera, choose_camera
 from rewardgen.store.names import FileName
 
-_MOST_VIDEO_BYTES, _MOST_PICTURE_BYTES = 400_000, 900_000
+_MOST_VIDEO_BYTES, _MOST_PICTURE_BYTES = 400_000, 700_000
 _QUALITIES = (25, 29, 33, 38)
 """Of H.264, the smaller the better: the first that makes a video small enough."""
-_PICTURE_QUALITIES = (60, 40, 25)
+_PICTURE_QUALITIES = (50, 30)
+_PICTURE_WIDTH = 720
+"""Of an animated picture at most [pixels]."""
 _HELD_S = 1.2
 """How long the last frame stands [s]."""
 _RENDERED = round(1.5 * WIDTH), round(1.5 * HEIGHT)
@@ -90,8 +92,7 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 def _write(film: _Film, shots: Sequence[Sequence[Image.Image]]) -> None:
     """Write the files of a film."""
-    rows = rows_needed(film.sides)
-    panels = [Panel(side, rows, film.frame_s) for side in film.sides]
+    panels = [Panel(side, film.frame_s, film.sides) for side in film.sides]
     strip = title_strip(film.title, WIDTH * len(panels)) if film.title else None
     held = round(_HELD_S / film.frame_s)
     frames = []
@@ -174,8 +175,9 @@ def _write_video(frames: list[Image.Image], frame_s: float, path: Path) -> None:
 def _write_picture(frames: list[Image.Image], frame_s: float, path: Path) -> None:
     """Write an animated WebP of bounded size, with some ten frames per second."""
     every = max(1, round(0.1 / frame_s))
-    few = frames[::every]
-    few[-1] = frames[-1]
+    few = [*frames[::every], frames[-1]]
+    if (width := few[0].width) > _PICTURE_WIDTH:
+        few = [each.resize((_PICTURE_WIDTH, round(each.height * _PICTURE_WIDTH / width))) for each in few]
     for quality in _PICTURE_QUALITIES:
         options: dict[str, Any] = {
             "duration": round(1000 * frame_s * every),
