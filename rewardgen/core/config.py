@@ -105,6 +105,8 @@ class RunConfig(Frozen):
     faster, and only the reward language keeps them from changing each other's results."""
     slice_timeout_s: float = Field(default=3600.0, gt=0)
     """Time limit for training one candidate with one seed [s]; a process that trains several has all of theirs."""
+    films: bool = True
+    """At the end, films are made for the report: of the best of each generation, and of the chosen reward."""
     ablate: tuple[Ablation, ...] = ()
     """Parts to leave out, for an honest comparison: `critic`, `analyzer`, `tpe` (the ranking of recorded episodes)."""
 

@@ -24,7 +24,8 @@ def close_run(folder: RunFolder, history: History, note: Callable[[str], None]) 
         None if the report could not be written.
     """
     try:
-        make_films(folder, history, note=note)
+        if history.config and history.config.films:
+            make_films(folder, history, note=note)
     except KeyboardInterrupt:
         note("no further films are made")
     except Exception as error:

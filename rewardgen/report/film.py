@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rewardgen.core.errors import RewardgenError
-from rewardgen.report.film_index import Film, films_of
+from rewardgen.core.files import explain_os_error
+from rewardgen.report.film_index import FILMS, Film, films_of
 from rewardgen.report.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
@@ -45,12 +49,27 @@ def make_films(
         UsageError: The run was not started here, and its task is none that is shipped.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
-    there = {each.name for each in films_of(folder)}
-    plans = [each for each in plans_for(folder, history) if each.name not in there]
-    if plans:
-        note(f"making {len(plans)} films")
-        shoot(folder, history, plans, seconds=seconds, draw=draw, agreed=agreed, note=note)
+    with _alone(folder):
+        there = {each.name for each in films_of(folder)}
+        plans = [each for each in plans_for(folder, history) if each.name not in there]
+        if plans:
+            note(f"making {len(plans)} films; Ctrl-C leaves them out")
+            shoot(folder, history, plans, seconds=seconds, draw=draw, agreed=agreed, note=note)
     return films_of(folder)
+
+
+@contextmanager
+def _alone(folder: RunFolder) -> Iterator[None]:
+    """Wait until no other process makes films of a run: who runs it and who watches it may both come to its end."""
+    path = folder.path / FILMS / ".lock"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    except OSError as error:
+        raise explain_os_error(path, error) from error
+    with open(handle, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def plans_for(folder: RunFolder, history: History) -> list[Plan]:

@@ -394,7 +394,7 @@ def _render(films: list[dict[str, Any]], scratch: Path, how: str, note: Note = l
 
     def done(message: dict[str, Any]) -> None:
         if isinstance(number := message.get("done"), int) and len(films) > 1:
-            note(f"filmed {number + 1} of {len(films)}")
+            note(f"film {number + 1} of {len(films)}")
 
     answer = run_worker(RENDER, payload, limits=_LIMITS, scratch=scratch / "film", on_message=done)
     return clean(answer.get("renderer", ""), 100)

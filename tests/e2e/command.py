@@ -21,8 +21,32 @@ from rewardgen.store.run_folder import RunFolder, find_run
 from tests.cli.test_sandbox_off import read
 
 POINT = Path(__file__).parent.parent / "tasks" / "point.py"
-SHORT = ["--candidates", "2", "--generations", "2", "--seeds", "1", "--leaders", "1", "--final-seeds", "2"]
-SHORTER = ["--candidates", "2", "--generations", "1", "--seeds", "1", "--leaders", "1", "--final-seeds", "1"]
+SHORT = [
+    "--no-films",
+    "--candidates",
+    "2",
+    "--generations",
+    "2",
+    "--seeds",
+    "1",
+    "--leaders",
+    "1",
+    "--final-seeds",
+    "2",
+]
+SHORTER = [
+    "--no-films",
+    "--candidates",
+    "2",
+    "--generations",
+    "1",
+    "--seeds",
+    "1",
+    "--leaders",
+    "1",
+    "--final-seeds",
+    "1",
+]
 SHORTER += ["--env-steps", "4096"]
 REWARDGEN = [sys.executable, "-m", "rewardgen"]
 

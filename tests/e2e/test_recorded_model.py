@@ -13,7 +13,21 @@ from tests.e2e.command import history, rewardgen, run_folder
 RECORDED = Path(__file__).parent.parent / "recorded" / "hopper"
 EMPTY = Answer(text=None)
 VERDICT = '{"answer": "no", "why": "After so few steps it falls at once."}'
-SIZES = ["--candidates", 6, "--generations", 2, "--seeds", 1, "--leaders", 1, "--final-seeds", 1, "--env-steps", 2048]
+SIZES = [
+    "--no-films",
+    "--candidates",
+    6,
+    "--generations",
+    2,
+    "--seeds",
+    1,
+    "--leaders",
+    1,
+    "--final-seeds",
+    1,
+    "--env-steps",
+    2048,
+]
 FAULTS = {
     1: Answer(status=429, text="slow down", headers={"Retry-After": "1"}),
     3: Answer(status=500, text="internal error"),

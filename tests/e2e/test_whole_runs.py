@@ -170,7 +170,7 @@ def test_a_full_temporary_folder_is_a_clear_error(small_disk, tmp_path):
 
 
 def test_a_tuner_s_candidates_are_trained_like_others_and_their_steps_count(tmp_path):
-    few = ["--generations", "2", "--candidates", "1", "--seeds", "1", "--final-seeds", "1"]
+    few = ["--no-films", "--generations", "2", "--candidates", "1", "--seeds", "1", "--final-seeds", "1"]
     done = rewardgen("run", POINT, *few, "--env-steps", "4096", "--tune", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "1 candidate, then 2 more by the tuner" in done.stderr

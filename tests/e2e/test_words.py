@@ -218,7 +218,19 @@ def test_a_result_that_is_not_what_was_asked_starts_one_redraft_if_nobody_is_to_
         system = body["messages"][0]["content"]
         return Answer(next((text for said, text in texts.items() if system.startswith(said)), GOES))
 
-    short = ("--candidates", "1", "--generations", "1", "--seeds", "1", "--leaders", "1", "--final-seeds", "1")
+    short = (
+        "--no-films",
+        "--candidates",
+        "1",
+        "--generations",
+        "1",
+        "--seeds",
+        "1",
+        "--leaders",
+        "1",
+        "--final-seeds",
+        "1",
+    )
     with ChatServer(answer) as chat:
         asked = ("--model", "openai/local", "--api-base", chat.api_base, "--env-steps", "40000", "--yes", "--json")
         made = rewardgen("run", HALF_WAY, "--robot", "rail.xml", *asked, *short, cwd=tmp_path, **KEY)

@@ -106,7 +106,19 @@ def test_rewards_are_not_run_for_a_comparison_not_even_of_an_own_run(tmp_path):
 
 @pytest.mark.slow
 def test_a_run_goes_on_and_says_and_records_what_is_missing(tmp_path):
-    short = ["--generations", "1", "--candidates", "1", "--seeds", "1", "--leaders", "1", "--final-seeds", "1"]
+    short = [
+        "--no-films",
+        "--generations",
+        "1",
+        "--candidates",
+        "1",
+        "--seeds",
+        "1",
+        "--leaders",
+        "1",
+        "--final-seeds",
+        "1",
+    ]
     done = run_without_layers("run", POINT, *short, "--env-steps", "4096", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for layer in LAYER_CALLS:
