@@ -27,6 +27,7 @@ LAYERS = (
     ("training",),
     ("search",),
     ("report", "export", "ui"),
+    ("serve",),
     ("api",),
     ("cli",),
     ("rewardgen", "__main__"),

@@ -58,6 +58,7 @@ COMMANDS = (
     Command("report", "report:report", "Write a run's report: one HTML file.", "report latest --open"),
     Command("film", "film:film", "Film what a reward led to.", "film latest"),
     Command("play", "film:play", "Show what a reward led to in MuJoCo's viewer.", "play latest:g01-k2"),
+    Command("serve", "serve:serve", "Show runs in the browser as they go on.", "serve latest --open"),
     Command("runs path", "runs:path", "Print where a run's files are.", "runs path latest"),
     Command("tasks list", "tasks:list_all", "List the shipped tasks.", "tasks list"),
     Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from rewardgen.api.watching import watching
 from rewardgen.cli.drafting import ROBOT, after_drafting, draft, less, task_name
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import TASK_HELP, Agree, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
@@ -24,11 +25,11 @@ from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, told
 from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.history import History
+from rewardgen.store.journal import Listener
 from rewardgen.store.origin import Terms, can_sign
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
-from rewardgen.ui.screen import Screen
 from rewardgen.ui.tables import closing_table, judgement_text, plain_table
 
 _UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
@@ -267,12 +268,12 @@ class Memory:
         listener: The one that shows it.
     """
 
-    def __init__(self, listener: Plain | Screen) -> None:
+    def __init__(self, listener: Listener) -> None:
         self.run_id = ""
         self._listener = listener
         self.progress = listener.progress
         self.note = listener.note
-        self.aside = listener.aside
+        self.aside = getattr(listener, "aside", nullcontext)
 
     def confirm(self, yes: bool) -> lifecycle.Confirm:
         """Asks the user beside what is shown; about nothing if they have agreed to all."""
@@ -290,17 +291,6 @@ class Memory:
         self._listener.event(event, history)
 
 
-@contextmanager
-def shown() -> Iterator[Plain | Screen]:
-    """What shows a run: a live screen on a terminal, else plain lines."""
-    console = messages()
-    if console.is_terminal and not console.is_dumb_terminal:
-        with Screen(console) as screen:
-            yield screen
-    else:
-        yield Plain(console)
-
-
 def watch(work: Callable[[Memory], Outcome], runs_dir: Path, suite: str = "") -> Outcome | None:
     """Do the work with a live screen on a terminal, or with plain lines; None if it was interrupted, which is told.
 
@@ -310,22 +300,22 @@ def watch(work: Callable[[Memory], Outcome], runs_dir: Path, suite: str = "") ->
         suite: The command that goes on, if it is not the run's `resume`.
     """
     console = messages()
-    watching = Memory(Plain(console))
+    memory = Memory(Plain(console))
     try:
-        with shown() as listener:
-            watching = Memory(listener)
-            return work(watching)
+        with watching(True) as listener:
+            memory = Memory(listener)
+            return work(memory)
     except KeyboardInterrupt:
-        if not watching.run_id:
+        if not memory.run_id:
             console.print("interrupted before the run began; nothing was kept")
             return None
-        saved = runs_dir / watching.run_id
+        saved = runs_dir / memory.run_id
         console.print(f"interrupted; everything that was finished is saved in {saved}", soft_wrap=True)
-        next_steps((suite or with_runs_dir(f"resume {watching.run_id}", runs_dir), "goes on from here"))
+        next_steps((suite or with_runs_dir(f"resume {memory.run_id}", runs_dir), "goes on from here"))
         return None
     except RewardgenError as error:
-        if watching.run_id:
-            resume_line = suite or with_runs_dir(f"resume {watching.run_id}", runs_dir)
+        if memory.run_id:
+            resume_line = suite or with_runs_dir(f"resume {memory.run_id}", runs_dir)
             refused = isinstance(error, ModelError | CredentialsError)
             other = ", with `--model` also by another model" if refused and not suite else ""
             console.print(f"stopped; `rewardgen {resume_line}` goes on once this is fixed{other}\n", soft_wrap=True)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError, did_you_mean
+from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import percent
 from rewardgen.core.readable import duration, money, number
 from rewardgen.store.history import History, status_of
 from rewardgen.store.lineage import lineage, parent_diff
+from rewardgen.store.listing import listed_run
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
@@ -29,24 +30,9 @@ _ROOMY = 120
 """Columns of a terminal that has room for all of the list."""
 
 
-class _Listed(NamedTuple):
-    """A run as the list shows it."""
-
-    id: str
-    task: str = ""
-    model: str = ""
-    status: str = "damaged"
-    candidates: int = 0
-    best: str | None = None
-    fitness: float | None = None
-    success_rate: float | None = None
-    cost_usd: float | None = 0.0
-    elapsed_s: float = 0.0
-
-
 def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
     """List all runs, oldest first."""
-    listed = [_listed(folder) for folder in list_runs(runs_dir)]
+    listed = [listed_run(folder) for folder in list_runs(runs_dir)]
     if json:
         print_json({"runs": [each._asdict() for each in listed]})
         return 0
@@ -67,40 +53,6 @@ def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int
     results().print(table)
     next_steps((with_runs_dir(f"runs show {shlex.quote(listed[-1].id)}", runs_dir), "the newest of them"))
     return 0
-
-
-def _listed(folder: RunFolder) -> _Listed:
-    try:
-        history = History.load(folder)
-    except RunFormatError:
-        return _Listed(folder.id, status="other version")
-    except RunFolderError:
-        return _Listed(folder.id)
-    config = history.config
-    best, fitness, success_rate = _best(history)
-    return _Listed(
-        id=folder.id,
-        task=history.card.name if history.card else "",
-        model=config.model if config else "",
-        status=status_of(folder, history),
-        candidates=len(history.ids()),
-        best=best,
-        fitness=fitness,
-        success_rate=success_rate,
-        cost_usd=history.usage.cost_usd,
-        elapsed_s=history.elapsed_s,
-    )
-
-
-def _best(history: History) -> tuple[str | None, float | None, float | None]:
-    """Id, fitness and success rate: of the chosen reward on the fresh seeds, or before that of the search's best."""
-    summary, best = history.summary, history.best()
-    if summary is not None:
-        row = next((each for each in summary.rows if each.candidate_id == summary.chosen), None)
-        return (row.candidate_id, row.fitness.value, row.success_rate) if row and row.fitness else (None, None, None)
-    if best is None or best.result is None:
-        return None, None, None
-    return best.candidate.id, best.fitness, best.result.success_rate
 
 
 def show(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rewardgen.api.watching import watching
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, with_runs_dir
-from rewardgen.cli.run import conclude, shown
+from rewardgen.cli.run import conclude
 from rewardgen.cli.runs import Reference
 from rewardgen.core.errors import RunFolderError
 from rewardgen.search.lifecycle import Outcome
@@ -21,7 +22,7 @@ def watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     try:
         if folder.is_locked():
             messages().print(f"watching run {folder.id}; Ctrl-C leaves it running", soft_wrap=True)
-        with shown() as listener:
+        with watching(True) as listener:
             history = follow(folder, listener)
     except KeyboardInterrupt:
         messages().print("no longer watched; the run goes on", soft_wrap=True)

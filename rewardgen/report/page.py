@@ -45,7 +45,9 @@ def write_report(folder: RunFolder, history: History) -> Path:
     return path
 
 
-def report_html(folder: RunFolder, history: History, *, films: Sequence[Film] = (), live: Live | None = None) -> str:
+def report_html(
+    folder: RunFolder, history: History, *, films: Sequence[Film] = (), live: Live | None = None, served: str = ""
+) -> str:
     """A run as one HTML page that needs no other file and no network.
 
     Args:
@@ -53,6 +55,7 @@ def report_html(folder: RunFolder, history: History, *, films: Sequence[Film] = 
         history: What is known of it; the run may still be under way.
         films: Of the run. That of the chosen reward's final policy is shown first.
         live: How far trainings are, if some are under way.
+        served: See `render_page`.
     """
     status, calls = status_of(folder, history), read_calls(folder)
     shown, config, card = _films(films, history), history.config, history.card
@@ -61,6 +64,7 @@ def report_html(folder: RunFolder, history: History, *, films: Sequence[Film] = 
     featured = chosen or (history.ranking.best.candidate_id if history.ranking.best else None)
     record = history.record(featured) if featured else None
     values: dict[str, Any] = {
+        "served": served,
         "folder": folder,
         "history": history,
         "status": status,

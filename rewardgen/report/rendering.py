@@ -26,22 +26,25 @@ _LIBRARIES = ("d3.min.js", "plot.umd.min.js", "shared.js")
 _IN_MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], **values: Any) -> str:
+def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], *, served: str = "", **values: Any) -> str:
     """The text of a page.
 
     Args:
         template: Its name, such as `report`.
         data: What its scripts read.
         scripts: Files of its own scripts, in their order.
+        served: What it shows as of, where a server tells the page of newer: it is the one place that it may ask.
         **values: What the template reads.
     """
-    sources = [_asset(name) for name in (*_LIBRARIES, *scripts)]
+    sources = [_asset(name) for name in (*_LIBRARIES, *scripts, *(["served.js"] if served else []))]
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in sources
     )
     policy = (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; media-src blob:;"
-        " base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; base-uri 'none';"
+        + " img-src data:{0}; media-src blob:{0}; connect-src{1}; form-action{1}".format(
+            *(" 'self'", " 'self'") if served else ("", " 'none'")
+        )
     )
     return (
         _environment()
@@ -51,7 +54,7 @@ def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], **v
             policy=policy,
             style=Markup(_asset("page.css")),
             scripts=[Markup(each) for each in sources],
-            data=Markup(_as_json(data)),
+            data=Markup(_as_json({**data, "served": served})),
         )
     )
 

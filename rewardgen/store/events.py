@@ -111,7 +111,8 @@ class LogReader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._read = 0
+        self.position = 0
+        """Bytes that were read so far."""
         self._lines = 0
 
     def new(self) -> list[Event]:
@@ -123,7 +124,7 @@ class LogReader:
         """
         path = self._path
         try:
-            content = read_plain(path, _MOST_BYTES, self._read)
+            content = read_plain(path, _MOST_BYTES, self.position)
         except OSError as error:
             raise RunFolderError(f"cannot read {path}: {error.strerror}", "see `rewardgen runs list`") from error
         events: list[Event] = []
@@ -140,7 +141,7 @@ class LogReader:
                     f"{path} is damaged at line {self._lines}",
                     "restore the file, or delete the lines from there on and resume",
                 ) from error
-        self._read += len(content) - len(torn)
+        self.position += len(content) - len(torn)
         return events
 
 

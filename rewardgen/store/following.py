@@ -28,6 +28,11 @@ class Follower:
         self._log = LogReader(folder.events)
         self._progress = ProgressReader(folder.progress)
 
+    @property
+    def position(self) -> int:
+        """How much of the log it has read [bytes]."""
+        return self._log.position
+
     def look(self) -> bool:
         """Take in what is new; whether the run goes on.
 

@@ -118,15 +118,7 @@ def render(
 
 def _head(shown: View, since_s: float, waiting: int) -> Iterator[RenderableType]:
     yield _cut(Text.assemble((shown.task, "bold"), " · ", shown.stage))
-    remaining_s, times = shown.remaining_s, duration(shown.elapsed_s + since_s)
-    done = shown.done
-    if remaining_s is not None and shown.mailbox:
-        times += f", {'then ' if waiting else ''}{roughly(remaining_s)} of training left"
-    elif remaining_s is not None:
-        times += f", {roughly(max(0.0, remaining_s - since_s))} left"
-        # Between two evaluations the bar goes on as the time does.
-        done += (1.0 - done) * min(1.0, since_s / remaining_s) if remaining_s else 0.0
-    yield _Bar(done, times)
+    yield _Bar(*progress_of(shown, since_s, waiting))
     yield _one_line(" · ".join(each for each in (_model(shown), shown.usage) if each), "dim")
     if shown.mailbox:
         wait = f"{count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'} in {shown.mailbox}/"
@@ -135,6 +127,24 @@ def _head(shown: View, since_s: float, waiting: int) -> Iterator[RenderableType]
         )
     if shown.warning:
         yield _one_line(shown.warning, "yellow")
+
+
+def progress_of(shown: View, since_s: float, waiting: int = 0) -> tuple[float, str]:
+    """The share of a run that is done, and its times in words.
+
+    Args:
+        shown: The run.
+        since_s: Time that has gone by since the view was made [s].
+        waiting: Requests that wait in the run's mailbox.
+    """
+    remaining_s, times = shown.remaining_s, duration(shown.elapsed_s + since_s)
+    if remaining_s is None:
+        return shown.done, times
+    if shown.mailbox:
+        return shown.done, f"{times}, {'then ' if waiting else ''}{roughly(remaining_s)} of training left"
+    # Between two evaluations the bar goes on as the time does.
+    share = min(1.0, since_s / remaining_s) if remaining_s else 0.0
+    return shown.done + (1.0 - shown.done) * share, f"{times}, {roughly(max(0.0, remaining_s - since_s))} left"
 
 
 def _near(path: Path) -> Path:

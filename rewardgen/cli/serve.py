@@ -1,0 +1,63 @@
+"""`rewardgen serve`."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from rewardgen.cli.output import Json, RunsDir, print_json
+from rewardgen.core.errors import UsageError
+from rewardgen.serve.server import Server
+from rewardgen.serve.site import Site
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, find_run
+from rewardgen.ui.console import messages, results
+
+Open = Annotated[bool, Parameter(name="--open", negative="", help="Open it in the browser.", show_default=False)]
+Port = Annotated[int, Parameter(help="Port; 0 for any that is free.", validator=Number(gte=0, lte=65535))]
+
+
+def serve(
+    where: Annotated[
+        str | None, Parameter(help="A run, as for `runs show`, or a folder of runs; else all runs.")
+    ] = None,
+    /,
+    *,
+    port: Port = 0,
+    open: Open = False,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Show runs in the browser, as they go on, until Ctrl-C."""
+    site = _site(where, runs_dir)
+    try:
+        server = Server(site, port)
+    except OSError as error:
+        raise UsageError(
+            f"cannot serve on port {port}: {error.strerror}", "leave out `--port`, or give another"
+        ) from error
+    with server:
+        if json:
+            print_json({"url": server.url})
+        else:
+            results().print_data(server.url)
+            messages().print("for this machine and whoever has this link; Ctrl-C ends it", soft_wrap=True)
+        if open:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            server.ended.set()
+    return 0
+
+
+def _site(where: str | None, runs_dir: Path) -> Site:
+    if where is None:
+        return Site(runs_dir)
+    if Path(where).is_dir() and not (Path(where) / EVENTS).is_file():
+        return Site(Path(where))
+    folder = find_run(where, runs_dir)
+    return Site(folder.path.parent, folder)

@@ -1,0 +1,220 @@
+"""The server: on this machine's own address, for whoever has the link that the command printed, and only to look.
+
+A page elsewhere in the same browser must learn nothing and do nothing here. So every request has to name this server as
+its host, whatever domain an attacker gave this address, and to carry a secret: once in the link, then in a cookie that
+no other site can have sent along and no script can read.
+"""
+
+from __future__ import annotations
+
+import hmac
+import html
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from rewardgen.core.errors import RewardgenError
+from rewardgen.core.files import read_plain
+from rewardgen.report.film import films_of
+from rewardgen.serve.site import Site, fault_page, told
+from rewardgen.store.run_folder import RunFolder
+
+_HOST = "127.0.0.1"
+_LOOK_S, _BEAT_S, _STREAM_S = 1.0, 15.0, 600.0
+"""Between two looks at a run; between signs of life; after which a page asks anew [s]."""
+_MOST_STREAMS = 24
+_MOST_FILM_BYTES = 64 << 20
+_FILM_KINDS = {".mp4": "video/mp4", ".webp": "image/webp", ".png": "image/png"}
+_POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+_ALWAYS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+class Answer(NamedTuple):
+    """What is sent back."""
+
+    status: HTTPStatus
+    body: bytes = b""
+    kind: str = "text/plain; charset=utf-8"
+    headers: dict[str, str] = {}
+
+
+class Server(ThreadingHTTPServer):
+    """Serves a site.
+
+    Args:
+        site: What is served.
+        port: Of this machine; 0 for any that is free.
+
+    Raises:
+        OSError: The port is taken.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, site: Site, port: int = 0) -> None:
+        super().__init__((_HOST, port), _Handler)
+        self.site = site
+        self.token = secrets.token_urlsafe(24)
+        port = self.server_address[1]
+        self.hosts = {f"{_HOST}:{port}", f"localhost:{port}"}
+        self.cookie = f"rewardgen-{port}"  # a browser keeps cookies by host, not by port
+        self.streams = threading.BoundedSemaphore(_MOST_STREAMS)
+        self.ended = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """The link that lets its reader in."""
+        return f"http://{_HOST}:{self.server_address[1]}/?token={self.token}"
+
+    def shutdown(self) -> None:
+        """See `BaseServer.shutdown`."""
+        self.ended.set()
+        super().shutdown()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A reader that goes away is no error."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "rewardgen", ""
+    error_message_format, error_content_type = "%(code)d\n", "text/plain"
+    timeout = 30
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """The terminal is left alone."""
+
+    def do_GET(self) -> None:
+        answer = self._refusal() or self._routed()
+        if answer is not None:
+            self._send(answer)
+
+    def _refusal(self) -> Answer | None:
+        """Why a request is not answered; the cookie, to one that brings the token."""
+        if self.headers.get_all("Host") not in [[each] for each in self.server.hosts]:
+            return Answer(HTTPStatus.FORBIDDEN, b"this server is reached by the link that it printed only\n")
+        address = urlsplit(self.path)
+        if given := parse_qs(address.query).get("token"):
+            if not hmac.compare_digest(given[0].encode(), self.server.token.encode()):
+                return Answer(HTTPStatus.FORBIDDEN, b"the token is not that of this server\n")
+            cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
+            return Answer(HTTPStatus.SEE_OTHER, headers={"Location": "/", "Set-Cookie": cookie})
+        if not hmac.compare_digest(self._brought().encode(), self.server.token.encode()):
+            return Answer(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen serve` printed\n")
+        return None
+
+    def _brought(self) -> str:
+        try:
+            found = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+        except CookieError:
+            return ""
+        return found.value if found else ""
+
+    def _routed(self) -> Answer | None:
+        """The answer to an address; None if it was sent already.
+
+        Nothing in an address becomes a path: a run is looked up among those that there are, a film among the run's.
+        """
+        site, address = self.server.site, urlsplit(self.path)
+        match [unquote(each) for each in address.path.split("/")]:
+            case ["", ""] if site.only:
+                return Answer(HTTPStatus.SEE_OTHER, headers={"Location": f"/runs/{site.only.id}/"})
+            case ["", ""]:
+                return _page(site.page)
+            case ["", "events"]:
+                return self._stream(site.state)
+            case ["", "runs", id, *rest] if run := site.run(id):
+                match rest:
+                    case [""]:
+                        answer = _page(run.page)
+                        if answer.status != HTTPStatus.OK:
+                            site.forget(id)
+                        return answer
+                    case ["events"]:
+                        return self._stream(run.state)
+                    case ["films", name]:
+                        return self._film(run.folder, name)
+        return Answer(HTTPStatus.NOT_FOUND, b"there is nothing here\n")
+
+    def _stream(self, look: Callable[[], dict[str, Any]]) -> Answer | None:
+        """Tell a page of every change, until it goes away."""
+        if not self.server.streams.acquire(blocking=False):
+            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, b"too many pages are open\n")
+        try:
+            self._head(HTTPStatus.OK, "text/event-stream", {"Connection": "close"})
+            last, until, sign = "", time.monotonic() + _STREAM_S, time.monotonic()
+            while time.monotonic() < until:
+                if (said := told(look)) != last or time.monotonic() - sign > _BEAT_S:
+                    last, sign = said, time.monotonic()
+                    self.wfile.write(f"data: {said}\n\n".encode())
+                if self.server.ended.wait(_LOOK_S):
+                    break
+        finally:
+            self.server.streams.release()
+        return None
+
+    def _film(self, folder: RunFolder, name: str) -> Answer:
+        films = [path for each in films_of(folder) for path in (each.video, each.picture, each.still)]
+        found = next((path for path in films if path.name == name), None)
+        try:
+            if found is None or not found.resolve().is_relative_to(folder.path.resolve()):
+                raise FileNotFoundError(name)
+            content = read_plain(found, _MOST_FILM_BYTES)
+        except OSError:
+            return Answer(HTTPStatus.NOT_FOUND, b"there is no such film\n")
+        return _ranged(content, _FILM_KINDS[found.suffix], self.headers.get("Range", ""))
+
+    def _send(self, answer: Answer) -> None:
+        self._head(answer.status, answer.kind, {**answer.headers, "Content-Length": str(len(answer.body))})
+        self.wfile.write(answer.body)
+
+    def _head(self, status: HTTPStatus, kind: str, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        policy = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
+        for name, value in {"Content-Type": kind, **_ALWAYS, **policy, **headers}.items():
+            self.send_header(name, value)
+        if headers.get("Connection") == "close":
+            self.close_connection = True
+        self.end_headers()
+
+
+def _page(make: Callable[[], str]) -> Answer:
+    """A page with its own policy, in which it names its scripts, as a header too."""
+    try:
+        text, status = make(), HTTPStatus.OK
+    except RewardgenError as error:
+        text, status = fault_page(error.message, error.hint), HTTPStatus.INTERNAL_SERVER_ERROR
+    own = _POLICY.search(text)
+    policy = html.unescape(own[1]) if own else "default-src 'none'"
+    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
+    return Answer(status, text.encode(), "text/html; charset=utf-8", headers)
+
+
+def _ranged(content: bytes, kind: str, wanted: str) -> Answer:
+    """A file, or the one part of it that is asked for, as players do."""
+    headers = {"Accept-Ranges": "bytes"}
+    found = re.fullmatch(r"bytes=(\d{0,12})-(\d{0,12})", wanted)
+    if found is None or found[1] + found[2] == "":
+        return Answer(HTTPStatus.OK, content, kind, headers)
+    size = len(content)
+    start = int(found[1]) if found[1] else max(0, size - int(found[2]))
+    end = min(size - 1, int(found[2])) if found[1] and found[2] else size - 1
+    if not start <= end < size:
+        return Answer(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers={"Content-Range": f"bytes */{size}"})
+    headers |= {"Content-Range": f"bytes {start}-{end}/{size}"}
+    return Answer(HTTPStatus.PARTIAL_CONTENT, content[start : end + 1], kind, headers)

@@ -1,0 +1,174 @@
+"""What is served: runs as they are at the moment, and in a line how far each is."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rewardgen.core.errors import RewardgenError
+from rewardgen.core.formatting import percent
+from rewardgen.core.readable import count, duration, money, number
+from rewardgen.llm.mailbox import open_requests
+from rewardgen.report.film import films_of
+from rewardgen.report.page import report_html
+from rewardgen.report.rendering import render_page
+from rewardgen.store.events import Event
+from rewardgen.store.following import Follower
+from rewardgen.store.history import status_of
+from rewardgen.store.listing import ListedRun, listed_run
+from rewardgen.store.run_folder import RunFolder, list_runs
+from rewardgen.ui.screen import progress_of
+from rewardgen.ui.view import Watcher
+
+_MOST_RUNS = 16
+"""That are kept in mind beside their files."""
+
+
+class ServedRun(Watcher):
+    """One run, which may be under way. Safe to use from several threads.
+
+    Args:
+        folder: The run's.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__()
+        self.folder = folder
+        self._follower = Follower(folder, self)
+        self._turn = threading.Lock()
+        self._page: tuple[str, str] = ("", "")
+
+    def note(self, text: str) -> None:
+        """Not of interest."""
+
+    def _on_event(self, event: Event) -> None:
+        """It is looked at when somebody asks."""
+
+    def _on_progress(self) -> None:
+        """It is looked at when somebody asks."""
+
+    def state(self) -> dict[str, Any]:
+        """How far the run is: a `version` that changes with its log, a `text`, and the share that is `done`.
+
+        Raises:
+            RunFolderError: The run is damaged, or of another version.
+        """
+        with self._turn:
+            return self._state()
+
+    def _state(self) -> dict[str, Any]:
+        self._follower.look()
+        history, shown = self._follower.history, self._view()
+        status = status_of(self.folder, history)
+        told: dict[str, Any] = {"version": f"{self._follower.position} {status}", "done": None}
+        if status != "running":
+            return told | {"text": f"{status} after {duration(history.elapsed_s)}"}
+        waiting = open_requests(shown.mailbox) if shown.mailbox else 0
+        told["done"], times = progress_of(shown, 0.0, waiting)
+        waits = f"{count(waiting, 'request')} in the mailbox" if waiting else ""
+        return told | {"text": " · ".join(each for each in (shown.stage, waits, times) if each)}
+
+    def page(self) -> str:
+        """The run's report as it is now.
+
+        Raises:
+            RunFolderError: The run is damaged, or of another version.
+        """
+        with self._turn:
+            state, films = self._state(), films_of(self.folder)
+            key = f"{state['version']} {[each.name for each in films]}"
+            if self._page[0] != key or state["done"] is not None:
+                options = {"films": films, "live": self._live.told, "served": state["version"]}
+                self._page = (key, report_html(self.folder, self._follower.history, **options))
+            return self._page[1]
+
+
+class Site:
+    """All that is served.
+
+    Args:
+        place: Folder that holds the runs.
+        only: The one run of it that is served; all if not given.
+    """
+
+    def __init__(self, place: Path, only: RunFolder | None = None) -> None:
+        self._place = place
+        self.only = only
+        self._known: OrderedDict[str, ServedRun] = OrderedDict()
+        self._listed: dict[str, tuple[Any, ListedRun]] = {}
+        self._turn = threading.Lock()
+
+    def folders(self) -> dict[str, RunFolder]:
+        """The runs by id, oldest first: what an address may name."""
+        return {each.id: each for each in ([self.only] if self.only else list_runs(self._place))}
+
+    def run(self, id: str) -> ServedRun | None:
+        """A run; None if there is none of that id here."""
+        folder = self.folders().get(id)
+        if folder is None:
+            return None
+        with self._turn:
+            run = self._known.pop(id, None) or ServedRun(folder)
+            self._known[id] = run
+            while len(self._known) > _MOST_RUNS:
+                self._known.popitem(last=False)
+        return run
+
+    def forget(self, id: str) -> None:
+        """Read a run anew the next time, for it could not be read on."""
+        with self._turn:
+            self._known.pop(id, None)
+
+    def state(self) -> dict[str, Any]:
+        """What the list is as of, and how many runs are under way."""
+        marks = {id: _mark(folder) for id, folder in self.folders().items()}
+        version = hashlib.sha256(json.dumps(marks).encode()).hexdigest()[:16]
+        working = sum(bool(mark and mark[2]) for mark in marks.values())
+        return {"version": version, "done": None, "text": f"{count(len(marks), 'run')}, {working or 'none'} under way"}
+
+    def page(self) -> str:
+        """The list of all runs."""
+        state = self.state()
+        listed = []
+        for id, folder in reversed(self.folders().items()):
+            mark, (known, line) = _mark(folder), self._listed.get(id, (None, ListedRun(id)))
+            if mark is None or mark != known:
+                line = listed_run(folder)
+                self._listed[id] = (mark, line)
+            film = min(films_of(folder), key=lambda each: each.phase != "final", default=None)
+            listed.append((line, film.still.name if film else None))
+        formats = {"number": number, "percent": percent, "duration": duration, "money": money, "count": count}
+        return render_page(
+            "runs", {}, (), served=state["version"], runs=listed, place=str(self._place), formats=formats
+        )
+
+
+def _mark(folder: RunFolder) -> tuple[int, int, bool] | None:
+    """What changes with a run; None if its log is gone."""
+    try:
+        found = folder.events.lstat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, folder.is_locked()
+
+
+def told(look: Callable[[], dict[str, Any]]) -> str:
+    """A state as one line; an error that it meets is what it says."""
+    try:
+        return json.dumps(look())
+    except RewardgenError as error:
+        return json.dumps({"version": "", "done": None, "text": error.message})
+
+
+def fault_page(message: str, hint: str = "") -> str:
+    """A page that says what is wrong."""
+    said = "".join(f"<p>{html.escape(each)}</p>" for each in (message, hint) if each)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>rewardgen</title>{said}<a href="/">All runs</a>'
+    )
