@@ -40,6 +40,12 @@ COMMANDS = (
     ),
     Command("train", "train:train", "Train a reward with some seeds.", "train latest --seeds 10"),
     Command("eval", "evaluate:eval_", "Measure stored policies in fresh episodes.", "eval latest --episodes 200"),
+    Command(
+        "export",
+        "export:write",
+        "Write a reward, its policy or its environment for other programs.",
+        "export latest my_policy --as sb3",
+    ),
     Command("runs list", "runs:list_all", "List all runs.", "runs list"),
     Command("runs show", "runs:show", "Show a run, or one of its candidates.", "runs show latest g01-k2"),
     Command("runs watch", "watching:watch", "Watch a run that another process works on.", "runs watch latest"),

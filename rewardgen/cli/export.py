@@ -1,0 +1,58 @@
+"""`rewardgen export`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rewardgen.cli.output import Json, RunsDir, print_json
+from rewardgen.core.errors import UsageError
+from rewardgen.export.exporting import KINDS, export
+from rewardgen.store.reference import find_reference
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
+from rewardgen.ui.console import messages, results
+
+_KINDS = "`torch`, `gymnasium`, `sb3`, `onnx`, `mjlab`, `isaaclab`"
+
+
+def write(
+    ref: Annotated[str, Parameter(help="A run as for `runs show`, or RUN:CANDIDATE; of a run, the chosen reward.")],
+    folder: Annotated[Path, Parameter(help="A new folder.")],
+    /,
+    *,
+    as_: Annotated[
+        tuple[str, ...],
+        Parameter(name="--as", help=f"What for: {_KINDS}. Several make a folder each, below the given one."),
+    ] = ("torch",),
+    yes: Annotated[
+        bool, Parameter(negative="", help="Agree that the task file of a run from elsewhere is run.")
+    ] = False,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Write a reward, its policy or its environment for other programs, which then need no rewardgen."""
+    found = find_reference(ref, runs_dir)
+    for kind in as_:
+        KINDS.get(kind)
+    if len(set(as_)) < len(as_):
+        raise UsageError("a kind is named twice", "name each once")
+    targets = {kind: folder / kind if len(as_) > 1 else folder for kind in as_}
+    written = {
+        kind: export(found.folder, found.history, found.candidate, target, kind, agreed=yes)
+        for kind, target in targets.items()
+    }
+    if json:
+        print_json({kind: [str(path) for path in paths] for kind, paths in written.items()})
+        return 0
+    for kind, target in targets.items():
+        results().print_data(str(target))
+        checks = (target / "check.py") in written[kind]
+        messages().print(
+            f"{len(written[kind])} files: read {shlex.quote(str(target / 'README.md'))}"
+            + (f"; `python {shlex.quote(str(target / 'check.py'))}` compares it with the run" if checks else ""),
+            soft_wrap=True,
+        )
+    return 0

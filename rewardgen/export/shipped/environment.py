@@ -1,0 +1,39 @@
+"""A task of rewardgen with a designed reward, as a Gymnasium environment that needs no rewardgen.
+
+`make_env()` makes one; importing this package registers it with Gymnasium too, under `ENV_ID`. The reward is in
+`reward.py` and the task in `task.py`; both may be edited. In `_rewardgen` are the parts of rewardgen that they need, as
+they were.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from . import reward as _reward
+from . import task as _task
+from ._rewardgen.tasks.loading import task_in
+from ._rewardgen.tasks.task_env import TaskEnv
+
+ENV_ID = "ENVIRONMENT_ID"
+_MODEL = "MODEL_FILE"
+
+
+def make_env(reward: Any = None, render_mode: None = None) -> TaskEnv:
+    """A `gymnasium.Env`. Its `info` holds `components` and `variables`, and at the end of an episode `fitness`,
+    `success` and `cause`.
+
+    Args:
+        reward: Another reward: from inputs by name, (1,) or (1, k) each, to its components by name, (1,) each.
+        render_mode: It draws nothing.
+    """
+    task: Any = task_in(_task, Path(_task.__file__ or ""))
+    if _MODEL:
+        task.model_file = lambda: Path(__file__).parent / _MODEL
+    return TaskEnv(task, reward or (lambda inputs: _reward.REWARD_AND_COMPONENTS(inputs)[1]))
+
+
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(ENV_ID, entry_point=make_env, disable_env_checker=True)

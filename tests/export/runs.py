@@ -1,0 +1,78 @@
+"""Finished runs to export from: made without training, on tasks as they are, with policies as trainings leave them."""
+
+from __future__ import annotations
+
+import torch
+
+from rewardgen.core.resources import shipped
+from rewardgen.sim.transitions import save_transitions
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.record_transitions import record_transitions
+from rewardgen.training.policies import load_policy
+from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
+from rewardgen.training.ppo.policy import StackedPolicy
+from rewardgen.training.ppo.seeding import slice_generators
+from tests.search.parts import Crew, a_search
+
+CHOSEN = "g00-k3"
+REWARDS = {
+    "cartpole": '''def compute_reward(pole_upright, cart_position, prev_cart_position, action, *, weight: float = 2.0):
+    """Upright, in the middle, without haste."""
+    upright = weight * tolerance(pole_upright, lower=0.9, upper=1.0, margin=1.5)
+    upright += 0.1  # always
+    moved = cart_position - prev_cart_position
+    return upright.sum() * 0.0 + upright - moved.abs(), {"upright": upright, "effort": -0.01 * action.square().sum(-1)}
+''',
+    "hopper": """import numpy as np
+
+
+def compute_reward(x_velocity, joint_velocity, prev_joint_velocity, healthy):
+    jerk = np.abs(joint_velocity - prev_joint_velocity).max(axis=-1)
+    return {"forward": np.clip(x_velocity, -1.0, 4.0), "smooth": -0.01 * jerk, "healthy": healthy, "bias": 0.5}
+""",
+}
+
+
+def a_run(tmp_path, task="cartpole", source=None, transitions=True):
+    """Folder and history of a finished run on a shipped task, whose chosen reward has a policy for each final seed."""
+    folder = RunFolder(tmp_path / "run")
+    search, history = a_search(folder.path, Crew(), generations=1)
+    search()
+    loaded = load_task(task)
+    envs = loaded.make_envs([0], 1)
+    found = {"name": task, "fingerprint": fingerprint(digests(made_of(loaded))), "control_step_s": envs.control_step_s}
+    history.card = history.card.model_copy(update=found)
+    history.config = history.config.model_copy(update={"task": task})
+    candidate = history.designed[CHOSEN, 0]
+    history.designed[CHOSEN, 0] = candidate.model_copy(update={"source": source or REWARDS[task]})
+    (folder.policies / "final").mkdir(parents=True)
+    for seed in history.final_seeds:
+        name = f"{CHOSEN}-s{seed}.npz"
+        result = history.trained["final", CHOSEN, seed]
+        history.trained["final", CHOSEN, seed] = result.model_copy(update={"policy": name})
+        write_policy(task, envs, folder.policies / "final" / name)
+    if transitions:
+        save_transitions(folder.transitions, record_transitions(loaded))
+    return folder, history
+
+
+def write_policy(task, envs, path):
+    """The expert of a task, or a policy that knows nothing but acts up."""
+    expert = shipped("envs") / f"{task}.expert.npz"
+    if expert.is_file():
+        path.write_bytes(expert.read_bytes())
+        return
+    sizes = Sizes(envs.observation_size, envs.action_size, (32, 16))
+    networks = ActorCritic(sizes, 40 * initial_parameters(sizes, slice_generators([1], "networks", envs.device), 1.0))
+    normaliser = ObservationNormaliser(RunningMoments.zeros(1, envs.observation_size, envs.device))
+    normaliser.update(torch.randn(1, 50, envs.observation_size) + 3)
+    StackedPolicy(networks, normaliser, envs.action_low[None], envs.action_high[None]).save(0, path)
+
+
+def the_policy(folder, history):
+    """The policy that is exported."""
+    best = history.result("final", CHOSEN).best
+    return load_policy(folder.policies / "final" / best.policy)
