@@ -22,6 +22,7 @@ from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import explain_os_error
 from rewardgen.core.provenance import provenance, usable_cores
 from rewardgen.llm.factory import make_llm
+from rewardgen.report.shooting import renderer
 from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, sweep_runs
@@ -62,7 +63,7 @@ def doctor(
     """Look at this machine."""
     swept = [*sweep_scratch(), *sweep_runs(runs_dir), *sweep_cache()] if clean else []
     found = [Check("litter", "ok", f"removed {path}") for path in swept]
-    found += [*_machine(), *_disk(runs_dir), _gpu(), *_sandbox(), _keys()]
+    found += [*_machine(), *_disk(runs_dir), _gpu(), *_sandbox(), _films(), _keys()]
     if model is not None:
         found.append(_model(model, runs_dir))
     failed = any(each.state == "fail" for each in found)
@@ -160,6 +161,14 @@ def _sandbox() -> Iterator[Check]:
         else:
             text = "a worker that tried to read, write, connect and start a process outside could not"
             yield Check("sandbox: escapes", "ok", text)
+
+
+def _films() -> Check:
+    """Whether films are rendered or drawn."""
+    if found := renderer():
+        return Check("films", "ok", f"rendered by {found}")
+    hint = "on Debian or Ubuntu: `apt install libegl1 libgl1-mesa-dri`, or `libosmesa6`; no display or GPU is needed"
+    return Check("films", "warn", "OpenGL does not render without a display here, so robots are drawn", hint)
 
 
 def _keys() -> Check:

@@ -109,9 +109,8 @@ def _played(
     length, step_s = int(own.episode.lengths[0]), own.episode.control_step_s
     shown = min(length, max(1, round(seconds / step_s)))
     frame_s = step_s if 1.0 / step_s <= _FASTEST else 1.0 / _USUAL
-    steps = np.unique(
-        (np.arange(int(shown * step_s / frame_s) + 1) * frame_s / step_s).round().astype(int).clip(0, shown)
-    )
+    count = int(shown * step_s / frame_s) + 1
+    steps = np.unique(np.append((np.arange(count) * frame_s / step_s).round().clip(0, shown), shown).astype(int))
     # Where an episode has ended, the next one has begun: its last state is that before.
     motion = np.stack([path[min(step, length - 1)][chosen].numpy() for step in steps])
     write_atomic(Path(f"{name}-steps.npz"), pack_episodes(_shortened(own, shown), [0]))

@@ -14,7 +14,7 @@ from rewardgen.core.text import visible
 WIDTH, HEIGHT = 480, 270
 """Of the picture of one policy [pixels]."""
 _HEAD, _ROW, _MARGIN = 30, 18, 12
-_FEWEST_ROWS, _MOST_ROWS = 3, 6
+_FEWEST_ROWS, _MOST_ROWS = 4, 6
 _NAME_END, _BAR, _VALUE_END = 150, (158, 270), 314
 _CHART = (344, 468)
 _PAPER, _INK, _FAINT, _RULE, _TRACK = "#ffffff", "#1f2933", "#77818c", "#dfe4e8", "#f0f2f4"
@@ -128,11 +128,7 @@ class Panel:
             )
         if self._split:
             draw.line((zero, middle - 6, zero, middle + 5), _FAINT)
-        draw.text((_VALUE_END, middle), self._told(value), _INK, font(12), anchor="rm")
-
-    def _told(self, value: float) -> str:
-        """A number as exact as the bars are; next to nothing is nothing."""
-        return number(value) if abs(value) >= 0.002 * self._scale else "0"
+        draw.text((_VALUE_END, middle), _told(value, self._scale), _INK, font(12), anchor="rm")
 
     def _curve_box(self) -> tuple[float, float, float, float]:
         return _CHART[0], _HEAD + HEIGHT + 32, _CHART[1], self.height - 12
@@ -159,7 +155,7 @@ class Panel:
             draw.line(points[: at + 1], _INK, 2)
         x, y = points[at]
         draw.ellipse((x - 3, y - 3, x + 3, y + 3), _INK)
-        draw.text((right, self._middle(0)), number(values[at]), _INK, font(14), anchor="rm")
+        draw.text((right, self._middle(0)), _told(values[at], span), _INK, font(14), anchor="rm")
 
 
 def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
@@ -171,6 +167,11 @@ def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[fl
     rest = [values for name, values in components.items() if name not in kept]
     shown = {name: values for name, values in components.items() if name in kept}
     return shown | {f"{len(rest)} {_OTHERS}": [sum(each) for each in zip(*rest, strict=True)]}
+
+
+def _told(value: float, scale: float) -> str:
+    """A number as exact as what is drawn of it; next to nothing is nothing."""
+    return number(value) if abs(value) >= 0.002 * scale else "0"
 
 
 def title_strip(text: str, width: int) -> Image.Image:
