@@ -1,0 +1,214 @@
+"""Films of runs: real policies played, rewards priced, pictures made, in real workers."""
+
+import json
+import shutil
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.resources import shipped
+from rewardgen.report import layout
+from rewardgen.report.film import films_of, make_films, plan_of, plans_for
+from rewardgen.report.film_index import FILMS, INDEX
+from rewardgen.report.shooting import Plan, renderer, require_trust, shoot, take_of
+from rewardgen.store.events import Event
+from rewardgen.store.history import History
+from rewardgen.store.run_folder import RunFolder
+from tests.cli.conftest import rewardgen, write_run  # noqa: F401
+from tests.ui.story import events
+
+CHOSEN = "g01-k5"
+HOSTILE = '<script>alert(1)</script> [red]x[/red] \x1b[31m \u202e{{7*7}} "quoted" ' + "long " * 80
+
+
+def make_run(place, *, own=True, **config):
+    """The story's run, with a policy that really hops in place of each that it trained."""
+    told = [
+        Event.model_validate_json(each.model_dump_json().replace("forward_velocity", "x_velocity")) for each in events()
+    ]
+    told[0].data["config"] |= config
+    folder = RunFolder(write_run(place / "runs", told, own=own))
+    history = History.load(folder)
+    for (phase, _, _), each in history.trained.items():
+        if each.policy:
+            (folder.policies / phase).mkdir(parents=True, exist_ok=True)
+            shutil.copy(shipped("envs") / "hopper.expert.npz", folder.policies / phase / each.policy)
+    return folder, history
+
+
+def pictures(film):
+    return [frame.to_ndarray(format="rgb24").astype(int) for frame in av.open(str(film.video)).decode(video=0)]
+
+
+def content(film):
+    return [path.read_bytes() for path in (film.video, film.picture, film.still)]
+
+
+def require_a_robot(film):
+    """It stands out in the middle of the picture, and moves."""
+    shown = pictures(film)
+    first, later = shown[0], shown[len(shown) // 2]
+    middle = slice(first.shape[1] // 4, 3 * first.shape[1] // 4)
+    rows = slice(first.shape[0] - 360, first.shape[0] - 160)
+    warm = later[rows, middle, 0] - later[rows, middle, 2] > 60  # the hopper is brown, sky and floor are bluish grey
+    assert 0.01 < warm.mean() < 0.5
+    assert np.abs(first - later)[rows].mean() > 1.0
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    folder, history = make_run(tmp_path_factory.mktemp("drawn"), goal=HOSTILE)
+    notes = []
+    (film,) = shoot(folder, history, [plan_of(folder, history, CHOSEN)], seconds=1.0, draw=True, note=notes.append)
+    return folder, history, film, notes
+
+
+def test_a_drawn_film_shows_the_robot_and_its_index_tells_what_it_is(drawn):
+    folder, history, film, notes = drawn
+    assert (film.id, film.beside, film.phase, film.drawn, notes) == (CHOSEN, None, "final", True, [])
+    assert films_of(folder) == [film]
+    assert film.seed in history.final_seeds and film.seconds == pytest.approx(1.0)
+    assert "middle fitness of 5" in film.caption and "fresh seed" in film.caption
+    require_a_robot(film)
+    with Image.open(film.picture) as picture, Image.open(film.still) as still:
+        assert picture.n_frames > 8 and still.size == pictures(film)[0].shape[1::-1]
+    assert film.video.stat().st_size < 400_000
+
+
+def test_the_same_film_is_made_twice(drawn):
+    folder, history, film, _ = drawn
+    before = content(film)
+    (again,) = shoot(folder, history, [plan_of(folder, history, CHOSEN)], seconds=1.0, draw=True)
+    assert content(again) == before and films_of(folder) == [again]
+
+
+def test_it_is_rendered_where_opengl_needs_no_display_and_two_are_shown_beside_each_other(tmp_path):
+    if renderer() is None:
+        pytest.skip("OpenGL does not render without a display here: apt install libegl1 libgl1-mesa-dri")
+    folder, history = make_run(tmp_path)
+    final = [each for each in plans_for(folder, history) if each.take.phase == "final"]
+    assert [(each.take.id, each.beside and each.beside.id) for each in final] == [(CHOSEN, "human"), (CHOSEN, None)]
+    pair, alone = shoot(folder, history, final, seconds=0.6)
+    assert not pair.drawn and pair.beside == "human"
+    assert pictures(pair)[0].shape[1] == 2 * pictures(alone)[0].shape[1]
+    require_a_robot(alone)
+    before = content(alone)
+    (again,) = shoot(folder, history, final[1:], seconds=0.6)
+    assert content(again) == before
+
+
+def test_a_run_is_told_by_the_best_of_its_generations_and_the_chosen_reward_as_far_as_policies_are_there(tmp_path):
+    folder, history = make_run(tmp_path)
+    plans = plans_for(folder, history)
+    told = [(each.take.id, each.take.phase, each.beside.id if each.beside else None) for each in plans]
+    assert told == [
+        ("g00-k2", "search", None),
+        (CHOSEN, "search", None),
+        (CHOSEN, "final", "human"),
+        (CHOSEN, "final", None),
+    ]
+    shutil.rmtree(folder.policies / "search")
+    assert plans_for(folder, history) == plans[2:]
+    shutil.rmtree(folder.policies / "final")
+    assert plans_for(folder, history) == [] and make_films(folder, history) == []
+
+
+def test_the_training_with_the_middle_fitness_is_shown_unless_a_seed_is_given(tmp_path):
+    folder, history = make_run(tmp_path)
+    fitness = {seed: history.trained["final", CHOSEN, seed].final_fitness for seed in (5000, 5001, 5002)}
+    middle = sorted(fitness, key=fitness.__getitem__)[1]
+    assert take_of(folder, history, CHOSEN).slice.seed == middle
+    assert take_of(folder, history, CHOSEN, seed=5002).slice.seed == 5002
+
+
+@pytest.mark.parametrize(
+    ("id", "seed", "kind", "words"),
+    [
+        (CHOSEN, 77, UsageError, "not trained with seed 77"),
+        ("g00-k4", None, UsageError, "was not trained: the reply holds no code"),
+        ("human", None, RunFolderError, "policies of human are gone"),
+    ],
+)
+def test_a_policy_that_is_not_there_is_told_with_a_way_on(tmp_path, id, seed, kind, words):
+    folder, history = make_run(tmp_path)
+    if id == "human":
+        shutil.rmtree(folder.policies)
+    with pytest.raises(kind, match=words) as error:
+        take_of(folder, history, id, seed=seed)
+    assert error.value.hint
+
+
+def test_a_policy_that_is_none_costs_its_own_film_alone(tmp_path):
+    folder, history = make_run(tmp_path)
+    sound, broken = take_of(folder, history, CHOSEN, seed=5000), take_of(folder, history, CHOSEN, seed=5001)
+    (folder.policies / "final" / f"{CHOSEN}-s5001.npz").write_bytes(b"no policy")
+    notes = []
+    plans = [Plan(broken, "broken"), Plan(sound, "sound", broken)]
+    (film,) = shoot(folder, history, plans, seconds=0.2, draw=True, note=notes.append)
+    assert (film.title, film.seed, film.beside) == ("sound", 5000, None)
+    assert any("cannot be shown" in each for each in notes)
+
+
+def test_the_task_file_of_a_run_from_elsewhere_runs_only_after_a_yes(tmp_path):
+    _, history = make_run(tmp_path, own=False, task=str(tmp_path / "theirs.py"))
+    with pytest.raises(UsageError, match="would run as your own code"):
+        require_trust(history, agreed=False)
+    require_trust(history, agreed=True)
+    _, shipped_task = make_run(tmp_path / "other", own=False)
+    require_trust(shipped_task, agreed=False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda shot: shot | {"name": "../../outside"},
+        lambda shot: shot | {"id": "../x"},
+        lambda shot: shot | {"more": 1},
+        lambda shot: shot | {"name": "missing"},
+        lambda shot: "no film",
+    ],
+)
+def test_an_index_that_somebody_else_wrote_leads_nowhere(tmp_path, drawn, change):
+    _, _, film, _ = drawn
+    folder = RunFolder(tmp_path)
+    shutil.copytree(film.folder, tmp_path / FILMS)
+    for suffix in (".mp4", ".webp", ".png"):
+        (tmp_path / f"outside{suffix}").write_bytes(b"x")
+    index = json.loads((tmp_path / FILMS / INDEX).read_text())
+    assert len(films_of(folder)) == 1
+    (tmp_path / FILMS / INDEX).write_text(json.dumps({"films": [change(each) for each in index["films"]]}))
+    assert films_of(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb\tc", "a b c"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("gr\u00fcn\u202e", "grun"),
+        ("\u4e2d\u6587", "??"),
+        ("x" * 500, "x" * 200),
+    ],
+)
+def test_anybodys_text_is_drawn_as_one_line_of_plain_letters(text, shown):
+    assert layout.legible(text) == shown
+
+
+def test_many_components_are_the_largest_and_the_sum_of_the_others():
+    components = {f"c{number}": [float(number), -float(number)] for number in range(9)}
+    rows = layout._rows_of(components)
+    assert list(rows) == ["c4", "c5", "c6", "c7", "c8", "4 others"]
+    assert rows["4 others"] == [6.0, -6.0]
+
+
+def test_the_commands_film_and_say_so_and_play_needs_a_display(rewardgen, tmp_path):  # noqa: F811
+    folder, _ = make_run(tmp_path)
+    done = rewardgen("film", f"latest:{CHOSEN}", "--seconds", "0.2", "--draw", "--json")
+    (told,) = json.loads(done.stdout)["films"]
+    assert done.returncode == 0 and told["id"] == CHOSEN and told["video"].endswith(".mp4")
+    assert films_of(folder)[0].video.as_posix().endswith(told["video"])
+    refused = rewardgen("play", "latest", DISPLAY="", WAYLAND_DISPLAY="")
+    assert refused.returncode == 2 and "no display" in refused.stderr and "rewardgen film" in refused.stderr
