@@ -29,6 +29,15 @@ def test_the_wheel_holds_every_task_and_prompt(wheel):
         assert {f"rewardgen/{path.relative_to(ROOT).as_posix()}" for path in files} <= names
 
 
+def test_the_wheel_holds_what_pages_are_made_of_with_the_licences_of_the_libraries(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    files = [
+        path for path in (ROOT / "rewardgen" / "report").rglob("*") if path.suffix in (".js", ".css", ".j2", ".txt")
+    ]
+    assert {path.name for path in files} >= {"d3.min.js", "plot.umd.min.js", "LICENSES.txt", "report.html.j2"}
+    assert {path.relative_to(ROOT).as_posix() for path in files} <= names
+
+
 def test_the_wheel_holds_the_licence_and_the_command_and_no_tests(wheel):
     archive = zipfile.ZipFile(wheel)
     names = archive.namelist()

@@ -52,7 +52,7 @@ COMMANDS = (
     Command(
         "runs compare",
         "compare:compare",
-        "Set two runs, or two candidates, side by side.",
+        "Set runs, or candidates, side by side.",
         "runs compare latest:g01-k2 latest:g00-k0 --rewards",
     ),
     Command(

@@ -1,23 +1,26 @@
-"""`rewardgen runs compare`: two runs, or two candidates, side by side."""
+"""`rewardgen runs compare`: runs, or candidates, side by side."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.core.files import write_atomic
 from rewardgen.critic.review import Comparison
+from rewardgen.report.compare_page import compare_html
 from rewardgen.search.inspect_rewards import compare_rewards
 from rewardgen.store.facts import CandidateFacts, RunFacts, candidate_facts, notes, run_facts
 from rewardgen.store.history import status_of
 from rewardgen.store.reference import Reference, find_reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
-from rewardgen.ui.console import results
+from rewardgen.ui.console import messages, results
 
 Side = Annotated[
     str, Parameter(help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate.")
@@ -27,27 +30,54 @@ Rewards = Annotated[
 ]
 
 
+Page = Annotated[
+    Path | None, Parameter(help="Write it as an HTML page too, with curves, interval of the difference and distance.")
+]
+
+
 def compare(
-    one: Side, other: Side, /, *, rewards: Rewards = False, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False
+    one: Side,
+    other: Side,
+    /,
+    *more: Side,
+    rewards: Rewards = False,
+    page: Page = None,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
 ) -> int:
-    """Set two runs, or two candidates, side by side."""
-    sides = find_reference(one, runs_dir), find_reference(other, runs_dir)
-    told = notes(sides[0].history, sides[1].history)
-    measured = _measured(*sides) if rewards else None
+    """Set runs, or candidates, side by side; the first is what the others are compared with."""
+    sides = [find_reference(each, runs_dir) for each in (one, other, *more)]
+    told = notes(*(each.history for each in sides))
+    measured = [_measured(sides[0], each) for each in sides[1:]] if rewards else []
+    named = any(each.named for each in sides)
+    facts = [*map(_candidate_facts, sides)] if named else [*map(_run_facts, sides)]
+    if page is not None:
+        apart = measured or [_measured_if_possible(sides[0], each) for each in sides[1:]]
+        write_atomic(page, compare_html(sides, facts, told, apart))
     if json:
-        print_json(_data(*sides, told, measured))
+        print_json(_data(sides, told, measured) | {"page": str(page) if page else None})
         return 0
     console = results()
-    if sides[0].named or sides[1].named:
-        first, second = map(_candidate_facts, sides)
-        console.print(candidates_page(first, second, (sides[0].source, sides[1].source), told))
+    if named:
+        console.print(candidates_page([*map(_candidate_facts, sides)], [each.source for each in sides], told))
     else:
-        first, second = map(_run_facts, sides)
-        console.print(runs_page(first, second, told))
-    if measured:
-        console.print(rewards_page(measured.distance, measured.shares, measured.same_name))
-    _suggest(*sides, measured is None, runs_dir)
+        console.print(runs_page([*map(_run_facts, sides)], told))
+    for side, found in zip(sides[1:], measured, strict=False):
+        title = f"Rewards of {sides[0].candidate} and {side.candidate}" if more else "Rewards"
+        console.print(rewards_page(found.distance, found.shares, found.same_name, title))
+    if page is not None:
+        messages().print(f"\npage: {page}", soft_wrap=True)
+    if not more:
+        _suggest(sides[0], sides[1], not measured, runs_dir)
     return 0
+
+
+def _measured_if_possible(one: Reference, other: Reference) -> Comparison | str:
+    """How far two rewards are apart, or why that is not known: a page can do without."""
+    try:
+        return _measured(one, other)
+    except RewardgenError as error:
+        return f"Their distance was not measured: {error.message}."
 
 
 def _measured(one: Reference, other: Reference) -> Comparison:
@@ -68,16 +98,20 @@ def _candidate_facts(side: Reference) -> CandidateFacts:
     return candidate_facts(side.folder.id, side.history, side.candidate)
 
 
-def _data(one: Reference, other: Reference, told: list[str], measured: Comparison | None) -> dict[str, Any]:
-    sides = one, other
-    named = bool(one.named or other.named)
+def _data(sides: Sequence[Reference], told: list[str], measured: Sequence[Comparison]) -> dict[str, Any]:
+    named = any(each.named for each in sides)
     data: dict[str, Any] = {"runs": [_run_facts(each)._asdict() for each in sides], "notes": told}
     data["candidates"] = [_candidate_facts(each)._asdict() for each in sides] if named else None
-    data["rewards"] = None
-    if measured:
-        rewards = [each.reward.candidate_id for each in sides]
-        distances = {"distance": measured.distance, "components": measured.same_name, "shares": measured.shares}
-        data["rewards"] = {"of": rewards, **distances}
+    apart = [
+        {
+            "of": [sides[0].reward.candidate_id, side.reward.candidate_id],
+            "distance": each.distance,
+            "components": each.same_name,
+            "shares": each.shares,
+        }
+        for side, each in zip(sides[1:], measured, strict=False)
+    ]
+    data["rewards"] = apart[0] if len(apart) == 1 else apart or None
     return data
 
 

@@ -99,8 +99,9 @@ def _verdict(history: History, row: FinalRow) -> tuple[str, Tone]:
     summary, judgement = history.summary, history.judgement
     assert summary is not None
     rate = row.success_rate or 0.0
-    against = {"human": summary.against_human, "sparse": summary.against_sparse}
-    bar, found = next(((name, each) for name, each in against.items() if each), ("", None))
+    against: dict[str, Standing | None] = {"human": summary.against_human, "sparse": summary.against_sparse}
+    bar = next((name for name, each in against.items() if each), "")
+    found = against.get(bar)
     words = f"Succeeds in {percent(rate)} of episodes"
     words += f", {_HEADLINES[found].format(bar)}" if found else ""
     if judgement and judgement.answer == "no":

@@ -130,18 +130,20 @@ def _finals(history: History) -> list[dict[str, Any]]:
 
 
 def _films(films: Sequence[Film], history: History) -> list[dict[str, Any]]:
-    """The films that a page has room for, that of the final policy first."""
+    """The films that a page has room for, that of the final policy first, and the still of the first."""
     chosen = history.summary.chosen if history.summary else None
-    ordered = sorted(films, key=lambda each: (each.phase != "final", each.id != chosen))
-    found, room = [], _MOST_FILM_BYTES
+    ordered = sorted(films, key=lambda each: (each.phase != "final", each.id != chosen, bool(each.beside)))
+    found: list[dict[str, Any]] = []
+    room = _MOST_FILM_BYTES
     for each in ordered:
         try:
-            video, still = (_data(path, room) for path in (each.video, each.still))
+            still = "" if found else f"data:image/png;base64,{_data(each.still, room)}"
+            video = _data(each.video, room)
         except OSError:
             continue
-        if (room := room - len(video) - len(still)) < 0:
-            break
-        found.append({"shot": each, "video": video, "still": f"data:image/png;base64,{still}"})
+        if len(video) + len(still) <= room:
+            room -= len(video) + len(still)
+            found.append({"shot": each, "video": video, "still": still})
     return found
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from rewardgen.core.formatting import percent
+from rewardgen.core.readable import duration, money, number, tokens, with_spread
 from rewardgen.store.history import History
 from rewardgen.store.rows import final_rows, search_rows
 
@@ -123,8 +126,12 @@ def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
     )
 
 
-def notes(one: History, other: History) -> list[str]:
-    """What keeps two runs from being compared, in sentences."""
+def notes(one: History, *others: History) -> list[str]:
+    """What keeps runs from being compared with the first of them, in sentences."""
+    return list(dict.fromkeys(told for other in others for told in _notes(one, other)))
+
+
+def _notes(one: History, other: History) -> list[str]:
     found = []
     if one.card and other.card and one.card.name != other.card.name:
         names = f"{one.card.name} and {other.card.name}"
@@ -137,3 +144,74 @@ def notes(one: History, other: History) -> list[str]:
     if one.config and other.config and one.config.goal != other.config.goal:
         found.append("The runs were given different goals.")
     return found
+
+
+def _fitness(run: RunFacts) -> str:
+    if run.fitness is None or run.fitness_low is None or run.fitness_high is None:
+        return ""
+    return f"{number(run.fitness)} [{number(run.fitness_low)}, {number(run.fitness_high)}]"
+
+
+RUN_ROWS: Mapping[str, Callable[[RunFacts], str]] = {
+    "task": lambda run: run.task,
+    "model": lambda run: run.model,
+    "strategy": lambda run: run.strategy,
+    "goal": lambda run: run.goal,
+    "status": lambda run: run.status,
+    "generations": lambda run: str(run.generations),
+    "candidates": lambda run: f"{run.candidates}, {run.trained} trained",
+    "chosen": lambda run: run.chosen or "none",
+    "fitness (IQM)": _fitness,
+    "success": lambda run: percent(run.success_rate),
+    "human-normalised": lambda run: "" if run.human_normalised is None else f"{run.human_normalised:.2f}",
+    "against human": lambda run: run.against_human or "",
+    "fresh seeds": lambda run: str(run.seeds or ""),
+    "steps per training": lambda run: f"{run.env_steps:,}",
+    "steps in all": lambda run: f"{run.env_steps_in_all:,}",
+    "tokens": lambda run: tokens(run.tokens) if run.tokens else "",
+    "cost": lambda run: money(run.cost_usd),
+    "time": lambda run: duration(run.elapsed_s),
+}
+
+CANDIDATE_ROWS: Mapping[str, Callable[[CandidateFacts], str]] = {
+    "run": lambda each: each.run,
+    "origin": lambda each: f"{each.operator} of {' and '.join(each.parents)}" if each.parents else each.operator,
+    "status": lambda each: each.status,
+    "why": lambda each: each.reason,
+    "fitness": lambda each: with_spread(each.fitness, each.spread),
+    "success": lambda each: percent(each.success_rate),
+    "on fresh seeds": lambda each: number(each.fresh_fitness),
+    "components": lambda each: ", ".join(each.components),
+}
+
+
+def table(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[tuple[str, list[str]]]:
+    """What there is to compare, by its name: a text for each side; what none of them has is left out.
+
+    Args:
+        facts: Of runs, or of candidates.
+    """
+    told = [(name, [cell(each) for each in facts if isinstance(each, RunFacts)]) for name, cell in RUN_ROWS.items()]
+    told += [
+        (name, [cell(each) for each in facts if isinstance(each, CandidateFacts)])
+        for name, cell in CANDIDATE_ROWS.items()
+    ]
+    return [(name, texts) for name, texts in told if any(texts)]
+
+
+def names_of(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[str]:
+    """What to call each side: a candidate's id, with its run's where that alone is not clear."""
+    ids = [each.id for each in facts]
+    if len(set(ids)) == len(ids):
+        return ids
+    return [f"{each.run}:{each.id}" if isinstance(each, CandidateFacts) else each.id for each in facts]
+
+
+DISTANCE_SCALE = "0: the same but for scale, shift and potential shaping; 1: opposite"
+"""What a canonical distance of two rewards means."""
+NO_DISTANCE = "One of the rewards does not vary on the recorded transitions: there is no distance."
+
+
+def distance_text(distance: float) -> str:
+    """A canonical distance, never rounded to none."""
+    return f"{distance:.3f}" if distance >= 0.001 or distance == 0 else f"{distance:.1g}"

@@ -52,8 +52,8 @@ def pages():
     history = until("finished")
     sides = [candidate_facts(RUN_ID, history, id) for id in ("g01-k4", "g00-k3")]
     shares = {"speed": 0.6, "upright": 0.4}, {"speed": 0.9, "a_component_with_quite_a_long_name": 0.1}
-    yield runs_page(facts(), facts(OTHER_ID), ["A note that is rather long, so that it has to be broken. " * 2])
-    yield candidates_page(sides[0], sides[1], (DRAFT, EDIT), [])
+    yield runs_page([facts(), facts(OTHER_ID)], ["A note that is rather long, so that it has to be broken. " * 2])
+    yield candidates_page(sides, (DRAFT, EDIT), [])
     yield rewards_page(0.1234, shares, {"speed": 0.25})
 
 
@@ -63,7 +63,7 @@ def test_no_line_of_a_page_is_wider_than_the_terminal(width):
 
 
 def test_two_runs_stand_side_by_side_with_what_they_reached_and_took():
-    text = page(runs_page(facts(), facts(OTHER_ID, until("trained", 5)), []))
+    text = page(runs_page([facts(), facts(OTHER_ID, until("trained", 5))], []))
     lines = {line.split("  ")[0]: line for line in text.splitlines()}
     assert RUN_ID in text and OTHER_ID in text
     assert "10, 7 trained" in lines["candidates"] and "5, 2 trained" in lines["candidates"]
@@ -74,7 +74,7 @@ def test_two_runs_stand_side_by_side_with_what_they_reached_and_took():
 def test_two_candidates_stand_side_by_side_with_the_change_of_their_code():
     history = until("finished")
     sides = [candidate_facts(RUN_ID, history, id) for id in ("g01-k4", "g00-k3")]
-    text = page(candidates_page(sides[0], sides[1], (DRAFT, EDIT), []))
+    text = page(candidates_page(sides, (DRAFT, EDIT), []))
     assert "crossover of g00-k2 and g00-k1" in text
     assert "component `upright` is nan" in " ".join(text.split())
     assert "-    effort = -0.001" in text and "+    effort = -0.003" in text

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.files import write_atomic
 from rewardgen.llm.archive import ArchivedCall, call_name
+from rewardgen.report.compare_page import compare_html
 from rewardgen.store.events import FORMAT, Event
+from rewardgen.store.facts import candidate_facts
 from rewardgen.store.history import History
 from rewardgen.store.measurements import ComponentPoint, EvaluationPoint, TrainingCurves
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 from rewardgen.store.records import Analysis, Candidate, Finding, Flag, SliceResult, Verdict
+from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import RunFolder
 from tests.builders import card
-from tests.ui.story import DRAFT
+from tests.ui.story import DRAFT, RUN_ID, events
 
 HOSTILE = (
     "<script>window.taken=1</script></script><img src=x onerror='window.taken=2'>{{ 7*7 }}{% raw %}"
@@ -23,6 +27,20 @@ HOSTILE = (
 SHOWN = "<script>window.taken=1</script></script><img src=x onerror='window.taken=2'>{{ 7*7 }}{% raw %}"
 """What a reader sees of the beginning."""
 _STEPS = tuple(range(12_500, 100_001, 12_500))
+
+
+def curve(dice: random.Random, fitness: float) -> tuple[EvaluationPoint, ...]:
+    """The course of a training that gets there."""
+    return tuple(
+        EvaluationPoint(
+            env_steps=steps,
+            fitness=fitness * steps / 1e5 + 0.05 * dice.random(),
+            success_rate=0.3,
+            episode_steps=90,
+            episode_return=dice.gauss(steps / 1e3, 4.0),
+        )
+        for steps in _STEPS
+    )
 
 
 class Made:
@@ -97,16 +115,7 @@ class Made:
             self.tell("trained", phase="search", slice=result.model_dump(mode="json"))
 
     def curve(self, fitness: float):
-        return tuple(
-            EvaluationPoint(
-                env_steps=steps,
-                fitness=fitness * steps / 1e5 + 0.05 * self._random.random(),
-                success_rate=0.3,
-                episode_steps=90,
-                episode_return=self._random.gauss(steps / 1e3, 4.0),
-            )
-            for steps in _STEPS
-        )
+        return curve(self._random, fitness)
 
     def components(self):
         return {
@@ -142,3 +151,13 @@ def hostile(folder: RunFolder) -> History:
         folder.provenance, '{"command": "<script>window.taken=4</script>", "packages": [], "sandbox": {"layers": 3}}'
     )
     return made.history
+
+
+def compared(*ids: str, text: str = "The distance was not measured.") -> str:
+    """A page that sets candidates of the story side by side."""
+    folder, history = RunFolder(Path(RUN_ID)), History(events())
+    for (phase, id, seed), result in history.trained.items():
+        history.trained[phase, id, seed] = result.model_copy(update={"curve": curve(random.Random(0), 0.5)})
+    sides = [Reference(folder, history, id) for id in ids]
+    facts = [candidate_facts(RUN_ID, history, id) for id in ids]
+    return compare_html(sides, facts, [], [text] * (len(ids) - 1))

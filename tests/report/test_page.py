@@ -16,7 +16,7 @@ from rewardgen.store.history import History
 from rewardgen.store.records import Judgement
 from rewardgen.store.run_folder import RunFolder
 from tests.cli.conftest import write_run
-from tests.report.runs import Made
+from tests.report.runs import Made, compared
 from tests.ui.story import RUN_ID, events
 
 
@@ -144,3 +144,11 @@ def test_the_command_writes_the_report_and_says_where(tmp_path, capfd):
     write_run(tmp_path)
     assert main(["report", RUN_ID, "--runs-dir", str(tmp_path)]) == 0
     assert capfd.readouterr().out.strip() == str(tmp_path / RUN_ID / "report.html")
+
+
+def test_a_comparison_tells_the_difference_with_its_interval_and_what_no_page_can_know():
+    html = compared("g01-k5", "g00-k1", "human", text="Their distance was not measured: no sandbox.")
+    assert "g00-k1 is worse than g01-k5: −" in html
+    assert "human is better than g01-k5: " in html or "human is within noise of g01-k5: " in html
+    assert html.count("Their distance was not measured: no sandbox.") == 2
+    assert "seeds of the search" in html

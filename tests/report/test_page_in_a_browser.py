@@ -8,7 +8,7 @@ from rewardgen.report.page import report_html
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 from tests.report.browser import Opened, chromium, serious, turn_to, wait_for  # noqa: F401
-from tests.report.runs import SHOWN, hostile, large
+from tests.report.runs import SHOWN, compared, hostile, large
 from tests.ui.story import RUN_ID, events
 
 
@@ -105,6 +105,18 @@ def test_print_shows_answer_code_tables_and_report_uncut(chromium, story_page): 
     assert page.evaluate(f"[...document.querySelectorAll('.scroll, pre')].filter({hidden}).length") == 0
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_comparison_opens_without_a_fault(chromium, tmp_path, width):  # noqa: F811
+    file = tmp_path / "compare.html"
+    file.write_text(compared("g01-k5", "g00-k1", "human"))
+    opened = Opened(chromium, file, width, "dark")
+    opened.page.wait_for_selector("#curves svg")
+    assert opened.page.locator(".diff .add").count() > 0
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert serious(opened.page) == []
+    assert opened.wrong == []
 
 
 def test_the_theme_can_be_set_and_is_kept(chromium, story_page):  # noqa: F811

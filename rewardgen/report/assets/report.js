@@ -1,11 +1,9 @@
 "use strict";
 (() => {
-  const { data, $, el, unpack, bytes, code, diff, chart, titled, number, thousands, colour } = page;
+  const { data, $, el, unpack, bytes, code, diff, chart, titled, number, thousands, colour, hue } = page;
   const rows = new Map(data.rows.map((row, order) => [row.id, { ...row, order: order + 1 }]));
   const all = [...rows.values()];
   const own = new Map(data.bars.map((bar) => [bar.id, bar]));
-  const HUES = ["#4e79a7", "#e0803a", "#59a14f", "#b07aa1", "#c7a000", "#d1606a", "#4aa3a0", "#8c6d5a", "#7f8794"];
-  const hue = (index) => HUES[index % HUES.length];
   const axis = { label: null, ticks: 4, grid: true };
   const steps = { label: "control steps", tickFormat: thousands, ticks: 4 };
 

@@ -52,7 +52,7 @@ const page = (() => {
   }
   function diff(text, label) {
     const kinds = { "+": "l add", "-": "l del", "@": "l at" };
-    const lines = text.split("\n").map((line) => el("span", { class: kinds[line[0]] || "l" }, line + "\n"));
+    const lines = text.split("\n").map((line, index) => el("span", { class: index < 2 ? "l at" : kinds[line[0]] || "l" }, line + "\n"));
     return el("pre", { class: "diff", tabindex: 0, "aria-label": label }, lines);
   }
 
@@ -131,5 +131,7 @@ const page = (() => {
   const thousands = (steps) => (steps >= 1e6 ? `${+(steps / 1e6).toFixed(1)}M` : steps >= 1000 ? `${Math.round(steps / 1000)}k` : `${steps}`);
   const COLOURS = { chosen: "var(--accent)", human: "var(--human)", sparse: "var(--sparse)", "best so far": "var(--accent)" };
   const colour = (id, chosen) => COLOURS[chosen ? "chosen" : id] || "var(--ink)";
-  return { data, $, el, unpack, bytes, code, diff, chart, titled, number, thousands, colour };
+  const HUES = ["#4e79a7", "#e0803a", "#59a14f", "#b07aa1", "#c7a000", "#d1606a", "#4aa3a0", "#8c6d5a", "#7f8794"];
+  const hue = (index) => HUES[index % HUES.length];
+  return { data, $, el, unpack, bytes, code, diff, chart, titled, number, thousands, colour, hue };
 })();

@@ -1,0 +1,134 @@
+"""Runs or candidates side by side as one HTML page: table, curves, difference with its interval, distance, code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rewardgen.core.formatting import number, percent
+from rewardgen.core.statistics import Interval, difference_interval, interquartile_mean
+from rewardgen.critic.review import Comparison
+from rewardgen.report.rendering import render_page, rounded
+from rewardgen.store.facts import (
+    DISTANCE_SCALE,
+    NO_DISTANCE,
+    CandidateFacts,
+    RunFacts,
+    distance_text,
+    names_of,
+    table,
+)
+from rewardgen.store.history import Phase
+from rewardgen.store.lineage import unified_diff
+from rewardgen.store.records import CandidateResult
+from rewardgen.store.reference import Reference
+
+
+class Apart(NamedTuple):
+    """How one side differs from the first."""
+
+    name: str
+    difference: str
+    """Of the mean fitness, in a sentence."""
+    tone: str
+    distance: str
+    components: tuple[tuple[str, str, str, str], ...] = ()
+    """Component: its share in the first reward, in the other, and the distance between the two."""
+    diff: str | None = None
+    """Of the code; None if one of the two has none."""
+
+
+def compare_html(
+    sides: Sequence[Reference],
+    facts: Sequence[RunFacts] | Sequence[CandidateFacts],
+    told: Sequence[str],
+    distances: Sequence[Comparison | str],
+) -> str:
+    """The page.
+
+    Args:
+        sides: Two or more; the others are compared with the first.
+        facts: What there is to compare of each.
+        told: What keeps them from being compared, in sentences.
+        distances: Of each other one from the first, or why it is not known.
+    """
+    names = names_of(facts)
+    phase: Phase = "final" if all(_result(each, "final") for each in sides) else "search"
+    results = [_result(each, phase) for each in sides]
+    apart = [
+        Apart(
+            name,
+            *_difference(names[0], name, results[0], result),
+            *_distance(found),
+            diff=_diff(sides[0], side, names[0], name),
+        )
+        for name, side, result, found in zip(names[1:], sides[1:], results[1:], distances, strict=True)
+    ]
+    data = {"sides": [_curves(name, each) for name, each in zip(names, results, strict=True)], "blocks": {}}
+    values: dict[str, Any] = {
+        "names": names,
+        "rows": table(facts),
+        "told": told,
+        "apart": apart,
+        "phase": "the fresh seeds" if phase == "final" else "the seeds of the search",
+        "scale": DISTANCE_SCALE,
+    }
+    return render_page("compare", data | {"diffs": [each.diff for each in apart]}, ("compare.js",), **values)
+
+
+def _result(side: Reference, phase: Phase) -> CandidateResult | None:
+    return side.history.result(phase, side.candidate) if side.has_reward else None
+
+
+def _curves(name: str, result: CandidateResult | None) -> dict[str, Any]:
+    slices = result.slices if result else ()
+    values = [*result.by_seed.values()] if result else []
+    return {
+        "id": name,
+        "seeds": [rounded(each) for each in values],
+        "value": rounded(interquartile_mean(values)) if values else None,
+        "curves": [
+            {"seed": each.seed, "points": [[at.env_steps, rounded(at.fitness)] for at in each.curve]}
+            for each in slices
+            if each.curve
+        ],
+    }
+
+
+def _difference(
+    first: str, other: str, one: CandidateResult | None, another: CandidateResult | None
+) -> tuple[str, str]:
+    """How the other one's fitness differs, and whether it is better or worse."""
+    own, bar = ([*each.by_seed.values()] if each else [] for each in (another, one))
+    if min(len(own), len(bar)) < 2:
+        return f"Whether {other} is better than {first} cannot be told: that takes two seeds of each.", "open"
+    found = difference_interval(own, bar)
+    if found.low <= 0.0 <= found.high:
+        most = number(max(-found.low, found.high))
+        return f"{other} is within noise of {first}: {_with_bounds(found)}, no difference larger than {most}.", "mixed"
+    words, tone = ("better", "good") if found.value > 0 else ("worse", "bad")
+    return f"{other} is {words} than {first}: {_with_bounds(found)}.", tone
+
+
+def _with_bounds(found: Interval) -> str:
+    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]".replace("-", "−")
+
+
+def _distance(found: Comparison | str) -> tuple[str, tuple[tuple[str, str, str, str], ...]]:
+    if isinstance(found, str):
+        return found, ()
+    told = NO_DISTANCE if found.distance is None else f"Canonical distance {distance_text(found.distance)}"
+    first, second = found.shares
+    rows = []
+    for name in dict.fromkeys((*first, *second)):
+        apart = found.same_name.get(name)
+        rows.append(
+            (name, percent(first.get(name)), percent(second.get(name)), "" if apart is None else f"{apart:.3f}")
+        )
+    return told, tuple(rows)
+
+
+def _diff(one: Reference, other: Reference, first: str, name: str) -> str | None:
+    if not (one.has_reward and other.has_reward and one.source and other.source):
+        return None
+    return unified_diff(one.source, other.source, first, name)
