@@ -61,11 +61,14 @@ def film(
     if json:
         print_json({"films": [_data(each) for each in films]})
         return 0 if films else 1
+    if not films:
+        messages().print("there is nothing to film yet: no generation is finished", soft_wrap=True)
+        return 1
     for each in films:
         results().print(f"{each.title}\n  {each.caption}\n  {each.video}", soft_wrap=True)
     runs_dir = home_of(found.folder, runs_dir)
     next_steps((with_runs_dir(f"play {found.folder.word}:{found.candidate}", runs_dir), "turns it about in a window"))
-    return 0 if films else 1
+    return 0
 
 
 def _data(film: Film) -> dict[str, Any]:

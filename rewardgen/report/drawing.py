@@ -35,7 +35,7 @@ def drawn(model: mujoco.MjModel, motion: Array, camera: Camera) -> Iterator[Imag
     """
     data, shapes = mujoco.MjData(model), _shapes(model)
     floors = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
-    sky = _sky()
+    sky = _sky(_View(camera, camera.target[0]).horizon())
     for qpos, target in zip(motion, camera.target, strict=True):
         data.qpos[:] = qpos
         mujoco.mj_kinematics(model, data)
@@ -71,6 +71,11 @@ class _View:
     def depths(self, points: Array) -> Array:
         return (points - self._eye) @ self._ahead
 
+    def horizon(self) -> float:
+        """Row of the picture at which a level floor ends."""
+        level = np.array((*self._ahead[:2], 0.0))
+        return _FINER * HEIGHT / 2.0 - self._scale * float(level @ self._up) / float(level @ self._ahead)
+
     def pixels(self, points: Array) -> Array:
         """Where points (P, 3) are on the picture, (P', 2); those behind the camera are left out."""
         depth = self.depths(points)
@@ -81,20 +86,23 @@ class _View:
         return np.stack((x, y), 1)
 
 
-def _sky() -> Image.Image:
-    share = np.linspace(0.0, 1.0, _FINER * HEIGHT)[:, None] ** 0.7
+def _sky(horizon: float) -> Image.Image:
+    """The sky above the horizon, and below it what the floor fades to."""
+    share = (np.arange(_FINER * HEIGHT) / max(horizon, 1.0)).clip(0.0, 1.0)[:, None] ** 2
     column = np.array(SKY_TOP) * (1.0 - share) + np.array(SKY_LOW) * share
     rows = (255 * column).round().astype(np.uint8)[:, None]
     return Image.fromarray(rows.repeat(_FINER * WIDTH, 1))
 
 
 def _draw_floor(draw: ImageDraw.ImageDraw, view: _View, target: Array, level: float, distance: float) -> None:
-    tile = TILE_M * 2.0 ** max(0, round(np.log2(distance / 4.0)))
+    tile = TILE_M * 2.0 ** round(np.log2(distance / 4.0))
     first = np.floor(target[:2] / tile).astype(int)
     corners = tile * np.array(((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)), float)
     for i in range(-_TILES, _TILES):
         for j in range(-_TILES, _TILES):
             column, row = first + np.array((i, j))
+            if i * i + j * j > _TILES * _TILES:
+                continue
             points = corners + np.array((column * tile, row * tile, level))
             share = min(1.0, float(np.hypot(i, j)) / _TILES) ** 2
             colour = np.array(FLOOR_LIGHT if (column + row) % 2 else FLOOR_DARK)
@@ -146,24 +154,15 @@ def _draw_shape(draw: ImageDraw.ImageDraw, view: _View, points: Array, colour: A
     if len(pixels) < _FEWEST:
         return
     hull = _hull(pixels)
-    middle = hull.mean(0)
+    middle = (hull.max(0) + hull.min(0)) / 2.0
+    along = np.linalg.eigh(np.cov(hull.T) + 1e-9 * np.eye(2))[1]
+    turned = (hull - middle) @ along
+    reach = np.maximum(np.abs(turned).max(0), 1e-6)  # half of its length and of its width
     draw.polygon([tuple(each) for each in hull], _rgb(colour * 0.55))
     for share, bright in ((0.93, 0.85), (0.6, 0.97), (0.3, 1.07)):
-        size = np.ptp(hull, axis=0).min()
-        shift = np.array((-0.10, -0.16)) * (1.0 - share) * size
-        draw.polygon(
-            [tuple(each) for each in _shrunk(hull, middle, (1.0 - share) * size / 2.0) + shift], _rgb(colour * bright)
-        )
-
-
-def _shrunk(hull: Array, middle: Array, by: float) -> Array:
-    """A convex outline moved inwards by a number of pixels, about."""
-    half = np.maximum(np.ptp(hull, axis=0) / 2.0, 1e-6)
-    inward = hull - middle
-    along = np.linalg.eigh(np.cov(hull.T) + 1e-9 * np.eye(2))[1]
-    turned = inward @ along
-    reach = np.maximum(np.abs(turned).max(0), 1e-6)
-    return middle + (turned * np.maximum(1.0 - by / reach, 0.0)) @ along.T if half.min() > 0 else hull
+        inset = (1.0 - share) * reach.min()
+        inner = middle + (turned * (1.0 - inset / reach)) @ along.T - np.array((0.2, 0.3)) * inset
+        draw.polygon([tuple(each) for each in inner], _rgb(colour * bright))
 
 
 def _fill(draw: ImageDraw.ImageDraw, pixels: Array, colour: tuple[int, ...]) -> None:

@@ -12,14 +12,15 @@ from contextlib import contextmanager
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import explain_os_error
-from rewardgen.report.film_index import FILMS, Film, films_of
+from rewardgen.report.film_index import FILMS, Film, add_films, films_of
 from rewardgen.report.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 
 __all__ = ["Film", "films_of", "make_films", "plan_of", "plans_for"]
 
-_MOST_GENERATIONS = 6
+_CHOSEN = "The chosen reward"
+_MOST_GENERATIONS = 4
 """Of which the best is filmed; of more, the first and the last ones."""
 
 
@@ -55,6 +56,13 @@ def make_films(
         if plans:
             note(f"making {len(plans)} films; Ctrl-C leaves them out")
             shoot(folder, history, plans, seconds=seconds, draw=draw, agreed=agreed, note=note)
+        titles = {each.name: each.title for each in plans_for(folder, history)}
+        found = films_of(folder)
+        # A run that went on may have chosen another reward since.
+        stale = [each for each in found if each.title.startswith(_CHOSEN) or each.name in titles]
+        told = {each.name: titles.get(each.name, f"Candidate {each.id}") for each in stale}
+        if any(told[each.name] != each.title for each in stale):
+            add_films(folder, [each.model_copy(update={"title": told.get(each.name, each.title)}) for each in found])
     return films_of(folder)
 
 
@@ -97,7 +105,7 @@ def title_of(history: History, id: str) -> str:
     """What a film of one reward is called."""
     if id in history.baselines:
         return f"The task's own {id} reward"
-    return f"The chosen reward, {id}" if history.summary and history.summary.chosen == id else f"Candidate {id}"
+    return f"{_CHOSEN}, {id}" if history.summary and history.summary.chosen == id else f"Candidate {id}"
 
 
 def _of_search(folder: RunFolder, history: History) -> Iterator[Plan]:
@@ -120,7 +128,7 @@ def _of_finals(folder: RunFolder, history: History) -> Iterator[Plan]:
         return
     human, sentence = _take(folder, history, "human", "final"), _sentence(history)
     if human:
-        yield Plan(take, f"The chosen reward, {take.id}, beside the human reward", human, sentence)
+        yield Plan(take, f"{_CHOSEN}, {take.id}, beside the human reward", human, sentence)
     yield Plan(take, title_of(history, take.id), None, sentence)
 
 

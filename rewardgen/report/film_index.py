@@ -116,8 +116,9 @@ def add_films(folder: RunFolder, shots: Sequence[Shot]) -> list[Film]:
     Raises:
         RunFolderError: The index cannot be written.
     """
-    new = {each.name for each in shots}
+    new = {each.name: each for each in shots}
     place, fields = folder.path / FILMS, set(Shot.model_fields)
-    known = [Shot.model_validate(each.model_dump(include=fields)) for each in films_of(folder) if each.name not in new]
-    write_atomic(place / INDEX, Index(films=(*known, *shots)).model_dump_json(indent=1))
+    known = {each.name: each for each in films_of(folder)} | new
+    index = Index(films=tuple(Shot.model_validate(each.model_dump(include=fields)) for each in known.values()))
+    write_atomic(place / INDEX, index.model_dump_json(indent=1))
     return [each for each in films_of(folder) if each.name in new]

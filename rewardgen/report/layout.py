@@ -171,7 +171,7 @@ def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[fl
 
 def _told(value: float, scale: float) -> str:
     """A number as exact as what is drawn of it; next to nothing is nothing."""
-    return number(value) if abs(value) >= 0.002 * scale else "0"
+    return number(value) if abs(value) >= 0.005 * scale else "0"
 
 
 def title_strip(text: str, width: int) -> Image.Image:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ Array = NDArray[np.float64]
 SKY_TOP, SKY_LOW = (0.74, 0.82, 0.90), (0.97, 0.98, 0.99)
 FLOOR_LIGHT, FLOOR_DARK = (0.93, 0.945, 0.955), (0.855, 0.88, 0.90)
 TILE_M = 0.5
-"""Edge of a tile of the floor."""
+"""Edge of a tile of the floor, where a robot is a metre or two large [m]."""
 FIELD_OF_VIEW = 35.0
 """Vertical [degrees]."""
 _SHADOW = 1024
@@ -25,8 +26,8 @@ _SHADOW = 1024
 _FILLED = 0.84
 """Share of the picture that the robot may take up."""
 _PARALLEL = 0.99
-_FRAMES = 60
-"""Of which the camera's place is found."""
+_NEAR = 1.0
+"""How much of what stands is in view too, where the camera stands still, in sizes of what moves."""
 _SMOOTHED_S = 0.6
 """Time over which the camera's movement is smoothed [s]."""
 
@@ -49,12 +50,13 @@ class Camera(NamedTuple):
         return ahead, right, np.cross(right, ahead)
 
 
-def dressed(path: Path, floor: float | None) -> mujoco.MjModel:
+def dressed(path: Path, floor: float | None, size: float = 1.4) -> mujoco.MjModel:
     """A model with the light, sky and floor of a film; its joints and bodies are as they were.
 
     Args:
         path: Its file.
         floor: Height at which it gets a floor [m], if it has none.
+        size: Of what moves [m].
 
     Raises:
         ValueError: It does not compile.
@@ -71,7 +73,7 @@ def dressed(path: Path, floor: float | None) -> mujoco.MjModel:
     tiles.rgb1, tiles.rgb2, tiles.width, tiles.height = FLOOR_LIGHT, FLOOR_DARK, 256, 256
     material = spec.add_material(name="film floor", specular=0.0, shininess=0.0, texuniform=True)
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "film floor"
-    material.texrepeat = (0.5 / TILE_M, 0.5 / TILE_M)
+    material.texrepeat = (0.5 / TILE_M / 2.0 ** round(np.log2(size / 1.4)),) * 2
     planes = [each for each in spec.geoms if each.type == mujoco.mjtGeom.mjGEOM_PLANE]
     if not planes and floor is not None:
         plane = spec.worldbody.add_geom(name="film floor", type=mujoco.mjtGeom.mjGEOM_PLANE)
@@ -88,14 +90,22 @@ def dressed(path: Path, floor: float | None) -> mujoco.MjModel:
     view.rgba.haze = view.rgba.fog = (*SKY_LOW, 1.0)
     view.global_.fovy = FIELD_OF_VIEW
     view.global_.offwidth, view.global_.offheight = 1280, 960
-    return spec.compile()
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        return spec.compile()
 
 
 def moving_geoms(model: mujoco.MjModel) -> NDArray[np.intp]:
     """Numbers of the shapes that can move and are meant to be seen."""
-    moves = model.body_weldid[model.geom_bodyid] != 0
-    shown = (model.geom_group <= 2) & (model.geom_rgba[:, 3] > 0.0) & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
-    return np.flatnonzero(moves & shown)
+    return np.flatnonzero((model.body_weldid[model.geom_bodyid] != 0) & _shown(model))
+
+
+def _standing_geoms(model: mujoco.MjModel) -> NDArray[np.intp]:
+    return np.flatnonzero((model.body_weldid[model.geom_bodyid] == 0) & _shown(model))
+
+
+def _shown(model: mujoco.MjModel) -> NDArray[np.bool_]:
+    solid = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE
+    return (model.geom_group <= 2) & (model.geom_rgba[:, 3] > 0.0) & solid
 
 
 def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> Array:
@@ -136,9 +146,14 @@ def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: 
     corners = outlines(model, motion, geoms)
     middles = (corners.min(1) + corners.max(1)) / 2.0
     size = float(np.median(np.linalg.norm(corners - middles[:, None], axis=2).max(1)))
-    low, high = corners.min((0, 1)), corners.max((0, 1))
     travels = np.ptp(middles, axis=0) > np.array((1.5, 1.5, 3.0)) * size
     travels[:2] = travels[:2].any()
+    if not (_roams(model) and travels.any()):
+        travels[:] = False
+        low, high = corners.min((0, 1)) - _NEAR * size, corners.max((0, 1)) + _NEAR * size
+        standing = outlines(model, motion[:1], _standing_geoms(model)).clip(low, high)
+        corners = np.concatenate((corners, standing.repeat(len(corners), 0)), axis=1)
+    low, high = corners.min((0, 1)), corners.max((0, 1))
     target = np.where(travels, _smooth(middles, round(_SMOOTHED_S / frame_s)), (low + high) / 2.0)
     camera = Camera(target, 1.0, *_direction(model, motion[0]))
     ahead, right, up = camera.axes
@@ -147,6 +162,12 @@ def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: 
     needed = [np.abs(offset @ up) / tangent, np.abs(offset @ right) / (tangent * aspect)]
     distance = float(np.quantile((np.maximum(*needed) - offset @ ahead).max(1), 0.98))
     return camera._replace(distance=max(distance, 0.1))
+
+
+def _roams(model: mujoco.MjModel) -> bool:
+    """Whether something can go anywhere, and does not just move to and fro between stops."""
+    slides = (model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE) & (model.jnt_limited == 0)
+    return bool((slides | (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)).any())
 
 
 def _direction(model: mujoco.MjModel, qpos: Array) -> tuple[float, float]:
