@@ -132,7 +132,9 @@ def _finals(history: History) -> list[dict[str, Any]]:
 def _films(films: Sequence[Film], history: History) -> list[dict[str, Any]]:
     """The films that a page has room for, that of the final policy first, and the still of the first."""
     chosen = history.summary.chosen if history.summary else None
-    ordered = sorted(films, key=lambda each: (each.phase != "final", each.id != chosen, bool(each.beside)))
+    finals = [each for each in films if each.phase == "final"]
+    ordered = sorted(finals, key=lambda each: (each.id != chosen, bool(each.beside)))
+    ordered += [each for each in films if each.phase != "final"]
     found: list[dict[str, Any]] = []
     room = _MOST_FILM_BYTES
     for each in ordered:

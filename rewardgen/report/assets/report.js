@@ -358,14 +358,23 @@
       video.src = URL.createObjectURL(new Blob([bytes(data.films[index])], { type: "video/mp4" }));
       video.autoplay = !calm;
     };
-    video.addEventListener("loadeddata", () => ((video.hidden = false), (still.hidden = true)));
+    const play = $("#play");
+    const turn = () => (video.paused ? video.play() : video.pause());
+    play.addEventListener("click", turn);
+    video.addEventListener("click", turn);
+    for (const each of ["play", "pause"]) video.addEventListener(each, () => (play.textContent = video.paused ? "Play" : "Pause"));
+    video.addEventListener("loadeddata", () => {
+      video.hidden = play.hidden = false;
+      still.hidden = true;
+      play.textContent = video.autoplay ? "Pause" : "Play";
+    });
     load(0);
     const reels = [...document.querySelectorAll(".reel")];
     if (reels.length) $(".reels").hidden = false;
     for (const reel of reels)
       reel.addEventListener("click", () => {
         for (const each of reels) each.setAttribute("aria-pressed", each === reel);
-        $("#caption").replaceChildren(el("strong", {}, reel.textContent), " ", reel.dataset.caption);
+        $("#caption").replaceChildren(el("strong", {}, `${reel.textContent}.`), " ", reel.dataset.caption);
         video.setAttribute("aria-label", reel.textContent);
         load(+reel.dataset.film);
       });
