@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from rewardgen.core.formatting import number, percent
-from rewardgen.core.readable import count
+from rewardgen.core.formatting import number, percent, shortened
+from rewardgen.core.readable import count, with_spread
 from rewardgen.core.statistics import Interval, Standing, difference_interval
 from rewardgen.store.history import FinalRow, History, Status
 from rewardgen.store.measurements import STARTS
@@ -14,7 +14,7 @@ from rewardgen.store.records import BASELINES
 
 Tone = Literal["good", "mixed", "bad", "open"]
 
-_LONGEST_TITLE = 150
+_LONGEST = 150
 _STANDINGS: dict[Standing, tuple[str, Tone]] = {
     "above": ("better", "good"),
     "on par": ("within noise", "mixed"),
@@ -25,6 +25,12 @@ _HEADLINES: dict[Standing, str] = {
     "on par": "within noise of the {} reward",
     "below": "worse than the {} reward",
 }
+
+
+_SO_FAR = (
+    "So far, on the seeds of the search: whoever leads was chosen by these numbers, so they flatter it. Only fresh"
+    " seeds say how good it is."
+)
 
 
 class Fact(NamedTuple):
@@ -65,7 +71,7 @@ def answer_of(history: History, status: Status) -> Answer:
     asked = goal or _opening_words(history.card.description if history.card else "")
     answer = Answer(asked, bool(goal), *_unfinished(history, status), cautions=tuple(_cautions(history)))
     if (summary := history.summary) is None:
-        return answer
+        return answer._replace(facts=tuple(_so_far(history)), sure=_SO_FAR if history.best() else "")
     row = next((each for each in summary.rows if each.candidate_id == summary.chosen), None)
     if row is None or row.fitness is None:
         return answer._replace(headline=summary.conclusion, tone="bad")
@@ -79,7 +85,7 @@ def answer_of(history: History, status: Status) -> Answer:
 def _opening_words(description: str) -> str:
     """The first paragraph of a description, or its first sentence where that is too long for a title."""
     first = " ".join(description.strip().split("\n\n")[0].split())
-    return first if len(first) <= _LONGEST_TITLE else re.split(r"(?<=[.!?])\s", first, maxsplit=1)[0]
+    return first if len(first) <= _LONGEST else re.split(r"(?<=[.!?])\s", first, maxsplit=1)[0]
 
 
 def _unfinished(history: History, status: Status) -> tuple[str, Tone]:
@@ -92,6 +98,21 @@ def _unfinished(history: History, status: Status) -> tuple[str, Tone]:
     begun = "Interrupted" if status == "interrupted" else "Still searching"
     begun = f"{begun}, in the finals" if history.finalists else begun
     return f"{begun}: {leader}.", "open"
+
+
+def _so_far(history: History) -> list[Fact]:
+    """What leads the search, beside the task's own rewards."""
+    best, card = history.best(), history.card
+    if best is None or best.result is None or card is None:
+        return []
+    facts = [
+        Fact("Success", percent(best.result.success_rate), about=_short(card.success)),
+        Fact("Fitness", with_spread(best.fitness, best.result.fitness_spread), about=_short(card.fitness)),
+    ]
+    own = {name: result for name in history.baselines if (result := history.result("search", name))}
+    return facts + [
+        Fact(name.capitalize(), with_spread(each.fitness, each.fitness_spread)) for name, each in own.items()
+    ]
 
 
 def _verdict(history: History, row: FinalRow) -> tuple[str, Tone]:
@@ -122,8 +143,8 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     success = row.success_interval
     bounds = f"{100 * success.low:.0f}, {100 * success.high:.0f}" if success else ""
     facts = [
-        Fact("Success", percent(rate), bounds, card.success, tone),
-        Fact("Fitness", number(row.fitness.value), _bounds(row.fitness), card.fitness),
+        Fact("Success", percent(rate), bounds, _short(card.success), tone),
+        Fact("Fitness", number(row.fitness.value), _bounds(row.fitness), _short(card.fitness)),
     ]
     facts += [each for name in BASELINES if (each := _against(history, name))]
     if summary.confirmed:
@@ -182,6 +203,11 @@ def _cautions(history: History) -> list[str]:
     told = [history.goal_check.text] if history.goal_check and history.goal_check.answer != "yes" else []
     told += [history.doubt] if history.doubt and not history.raised else []
     return [f"{each[:1].upper()}{each[1:]}" for each in told + history.changes]
+
+
+def _short(text: str) -> str:
+    """What fits beside a number; the whole text stands in the section on the objective."""
+    return shortened(" ".join(text.split()), _LONGEST)
 
 
 def _bounds(interval: Interval) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rewardgen.analyzer.training_curves import training_curves
-from rewardgen.core.formatting import number, percent
+from rewardgen.core.formatting import number, percent, shortened
 from rewardgen.core.readable import duration, with_spread
 from rewardgen.report.rendering import rounded
 from rewardgen.report.transcripts import Calls, call_data
@@ -17,6 +17,8 @@ from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import CandidateRecord, Finding, SliceResult
 from rewardgen.store.rows import Live, failure_text, search_rows
 
+_MOST_REASON = 300
+"""Characters of an idea, or of why a candidate ended, in its row."""
 PHASES: dict[Phase, str] = {
     "search": "Search",
     "final": "Finals, fresh seeds",
@@ -51,7 +53,7 @@ def candidate_rows(history: History, live: Live) -> list[dict[str, Any]]:
                 "success": rounded(row.success_rate),
                 "told": with_spread(row.fitness, row.spread),
                 "percent": percent(row.success_rate),
-                "reason": " ".join(row.reason.split())[:300],
+                "reason": shortened(" ".join(row.reason.split()), _MOST_REASON),
                 "chosen": row.id == chosen,
                 "leads": row.best,
             }

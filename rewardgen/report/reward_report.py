@@ -62,7 +62,7 @@ def reward_report(history: History) -> tuple[Section, ...]:
 def _objective(history: History) -> list[str]:
     card, config = history.card, history.config
     assert card is not None and config is not None
-    lines = [f"Asked for, in the user's words: {config.goal}"] if config.goal else []
+    lines = [f"Asked for, in the user's words: “{config.goal}”"] if config.goal else []
     lines += [f"The task: {' '.join(card.description.split())}"]
     lines += [f"Fitness, by which rewards are compared and on which none is trained: {card.fitness}"]
     lines += [f"Success, yes or no per episode: {card.success}"]
@@ -107,9 +107,9 @@ def _gaming(history: History, record: CandidateRecord | None) -> list[str]:
         if record.analysis and not any(each.detector in GAMING for each in flags):
             lines.append(f"None of the detectors of a gamed reward fired on {name}. They know {len(GAMING)} patterns.")
     seen = Counter(flag.detector for each in history.studied.values() for flag in each.flags if flag.detector in GAMING)
-    trained = len(history.studied)
+    studied = len(history.studied)
     lines += [
-        f"{number_of} of the {trained} rewards that this search trained: {DETECTORS.get(name).sees} [{name}]."
+        f"{number_of} of the {studied} rewards that were analysed: {DETECTORS.get(name).sees} [{name}]."
         for name, number_of in seen.most_common()
     ]
     stopped = sum(each.stopped is not None for each in history.trained.values())

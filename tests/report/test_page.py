@@ -73,6 +73,12 @@ def test_what_a_model_says_of_the_episodes_counts_beside_what_was_measured(answe
     assert found.facts[-1].about == "it leans"
 
 
+def test_a_run_under_way_tells_what_leads_and_that_search_seeds_flatter_it():
+    answer = answer_of(History(events()[:-8]), "running")
+    assert [each.name for each in answer.facts] == ["Success", "Fitness", "Human", "Sparse"]
+    assert "flatter" in answer.sure
+
+
 def test_a_run_that_was_killed_is_not_said_to_go_on(folder):
     assert "Interrupted: " in report_html(folder, History(events()[:20]))
 

@@ -50,7 +50,7 @@
         height: Math.min(300, 160 + width / 8),
         marginTop: 14,
         marginBottom: 24,
-        marginRight: 92,
+        marginRight: 106,
         ariaLabel: `Fitness of each candidate in the order of the search; the best of them is ${number(best)}`,
         x: { domain: [0.4, all.length + 0.6], axis: null },
         y: { label: null, ticks: 5, grid: true, nice: true },
