@@ -10,8 +10,10 @@ from rewardgen.cli.runs import Reference
 from rewardgen.core.errors import RunFolderError
 from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.following import follow
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
+from rewardgen.store.history import History
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages
+from rewardgen.ui.view import Watcher
 
 
 def watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
@@ -20,10 +22,7 @@ def watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     runs_dir = home_of(folder, runs_dir)
     resume = (with_runs_dir(f"resume {folder.word}", runs_dir), "goes on with it")
     try:
-        if folder.is_locked():
-            messages().print(f"watching run {folder.id}; Ctrl-C leaves it running", soft_wrap=True)
-        with watching(True) as listener:
-            history = follow(folder, listener)
+        history = _followed(folder) if folder.is_locked() else History.load(folder)
     except KeyboardInterrupt:
         messages().print("no longer watched; the run goes on", soft_wrap=True)
         return INTERRUPTED
@@ -34,3 +33,10 @@ def watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     messages().print(f"run {folder.id} was interrupted; nobody works on it", soft_wrap=True)
     next_steps(resume)
     return 1
+
+
+def _followed(folder: RunFolder) -> History:
+    messages().print(f"watching run {folder.id}; Ctrl-C leaves it running", soft_wrap=True)
+    with watching(True) as listener:
+        assert isinstance(listener, Watcher)
+        return follow(folder, listener)

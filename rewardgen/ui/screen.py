@@ -119,12 +119,11 @@ def render(
 def _head(shown: View, since_s: float, waiting: int) -> Iterator[RenderableType]:
     yield _cut(Text.assemble((shown.task, "bold"), " · ", shown.stage))
     yield _Bar(*progress_of(shown, since_s, waiting))
-    yield _one_line(" · ".join(each for each in (_model(shown), shown.usage) if each), "dim")
     if shown.mailbox:
-        wait = f"{count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'} in {shown.mailbox}/"
-        yield _one_line(
-            wait if waiting else f"no request waits in {shown.mailbox}/", "bold yellow" if waiting else "dim"
-        )
+        waits = f"{count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}" if waiting else "no request waits"
+        yield _one_line(f"{waits} in {_near(shown.mailbox)}/", "bold yellow" if waiting else "dim")
+    else:
+        yield _one_line(" · ".join(each for each in (shown.model, shown.usage) if each), "dim")
     if shown.warning:
         yield _one_line(shown.warning, "yellow")
 
@@ -151,10 +150,6 @@ def _near(path: Path) -> Path:
     """A path as it is named from here, if it lies below."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-def _model(shown: View) -> str:
-    return "" if shown.mailbox else shown.model
 
 
 def _most_telling(rows: list[Row], most: int) -> list[Row]:

@@ -63,7 +63,8 @@ class RowsTable:
         bar = next((row.fitness for row in self._rows if row.id == "human" and row.status == "trained"), None)
         beside, alone = room - cells - 2, options.max_width - _BEFORE_REASON
         rooms = [beside if row.has_numbers else alone for row in self._rows]
-        reasons = distinct([row.reason for row in self._rows], rooms)
+        reasons = distinct(["" if row.has_ended_badly else row.reason for row in self._rows], rooms)
+        reasons = [row.reason if row.has_ended_badly else idea for row, idea in zip(self._rows, reasons, strict=True)]
         yield _head(cells, room)
         for row, reason in zip(self._rows, reasons, strict=True):
             course = course_line(row, cells, scale, bar) if scale else Text()
@@ -104,9 +105,12 @@ def _cut(line: Text) -> Text:
 
 
 def _scale(rows: Sequence[Row]) -> tuple[float, float] | None:
-    """Lowest and highest fitness that is drawn; of the lowest twentieth, no more is seen than that it is low."""
+    """Lowest and highest fitness that is drawn; of the lowest twentieth, no more is seen than that it is low.
+
+    Small differences are drawn small: the scale is a fifth of the highest fitness at least.
+    """
     found = sorted(fitness for row in rows for _, fitness in row.course)
-    return (found[len(found) // 20], found[-1]) if found else None
+    return (min(found[len(found) // 20], found[-1] - abs(found[-1]) / 5), found[-1]) if found else None
 
 
 def course_line(row: Row, cells: int, scale: tuple[float, float], bar: float | None) -> Text:

@@ -223,6 +223,12 @@ class Watcher:
             self._live.event(event)
             self._on_event(event)
 
+    def late(self, seconds: float) -> None:
+        """The event that was told last had been so long ago."""
+        with self._lock:
+            self._at -= seconds
+            self._on_progress()
+
     def progress(self, message: dict[str, Any]) -> None:
         """Take in how far a review or a training is."""
         with self._lock:
