@@ -14,13 +14,14 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from rewardgen.core.errors import RewardgenError
+from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import read_plain
 from rewardgen.report.film import films_of
 from rewardgen.serve.site import Site, fault_page, told
@@ -136,6 +137,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return Answer(HTTPStatus.SEE_OTHER, headers={"Location": f"/runs/{site.only.id}/"})
             case ["", ""]:
                 return _page(site.page)
+            case ["", "compare"]:
+                return _page(partial(site.comparison, parse_qs(address.query).get("run", [])))
             case ["", "events"]:
                 return self._stream(site.state)
             case ["", "runs", id, *rest] if run := site.run(id):
@@ -198,7 +201,8 @@ def _page(make: Callable[[], str]) -> Answer:
     try:
         text, status = make(), HTTPStatus.OK
     except RewardgenError as error:
-        text, status = fault_page(error.message, error.hint), HTTPStatus.INTERNAL_SERVER_ERROR
+        wrong = HTTPStatus.BAD_REQUEST if isinstance(error, UsageError) else HTTPStatus.INTERNAL_SERVER_ERROR
+        text, status = fault_page(error.message, error.hint), wrong
     own = _POLICY.search(text)
     policy = html.unescape(own[1]) if own else "default-src 'none'"
     headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}

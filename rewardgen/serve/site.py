@@ -7,27 +7,31 @@ import html
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rewardgen.core.errors import RewardgenError
+from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.formatting import percent
 from rewardgen.core.readable import count, duration, money, number
 from rewardgen.llm.mailbox import open_requests
+from rewardgen.report.compare_page import compare_html
 from rewardgen.report.film import films_of
 from rewardgen.report.page import report_html
 from rewardgen.report.rendering import render_page
 from rewardgen.store.events import Event
+from rewardgen.store.facts import notes, run_facts
 from rewardgen.store.following import Follower
-from rewardgen.store.history import status_of
+from rewardgen.store.history import History, status_of
 from rewardgen.store.listing import ListedRun, listed_run
+from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import RunFolder, list_runs
 from rewardgen.ui.screen import progress_of
 from rewardgen.ui.view import Watcher
 
 _MOST_RUNS = 16
 """That are kept in mind beside their files."""
+_MOST_SIDES = 8
 
 
 class ServedRun(Watcher):
@@ -124,6 +128,26 @@ class Site:
         """Read a run anew the next time, for it could not be read on."""
         with self._turn:
             self._known.pop(id, None)
+
+    def comparison(self, ids: Sequence[str]) -> str:
+        """A page that sets runs side by side; the first is what the others are compared with.
+
+        Args:
+            ids: Of the runs.
+
+        Raises:
+            UsageError: There are no such runs here, or they are not from two to `_MOST_SIDES`.
+            RunFolderError: One of them is damaged, or of another version.
+        """
+        folders = self.folders()
+        named = [folders[id] for id in dict.fromkeys(ids) if id in folders]
+        if not 2 <= len(named) <= _MOST_SIDES:
+            raise UsageError("which runs are to be compared is not said", f"tick from two to {_MOST_SIDES} of them")
+        sides = [Reference(each, History.load(each)) for each in named]
+        facts = [run_facts(each.folder.id, each.history, status_of(each.folder, each.history)) for each in sides]
+        words = " ".join(each.folder.word for each in sides)
+        unmeasured = f"`rewardgen runs compare {words} --rewards` measures how far the rewards are from each other."
+        return compare_html(sides, facts, notes(*(each.history for each in sides)), [unmeasured] * (len(sides) - 1))
 
     def state(self) -> dict[str, Any]:
         """What the list is as of, and how many runs are under way."""

@@ -140,7 +140,7 @@ def progress_of(shown: View, since_s: float, waiting: int = 0) -> tuple[float, s
     if remaining_s is None:
         return shown.done, times
     if shown.mailbox:
-        return shown.done, f"{times}, {'then ' if waiting else ''}{roughly(remaining_s)} of training left"
+        return shown.done, f"{times}, {'then ' if waiting else ''}{roughly(remaining_s)} of training"
     # Between two evaluations the bar goes on as the time does.
     share = min(1.0, since_s / remaining_s) if remaining_s else 0.0
     return shown.done + (1.0 - shown.done) * share, f"{times}, {roughly(max(0.0, remaining_s - since_s))} left"
@@ -169,14 +169,14 @@ def _cut(text: Text) -> Text:
 
 
 class _Bar:
-    """A progress bar of a third of the width, so that what is said beside it does not move it."""
+    """A progress bar of a quarter of the width, so that what is said beside it does not move it."""
 
     def __init__(self, share: float, beside: str) -> None:
         self._share = share
         self._beside = beside
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        width = min(_WIDEST_BAR, options.max_width // 3)
+        width = min(_WIDEST_BAR, options.max_width // 4)
         full = math.floor(self._share * width)
         percentage = f"{math.floor(100 * self._share):3d} %"
         yield _cut(

@@ -186,6 +186,16 @@ def film(folder: Path, name: str):
     return place
 
 
+def test_ticked_runs_are_set_side_by_side(client, tmp_path):
+    write_run(tmp_path / "runs", run_id="20261120-191500-hopper-ffff")
+    assert 'action="/compare"' in client.get("/").read().decode()
+    page = client.get(f"/compare?run={RUN_ID}&run=20261120-191500-hopper-ffff").read().decode()
+    assert page.count("20261120-191500-hopper-ffff") > 1 and "within noise" in page
+    for query in ("", f"?run={RUN_ID}", f"?run={RUN_ID}&run=../../secret"):
+        answer = client.get(f"/compare{query}")
+        assert answer.status == 400 and "tick from two" in answer.read().decode()
+
+
 def test_films_come_in_the_parts_that_are_asked_for(client, tmp_path):
     film(tmp_path / "runs" / RUN_ID, "a")
     path = f"/runs/{RUN_ID}/films/a.mp4"

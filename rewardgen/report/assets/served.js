@@ -15,7 +15,7 @@
     addEventListener(kind, () => { touched = Date.now(); }, { passive: true });
   const resting = () =>
     Date.now() - touched > QUIET_MS && !document.hidden && getSelection().isCollapsed &&
-    [...document.querySelectorAll("video")].every((each) => each.paused);
+    [...document.querySelectorAll("video")].every((each) => each.paused) && !document.querySelector("input:checked");
 
   const source = new EventSource("events");
   source.onmessage = (message) => {
