@@ -91,18 +91,83 @@ def test_unknown_template_is_an_error_with_the_nearest_one():
     assert "`designer/draft`" in caught.value.hint
 
 
-def test_misspelt_attribute_in_a_template_is_an_error(tmp_path, monkeypatch):
-    (tmp_path / "x.md.j2").write_text("{# version 1 #}\n{{ card.nmae }}")
-    monkeypatch.setattr(prompts, "shipped", lambda _: tmp_path)
-    for cached in (prompts._environment, prompts._variables):
-        cached.cache_clear()
-    try:
-        with pytest.raises(UsageError) as caught:
-            render("x", card=card())
-        assert "nmae" in caught.value.message
-    finally:
-        for cached in (prompts._environment, prompts._variables):
-            cached.cache_clear()
+DRAFT = """{# version 9 #}
+Mine, for {{ card.name }}: {% include "parts/own.md.j2" %}
+"""
+
+
+def own(folder, **files):
+    """A folder with templates, by name with `__` for `/`."""
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.md.j2"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def test_a_user_s_template_takes_the_place_of_the_shipped_one_of_its_name(tmp_path):
+    with prompts.using_prompts(own(tmp_path, designer__draft=DRAFT, parts__own="{# version 1 #}\nand {{ goal }}")):
+        told = designer_messages(request(goal="hop"))
+        versions = prompts.template_versions()
+    assert told[-1].content == "Mine, for point: and hop\n" and told[0] == designer_messages(request())[0]
+    assert (versions["designer/draft"], versions["parts/own"]) == (9, 1)
+    assert prompts.template_versions()["designer/draft"] != 9, "afterwards, the shipped one is back"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what", "hint"),
+    [
+        ("designer__draft", "{{ gaol }}", "`designer/draft` in {} uses `gaol`", "did you mean `goal`?"),
+        ("designer__draft", "{{ goal | nmu }}", "`designer/draft` is broken at line 1: No filter named 'nmu'", "fix "),
+        ("designer__draft", "{% if %}", "`designer/draft` is broken at line 1", "fix "),
+        ("designer__draft", "{% include 'task/crad.md.j2' %}", "no prompt `task/crad`", "did you mean `task/card`?"),
+        (
+            "designer__drafts",
+            "hello",
+            "drafts.md.j2 is in no prompt's place",
+            "did you mean `designer/draft`?",
+        ),
+    ],
+)
+def test_a_user_s_template_that_cannot_be_right_is_told_before_it_is_used(tmp_path, name, text, what, hint):
+    with pytest.raises(UsageError) as caught, prompts.using_prompts(own(tmp_path, **{name: text})):
+        pass
+    assert what.format(tmp_path) in caught.value.message and hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ card.nmae }}",
+        "{{ card.__class__.__mro__ }}",
+        "{{ ''.__class__ }}",
+        "{{ card.parse_file('/etc/passwd') }}",
+        "{{ card.model_copy() }}",
+        "{{ card.variables[0].model_json_schema() }}",
+        "{{ cycler.__init__.__globals__ }}",
+        "{{ card.input_names.__globals__ }}",
+        "{% include 'designer/draft.md.j2' %}",
+    ],
+)
+def test_a_template_from_anybody_reaches_nothing_but_the_fields_of_records(tmp_path, text):
+    with (
+        prompts.using_prompts(own(tmp_path, designer__draft=text)),
+        pytest.raises(UsageError, match="cannot be rendered"),
+    ):
+        asked()
+
+
+def test_a_template_that_is_a_link_is_not_read(tmp_path):
+    (tmp_path / "designer").mkdir()
+    (tmp_path / "designer" / "draft.md.j2").symlink_to("/etc/hostname")
+    with pytest.raises(UsageError, match="links are not followed"), prompts.using_prompts(tmp_path):
+        pass
+
+
+def test_folder_without_templates_is_told(tmp_path):
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(UsageError, match="no prompt in"), prompts.using_prompts(folder):
+            pass
 
 
 def test_every_template_has_a_version_and_every_file_is_a_template():

@@ -16,6 +16,8 @@ from rewardgen.core.files import write_atomic
 from rewardgen.core.readable import tokens
 from rewardgen.core.schema import Frozen
 from rewardgen.llm.factory import make_llm
+from rewardgen.llm.prompts import using_prompts
+from rewardgen.search.run_prompts import own_prompts_of
 from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.drafting import Drafted, Wanted, draft_task, task_file
@@ -46,6 +48,8 @@ class Calls(Frozen):
     """Sampling temperature."""
     call_timeout_s: float = Field(default=180.0, gt=0)
     """Time limit of one call [s]; a mailbox waits 20 times as long."""
+    prompts: str | None = None
+    """Folder with prompt templates of your own: see `rewardgen prompts`."""
 
     def config(self, model: str) -> RunConfig:
         """As a configuration.
@@ -125,7 +129,8 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool, o
     llm = make_llm(config, folder)
     wanted = Wanted(words, robot, catalogue_of(robot), folder.path)
     person = _Person(yes, objection)
-    drafted, form = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)
+    with using_prompts(own_prompts_of(config)):
+        drafted, form = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)
     usage = llm.usage()
     console.print(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}", soft_wrap=True)
     write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))

@@ -18,6 +18,8 @@ from rewardgen.core.provenance import usable_cores
 from rewardgen.core.readable import count, first_line, number
 from rewardgen.core.text import visible
 from rewardgen.llm.factory import make_llm
+from rewardgen.llm.prompts import using_prompts
+from rewardgen.search.run_prompts import own_prompts_of
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.tasks.sketching import (
@@ -114,10 +116,12 @@ def _trial(file: str, model: str | None, goal: str, calls: Calls) -> Trial | Non
         return try_kept(task, folder, look_at(task)) if has_sketches(folder) else None
     look = look_at(task)
     assert look.card is not None
-    llm = make_llm(calls.config(model), RunFolder(folder))
+    config = calls.config(model)
+    llm = make_llm(config, RunFolder(folder))
     words = goal or look.card.description
-    asked = ask_authors(llm, task, look, words, look.card.description if goal else "", "task/check")
-    authors = asyncio.run(asked)
+    with using_prompts(own_prompts_of(config)):
+        asked = ask_authors(llm, task, look, words, look.card.description if goal else "", "task/check")
+        authors = asyncio.run(asked)
     keep_sketches(folder, words, authors)
     return hold_against(task, look, words, authors)
 

@@ -42,6 +42,9 @@ class RunConfig(Frozen):
     """Model string of a language model that reads each sound candidate before it is trained, and may veto it."""
     api_base: str | None = None
     """Address of an OpenAI-compatible server."""
+    prompts: str | None = None
+    """Folder with prompt templates of your own, in place of the shipped ones of the same name: `prompts eject` makes
+    one. A run keeps a copy."""
     generations: int = Field(default=3, ge=1)
     """Generations at most."""
     candidates: int = Field(default=6, ge=1)

@@ -1,21 +1,25 @@
 """Renders the prompts for language models from the templates in `prompts/`.
 
 A template is named by its path without the ending: `designer/system`. Its first line is a comment with its version. The
-messages are the same for the same records, so that an archived call is found again.
+messages are the same for the same records, so that an archived call is found again. `with using_prompts(folder)` has a
+user's own templates in place of the shipped ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound, meta
+from jinja2 import Environment, TemplateError, meta
 
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import named, number, percent, shares, thousands
-from rewardgen.core.resources import shipped
+from rewardgen.llm.templates import ENDING, Templates, environment, shipped_templates, unknown, with_own
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.measurements import Range
 from rewardgen.store.messages import Message
@@ -28,8 +32,6 @@ from rewardgen.store.records import (
     VariableCard,
 )
 
-ENDING = ".md.j2"
-
 SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-component", "reward-scale")
 """Warnings on what recorded transitions show of components; the states that training visits say more."""
 
@@ -38,6 +40,52 @@ UNCHECKED = ("no-reading", "not-read", "not-compared", "not-ranked")
 
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _VERSION = re.compile(r"\{# version (\d+)\b")
+
+_IN_USE: ContextVar[Templates | None] = ContextVar("templates", default=None)
+
+
+@contextmanager
+def using_prompts(folder: Path | None) -> Iterator[Templates]:
+    """Render the user's own templates where there are such.
+
+    Args:
+        folder: Where they are; None for the shipped ones.
+
+    Raises:
+        UsageError: There is no such folder, or a template in it is of no use, broken, or needs what it is not given.
+    """
+    templates = own_prompts(folder) if folder is not None else shipped_templates()
+    token = _IN_USE.set(templates)
+    try:
+        yield templates
+    finally:
+        _IN_USE.reset(token)
+
+
+def own_prompts(folder: Path) -> Templates:
+    """The templates with a user's in place of the shipped ones, checked.
+
+    Raises:
+        UsageError: As for `using_prompts`.
+    """
+    templates, known = with_own(folder), shipped_templates()
+    used = {name for each in templates.sources if each in known.sources for name in _included(templates, each)}
+    for name in sorted(templates.own):
+        if name not in known.sources and name not in used:
+            hint = f"nothing asks for it; {did_you_mean(name, known.sources)}"
+            raise UsageError(f"{templates.file(name)} is in no prompt's place, and in none included", hint)
+    for name in sorted(known.sources):
+        for variable in sorted(_variables(templates, name) - _variables(known, name)):
+            raise UsageError(
+                f"the prompt `{name}` in {folder} uses `{variable}`, which it is not given",
+                did_you_mean(variable, _variables(known, name)),
+            )
+    return templates
+
+
+def templates_in_use() -> Templates:
+    """The templates that are rendered now: see `using_prompts`."""
+    return _IN_USE.get() or shipped_templates()
 
 
 def render(template: str, **values: Any) -> str:
@@ -50,25 +98,27 @@ def render(template: str, **values: Any) -> str:
     Raises:
         UsageError: There is no such template, or a variable is missing or unknown to it.
     """
-    wanted = _variables(template)
+    templates = templates_in_use()
+    wanted = _variables(templates, template)
     for name in sorted(wanted - values.keys()):
         raise UsageError(f"the prompt `{template}` needs the variable `{name}`", f"pass `{name}` to it")
-    for name in sorted(values.keys() - wanted):
+    for name in sorted(values.keys() - wanted if not templates.own else ()):  # a user's may leave out what it likes
         raise UsageError(f"the prompt `{template}` has no variable `{name}`", did_you_mean(name, wanted))
     try:
-        return _environment().get_template(template + ENDING).render(values).strip() + "\n"
-    except TemplateError as error:
-        raise UsageError(f"the prompt `{template}` cannot be rendered: {error}", f"fix {_path(template)}") from error
+        return _environment(templates).get_template(template + ENDING).render(values).strip() + "\n"
+    except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        what = f"the prompt `{template}` cannot be rendered: {error}"
+        raise UsageError(what, f"fix {templates.file(template)}, or what it includes") from error
 
 
 def template_versions() -> dict[str, int]:
-    """Version of every template by its name, for a run's provenance.
+    """Version of every template in use by its name, for a run's provenance; 0 of a user's own that tells none.
 
     Raises:
         UsageError: A template does not begin with its version.
     """
-    names = sorted(_environment().list_templates(filter_func=lambda name: name.endswith(ENDING)))
-    return {name.removesuffix(ENDING): _version(name.removesuffix(ENDING)) for name in names}
+    templates = templates_in_use()
+    return {name: _version(templates, name) for name in sorted(templates.sources)}
 
 
 def designer_messages(design_request: DesignRequest) -> tuple[Message, ...]:
@@ -207,46 +257,57 @@ def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episode
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(shipped("prompts")),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-    )
-    environment.filters.update(_FILTERS)
-    return environment
-
-
-def _path(template: str) -> str:
-    return str(shipped("prompts") / (template + ENDING))
-
-
-def _source(template: str) -> str:
-    environment = _environment()
-    try:
-        assert environment.loader is not None
-        return environment.loader.get_source(environment, template + ENDING)[0]
-    except TemplateNotFound as error:
-        names = [name.removesuffix(ENDING) for name in environment.list_templates()]
-        raise UsageError(f"there is no prompt `{template}`", did_you_mean(template, names)) from error
+def _environment(templates: Templates) -> Environment:
+    return environment(templates, _FILTERS)
 
 
 @cache
-def _variables(template: str) -> frozenset[str]:
+def _tree(templates: Templates, name: str) -> Any:
+    """A template, parsed.
+
+    Raises:
+        UsageError: There is none of this name, or it is broken.
+    """
+    if name not in templates.sources:
+        raise unknown(name, templates)
+    made = _environment(templates)
+    try:
+        made.compile(templates.sources[name])  # which finds filters that do not exist
+        return made.parse(templates.sources[name])
+    except TemplateError as error:
+        line = f" at line {error.lineno}" if getattr(error, "lineno", None) else ""  # type: ignore[attr-defined]
+        raise UsageError(f"the prompt `{name}` is broken{line}: {error}", f"fix {templates.file(name)}") from error
+
+
+@cache
+def _included(templates: Templates, name: str) -> frozenset[str]:
+    """Names of all templates that one includes, at any depth."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for each in meta.find_referenced_templates(_tree(templates, waiting.pop())):
+            short = (each or "").removesuffix(ENDING)
+            if short and short not in found:
+                found.add(short)
+                waiting.append(short)
+    return frozenset(found)
+
+
+@cache
+def _variables(templates: Templates, name: str) -> frozenset[str]:
     """Names that a template and what it includes take from outside."""
-    tree = _environment().parse(_source(template))
-    included = [name.removesuffix(ENDING) for name in meta.find_referenced_templates(tree) if name]
-    return frozenset(meta.find_undeclared_variables(tree)).union(*(_variables(name) for name in included))
+    names = (name, *_included(templates, name))
+    return frozenset().union(*(meta.find_undeclared_variables(_tree(templates, each)) for each in names))
 
 
-def _version(template: str) -> int:
-    found = _VERSION.match(_source(template))
+def _version(templates: Templates, name: str) -> int:
+    found = _VERSION.match(templates.sources[name])
+    if not found and name in templates.own:
+        return 0
     if not found:
         raise UsageError(
-            f"the prompt `{template}` does not begin with its version",
-            f"begin {_path(template)} with {{# version 1 #}}",
+            f"the prompt `{name}` does not begin with its version",
+            f"begin {templates.file(name)} with {{# version 1 #}}",
         )
     return int(found.group(1))
 

@@ -11,11 +11,12 @@ from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
 from rewardgen.core.sequential import BLOCK, power
 from rewardgen.llm.factory import make_llm
-from rewardgen.llm.prompts import designer_messages
+from rewardgen.llm.prompts import designer_messages, using_prompts
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import check_names, measuring
 from rewardgen.search.context import final_trainings
+from rewardgen.search.run_prompts import own_prompts_of
 from rewardgen.store.messages import LLMRequest, Usage
 from rewardgen.store.records import (
     DesignRequest,
@@ -126,11 +127,13 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
         return Usage()
     llm, times = make_llm(config, folder), _LATER_PROMPTS if most else 1.0
     request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal)
+    with using_prompts(own_prompts_of(config)):
+        messages = designer_messages(request)
     total = Usage(cost_usd=0.0)
     for role, number in calls.items():
         most_reply = _MOST_REPLY if most else _LEAST_REPLY
         label = f"g00-k0/{role}/draft"
-        one = llm.estimate(LLMRequest(label=label, messages=designer_messages(request), max_tokens=most_reply))
+        one = llm.estimate(LLMRequest(label=label, messages=messages, max_tokens=most_reply))
         cost = (
             None if one.cost_usd is None or total.cost_usd is None else total.cost_usd + number * times * one.cost_usd
         )

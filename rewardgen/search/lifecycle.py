@@ -19,7 +19,7 @@ from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
 from rewardgen.llm.archive import archived_usage, outdate_refusals
 from rewardgen.llm.factory import lasting_model
-from rewardgen.llm.prompts import template_versions
+from rewardgen.llm.prompts import using_prompts
 from rewardgen.reward.export import reward_file
 from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
@@ -27,6 +27,7 @@ from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search.assembly import check_names, checked_goal, make_parts, measuring
 from rewardgen.search.changed_task import measured_anew
 from rewardgen.search.inspect_rewards import read_reward
+from rewardgen.search.run_prompts import changed_prompts, keep_prompts, kept_prompts, own_prompts_of
 from rewardgen.search.search import run_search
 from rewardgen.store import run_files
 from rewardgen.store.events import FORMAT, Event, EventLog
@@ -80,7 +81,7 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confir
     config = lasting(config, runs_dir)
     folder = create_run(runs_dir, config.task)
     try:
-        with folder.locked(), _termination_as_interrupt():
+        with folder.locked(), _termination_as_interrupt(), using_prompts(own_prompts_of(config)):
             return _work(folder, _begin(folder, config, listener, confirm))
     except BaseException:
         if not folder.events.exists() or not folder.events.stat().st_size:
@@ -101,7 +102,8 @@ def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
     """
     named = {"model": config.model, "critic_model": config.critic_model}
     models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
-    return config.model_copy(update={"task": lasting_reference(config.task), **models})
+    prompts = str(found.resolve()) if (found := own_prompts_of(config)) else None
+    return config.model_copy(update={"task": lasting_reference(config.task), "prompts": prompts, **models})
 
 
 class Resume(NamedTuple):
@@ -166,6 +168,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         _require_room(history, how)
         discard(folder.scratch)  # workers that were killed may have left anything there
         config = _changed(history, how.changes)
+        kept = kept_prompts(folder, config)
         if how.changes:
             check_names(folder, config)
         task = _task_as_it_is(folder, history, config, how.changed_task)
@@ -177,7 +180,10 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         write_atomic(folder.config, _toml(history.config))
         if config.sandbox == "off":
             listener.note("the sandbox is off, as it was when the run began")
-        return _work(folder, journal)
+        with using_prompts(kept):
+            for each in changed_prompts(folder, config):
+                listener.note(each)
+            return _work(folder, journal)
 
 
 def _refuse_options(folder: RunFolder, how: Resume) -> None:
@@ -282,7 +288,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     listener.note(f"measuring the task {Path(config.task).stem}")
     with _layers(config) as asked:
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
-        known = provenance() | {"prompts": template_versions()}
+        known = provenance() | keep_prompts(folder)
         layers = asked.result()
     for layer in layers.missing:
         listener.note(f"sandbox without {layer.name}: {layer.detail}")

@@ -19,7 +19,7 @@ from rewardgen.core.files import explain_os_error, is_young, sweep_unfinished
 DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
 _RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9-]+-[0-9a-f]{4}")
-_BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz", "llm", "goal"}
+_BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz", "llm", "goal", "prompts"}
 """What may be in a folder before its run has begun."""
 
 
@@ -40,6 +40,7 @@ class RunFolder:
         """How far trainings are; only while a process works on the run."""
         self.config = path / "run.toml"
         self.provenance = path / "provenance.json"
+        self.prompts = path / "prompts"
         self.card = path / "card.json"
         self.readme = path / "README.md"
         self.calls = path / "llm"
