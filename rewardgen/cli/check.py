@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.text import Text
 
-from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
+from rewardgen.cli.output import Json, TaskName, next_steps, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.search.inspect_rewards import check_rewards, read_reward
 from rewardgen.store.records import Verdict
@@ -17,7 +17,7 @@ from rewardgen.ui.show import findings_text
 
 
 def check(
-    task: Annotated[str, Parameter(help=TASK_HELP)],
+    task: TaskName,
     /,
     *files: Annotated[Path, Parameter(help="Python files, each with a `compute_reward`.")],
     json: Json = False,

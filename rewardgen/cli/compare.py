@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import write_atomic
@@ -23,7 +24,11 @@ from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
 from rewardgen.ui.console import messages, results
 
 Side = Annotated[
-    str, Parameter(help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate.")
+    str,
+    Parameter(
+        help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate.",
+        completer=run_names,
+    ),
 ]
 Rewards = Annotated[
     bool, Parameter(negative="", help="Measure how far the two rewards are from each other.", show_default=False)

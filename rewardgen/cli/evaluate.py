@@ -10,7 +10,8 @@ from cyclopts.validators import Number
 
 from rewardgen.api.measuring import MOST_EPISODES, evaluate
 from rewardgen.api.measuring import rescore as rescore_run
-from rewardgen.cli.output import TASK_HELP, Agree, Json, RunsDir, next_steps, print_json, with_runs_dir
+from rewardgen.cli.completion import run_names
+from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, next_steps, print_json, with_runs_dir
 from rewardgen.core.formatting import percent, percent_interval
 from rewardgen.core.readable import count, number, with_spread
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
@@ -21,7 +22,9 @@ Workers = Annotated[int | None, Parameter(help="Processes; the CPU cores if not 
 
 
 def eval_(
-    target: Annotated[str, Parameter(help="A run, whose chosen reward is meant, or `RUN:CANDIDATE`.")] = "latest",
+    target: Annotated[
+        str, Parameter(help="A run, whose chosen reward is meant, or `RUN:CANDIDATE`.", completer=run_names)
+    ] = "latest",
     /,
     *,
     episodes: Annotated[
@@ -54,7 +57,7 @@ def eval_(
 
 
 def rescore(
-    ref: Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")],
+    ref: Reference,
     /,
     *,
     task: Annotated[str, Parameter(help=f"{TASK_HELP} Its observation and action are the run's.")],

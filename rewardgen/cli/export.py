@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import Json, RunsDir, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.export.exporting import KINDS, export
@@ -19,7 +20,10 @@ _KINDS = "`torch`, `gymnasium`, `sb3`, `onnx`, `mjlab`, `isaaclab`"
 
 
 def write(
-    ref: Annotated[str, Parameter(help="A run as for `runs show`, or RUN:CANDIDATE; of a run, the chosen reward.")],
+    ref: Annotated[
+        str,
+        Parameter(help="A run as for `runs show`, or RUN:CANDIDATE; of a run, the chosen reward.", completer=run_names),
+    ],
     folder: Annotated[Path, Parameter(help="A new folder.")],
     /,
     *,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN
 from rewardgen.search.feedback import as_told, give_feedback
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
@@ -14,7 +14,7 @@ from rewardgen.ui.console import messages
 
 
 def feedback(
-    ref: Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")],
+    ref: Reference,
     /,
     *remarks: Annotated[str, Parameter(help="Your words, in quotes; several may be given.")],
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from rewardgen.cli.completion import run_names, task_names
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages, results
 
@@ -21,6 +22,11 @@ Agree = Annotated[
         help="Do not ask before a run that was not started here by you, or was changed since.",
         show_default=False,
     ),
+]
+TaskName = Annotated[str, Parameter(help=TASK_HELP, completer=task_names)]
+Reference = Annotated[
+    str,
+    Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.", completer=run_names),
 ]
 RunsDir = Annotated[Path, Parameter(help="Folder that holds the runs.")]
 

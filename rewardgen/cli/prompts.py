@@ -76,7 +76,9 @@ def eject(
     if json:
         print_json({"files": [str(file) for file in files.values()]})
         return 0
-    messages().print(f"{count(len(files), 'prompt')} in {folder}; what you leave as it is can be deleted", soft_wrap=True)
+    messages().print(
+        f"{count(len(files), 'prompt')} in {folder}; what you leave as it is can be deleted", soft_wrap=True
+    )
     next_steps((f"run hopper --model openai/gpt-5.1 --prompts {folder}", "runs with them"))
     return 0
 

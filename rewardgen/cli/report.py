@@ -7,8 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rewardgen.cli.output import Json, RunsDir, print_json
-from rewardgen.cli.runs import Reference
+from rewardgen.cli.output import Json, Reference, RunsDir, print_json
 from rewardgen.core.errors import RunFolderError
 from rewardgen.report.page import write_report
 from rewardgen.store.history import History

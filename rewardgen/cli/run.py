@@ -13,10 +13,21 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from rewardgen.api.watching import watching
+from rewardgen.cli.completion import task_names
 from rewardgen.cli.drafting import ROBOT, after_drafting, draft, less, task_name
 from rewardgen.cli.failures import INTERRUPTED
-from rewardgen.cli.output import TASK_HELP, Agree, Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.core.config import BUILTIN, Ablation, RunConfig
+from rewardgen.cli.output import (
+    TASK_HELP,
+    Agree,
+    Json,
+    Reference,
+    RunsDir,
+    home_of,
+    next_steps,
+    print_json,
+    with_runs_dir,
+)
+from rewardgen.core.config import BUILTIN, Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.formatting import percent
 from rewardgen.llm.factory import SCHEMES, lasting_model
@@ -52,6 +63,14 @@ _NAMED = {
 _UNASKED_USD = 1.0
 """What a run may cost without being asked about."""
 
+ConfigFile = Annotated[
+    Path | None,
+    Parameter(
+        name="--config",
+        help="A TOML file with any of these options, `_` for `-`, and the `task`, such as the `run.toml` of an earlier"
+        " run; options given here win over it.",
+    ),
+]
 DryRun = Annotated[
     bool,
     Parameter(
@@ -108,9 +127,12 @@ class Options(RunConfig):
 
 
 def run(
-    task: Annotated[str, Parameter(help=f"{TASK_HELP[:-1]}; with `--robot`, what it should do, in plain words.")],
+    task: Annotated[
+        str | None, Parameter(help=f"{TASK_HELP[:-1]}; with `--robot`, what it should do.", completer=task_names)
+    ] = None,
     /,
     *,
+    config: ConfigFile = None,
     robot: Annotated[str | None, Parameter(help=f"Draft the task for this robot. {ROBOT}")] = None,
     options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008
     dry_run: DryRun = False,
@@ -119,18 +141,19 @@ def run(
     json: Json = False,
 ) -> int:
     """Search for a reward."""
-    config = RunConfig.model_validate(options.model_dump() | {"task": task})
+    asked = _asked(task, options, config)
     if dry_run:
         if robot is not None:
             raise UsageError("there is no task yet to foresee a run of", "draft it first, with `rewardgen new`")
-        return _tell_forecast(lifecycle.lasting(config, runs_dir), json)
-    drafted = None if robot is None else draft(task, robot, Path(task_name(robot, task)), config, yes=yes)
-    require_consent([config], yes)
+        return _tell_forecast(lifecycle.lasting(asked, runs_dir), json)
+    words = asked.task
+    drafted = None if robot is None else draft(words, robot, Path(task_name(robot, words)), asked, yes=yes)
+    require_consent([asked], yes)
 
     def search(config: RunConfig, listener: Memory) -> Outcome:
         return lifecycle.start(config, runs_dir, listener, listener.confirm(yes))
 
-    searched = config if drafted is None else after_drafting(config, drafted)
+    searched = asked if drafted is None else after_drafting(asked, drafted)
     if not yes:
         _confirm_price(searched, runs_dir)
     outcome = watch(partial(search, searched), runs_dir)
@@ -139,10 +162,10 @@ def run(
         if not json:
             conclude(outcome, runs_dir, json)
         messages().print(f"\n{_REDRAFT}\n", soft_wrap=True)
-        config = less(config, outcome.history.usage)
+        asked = less(asked, outcome.history.usage)
         try:
-            drafted = draft(task, robot, drafted.file, config, yes=yes, objection=objection)
-            again = watch(partial(search, after_drafting(config, drafted)), runs_dir)
+            drafted = draft(words, robot, drafted.file, asked, yes=yes, objection=objection)
+            again = watch(partial(search, after_drafting(asked, drafted)), runs_dir)
         except RewardgenError as error:
             messages().print(f"nothing better came of it, and the result stands: {error.message}", soft_wrap=True)
             return conclude(outcome, runs_dir, json) if json else outcome.exit_code
@@ -150,6 +173,19 @@ def run(
             conclude(outcome, runs_dir, json)
         outcome = again
     return _ended(outcome, runs_dir, json)
+
+
+def _asked(task: str | None, options: Options, file: Path | None) -> RunConfig:
+    """The configuration: what the command line says, then what a file says, then the defaults."""
+    given = {name: getattr(options, name) for name in options.model_fields_set}
+    if task is not None:
+        given["task"] = task
+    told = read_config(file) if file is not None else {}
+    if not (told | given).get("task"):
+        raise UsageError(
+            "no task is named", "as in `rewardgen run hopper`; `rewardgen tasks list` lists those there are"
+        )
+    return checked_config(told | given, file)
 
 
 def _tell_forecast(config: RunConfig, json: bool) -> int:
@@ -203,7 +239,7 @@ def _objection(history: History) -> str:
 
 
 def resume(
-    ref: Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")] = "latest",
+    ref: Reference = "latest",
     /,
     *,
     generations: Generations = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import percent
 from rewardgen.core.readable import duration, money, number
@@ -22,9 +22,6 @@ from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from rewardgen.ui.tables import plain_table
-
-Reference = Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")]
-
 
 _ROOMY = 120
 """Columns of a terminal that has room for all of the list."""

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import Json, RunsDir, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.serve.server import Server
@@ -22,7 +23,8 @@ Port = Annotated[int, Parameter(help="Port; 0 for any that is free.", validator=
 
 def serve(
     where: Annotated[
-        str | None, Parameter(help="A run, as for `runs show`, or a folder of runs; else all runs.")
+        str | None,
+        Parameter(help="A run, as for `runs show`, or a folder of runs; else all runs.", completer=run_names),
     ] = None,
     /,
     *,

@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 from rich.text import Text
 
 from rewardgen.cli.drafting import Calls, draft_folder
-from rewardgen.cli.output import TASK_HELP, Json, next_steps, print_json
+from rewardgen.cli.output import Json, TaskName, next_steps, print_json
 from rewardgen.core.formatting import percent
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.readable import count, first_line, number
@@ -66,7 +66,7 @@ def _about(path: Path) -> str:
     return first_line(texts[-1]) if texts else ""
 
 
-def show(name: Annotated[str, Parameter(help=TASK_HELP)], /, *, json: Json = False) -> int:
+def show(name: TaskName, /, *, json: Json = False) -> int:
     """Show a task's card."""
     card = card_for(DEFAULT_TRAINER, get_or_measure(lasting_reference(name)))
     if json:
@@ -79,7 +79,7 @@ def show(name: Annotated[str, Parameter(help=TASK_HELP)], /, *, json: Json = Fal
 
 
 def check(
-    file: Annotated[str, Parameter(help="Path of a task file, or the name of a shipped task.")],
+    file: TaskName,
     /,
     *,
     model: Annotated[
@@ -127,7 +127,7 @@ def _trial(file: str, model: str | None, goal: str, calls: Calls) -> Trial | Non
 
 
 def expert(
-    name: Annotated[str, Parameter(help=TASK_HELP)],
+    name: TaskName,
     /,
     *,
     seeds: Annotated[int, Parameter(help="Policies that are trained; the best is kept.", validator=_AT_LEAST_ONE)] = 3,

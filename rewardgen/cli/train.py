@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from rewardgen.api.training import train as train_reward
+from rewardgen.cli.completion import task_and_run_names
 from rewardgen.cli.output import Agree, Json, RunsDir, print_json
 from rewardgen.core.formatting import percent, percent_interval
 from rewardgen.core.readable import count, number, tokens
@@ -22,7 +23,10 @@ _AT_LEAST_ONE = Number(gte=1)
 def train(
     target: Annotated[
         str,
-        Parameter(help="A task, whose human reward is trained; or a run, or `RUN:CANDIDATE`, trained as the run does."),
+        Parameter(
+            help="A task, whose human reward is trained; or a run, or `RUN:CANDIDATE`, trained as the run does.",
+            completer=task_and_run_names,
+        ),
     ],
     /,
     *,

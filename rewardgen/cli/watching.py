@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rewardgen.api.watching import watching
 from rewardgen.cli.failures import INTERRUPTED
-from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, with_runs_dir
+from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, with_runs_dir
 from rewardgen.cli.run import conclude
-from rewardgen.cli.runs import Reference
 from rewardgen.core.errors import RunFolderError
 from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.following import follow

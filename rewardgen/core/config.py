@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from rewardgen.core.errors import UsageError
-from rewardgen.core.schema import Frozen
+from rewardgen.core.schema import Frozen, read_toml, validated
 from rewardgen.core.sequential import MOST_SEEDS
 
 BUILTIN = "builtin"
@@ -118,3 +119,28 @@ class RunConfig(Frozen):
         if self.critic_model and "critic" in self.ablate:
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
         return self
+
+
+_EXAMPLE = "the `run.toml` in the folder of any run is an example"
+
+
+def read_config(file: Path) -> dict[str, Any]:
+    """What a file says of a run; nothing of it is checked yet.
+
+    Raises:
+        UsageError: It cannot be read, or is not TOML.
+    """
+    return read_toml(file, _EXAMPLE)
+
+
+def checked_config(told: dict[str, Any], file: Path | None) -> RunConfig:
+    """A configuration from plain data.
+
+    Args:
+        told: Its fields.
+        file: Where some of them come from, for messages.
+
+    Raises:
+        UsageError: An unknown field, or a value that it cannot have.
+    """
+    return validated(RunConfig, told, f"{file}" if file else "the run", _EXAMPLE)

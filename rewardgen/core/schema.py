@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.text import all_visible, visible
@@ -32,3 +34,44 @@ class Frozen(BaseModel):
                     did_you_mean(str(unknown[0]), cls.model_fields),
                 )
         return data
+
+
+Model = TypeVar("Model", bound=Frozen)
+
+
+def read_toml(file: Path, hint: str) -> dict[str, Any]:
+    """What a file of the user's says, as plain data.
+
+    Args:
+        file: The file.
+        hint: What is told if it cannot be read.
+
+    Raises:
+        UsageError: It cannot be read, or is not TOML.
+    """
+    try:
+        return tomllib.loads(file.read_text())
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}", hint) from error
+    except ValueError as error:
+        raise UsageError(f"{file} is not TOML: {error}", hint) from error
+
+
+def validated(model: type[Model], told: dict[str, Any], where: str, hint: str) -> Model:
+    """A model from plain data, or the first thing that is wrong with it.
+
+    Args:
+        model: The model.
+        told: Its fields.
+        where: Where they come from.
+        hint: What is told of a value that it cannot have.
+
+    Raises:
+        UsageError: It is no such model.
+    """
+    try:
+        return model.model_validate(told)
+    except ValidationError as error:
+        found = error.errors()[0]
+        name = ".".join(map(str, found["loc"]))
+        raise UsageError(f"`{name}` of {where}: {found['msg'][:1].lower()}{found['msg'][1:]}", hint) from error

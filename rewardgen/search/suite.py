@@ -6,18 +6,17 @@ got more tasks, strategies or seeds, goes on with what there is.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.improvement import improvement_probability, mean_probability
-from rewardgen.core.schema import Frozen
+from rewardgen.core.schema import Frozen, read_toml, validated
 from rewardgen.core.statistics import Interval, bootstrap_interval, human_normalised, interquartile_mean
 from rewardgen.search.assembly import check_names
 from rewardgen.search.finals import human_scale
@@ -30,7 +29,6 @@ from rewardgen.store.run_folder import RunFolder, list_runs
 from rewardgen.tasks.fingerprint import changed
 
 Fields = dict[str, Any]
-Model = TypeVar("Model", bound=Frozen)
 
 ALL_TASKS = "all tasks"
 _WINNER = "winner"
@@ -77,21 +75,7 @@ def read_suite(file: Path) -> Suite:
     Raises:
         UsageError: It cannot be read, or is no suite.
     """
-    try:
-        return _validated(Suite, tomllib.loads(file.read_text()), f"{file}")
-    except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror}", _EXAMPLE) from error
-    except ValueError as error:
-        raise UsageError(f"{file} is not TOML: {error}", _EXAMPLE) from error
-
-
-def _validated(model: type[Model], told: Fields, where: str) -> Model:
-    try:
-        return model.model_validate(told)
-    except ValidationError as error:
-        found = error.errors()[0]
-        name = ".".join(map(str, found["loc"]))
-        raise UsageError(f"`{name}` of {where}: {found['msg'][:1].lower()}{found['msg'][1:]}", _EXAMPLE) from error
+    return validated(Suite, read_toml(file, _EXAMPLE), f"{file}", _EXAMPLE)
 
 
 def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
@@ -113,7 +97,7 @@ def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
     cells: list[Cell] = []
     for seed, task, designer, strategy in product(suite.seeds, suite.tasks, designers, strategies):
         fields = {**suite.run, "model": designer, **designers[designer], "strategy": strategy, **strategies[strategy]}
-        config = _validated(RunConfig, {**fields, "task": task, "seed": seed}, f"{strategy} with {designer}")
+        config = validated(RunConfig, {**fields, "task": task, "seed": seed}, f"{strategy} with {designer}", _EXAMPLE)
         if "patience" not in fields:  # budgets shall be equal: no plateau ends a run before its last generation
             config = config.model_copy(update={"patience": config.generations})
         cells.append(Cell(task, strategy, designer, lasting(config, runs_dir)))

@@ -1,0 +1,39 @@
+"""docs/tasks.md: its examples are sound, and it names all there is."""
+
+import re
+from inspect import get_annotations
+from pathlib import Path
+
+import pytest
+
+from rewardgen.sim.episodes import Episode
+from rewardgen.sim.view import Draws, SimView
+from rewardgen.tasks.mujoco_task import MujocoTask
+from rewardgen.training.expert_policy import check_job
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text()
+FILES = {
+    name: text
+    for text in re.findall(r"```(?:python|xml)\n(.*?)```", PAGE, re.DOTALL)
+    for name in re.findall(r"\A(?:# |<!-- )(\w+\.(?:py|xml))", text)
+}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith(".py")])
+def test_an_example_has_no_problem_and_nothing_to_note(tmp_path, name):
+    for file, text in FILES.items():
+        (tmp_path / file).write_text(text)
+    found = check_job({"task": str(tmp_path / name), "trainers": ["ppo"]}, print)
+    assert (found["problems"], found["notes"], found["printed"]) == ([], [], "")
+
+
+@pytest.mark.parametrize("offered", [SimView, Draws, Episode, MujocoTask])
+def test_every_member_is_told(offered):
+    internal = {"of_worlds", "count_turns", "items", "keys", "values", "get", "device", "declared", "default_words"}
+    internal |= {"make_envs", "make_simulator", "measured", "model_file", "model_files", "path", "read"}
+    own = {name for name in vars(offered) if name[0] != "_"} | {*get_annotations(offered)}
+    assert {name for name in own - internal if not re.search(rf"\b{name}\b", PAGE)} == set()
+
+
+def test_there_are_three_whole_examples():
+    assert {*FILES} == {"quadcopter.xml", "quadcopter.py", "pushing.xml", "pushing.py", "walker.py"}
