@@ -52,7 +52,7 @@ def show(name: Name, /, *, prompts: Prompts = None, json: Json = False) -> int:
     if json:
         print_json({"name": name, "path": str(templates.file(name)), "text": text})
     else:
-        results().print_text(text)
+        results().print_data(text.rstrip("\n"))
     return 0
 
 

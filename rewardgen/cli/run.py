@@ -182,9 +182,7 @@ def _asked(task: str | None, options: Options, file: Path | None) -> RunConfig:
         given["task"] = task
     told = read_config(file) if file is not None else {}
     if not (told | given).get("task"):
-        raise UsageError(
-            "no task is named", "as in `rewardgen run hopper`; `rewardgen tasks list` lists those there are"
-        )
+        raise UsageError("no TASK is named", "as in `rewardgen run hopper`; see `rewardgen run --help`")
     return checked_config(told | given, file)
 
 

@@ -58,7 +58,7 @@ def test_the_script_for_bash_completes_a_task(rewardgen, tmp_path):
     program = tmp_path / "rewardgen"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m rewardgen "$@"\n')
     program.chmod(0o755)
-    asked = "source script; COMP_WORDS=(./rewardgen run half); COMP_CWORD=2; _rewardgen; echo ${COMPREPLY[@]}"
+    asked = "source ./script; COMP_WORDS=(./rewardgen run half); COMP_CWORD=2; _rewardgen; echo ${COMPREPLY[@]}"
     done = subprocess.run([shutil.which("bash"), "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["half_cheetah"]
 
@@ -76,7 +76,7 @@ def test_a_run_takes_its_configuration_from_a_file_and_options_win_over_it(rewar
         ("task = 'hopper'\ncandidtes = 3", "unknown key `candidtes`", "did you mean `candidates`?"),
         ("task = 'hopper'\ncandidates = 0", "`candidates` of run.toml: input should be greater", "run.toml"),
         ("task = ", "run.toml is not TOML", "example"),
-        ("candidates = 3", "no task is named", "rewardgen run hopper"),
+        ("candidates = 3", "no TASK is named", "rewardgen run hopper"),
         (None, "cannot read run.toml", "example"),
     ],
 )
