@@ -21,7 +21,7 @@ from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.core.text import visible
 from rewardgen.llm.answers import Answer, answer_of, count, listen, raw_answer, tokens_in, unread
 from rewardgen.llm.protocol import CallFailed, CallRefused
-from rewardgen.llm.provider_errors import Endpoint, explain, never_sent, nothing_taken
+from rewardgen.llm.provider_errors import Endpoint, explain, nothing_taken, somebody_listens
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 PLACEHOLDER_KEY = "no-key"
@@ -98,7 +98,7 @@ class LiteLLMClient:
             except Exception as error:  # LiteLLM lets provider-specific parsing errors through: any type may arrive
                 answer = raw_answer(heard)
                 if answer is None:
-                    self._require_listener(endpoint, error)
+                    await self._require_listener(endpoint)
                     explained = await asyncio.to_thread(explain, error, endpoint, self._timeout_s)
                     if isinstance(explained, CallFailed) and not nothing_taken(error):
                         reply = heard[-1] if heard else unread(error)
@@ -112,12 +112,16 @@ class LiteLLMClient:
         latency_s = round(time.monotonic() - started, 3)
         return Reply(text=answer.text, model=answer.model or endpoint.model, usage=usage, latency_s=latency_s)
 
-    def _require_listener(self, endpoint: Endpoint, error: Exception) -> None:
-        """Nobody at an address of the user's own, who never answered: that is no passing fault, but a wrong address."""
-        self._heard = self._heard or not never_sent(error)
+    async def _require_listener(self, endpoint: Endpoint) -> None:
+        """Nobody at an address of the user's own, who never answered: that is no passing fault, but a wrong address.
+
+        LiteLLM's error does not tell: what caused it may have been replaced on the way.
+        """
         if endpoint.api_base and not self._heard:
-            hint = "start the server, or correct `--api-base`"
-            raise ModelError(f"nobody answers at {endpoint.api_base}", hint) from error
+            self._heard = await asyncio.to_thread(somebody_listens, endpoint.api_base)
+            if not self._heard:
+                hint = "start the server, or correct `--api-base`"
+                raise ModelError(f"nobody answers at {endpoint.api_base}", hint)
 
     def _checked(self) -> Endpoint:
         self.check()

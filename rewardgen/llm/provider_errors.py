@@ -7,6 +7,8 @@ import http.client
 import json
 import os
 import re
+import socket
+import urllib.parse
 import urllib.request
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -102,16 +104,28 @@ def nothing_taken(error: BaseException) -> bool:
     others = [each for each in causes(error) if not type(each).__module__.startswith("litellm")]
     statuses = [getattr(getattr(each, "response", None), "status_code", None) for each in others]
     refused = any(isinstance(each, int) and each >= 400 for each in statuses)
-    return refused or never_sent(error)
+    return refused or any(type(each).__name__ in _NEVER_SENT for each in others)
 
 
-def never_sent(error: BaseException) -> bool:
-    """Whether nobody listened at the address of a call.
+def somebody_listens(address: str) -> bool:
+    """Whether a server takes connections; also if that cannot be told, as behind a proxy.
 
     Args:
-        error: What LiteLLM raised.
+        address: Of the server, such as `http://127.0.0.1:8000/v1`.
     """
-    return any(type(each).__name__ in _NEVER_SENT for each in causes(error))
+    try:
+        parts = urllib.parse.urlsplit(address)
+        port = parts.port or {"http": 80}.get(parts.scheme, 443)
+    except ValueError:
+        return True
+    host = parts.hostname or ""
+    if not host or (parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(host)):
+        return True
+    try:
+        with socket.create_connection((host, port), timeout=LISTING_TIMEOUT_S):
+            return True
+    except OSError:
+        return False
 
 
 def _codes(error: Exception) -> list[str]:
