@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.api.display import data_frame, table_html
-from rewardgen.api.targets import Named, referred, require_own, setup_of
+from rewardgen.api.targets import Named, referred, setup_of
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
+from rewardgen.report.shooting import require_trust
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.history import History, Phase
@@ -116,7 +117,7 @@ def evaluate(
         raise UsageError(f"{episodes} episodes of each policy", f"between 1 and {MOST_EPISODES}")
     found = referred(target, Path(runs_dir))
     phase, slices = _trained(found)
-    require_own(found.history, agreed)
+    require_trust(found.history, agreed)
     with scratch_folder() as scratch:
         setup = setup_of(found.history, scratch, workers)
         paths = {each.spec: _policy_file(found.folder, phase, each) for each in slices}

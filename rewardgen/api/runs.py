@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +14,17 @@ from rewardgen.api.watching import watching
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import number
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
-from rewardgen.report.film import Film, films_of
-from rewardgen.search.lifecycle import Resume, resume
+from rewardgen.report.closing import close_run
+from rewardgen.report.film_index import Film, films_of
+from rewardgen.search.lifecycle import Outcome, Resume, resume
 from rewardgen.store.history import History, Status, Summary, status_of
+from rewardgen.store.journal import Listener
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import CandidateRecord, CandidateResult, Verdict
 from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
+from rewardgen.ui.console import messages
+from rewardgen.ui.trackers import Tracking, tracked
 
 if TYPE_CHECKING:
     from rewardgen.api.policy import TrainedPolicy
@@ -197,12 +203,20 @@ class Run:
         """The rows as a pandas DataFrame; where pandas is not installed, as they are."""
         return data_frame(self.rows(), "id")
 
-    def resume(self, *, generations: int = 0, progress: bool = True, **changes: Any) -> Run:
+    def resume(
+        self,
+        *,
+        generations: int = 0,
+        progress: bool = True,
+        track: Sequence[Tracking] = (),
+        **changes: Any,
+    ) -> Run:
         """Take up the run where it was left, or have it go on with more generations.
 
         Args:
             generations: So many more.
             progress: As for `search`.
+            track: As for `search`.
             **changes: Fields of its configuration that are set anew: `model`, `critic_model`, `api_base`, `max_cost`,
                 `max_tokens`, `ablate`.
 
@@ -214,9 +228,9 @@ class Run:
             RewardgenError: As for `search`.
         """
         how = Resume(changes, generations=generations)
-        with watching(progress) as listener:
+        with listening(progress, track, self.path.parent) as listener:
             outcome = resume(RunFolder(self.path.resolve()), listener, how)
-        return Run(outcome.folder, outcome.history)
+        return ended(outcome, progress)
 
     @property
     def films(self) -> list[Film]:
@@ -241,6 +255,30 @@ def open_run(ref: str | Path = "latest", runs_dir: str | Path = DEFAULT_RUNS_DIR
         RunFolderError: No run, or more than one, fits; or it is damaged, or of another version.
     """
     return Run(find_run(str(ref), Path(runs_dir)))
+
+
+@contextmanager
+def listening(progress: bool, track: Sequence[Tracking], runs_dir: Path) -> Iterator[Listener]:
+    """Whoever is told how a run goes.
+
+    Args:
+        progress: Whether it is shown.
+        track: The trackers that are told.
+        runs_dir: Where the run is.
+    """
+    with watching(progress) as listener, tracked(listener, track, runs_dir) as told:
+        yield told
+
+
+def ended(outcome: Outcome, progress: bool) -> Run:
+    """A run that has just come to its end, with its films and report.
+
+    Args:
+        outcome: How it ended.
+        progress: Whether to tell how these go.
+    """
+    close_run(outcome.folder, outcome.history, messages().print if progress else lambda text: None)
+    return Run(outcome.folder, outcome.history)
 
 
 def _interval(estimate: Interval) -> str:

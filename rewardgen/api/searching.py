@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from rewardgen.api.runs import Run
-from rewardgen.api.watching import watching
+from rewardgen.api.runs import Run, ended, listening
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.search import lifecycle
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
+from rewardgen.ui.trackers import Tracking
 
 
 def search(
@@ -21,6 +22,7 @@ def search(
     model: str = BUILTIN,
     runs_dir: str | Path = DEFAULT_RUNS_DIR,
     progress: bool = True,
+    track: Sequence[Tracking] = (),
     **options: Any,
 ) -> Run:
     """Search for a reward, see the run to its end, and give it back. It is saved all along, also at a Ctrl-C.
@@ -34,8 +36,9 @@ def search(
         model: `builtin`, a LiteLLM model string, `mailbox:DIR`, or `replay:RUN`.
         runs_dir: Folder in which the run's own is made.
         progress: Whether to show how it goes: in a notebook in the cell, else on standard error.
+        track: Experiment trackers that are told too: `tensorboard`, `wandb`, `mlflow` or `trackio`.
         **options: Fields of `rewardgen.core.config.RunConfig`, those that `rewardgen run --help` lists: `generations`,
-            `candidates`, `seeds`, `final_seeds`, `env_steps`, `goal`, `max_minutes`, `max_cost` and so on.
+            `candidates`, `seeds`, `final_seeds`, `env_steps`, `goal`, `max_minutes`, `max_cost`, `films` and so on.
 
     Raises:
         RewardgenError: The task, model or an option cannot be used, or a call failed for good.
@@ -45,9 +48,9 @@ def search(
         config = RunConfig.model_validate({"task": str(task), "model": model, **options})
     except ValidationError as error:
         raise _explained(error) from error
-    with watching(progress) as listener:
+    with listening(progress, track, Path(runs_dir)) as listener:
         outcome = lifecycle.start(config, Path(runs_dir), listener)
-    return Run(outcome.folder, outcome.history)
+    return ended(outcome, progress)
 
 
 def _explained(error: ValidationError) -> UsageError:

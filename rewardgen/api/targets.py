@@ -1,11 +1,11 @@
-"""What is to be trained or measured: a task, a run, or one of a run's candidates; and whether its task may be run."""
+"""What is to be trained or measured: a task, a run, or one of a run's candidates."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from rewardgen.api.runs import Candidate, Run
-from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.errors import RunFolderError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.history import History
@@ -45,23 +45,6 @@ def referred(named: Named, runs_dir: Path) -> Reference:
     return found
 
 
-def require_own(history: History, agreed: bool) -> None:
-    """Refuse to run the task file of a run that somebody else may have written, unless the user agreed to it.
-
-    Raises:
-        UsageError: It is somebody else's, or was changed.
-    """
-    config = history.config
-    assert config is not None
-    if agreed or history.is_own or (config.task in shipped_tasks() and config.sandbox != "off"):
-        return
-    raise UsageError(
-        f"run {history.run_id} was not started here by you, or was changed since, and its task file {config.task} would"
-        f" be run as your own code, with the sandbox {config.sandbox}",
-        "look at it, then agree: `--yes`, or `agreed=True`",
-    )
-
-
 def setup_of(history: History, scratch: Path, workers: int | None, task: str = "") -> TrainerSetup:
     """What the workers of a run are made of, for policies of it.
 
@@ -85,6 +68,7 @@ def setup_of(history: History, scratch: Path, workers: int | None, task: str = "
 
 
 def limits_of(history: History) -> Limits:
-    """Limits of the workers of a run."""
+    """Limits of the workers of a run; of one that somebody else made, no sandbox is left out on its say-so."""
     assert history.config is not None
-    return Limits(wall_s=history.config.slice_timeout_s, sandbox=history.config.sandbox)
+    mode = history.config.sandbox if history.is_own else "auto"
+    return Limits(wall_s=history.config.slice_timeout_s, sandbox=mode)

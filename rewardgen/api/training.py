@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from rewardgen.api.display import data_frame, table_html
 from rewardgen.api.reward import Reward, reward_source
-from rewardgen.api.targets import Named, is_task, limits_of, referred, require_own
+from rewardgen.api.targets import Named, is_task, limits_of, referred
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
+from rewardgen.report.shooting import require_trust
 from rewardgen.search.lifecycle import SEEDS_PER_RUN
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.names import is_candidate_id
@@ -172,7 +173,7 @@ def _of_run(named: Named, reward: str | Path | Reward | None, runs_dir: Path, ag
     history = found.history
     config, training, card = history.config, history.training, history.card
     assert config is not None and training is not None and card is not None
-    require_own(history, agreed)
+    require_trust(history, agreed)
     if reward is None:
         own = found.candidate in BASELINES
         spec = RewardSpec(candidate_id=found.candidate, source=found.reward.source, own=own)

@@ -42,6 +42,7 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.tables import closing_table, judgement_text, plain_table
+from rewardgen.ui.trackers import Tracking, require_trackers, tracked
 
 _UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
 
@@ -87,6 +88,14 @@ Yes = Annotated[
         negative="",
         help="Do not ask before a run with `--sandbox off`, for more than 1 USD without `--max-cost`, or for a goal"
         " that the task does not measure; with `--robot`, take a draft whose metric holds unread.",
+        show_default=False,
+    ),
+]
+Track = Annotated[
+    tuple[Tracking, ...],
+    Parameter(
+        negative="",
+        help="Tell an experiment tracker too, which is an extra: `pip install 'rewardgen[tensorboard]'`.",
         show_default=False,
     ),
 ]
@@ -136,6 +145,7 @@ def run(
     robot: Annotated[str | None, Parameter(help=f"Draft the task for this robot. {ROBOT}")] = None,
     options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008
     dry_run: DryRun = False,
+    track: Track = (),
     yes: Yes = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
@@ -150,8 +160,11 @@ def run(
     drafted = None if robot is None else draft(words, robot, Path(task_name(robot, words)), asked, yes=yes)
     require_consent([asked], yes)
 
+    require_trackers(track)
+
     def search(config: RunConfig, listener: Memory) -> Outcome:
-        return lifecycle.start(config, runs_dir, listener, listener.confirm(yes))
+        with tracked(listener, track, runs_dir) as told:
+            return lifecycle.start(config, runs_dir, told, listener.confirm(yes))
 
     searched = asked if drafted is None else after_drafting(asked, drafted)
     if not yes:
@@ -248,6 +261,7 @@ def resume(
     max_tokens: MaxTokens = None,
     ablate: Ablate = None,
     changed_task: ChangedTask = False,
+    track: Track = (),
     yes: Agree = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
@@ -267,7 +281,13 @@ def resume(
     asked = lifecycle.unsigned_terms(folder, how)
     if asked is not None and not yes:
         _confirm(_terms_text(asked), "look at what it names, and at its files, before you agree")
-    outcome = watch(lambda listener: lifecycle.resume(folder, listener, how._replace(agreed=asked)), runs_dir)
+    require_trackers(track)
+
+    def go_on(listener: Memory) -> Outcome:
+        with tracked(listener, track, runs_dir) as told:
+            return lifecycle.resume(folder, told, how._replace(agreed=asked))
+
+    outcome = watch(go_on, runs_dir)
     return _ended(outcome, runs_dir, json)
 
 

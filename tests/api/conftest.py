@@ -5,7 +5,15 @@ import pytest
 import rewardgen
 from tests.e2e.command import POINT
 
-SHORTEST = {"generations": 1, "candidates": 2, "seeds": 1, "leaders": 1, "final_seeds": 1, "env_steps": 4096}
+SHORTEST = {
+    "generations": 1,
+    "candidates": 2,
+    "seeds": 1,
+    "leaders": 1,
+    "final_seeds": 1,
+    "env_steps": 4096,
+    "films": False,
+}
 
 
 @pytest.fixture(scope="session")
@@ -13,6 +21,7 @@ def run(tmp_path_factory):
     """A finished run on the point task, searched for as a notebook does it: where an event loop is running."""
 
     async def cell():
-        return rewardgen.search(POINT, runs_dir=tmp_path_factory.mktemp("api") / "runs", progress=False, **SHORTEST)
+        place = tmp_path_factory.mktemp("api") / "runs"
+        return rewardgen.search(POINT, runs_dir=place, progress=False, track=["tensorboard"], **SHORTEST)
 
     return asyncio.run(cell())

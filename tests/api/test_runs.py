@@ -89,6 +89,10 @@ def test_the_table_is_a_data_frame_and_plain_rows_where_pandas_is_missing(run, m
     assert run.table() == run.rows()
 
 
+def test_a_run_that_has_ended_has_its_report(run):
+    assert run.best.id in (run.path / "report.html").read_text()
+
+
 def test_an_unknown_candidate_is_named_with_the_nearest(run):
     with pytest.raises(UsageError, match="no candidate `g00-k9`") as caught:
         run["g00-k9"]

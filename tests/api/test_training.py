@@ -155,7 +155,7 @@ def foreign(run, folder):
 @pytest.mark.parametrize("work", [rewardgen.train, rewardgen.evaluate])
 def test_the_task_file_of_somebody_elses_run_is_not_run_without_consent(run, tmp_path, work):
     theirs = foreign(run, tmp_path)
-    with pytest.raises(UsageError, match="was not started here by you") as caught:
+    with pytest.raises(UsageError, match="was not started here") as caught:
         work(theirs)
     assert "--yes" in caught.value.hint
     assert not (tmp_path / "trace").exists()

@@ -1,0 +1,93 @@
+"""Experiment trackers: what they are told of a run, and that a run goes on without them."""
+
+import importlib.util
+import sys
+import time
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from rewardgen.core.errors import UsageError
+from rewardgen.store.history import History
+from rewardgen.store.journal import SilentListener
+from rewardgen.ui.trackers import numbers_of, require_trackers, tracked
+from tests.ui.story import RUN_ID, events
+
+
+class Noting(SilentListener):
+    def __init__(self):
+        self.notes, self.events = [], 0
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def event(self, event, history):
+        self.events += 1
+
+
+def tell(names, runs_dir):
+    """Have trackers told of the story's run; who listened besides, and the history."""
+    listener, history = Noting(), History()
+    with tracked(listener, names, runs_dir) as told:
+        for event in events():
+            history.apply(event)
+            told.event(event, history)
+    return listener, history
+
+
+def test_tensorboard_reads_curves_fitness_and_finals_from_the_runs_folder(run):
+    history, found = run.history, EventAccumulator(str(run.path / "tensorboard")).Reload()
+
+    def values(tag):
+        return [(each.step, float(each.tensor_proto.float_val[0])) for each in found.Tensors(tag)]
+
+    for (phase, id, seed), result in history.trained.items():
+        curve = [(point.env_steps, pytest.approx(point.fitness)) for point in result.curve]
+        assert values(f"{phase}/{id}/seed-{seed}/fitness") == curve
+    trained = {place for place, id in enumerate(history.ids()) if (one := history.result("search", id)) and one.fitness}
+    assert {step for step, _ in values("search/fitness")} == trained
+    for row in history.summary.rows:
+        if row.fitness:
+            assert values(f"finals/{row.candidate_id}/fitness") == [(row.seeds, pytest.approx(row.fitness.value))]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="wandb is not installed")
+def test_weights_and_biases_takes_a_run_offline(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    (tmp_path / RUN_ID).mkdir()
+    listener, _ = tell(["wandb"], tmp_path)
+    assert listener.notes == []
+    assert listener.events == len(events())
+    (log,) = (tmp_path / RUN_ID / "wandb").glob("offline-run-*/*.wandb")
+    ends = time.monotonic() + 20.0
+    while b"usage/tokens" not in log.read_bytes() and time.monotonic() < ends:
+        time.sleep(0.05)  # a process of theirs writes it
+    assert b"usage/tokens" in log.read_bytes()
+
+
+def test_a_tracker_that_fails_is_told_once_and_the_run_goes_on(tmp_path):
+    (tmp_path / RUN_ID).write_text("a file where the folder should be")
+    listener, _ = tell(["tensorboard"], tmp_path)
+    assert listener.events == len(events())
+    assert len(listener.notes) == 1
+    assert listener.notes[0].startswith("tensorboard is told no more")
+
+
+def test_a_missing_package_says_which_extra_before_the_run(monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="needs the package wandb") as caught:
+        require_trackers(["wandb"])
+    assert "rewardgen[wandb]" in caught.value.hint
+    with pytest.raises(UsageError, match="unknown tracker"):
+        require_trackers(["tensorbord"])
+
+
+def test_no_text_of_a_model_is_told():
+    history = History()
+    for event in events():
+        history.apply(event)
+        for values, axis, at in numbers_of(event, history):
+            assert all(isinstance(each, float | int) for each in (*values.values(), at))
+            assert axis in ("env_steps", "candidate", "seconds", "seeds")
