@@ -21,7 +21,7 @@ _OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./(?!README\.md)|LICENSE|CONTRIBUTIN
 """A link to a file of the repository that is no page here."""
 
 # They are loaded when they are asked for, and the list of a module's members does not ask.
-vars(rewardgen).update({name: getattr(rewardgen, name) for name in rewardgen.__all__})
+vars(rewardgen).update({name: rewardgen.__getattr__(name) for name in rewardgen.__all__})
 
 
 def _without_links_outside(app: Sphinx, name: str, content: list[str]) -> None:

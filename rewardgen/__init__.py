@@ -104,11 +104,12 @@ _HOME = {
     "load_policy": "rewardgen.api.policy",
     "make_env": "rewardgen.api.environment",
     "open_run": "rewardgen.api.runs",
+    "search": "rewardgen.api.searching",
     "rescore": "rewardgen.api.measuring",
     "train": "rewardgen.api.training",
 }
-_FOLDERS = {"search": "rewardgen.api.searching"}
-"""Functions that have the name of a folder of the package."""
+_FOLDERS = ("search",)
+"""Folders of the package that have the name of a function."""
 
 
 def __getattr__(name: str) -> Any:
@@ -123,8 +124,7 @@ class _Folder(ModuleType):
     """
 
     def _function(self) -> Any:
-        name = self.__name__.removeprefix(f"{__name__}.")
-        return getattr(importlib.import_module(_FOLDERS[name]), name)
+        return __getattr__(self.__name__.removeprefix(f"{__name__}."))
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self._function()(*arguments, **options)

@@ -11,7 +11,8 @@ from rewardgen.api.display import data_frame, table_html
 from rewardgen.api.targets import Named, referred, setup_of
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
-from rewardgen.report.shooting import require_trust
+from rewardgen.report.film import Film, plan_of
+from rewardgen.report.shooting import require_trust, shoot
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.history import History, Phase
@@ -50,11 +51,14 @@ class Evaluated:
         phase: In which they were trained.
         episodes: Of each.
         policies: What each reached.
+        films: Of one of them, if it was filmed.
     """
 
-    def __init__(self, id: str, phase: Phase, episodes: int, policies: Sequence[Measurement]) -> None:
+    def __init__(
+        self, id: str, phase: Phase, episodes: int, policies: Sequence[Measurement], films: Sequence[Film] = ()
+    ) -> None:
         self.id, self.phase, self.episodes = id, phase, episodes
-        self.policies = tuple(policies)
+        self.policies, self.films = tuple(policies), tuple(films)
 
     @property
     def fitness(self) -> Interval | None:
@@ -94,6 +98,7 @@ def evaluate(
     *,
     episodes: int = 100,
     seed: int = 1,
+    film: bool = False,
     workers: int | None = None,
     runs_dir: str | Path = DEFAULT_RUNS_DIR,
     agreed: bool = False,
@@ -105,6 +110,7 @@ def evaluate(
             of the fresh seeds, else those of the search.
         episodes: Of each policy, 1000 at most.
         seed: Of their starts; with 0 they are those of the run.
+        film: Whether to film the policy with the middle fitness.
         workers: Processes; the CPU cores if not given.
         runs_dir: Where the runs are.
         agreed: Whether the task file of a run that you did not start may be run.
@@ -123,7 +129,9 @@ def evaluate(
         paths = {each.spec: _policy_file(found.folder, phase, each) for each in slices}
         measured = measured_policies(setup, paths, seed=seed, episodes=episodes)
     policies = [_measurement(each, measured[each.spec]) for each in slices]
-    return Evaluated(found.candidate, phase, episodes, policies)
+    plans = [plan_of(found.folder, found.history, found.candidate)] if film else []
+    films = shoot(found.folder, found.history, plans, agreed=agreed) if plans else []
+    return Evaluated(found.candidate, phase, episodes, policies, films)
 
 
 def _trained(found: Reference) -> tuple[Phase, list[SliceResult]]:

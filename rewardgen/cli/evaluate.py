@@ -31,15 +31,20 @@ def eval_(
         int, Parameter(help="Fresh episodes of each policy.", validator=Number(gte=1, lte=MOST_EPISODES))
     ] = 100,
     seed: Annotated[int, Parameter(help="Of their starts; with 0 they are the run's.", validator=Number(gte=0))] = 1,
+    film: Annotated[
+        bool, Parameter(negative="", help="Film the policy with the middle fitness too.", show_default=False)
+    ] = False,
     workers: Workers = None,
     yes: Agree = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
     """Measure stored policies in fresh episodes."""
-    found = evaluate(target, episodes=episodes, seed=seed, workers=workers, runs_dir=runs_dir, agreed=yes)
+    found = evaluate(target, episodes=episodes, seed=seed, film=film, workers=workers, runs_dir=runs_dir, agreed=yes)
+    films = [str(each.video) for each in found.films]
     if json:
         data = {"candidate": found.id, "phase": found.phase, "episodes": episodes, "policies": found.rows()}
+        data["films"] = films
         estimates = {"fitness": found.fitness, "success": found.success}
         print_json(data | {name: each and each.model_dump() for name, each in estimates.items()})
         return 0 if found.fitness else 1
@@ -49,9 +54,12 @@ def eval_(
         table.add_row(str(each.seed), fitness, percent_interval(each.success), number(each.before))
     results().print(table)
     if found.fitness:
-        policies = count(len(found.policies), "policy").replace("policys", "policies")
         told = f"fitness (IQM) {interval_text(found.fitness)}, success {percent_interval(found.success)}"
-        results().print(f"\n{found.id}: {told} over {policies} in {episodes} episodes each", soft_wrap=True)
+        results().print(
+            f"\n{found.id}: {told} over {count(len(found.policies), 'seed')}, {episodes} episodes each", soft_wrap=True
+        )
+    for each in films:
+        results().print(f"film: {each}", soft_wrap=True)
     next_steps((with_runs_dir(f"train {shlex.quote(target)}", runs_dir), "trains the reward with further seeds"))
     return 0 if found.fitness else 1
 

@@ -5,15 +5,8 @@ import pytest
 import rewardgen
 from tests.e2e.command import POINT
 
-SHORTEST = {
-    "generations": 1,
-    "candidates": 2,
-    "seeds": 1,
-    "leaders": 1,
-    "final_seeds": 1,
-    "env_steps": 4096,
-    "films": False,
-}
+SHORTEST = {"generations": 1, "candidates": 2, "seeds": 1, "leaders": 1, "final_seeds": 1, "env_steps": 4096}
+SHORTEST |= {"films": False}
 
 
 @pytest.fixture(scope="session")
