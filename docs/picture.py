@@ -11,13 +11,13 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from rewardgen.store.events import Event, read_events
-from rewardgen.store.history import History, Phase
+from rewardgen.store.history import History
+from rewardgen.store.progress import Live, LiveProgress
 from rewardgen.store.records import SliceResult
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.screen import render
@@ -54,17 +54,18 @@ def _command(folder: RunFolder) -> str:
     return re.sub(r" --runs-dir[ =]\S+", "", json.loads(folder.provenance.read_text())["command"])
 
 
-def _half_trained(events: list[Event]) -> tuple[History, dict[tuple[Phase, str, int], dict[str, Any]]]:
+def _half_trained(events: list[Event]) -> tuple[History, Live]:
     """The history in the middle of the last generation's training, with the evaluations of what still trained then."""
     start = max(number for number, event in enumerate(events) if event.kind == "generation-started")
     search = [n for n, e in enumerate(events) if n > start and e.kind == "trained" and e.data["phase"] == "search"]
     now, *later = search[len(search) // 2 :]
-    live = {}
+    live = LiveProgress()
     for number in later:
         result = SliceResult.model_validate(events[number].data["slice"])
-        if result.curve:
-            live["search", result.candidate_id, result.seed] = result.curve[len(result.curve) // 2].model_dump()
-    return History(events[: now + 1]), live
+        for point in result.curve[: len(result.curve) // 2 + 1]:
+            told = {"phase": "search", "candidate_id": result.candidate_id, "seed": result.seed}
+            live.progress(told | point.model_dump())
+    return History(events[: now + 1]), live.told
 
 
 if __name__ == "__main__":
