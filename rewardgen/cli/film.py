@@ -69,7 +69,7 @@ def film(
     for each in films:
         results().print(f"{each.title}\n  {each.caption}\n  {each.video}", soft_wrap=True)
     runs_dir = home_of(found.folder, runs_dir)
-    next_steps((with_runs_dir(f"play {found.folder.word}:{found.candidate}", runs_dir), "turns it about in a window"))
+    next_steps((with_runs_dir(f"play {found.folder.word}:{films[-1].id}", runs_dir), "turns it about in a window"))
     return 0
 
 

@@ -50,6 +50,8 @@ def make_films(
         UsageError: The run was not started here, and its task is none that is shipped.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
+    if not (plans_for(folder, history) or films_of(folder)):
+        return []
     with _alone(folder):
         there = {each.name for each in films_of(folder)}
         plans = [each for each in plans_for(folder, history) if each.name not in there]

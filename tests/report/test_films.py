@@ -204,6 +204,17 @@ def test_many_components_are_the_largest_and_the_sum_of_the_others():
     assert rows["4 others"] == [6.0, -6.0]
 
 
+def test_a_run_without_a_chosen_reward_is_filmed_as_far_as_it_is(rewardgen, tmp_path, drawn):  # noqa: F811
+    began = write_run(tmp_path / "runs", events()[:2], own=True)
+    done = rewardgen("film", "latest")
+    assert done.returncode == 1 and "no generation is finished" in done.stderr
+    kept = [each for each in events() if each.kind not in ("finals-started", "finished", "judged")]
+    (began / "events.jsonl").write_text("\n".join(each.model_dump_json() for each in kept) + "\n")
+    shutil.copytree(drawn[2].folder, began / FILMS)
+    done = rewardgen("film", "latest")
+    assert done.returncode == 0 and f"play {began.name}:{CHOSEN}" in done.stderr
+
+
 def test_the_commands_film_and_say_so_and_play_needs_a_display(rewardgen, tmp_path):  # noqa: F811
     folder, _ = make_run(tmp_path)
     done = rewardgen("film", f"latest:{CHOSEN}", "--seconds", "0.2", "--draw", "--json")
