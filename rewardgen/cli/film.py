@@ -39,6 +39,7 @@ def film(
     *,
     seed: Seed = None,
     seconds: Seconds = SECONDS,
+    speed: Annotated[float, Parameter(help="Of what is shown: 0.25 for slow motion. Of one policy only.")] = 1.0,
     draw: Annotated[
         bool, Parameter(negative="", help="Draw the robot, also where OpenGL could render it.", show_default=False)
     ] = False,
@@ -53,11 +54,12 @@ def film(
     def note(text: str) -> None:
         messages().print(text, soft_wrap=True)
 
+    if not 0.01 <= speed <= 100.0:
+        raise UsageError(f"`--speed {speed:g}` shows nothing", "give 0.01 to 100, such as 0.25")
     options = {"seconds": seconds, "draw": draw, "agreed": yes, "note": note}
-    if found.named or seed is not None:
-        films = shoot(
-            found.folder, found.history, [plan_of(found.folder, found.history, found.candidate, seed=seed)], **options
-        )
+    if found.named or seed is not None or speed != 1.0:
+        plan = plan_of(found.folder, found.history, found.candidate, seed=seed)
+        films = shoot(found.folder, found.history, [plan], speed=speed, **options)
     else:
         films = make_films(found.folder, found.history, **options)
     if json:

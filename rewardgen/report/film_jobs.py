@@ -51,8 +51,9 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     positions at each frame.
 
     Args:
-        payload: `task`; `folder` with the policy files; `policies`, names of files in it without suffix; `seconds` that
-            a film lasts at most; `kinds` of policies as in `POLICY_KINDS`.
+        payload: `task`; `folder` with the policy files; `policies`, names of files in it without suffix; `seconds` of
+            an episode that are shown at most, and their `speed`, 1 in real time; `kinds` of policies as in
+            `POLICY_KINDS`.
         report: Not used.
 
     Returns:
@@ -76,7 +77,7 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
             played.append({"name": name, "problem": policy})
             continue
         try:
-            told, motion = _played(task, envs, policy, name, payload["seconds"])
+            told, motion = _played(task, envs, policy, name, payload["seconds"], payload["speed"])
         except TaskError as error:
             played.append({"name": name, "problem": error.message})
             continue
@@ -97,7 +98,7 @@ def _usable(path: Path, envs: MujocoVecEnv) -> Policy | str:
 
 
 def _played(
-    task: Task, envs: MujocoVecEnv, policy: Policy, name: str, seconds: float
+    task: Task, envs: MujocoVecEnv, policy: Policy, name: str, seconds: float, speed: float
 ) -> tuple[dict[str, Any], np.ndarray]:
     """What became of the episode in the middle, and the positions at its frames, (F, nq)."""
     envs.reset(anew=True)
@@ -108,7 +109,7 @@ def _played(
     own = recording.of_worlds(slice(chosen, chosen + 1))
     length, step_s = int(own.episode.lengths[0]), own.episode.control_step_s
     shown = min(length, max(1, round(seconds / step_s)))
-    frame_s = step_s if 1.0 / step_s <= _FASTEST else 1.0 / _USUAL
+    frame_s = max(step_s, speed * (step_s if 1.0 / step_s <= _FASTEST else 1.0 / _USUAL))
     count = int(shown * step_s / frame_s) + 1
     steps = np.unique(np.append((np.arange(count) * frame_s / step_s).round().clip(0, shown), shown).astype(int))
     # Where an episode has ended, the next one has begun: its last state is that before.
@@ -208,8 +209,8 @@ def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
     Args:
         payload: `how`: `egl`, `osmesa`, `cgl` or `draw`; `folder` with the model and the motions; `films`, each with
-            `name`, `title`, `frame_s`, `motions`, names of one or two policies, and `sides`, for each of these what a
-            `rewardgen.report.layout.Side` has.
+            `name`, `title`, `frame_s`, `speed`, `motions`, names of one or two policies, and `sides`, for each of
+            these what a `rewardgen.report.layout.Side` has.
         report: Told the number of each film that is finished, as `done`.
 
     Returns:

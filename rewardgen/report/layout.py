@@ -66,9 +66,11 @@ class Panel:
         side: What is told.
         frame_s: Time between two frames [s].
         beside: What is told of all policies in the film: they share their height and the scale of the fitness.
+        speed: 1 in real time.
     """
 
-    def __init__(self, side: Side, frame_s: float, beside: Sequence[Side]) -> None:
+    def __init__(self, side: Side, frame_s: float, beside: Sequence[Side], speed: float = 1.0) -> None:
+        self._slow = "" if speed == 1.0 else f", at {number(speed)} x speed"
         self._side, self._rows, self._frame_s = side, _rows_of(side.components), frame_s
         rows = max(_FEWEST_ROWS, *(len(_rows_of(each.components)) for each in beside))
         fitness = [0.0, *(value for each in beside for value in each.so_far)]
@@ -82,7 +84,9 @@ class Panel:
         label = _fitting(draw, legible(side.label, 60), 16, WIDTH // 2)
         draw.text((_MARGIN, _HEAD / 2), label, _INK, font(16), anchor="lm")
         after = _MARGIN + draw.textlength(label, font(16)) + 8
-        detail = _fitting(draw, legible(side.detail, 100), 12, WIDTH - after - 60)
+        detail = _fitting(
+            draw, legible(side.detail, 100), 12, WIDTH - after - 60 - draw.textlength(self._slow, font(12))
+        )
         draw.text((after, _HEAD / 2 + 1), detail, _FAINT, font(12), anchor="lm")
         for index, name in enumerate(self._rows):
             middle = self._middle(index)
@@ -105,7 +109,9 @@ class Panel:
         image = self._still.copy()
         image.paste(picture, (0, _HEAD))
         draw = ImageDraw.Draw(image)
-        draw.text((WIDTH - _MARGIN, _HEAD / 2 + 1), f"{at * self._frame_s:.1f} s", _FAINT, font(12), anchor="rm")
+        draw.text(
+            (WIDTH - _MARGIN, _HEAD / 2 + 1), f"{at * self._frame_s:.1f} s{self._slow}", _FAINT, font(12), anchor="rm"
+        )
         for row, values in enumerate(self._rows.values()):
             self._draw_bar(draw, self._middle(row), values[at])
         if side.so_far:

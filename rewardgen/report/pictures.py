@@ -31,6 +31,8 @@ _MOST_VIDEO_BYTES, _MOST_PICTURE_BYTES = 400_000, 700_000
 _QUALITIES = (25, 29, 33, 38)
 """Of H.264, the smaller the better: the first that makes a video small enough."""
 _PICTURE_QUALITIES = (50, 30)
+_PICTURE_FRAMES = 160
+"""Of an animated picture at most."""
 _PICTURE_WIDTH = 720
 """Of an animated picture at most [pixels]."""
 _HELD_S = 1.2
@@ -48,6 +50,9 @@ class _Film(Frozen):
     title: str
     """Above the picture; may be empty."""
     frame_s: float
+    """Time of the simulation between two frames [s]."""
+    speed: float
+    """1 in real time."""
     motions: tuple[FileName, ...]
     """Names of the policies whose motions it shows."""
     sides: tuple[Side, ...]
@@ -92,15 +97,16 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 def _write(film: _Film, shots: Sequence[Sequence[Image.Image]]) -> None:
     """Write the files of a film."""
-    panels = [Panel(side, film.frame_s, film.sides) for side in film.sides]
+    panels = [Panel(side, film.frame_s, film.sides, film.speed) for side in film.sides]
     strip = title_strip(film.title, WIDTH * len(panels)) if film.title else None
-    held = round(_HELD_S / film.frame_s)
+    shown_s = film.frame_s / film.speed
+    held = round(_HELD_S / shown_s)
     frames = []
     for index in range(max(map(len, shots)) + held):
         parts = zip(panels, shots, strict=True)
         frames.append(_beside([panel.frame(shot[min(index, len(shot) - 1)], index) for panel, shot in parts], strip))
-    _write_video(frames, film.frame_s, Path(f"{film.name}.mp4"))
-    _write_picture(frames, film.frame_s, Path(f"{film.name}.webp"))
+    _write_video(frames, shown_s, Path(f"{film.name}.mp4"))
+    _write_picture(frames, shown_s, Path(f"{film.name}.webp"))
     frames[(len(frames) - held) * 3 // 5].save(f"{film.name}.png", optimize=True)
 
 
@@ -173,8 +179,8 @@ def _write_video(frames: list[Image.Image], frame_s: float, path: Path) -> None:
 
 
 def _write_picture(frames: list[Image.Image], frame_s: float, path: Path) -> None:
-    """Write an animated WebP of bounded size, with some ten frames per second."""
-    every = max(1, round(0.1 / frame_s))
+    """Write an animated WebP of bounded size, with fewer frames than the video if that is long."""
+    every = -(-len(frames) // _PICTURE_FRAMES)
     few = [*frames[::every], frames[-1]]
     if (width := few[0].width) > _PICTURE_WIDTH:
         few = [each.resize((_PICTURE_WIDTH, round(each.height * _PICTURE_WIDTH / width))) for each in few]

@@ -43,7 +43,7 @@ RENDER = register(
 )
 
 SECONDS = 10.0
-"""That a film lasts at most, unless asked for otherwise."""
+"""Of an episode that are shown at most, unless asked for otherwise."""
 _LIMITS = Limits(wall_s=900.0, memory_bytes=6 << 30)
 _MOST_FILE_BYTES = 16 << 20
 _DRAWN = "draw"
@@ -182,6 +182,7 @@ def shoot(
     plans: Sequence[Plan],
     *,
     seconds: float = SECONDS,
+    speed: float = 1.0,
     draw: bool = False,
     agreed: bool = False,
     note: Note = lambda text: None,
@@ -192,7 +193,8 @@ def shoot(
         folder: The run's.
         history: What is known of it.
         plans: What to film.
-        seconds: That a film lasts at most.
+        seconds: Of an episode that are shown at most.
+        speed: Of what is shown, 1 in real time.
         draw: Whether to draw the model where OpenGL could render it.
         agreed: Whether the user agreed to run the task file of a run that they did not start here.
         note: Is told how it goes, in a line.
@@ -209,14 +211,14 @@ def shoot(
         note("the task has changed since the run began: its policies are filmed in the task as it is now")
     with scratch_folder() as scratch:
         takes = {take.name: take for plan in plans for take in plan.takes}
-        played = play(folder, history, list(takes.values()), scratch, seconds)
+        played = play(folder, history, list(takes.values()), scratch, seconds, speed)
         for each in played.values():
             if each.problem:
                 note(f"{each.name} cannot be shown: {clean(each.problem, 200)}")
         sound = {name: each for name, each in played.items() if not each.problem}
         kept = [each for plan in plans if (each := _possible(plan, sound))]
         paid = {name: _components(history, takes[name], each, scratch) for name, each in sound.items()}
-        films = [_asked(plan, sound, paid) for plan in kept]
+        films = [_asked(plan, sound, paid) | {"speed": speed} for plan in kept]
         how = _rendered(films, scratch, draw, note) if films else _DRAWN
         place = folder.path / FILMS
         for plan in kept:
@@ -241,7 +243,7 @@ def require_trust(history: History, agreed: bool) -> None:
 
 
 def play(
-    folder: RunFolder, history: History, takes: Sequence[Take], scratch: Path, seconds: float
+    folder: RunFolder, history: History, takes: Sequence[Take], scratch: Path, seconds: float, speed: float = 1.0
 ) -> dict[str, Played]:
     """Play policies in a clean worker.
 
@@ -251,6 +253,7 @@ def play(
         takes: The policies.
         scratch: An own folder: in its `rollout`, there are the model and the motions afterwards.
         seconds: That are recorded at most.
+        speed: In which they are to be shown, 1 in real time.
 
     Returns:
         Name of a take to its episode.
@@ -276,6 +279,7 @@ def play(
         "policies": [take.name for take in takes if take.name not in problems],
         "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
         "seconds": seconds,
+        "speed": speed,
     }
     answer = run_worker(PLAY, payload, limits=_limits(history), scratch=scratch / "rollout")
     try:

@@ -217,9 +217,11 @@ def test_a_run_without_a_chosen_reward_is_filmed_as_far_as_it_is(rewardgen, tmp_
 
 def test_the_commands_film_and_say_so_and_play_needs_a_display(rewardgen, tmp_path):  # noqa: F811
     folder, _ = make_run(tmp_path)
-    done = rewardgen("film", f"latest:{CHOSEN}", "--seconds", "0.2", "--draw", "--json")
+    done = rewardgen("film", f"latest:{CHOSEN}", "--seconds", "0.2", "--speed", "0.5", "--draw", "--json")
     (told,) = json.loads(done.stdout)["films"]
     assert done.returncode == 0 and told["id"] == CHOSEN and told["video"].endswith(".mp4")
-    assert films_of(folder)[0].video.as_posix().endswith(told["video"])
+    (film,) = films_of(folder)
+    assert film.video.as_posix().endswith(told["video"])
+    assert len(pictures(film)) == 11 + 30  # 0.2 s at half the speed, 25 frames a second, and the last one held
     refused = rewardgen("play", "latest", DISPLAY="", WAYLAND_DISPLAY="")
     assert refused.returncode == 2 and "no display" in refused.stderr and "rewardgen film" in refused.stderr
