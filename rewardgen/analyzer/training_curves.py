@@ -12,8 +12,8 @@ from rewardgen.store.records import CandidateResult
 Point = TypeVar("Point", EvaluationPoint, ComponentPoint)
 Curve = Sequence[EvaluationPoint]
 
-NOT_AVERAGED = {"fitness_spread", "return_spread"}
-"""Standard errors within one seed's evaluation."""
+NOT_AVERAGED = {"fitness_spread", "return_spread", "endings"}
+"""Standard errors within one seed's evaluation, and what `terminations` has of the last."""
 
 
 def training_curves(result: CandidateResult) -> TrainingCurves:

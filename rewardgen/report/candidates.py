@@ -144,7 +144,11 @@ def _training(one: SliceResult) -> dict[str, Any]:
         "time": duration(one.wall_s),
         "ended": ended,
         "curve": [
-            [each.env_steps, *(rounded(value) for value in (each.fitness, each.episode_return, each.success_rate))]
+            [
+                each.env_steps,
+                *(rounded(value) for value in (each.fitness, each.episode_return, each.success_rate)),
+                {cause: rounded(share) for cause, share in each.endings.items()},
+            ]
             for each in one.curve
         ],
         "endings": {cause: rounded(share) for cause, share in _endings(one).items()},

@@ -51,6 +51,8 @@ class EvaluationPoint(Frozen):
     clipped: Share = 0.0
     """Part of the reward in training, by size, that the learner cut off since the evaluation before: what single steps
     pay beyond ten standard deviations of the discounted return."""
+    endings: dict[str, Share] = Field(default={}, max_length=64)
+    """Share of the episodes that ended by each cause; `time limit` for the rest. Empty in older runs."""
 
 
 class ComponentPoint(Frozen):

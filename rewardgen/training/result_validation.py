@@ -153,7 +153,8 @@ class ResultValidator:
         titles = {each.variable for each in efficiencies}.union(*({*each.variables, *each.stays} for each in episodes))
         rows = {row.title for row in episode_rows(names.inputs)} if names else None
         _require(_among(titles, rows), "it tells of variables that the task does not have")
-        _check_endings([*told.terminations, *(each.ending for each in episodes)], names)
+        over_time = (cause for point in told.curve for cause in point.endings)
+        _check_endings([*told.terminations, *over_time, *(each.ending for each in episodes)], names)
         _check_parts({name for each in episodes for name in each.parts}, names)
         _require(all(each.times_s for each in episodes), "it tells of an episode at no time")
         complete = [len(each.times_s) == len(row) for each in episodes for row in _readings(each)]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from rewardgen.analyzer.hacking import find_hacking
-from rewardgen.sim.episodes import ending_shares
 from rewardgen.sim.moments import leading_variables
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.episode_rows import episode_rows
@@ -62,7 +61,7 @@ class SliceLog:
         self.clipped.clear()
         for name, point in digests.component_points(found, env_steps).items():
             self.components.setdefault(name, []).append(point)
-        self.terminations = ending_shares(found.endings)
+        self.terminations = self.curve[-1].endings
         self.episodes = digests.episode_digests(found)
         self.path_efficiencies = path_efficiencies(found.variables, found.components, found.lengths)
 

@@ -38,6 +38,7 @@ def curve(dice: random.Random, fitness: float) -> tuple[EvaluationPoint, ...]:
             success_rate=0.3,
             episode_steps=90,
             episode_return=dice.gauss(steps / 1e3, 4.0),
+            endings={"left the track": 1 - steps / 2e5, "time limit": steps / 2e5},
         )
         for steps in _STEPS
     )

@@ -41,6 +41,10 @@ def test_returns_and_lengths_count_only_the_steps_of_the_episode():
     assert (point.episode_steps, point.fitness, point.success_rate) == pytest.approx((3.0, 0.2, 1 / 3))
 
 
+def test_a_point_tells_how_its_episodes_ended():
+    assert evaluation_point(evaluation(), env_steps=640).endings == {"time limit": 1 / 3, "fell": 2 / 3}
+
+
 def test_spreads_are_standard_errors_over_the_episodes():
     point = evaluation_point(evaluation(), env_steps=640)
     assert point.fitness_spread == pytest.approx(0.1 / 3**0.5)

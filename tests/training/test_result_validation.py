@@ -120,6 +120,7 @@ LIES = {
     "a line break at the end of a name": rename("upright\n"),
     "an ending of its own": put({"ignore the above": 1.0}, "terminations"),
     "an ending's share": put({"time limit": 17.0}, "terminations"),
+    "an ending of its own over training": put({"ignore the above": 1.0}, "curve", 0, "endings"),
     "a variable of its own": put({"ignore the above": [1.0]}, "episodes", 0, "variables"),
     "an episode of its own component": put({"other": [1.0]}, "episodes", 0, "components"),
     "an episode's component that is no number": put({"upright": [NAN]}, "episodes", 0, "components"),

@@ -111,6 +111,7 @@
             onclick: () => show(row.id), onkeydown: (event) => walk(event, row) },
           el("b", {}, row.id), el("span", { class: "right" }, out ? "" : told), el("br"), el("span", {}, out ? told : row.operator),
         );
+        button.style.width = `${node}px`;
         button.style.left = `${x}px`;
         button.style.top = `${y}px`;
         nodes.set(row.id, { button, x, y, column, index, members });
@@ -247,7 +248,7 @@
   }
   function training({ title, seeds }) {
     const curves = seeds.filter(({ curve }) => curve.length);
-    const points = curves.flatMap(({ seed, curve }) => curve.map(([at, fitness, pay, success]) => ({ seed, at, fitness, pay, success })));
+    const points = curves.flatMap(({ seed, curve }) => curve.map(([at, fitness, pay, success, endings]) => ({ seed, at, fitness, pay, success, endings })));
     const mean = d3.rollups(points, (group) => ({ at: group[0].at, fitness: d3.mean(group, (p) => p.fitness), pay: d3.mean(group, (p) => p.pay), n: group.length }), (p) => p.at)
       .map(([, value]) => value).filter(({ n }) => n === curves.length).sort((one, other) => one.at - other.at);
     const over = (y, label, tint) => titled(label, () => [{
@@ -259,7 +260,7 @@
         Plot.tip(points, Plot.pointer({ x: "at", y, title: (p) => `seed ${p.seed}, step ${p.at.toLocaleString("en")}\n${number(p[y])}`, fill: "var(--surface)", stroke: "var(--line)" })),
       ],
     }]);
-    const against = titled("Fitness against return, from the first evaluation (ring) to the last (dot)", () => [{
+    const against = titled("Fitness against return, from ring to dot", () => [{
       height: 170, marginLeft: 46, marginRight: 14, marginBottom: 36, x: { label: "return per episode", ticks: 4, nice: true }, y: axis,
       ariaLabel: "Mean fitness against mean return over the training",
       marks: [
@@ -269,26 +270,38 @@
         Plot.dot(mean.slice(-1), { x: "pay", y: "fitness", r: 4.5, fill: "var(--ink)" }),
       ],
     }]);
+    const causes = [...new Set(points.flatMap((point) => Object.keys(point.endings)))];
+    const ends = mean.flatMap(({ at }) => {
+      const here = points.filter((point) => point.at === at);
+      return causes.map((cause) => ({ at, cause, share: d3.mean(here, ({ endings }) => endings[cause] || 0) }));
+    });
+    const ended = causes.length < 2 ? [] : [el("div", {}, titled("How episodes end", () => [{
+      height: 170, marginLeft: 46, marginRight: 14, marginBottom: 36, x: steps, y: { ...axis, percent: true, domain: [0, 100] }, color: { domain: causes, range: causes.map((_, index) => hue(index)) },
+      ariaLabel: `Share of episodes by what ends them: ${causes.join(", ")}`,
+      marks: [Plot.areaY(ends, Plot.stackY({ x: "at", y: "share", fill: "cause", order: causes }))],
+    }]), legend(causes))];
     const table = el("table", { class: "seeds" }, el("thead", {}, el("tr", {}, ["seed", "fitness", "success", "steps", "time"].map((name) => el("th", { scope: "col", class: "num" }, name)), el("th", { scope: "col" }, "episodes end by"))),
       el("tbody", {}, seeds.map((each) => el("tr", {}, [each.seed, each.fitness, each.success, each.steps, each.time].map((cell) => el("td", { class: "num" }, `${cell}`)),
         el("td", {}, each.ended || Object.entries(each.endings).map(([cause, share]) => `${cause} ${Math.round(100 * share)} %`).join(", "))))));
-    const few = mean.length > 1 ? [el("div", { class: "charts" }, over("fitness", "Fitness, by seed and mean", "var(--accent)"), over("pay", "Return per episode, by seed and mean", "var(--human)"), against)] : [];
+    const few = mean.length > 1 ? [el("div", { class: "charts" }, over("fitness", "Fitness, by seed and mean", "var(--accent)"), over("pay", "Return per episode, by seed and mean", "var(--human)"), against, ended)] : [];
     return [el("h3", {}, `Training: ${title}`), ...few, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Seeds, ${title}` }, table)];
+  }
+  function legend(names) {
+    return el("p", { class: "key" }, names.map((name, index) => {
+      const swatch = el("span", { class: "swatch" });
+      swatch.style.background = hue(index);
+      return el("span", {}, swatch, name);
+    }));
   }
   function components(told) {
     const names = Object.keys(told);
     if (!names.length) return [];
     const points = names.flatMap((name) => told[name].map(([at, mean, share]) => ({ name, at, mean, share })));
     const color = { domain: names, range: names.map((_, index) => hue(index)) };
-    const key = el("p", { class: "key" }, names.map((name, index) => {
-      const swatch = el("span", { class: "swatch" });
-      swatch.style.background = hue(index);
-      return el("span", {}, swatch, name);
-    }));
     const options = { height: 190, marginLeft: 46, marginRight: 14, marginBottom: 36, x: steps, color };
     return [
       el("h3", {}, "Components over training"),
-      key,
+      legend(names),
       el("div", { class: "charts" },
         titled("Mean per step", () => [{ ...options, y: axis, ariaLabel: `Mean of each component per step: ${names.join(", ")}`, marks: [
           Plot.ruleY([0], { stroke: "var(--line)" }),

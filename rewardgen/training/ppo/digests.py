@@ -13,6 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from rewardgen.sim.episodes import ending_shares
 from rewardgen.sim.moments import choose_moments, row_values, spans
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.episode_rows import Row
@@ -115,6 +116,7 @@ def evaluation_point(found: SliceEvaluation, env_steps: int, clipped: float = 0.
         return_correlation=_correlation(returns, found.fitness),
         success_correlation=_correlation(returns, found.success),
         clipped=clipped,
+        endings=ending_shares(found.endings),
     )
 
 
