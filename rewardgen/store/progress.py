@@ -5,6 +5,7 @@ It decides nothing and is of no use later: what comes of it all is in the event 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -69,11 +70,12 @@ class LiveProgress:
     def progress(self, message: Mapping[str, Any]) -> None:
         """Take in a message; see `Listener.progress`."""
         key = (message["phase"], message["candidate_id"], message.get("seed", 0))
-        if steps := message.get("env_steps"):
+        steps, fitness = message.get("env_steps"), message.get("fitness")
+        if steps and fitness is not None and math.isfinite(fitness):
             before = self.told.get(key, {}).get("course", ())
             # A training that was begun anew reports its first steps again.
             course = [point for point in before if point[0] < steps][1 - _MOST_POINTS :]
-            message = {**message, "course": (*course, (steps, message["fitness"]))}
+            message = {**message, "course": (*course, (steps, fitness))}
         self.told[key] = message
 
     def event(self, event: Event) -> None:
@@ -95,7 +97,10 @@ class ProgressFile:
     def progress(self, message: Mapping[str, Any]) -> None:
         """Append a message; see `Listener.progress`."""
         what = "review" if message["phase"] == "review" else "training"
-        data = _Line.model_validate({what: message}).model_dump_json(exclude_none=True).encode() + b"\n"
+        try:
+            data = _Line.model_validate({what: message}).model_dump_json(exclude_none=True).encode() + b"\n"
+        except (ValueError, UsageError):  # a trainer from elsewhere may tell what it likes
+            return
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         with suppress(OSError), open(os.open(self._path, flags, 0o644), "ab", buffering=0) as file:
             if os.fstat(file.fileno()).st_size + len(data) > _MOST_BYTES:

@@ -59,6 +59,16 @@ def test_a_training_that_is_begun_anew_has_the_course_of_its_new_beginning():
     assert [point[0] for point in live.told["search", "g00-k1", 0]["course"]] == [1000, 2000]
 
 
+@pytest.mark.parametrize("more", [{"fitness": float("nan")}, {"fitness": None}, {"lap": 3}, {"env_steps": "many"}])
+def test_what_a_trainer_from_elsewhere_tells_of_itself_ends_nothing(tmp_path, more):
+    file, live = ProgressFile(tmp_path / "progress.jsonl"), LiveProgress()
+    file.progress(told(1000, **more))
+    assert ProgressReader(tmp_path / "progress.jsonl").new() == []
+    if "env_steps" not in more:
+        live.progress(told(1000, **more))
+        assert len(live.told["search", "g00-k1", 0].get("course", ())) == ("lap" in more)
+
+
 def test_a_file_that_cannot_be_written_ends_nothing(tmp_path):
     (tmp_path / "elsewhere").touch()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")

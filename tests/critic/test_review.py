@@ -63,6 +63,26 @@ def test_a_batch_of_candidates_goes_through_the_gates_and_the_probe(reviewer):
     }
 
 
+def test_whoever_asks_is_told_of_each_gate_that_a_candidate_comes_to(reviewer):
+    told = []
+    reviewer.review(request(SOUND, BAD, others=(), on_gate=lambda *step: told.append(step)))
+    gates = ("static", "probe", "duplicate")
+    assert told == [(id, gate) for id in ("good", "bad") for gate in gates]
+
+
+def test_a_worker_that_tells_of_gates_as_it_likes_is_heard_once_of_each(reviewer, monkeypatch):
+    def run(job, payload, on_message, **options):
+        said = [{"stage": "probe", "candidate_id": "good"}] * 1000 + [{"stage": [], "candidate_id": {}}, {}]
+        for each in [*said, {"stage": "probe", "candidate_id": "other"}, {"stage": "owned", "candidate_id": "good"}]:
+            on_message(each)
+        return {"reviews": {"good": {}}}
+
+    told = []
+    monkeypatch.setattr("rewardgen.critic.review.run_worker", run)
+    reviewer.review(request(SOUND, on_gate=lambda *step: told.append(step)))
+    assert told == [("good", "probe")]
+
+
 def test_detectors_that_the_transitions_are_not_enough_for_are_told(reviewer):
     told = reviewer.review(request(SOUND)).not_available
     assert "pair-reversed (the task declares no pairs)" in told

@@ -20,6 +20,13 @@ def test_a_candidate_is_designing_until_its_reply_is_in_and_then_checking():
     assert [found[f"g00-k{number}"].status for number in range(1, 6)] == ["checking"] * 3 + ["designing"] * 2
 
 
+def test_a_candidate_that_is_checked_shows_the_gate_that_it_is_at():
+    live = {("review", "g00-k1", 0): {"gate": "probe"}}
+    found = rows(until("designed", 3), live)
+    assert (found["g00-k1"].status, found["g00-k1"].reason) == ("checking", "gate probe")
+    assert found["g00-k2"].reason == "progress per step, times a bounded posture term"
+
+
 def test_a_rejected_candidate_shows_the_gate_the_reason_and_the_line():
     row = rows(until("finished"))["g00-k5"]
     assert row.status == "rejected"
