@@ -29,10 +29,13 @@ def write(
     *,
     as_: Annotated[
         tuple[str, ...],
-        Parameter(name="--as", help=f"What for: {_KINDS}. Several make a folder each, below the given one."),
+        Parameter(
+            name="--as", negative="", help=f"What for: {_KINDS}. Several make a folder each, below the given one."
+        ),
     ] = ("torch",),
     yes: Annotated[
-        bool, Parameter(negative="", help="Agree that the task file of a run from elsewhere is run.")
+        bool,
+        Parameter(negative="", show_default=False, help="Agree that the task file of a run from elsewhere is run."),
     ] = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,

@@ -49,7 +49,7 @@ def reward_file(source: str) -> str:
     try:
         body = plain_source(source, tree).strip("\n")
         scope = Scope(tree)
-        footer = _renamed(_FOOTER.format(inputs=f"({', '.join(map(repr, inputs))},)"), tree)
+        footer = _renamed(_FOOTER.format(inputs=_named(inputs)), tree)
         parts = (_HEADER, "\n".join(_imports(scope, body)), *_helpers(scope, body))
         text = "\n\n".join((*parts, _BEGINS, body, _ENDS + footer))
         compile(text, "reward.py", "exec", dont_inherit=True)
@@ -142,6 +142,11 @@ def _is_own_import(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in (_PACKAGE, "__future__")
 
 
+def _named(names: tuple[str, ...]) -> str:
+    quoted = [f'"{each}"' for each in names]
+    return f"({', '.join(quoted)}{',' if len(quoted) == 1 else ''})"
+
+
 def _renamed(footer: str, tree: ast.Module) -> str:
     """The footer with names that a reward has not given to something of its own at its top."""
     own = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
@@ -179,6 +184,7 @@ inner = SimpleNamespace(norm=named.pop("linalg.norm"))
 return SimpleNamespace(**named, linalg=inner)"""
 
 _FOOTER = '''
+
 INPUTS = {inputs}
 
 

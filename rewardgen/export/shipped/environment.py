@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
+import torch
 
 from . import reward as _reward
 from . import task as _task
+from ._rewardgen.sim.episodes import with_previous
+from ._rewardgen.sim.quantities import TurnCounter
+from ._rewardgen.sim.view import SimView
 from ._rewardgen.tasks.loading import task_in
 from ._rewardgen.tasks.task_env import TaskEnv
 
@@ -33,6 +38,67 @@ def make_env(reward: Any = None, render_mode: None = None) -> TaskEnv:
     if _MODEL:
         task.model_file = lambda: Path(__file__).parent / _MODEL
     return TaskEnv(task, reward or (lambda inputs: _reward.REWARD_AND_COMPONENTS(inputs)[1]))
+
+
+class RewardWrapper(gymnasium.Wrapper):
+    """Pays the reward in another environment of the same model: `RewardWrapper(gymnasium.make("Hopper-v5"))`.
+
+    Where episodes begin and end, and what is observed, stays as it is there.
+
+    `info` holds `components` and `variables` as that of `make_env` does, and `own_reward`, what it would have paid.
+
+    Args:
+        env: Of a MuJoCo model, in whose `unwrapped` are `model`, `data` and `dt`.
+    """
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self._task = make_env().task
+        self._data = _Data(env.unwrapped)
+        self._view = SimView(self._data)
+        self._turns = TurnCounter.of(self._view, self._task.declared().values())
+        self._previous: dict[str, torch.Tensor] = {}
+
+    def reset(self, **options: Any) -> Any:
+        """See `gymnasium.Env.reset`."""
+        found = self.env.reset(**options)
+        self._data.kept.clear()
+        self._turns.begin(torch.zeros(1, dtype=torch.int64))
+        self._previous = {}
+        self._task.read(self._view)
+        return found
+
+    def step(self, action: Any) -> Any:
+        """See `gymnasium.Env.step`."""
+        for name in self._data.kept:
+            self._data.kept[name] = self._data.field(name)
+        observation, paid, terminated, truncated, info = self.env.step(action)
+        self._turns.advance()
+        read = self._task.read(self._view)
+        applied = np.clip(action, self.action_space.low, self.action_space.high)
+        now = {name: read[name].float() for name in self._task.declared()}
+        now["action"] = torch.as_tensor(np.asarray(applied, np.float32)).view(1, -1)
+        inputs = with_previous(now, self._previous or now, torch.tensor([not self._previous]))
+        self._previous = now
+        components = {name: float(each[0]) for name, each in _reward.REWARD_AND_COMPONENTS(inputs)[1].items()}
+        variables = {name: each[0].numpy() for name, each in now.items() if name != "action"}
+        info = {**info, "components": components, "variables": variables, "own_reward": paid}
+        return observation, sum(components.values()), terminated, truncated, info
+
+
+class _Data:
+    """The state of one environment, as a simulator of one world tells it."""
+
+    def __init__(self, env: Any) -> None:
+        self.model, self.control_step_s, self._data = env.model, float(env.dt), env.data
+        self.device, self.num_envs = torch.device("cpu"), 1
+        self.kept: dict[str, torch.Tensor] = {}
+
+    def field(self, name: str) -> torch.Tensor:
+        return torch.from_numpy(np.array(getattr(self._data, name), dtype=np.float64))[None]
+
+    def before(self, name: str) -> torch.Tensor:
+        return self.kept.setdefault(name, self.field(name))
 
 
 if ENV_ID not in gymnasium.registry:
