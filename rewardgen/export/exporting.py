@@ -394,8 +394,8 @@ env = make_env()  # a gymnasium.Env; or gymnasium.make("rewardgen/{exported.slug
 ```
 
 Its reward is `{package}/reward.py`. `info` holds `components` and `variables` at every step, and `fitness`, `success`
-and `cause` at the end of an episode. `RewardWrapper(env)` pays the reward in another MuJoCo environment of Gymnasium with
-the same model, whose observations and episodes stay its own. `{package}/_rewardgen` is copied from rewardgen, as it is there."""
+and `cause` at the end of an episode. `RewardWrapper(env)` pays the reward in another MuJoCo environment of Gymnasium
+with the same model, whose observations and episodes stay its own. `{package}/_rewardgen` is copied from rewardgen."""
     acted = "the policy" if policy else "random actions"
     tested = (
         f"An episode of {found['steps']} steps with {acted}, fitness {found['fitness']:.4g}: `reward.py` gives what the"
