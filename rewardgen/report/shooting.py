@@ -47,6 +47,8 @@ SECONDS = 10.0
 _LIMITS = Limits(wall_s=900.0, memory_bytes=6 << 30)
 _MOST_FILE_BYTES = 16 << 20
 _DRAWN = "draw"
+_RENDERERS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
+"""Ways to render without a display, in the order in which they are tried."""
 _SUFFIXES = (".mp4", ".webp", ".png")
 
 Note = Callable[[str], None]
@@ -382,8 +384,7 @@ def _of_seed(take: Take) -> str:
 
 def _rendered(films: list[dict[str, Any]], scratch: Path, draw: bool, note: Note) -> str:
     """Have the pictures made in the first way that works here; which one that was."""
-    renderers = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
-    for how in renderers if not draw else ():
+    for how in () if draw else _RENDERERS:
         with suppress(UsageError, WorkerError):
             _render(films, scratch, how, note)
             return how
@@ -406,7 +407,7 @@ def _render(films: list[dict[str, Any]], scratch: Path, how: str, note: Note = l
 
 def renderer() -> str | None:
     """What renders here, in the words of its driver; None if OpenGL does not, so that films are drawn."""
-    for how in ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa"):
+    for how in _RENDERERS:
         with suppress(UsageError, WorkerError), scratch_folder() as scratch:
             (scratch / "rollout").mkdir()
             return f"{how}, {_render([], scratch, how)}"

@@ -10,7 +10,7 @@ from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.resources import shipped
-from rewardgen.report import layout
+from rewardgen.report import layout, shooting
 from rewardgen.report.film import films_of, make_films, plan_of, plans_for
 from rewardgen.report.film_index import FILMS, INDEX
 from rewardgen.report.shooting import Plan, renderer, require_trust, shoot, take_of
@@ -141,15 +141,17 @@ def test_a_policy_that_is_not_there_is_told_with_a_way_on(tmp_path, id, seed, ki
     assert error.value.hint
 
 
-def test_a_policy_that_is_none_costs_its_own_film_alone(tmp_path):
+def test_a_policy_that_is_none_costs_its_own_film_alone_and_without_opengl_the_robot_is_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(shooting, "_RENDERERS", ("no_such_library",))
     folder, history = make_run(tmp_path)
     sound, broken = take_of(folder, history, CHOSEN, seed=5000), take_of(folder, history, CHOSEN, seed=5001)
     (folder.policies / "final" / f"{CHOSEN}-s5001.npz").write_bytes(b"no policy")
     notes = []
     plans = [Plan(broken, "broken"), Plan(sound, "sound", broken)]
-    (film,) = shoot(folder, history, plans, seconds=0.2, draw=True, note=notes.append)
-    assert (film.title, film.seed, film.beside) == ("sound", 5000, None)
-    assert any("cannot be shown" in each for each in notes)
+    (film,) = shoot(folder, history, plans, seconds=0.2, note=notes.append)
+    assert (film.title, film.seed, film.beside, film.drawn) == ("sound", 5000, None, True)
+    assert any("cannot be shown" in each for each in notes) and any("`rewardgen doctor`" in each for each in notes)
+    assert renderer() is None
 
 
 def test_the_task_file_of_a_run_from_elsewhere_runs_only_after_a_yes(tmp_path):
