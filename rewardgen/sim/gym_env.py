@@ -6,7 +6,9 @@ They are stepped one after another in this process. Computes no reward and no fi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +28,7 @@ from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS, Policy, Step
 ENDED = "ended by the environment"
 """The termination cause of an environment that does not say why."""
 
+_NUMBERS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Tuple, spaces.Dict)
 _UNBOUNDED = 1.0
 """Largest size of an entry of an action that has no limit."""
 
@@ -102,13 +105,15 @@ class GymReading(NamedTuple):
     Attributes:
         declared: The variables by name.
         info: Keys of `info` that are kept, with their shapes; one that a step lacks stays what it was.
-        read: From observations (as the environment gives them, stacked) and infos, each (N, ...), to the variables.
+        read: From observations and infos, each (N, ...), to the variables.
+        rows: Whether it gets observations as rows of numbers (N, O), and not as the environment gives them.
         success: Key of `info` that tells of success; empty if there is none.
     """
 
     declared: Mapping[str, Var]
     info: Mapping[str, tuple[int, ...]]
     read: Callable[[Any, Mapping[str, Tensor]], Mapping[str, Any]]
+    rows: bool = False
     success: str = ""
 
 
@@ -153,9 +158,9 @@ class GymVecEnv:
         """Sizes of the groups of numbers of which an action takes the largest; empty where it takes all."""
         self.variables = (*reading.declared, ENV_REWARD, ENV_SUCCESS)
         self._path, self._reading, self._coder = path, reading, coder
-        with task_faults(path, "env"):
+        with env_faults(path):
             self._envs = [make() for _ in range(self.num_envs)]
-        self._space = self._envs[0].observation_space
+        self._space = readable(self._envs[0].observation_space)
         self.observation_size = spaces.flatdim(self._space)
         self._seeds = np.repeat(np.array(list(seeds), dtype=np.int64), envs_per_seed)
         self._index = np.tile(np.arange(envs_per_seed), len(seeds))
@@ -177,7 +182,7 @@ class GymVecEnv:
         self._awake[:] = True
         if anew:
             self._episode[:] = 0
-        with task_faults(self._path, "env"):
+        with env_faults(self._path):
             for index in range(self.num_envs):
                 self._begin(index)
         if staggered:
@@ -201,7 +206,7 @@ class GymVecEnv:
         clamped = action.float().clamp(self.action_low, self.action_high).numpy()
         taken = self._coder.taken(clamped)
         self._ended[:] = False
-        with task_faults(self._path, "env"):
+        with env_faults(self._path):
             for index in np.flatnonzero(self._awake).tolist():
                 self._advance(index, taken[index])
         self._episode_step += self._awake
@@ -219,7 +224,7 @@ class GymVecEnv:
         inputs = with_previous(current, self._previous or current, first)
         self._previous = current
         final, steps = torch.from_numpy(self._flat.copy()), torch.from_numpy(self._episode_step.copy())
-        with task_faults(self._path, "env"):
+        with env_faults(self._path):
             for index in np.flatnonzero(terminated | truncated).tolist():
                 self._begin(index)
         ended = torch.from_numpy(terminated)
@@ -234,8 +239,12 @@ class GymVecEnv:
         )
 
     def _advance(self, index: int, taken: np.ndarray) -> None:
-        observation, reward, terminated, truncated, info = self._envs[index].step(self._coder.decoded(taken))
+        told: Any = self._envs[index].step(self._coder.decoded(taken))
+        observation, reward, terminated, truncated, info = told
         self._see(index, observation)
+        if np.ndim(reward):
+            what = f"its reward has {np.size(reward)} parts"
+            raise TaskError(what, "wrap the environment so that it gives one number, such as their sum")
         self._reward[index] = float(reward)
         self._ended[:, index] = terminated, truncated
         self._success[index] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
@@ -254,20 +263,64 @@ class GymVecEnv:
 
     def _see(self, index: int, observation: Any) -> None:
         self._raw[index] = observation
-        self._flat[index] = np.asarray(spaces.flatten(self._space, observation))
+        self._flat[index] = np.asarray(spaces.flatten(self._space, _of(self._space, observation)))
 
     def _read(self) -> dict[str, Tensor]:
         infos = {key: torch.from_numpy(values.copy()).float() for key, values in self._info.items()}
-        found = self._reading.read(_stacked(self._raw), infos)
+        seen = torch.from_numpy(self._flat.copy()) if self._reading.rows else _stacked(self._raw)
+        found = self._reading.read(seen, infos)
         if not self._checked:
             require(variable_problems(self._reading.declared, found, self.num_envs))
             self._checked = True
         return {name: found[name].float() for name in self._reading.declared}
 
 
+@contextmanager
+def env_faults(path: Path) -> Iterator[None]:
+    """Turn what an environment raises into a `TaskError`: as a fault of the task file, if it is defined there.
+
+    Args:
+        path: The task file.
+    """
+    try:
+        yield
+    except TaskError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        if any(each.filename == str(path) for each in frames):
+            with task_faults(path, "env"):
+                raise
+        raise TaskError(
+            f"the environment of {path.name} raised {type(error).__name__}: {error}",
+            "see whether it runs by itself: make it, reset it, and step it with random actions",
+        ) from error
+
+
+def readable(space: spaces.Space[Any]) -> spaces.Space[Any]:
+    """The part of a space of observations that is made of numbers: of a dict, the entries that are.
+
+    Raises:
+        TaskError: None is.
+    """
+    if isinstance(space, spaces.Dict):
+        kept: dict[str, spaces.Space[Any]] = {key: each for key, each in space.items() if isinstance(each, _NUMBERS)}
+        if kept:
+            return spaces.Dict(kept)
+    elif isinstance(space, _NUMBERS):
+        return space
+    raise TaskError(f"its observations are {type(space).__name__}", "wrap the environment so that it observes numbers")
+
+
+def _of(space: spaces.Space[Any], observation: Any) -> Any:
+    return {key: observation[key] for key in space} if isinstance(space, spaces.Dict) else observation
+
+
 def _stacked(raw: Sequence[Any]) -> Any:
     """Observations of N environments as one: a tensor (N, ...), or a dict or tuple of them as the space has it."""
     first = raw[0]
+    if isinstance(first, str):
+        return list(raw)
     if isinstance(first, Mapping):
         return {key: _stacked([each[key] for each in raw]) for key in first}
     if isinstance(first, tuple):

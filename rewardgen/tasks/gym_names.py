@@ -50,12 +50,13 @@ def table(documentation: str, title: str, size: int) -> list[dict[str, str]]:
     return []
 
 
-def observation_variables(documentation: str, size: int) -> dict[str, Var]:
-    """Variables for the entries of an observation: by the documentation, or by number.
+def observation_variables(documentation: str, size: int, keyed: Mapping[str, int]) -> dict[str, Var]:
+    """Variables for the entries of an observation: by the documentation, by the keys of a dict, or by number.
 
     Args:
         documentation: Of the environment's class.
         size: Entries, O.
+        keyed: Key to entries of an observation that is a dict.
     """
     rows = table(documentation, "observation", size) if size <= _MOST_SCALARS else []
     if rows:
@@ -64,6 +65,12 @@ def observation_variables(documentation: str, size: int) -> dict[str, Var]:
         names = distinct([_slug(text) or f"obs_{number}" for number, text in enumerate(texts)])
         found = zip(names, texts, units, strict=True)
         return {name: Var(_unit(unit), text) for name, text, unit in found}
+    if keyed:
+        names = distinct([_slug(key) or "observed" for key in keyed])
+        return {
+            name: Var("1", f"`{key}` of the observation", tuple(f"{name}_{part}" for part in range(count)))
+            for name, (key, count) in zip(names, keyed.items(), strict=True)
+        }
     if size <= _MOST_PLAIN:
         return {f"obs_{number}": Var("1", f"entry {number} of the observation") for number in range(size)}
     parts = tuple(f"obs_{number}" for number in range(size))
@@ -86,11 +93,19 @@ def description(kind: type, name: str) -> str:
         name: What it was asked for by.
     """
     text = inspect.cleandoc(kind.__doc__ or "")
-    found = re.search(r"^#+ *Description\s*\n(.*?)(?=^#|\Z)", text, re.M | re.S)
-    told = found[1] if found else re.split(r"\n\s*\n|^#", text, maxsplit=1, flags=re.M)[0]
-    told = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", told).strip()
-    head = f"{name}."
-    return f"{head} {told[:_LONGEST]}".strip()
+    told = _section(text, "Description") or re.split(r"\n\s*\n|^#", text, maxsplit=1, flags=re.M)[0].strip()
+    parts = [f"{name}. {told[:_LONGEST]}".strip()]
+    for title in ("Observation Space", "Action Space"):
+        section = _section(text, title)
+        if section and "|" not in section:  # a table has become names
+            parts.append(f"{title}: {section[: _LONGEST // 2]}")
+    return "\n\n".join(parts)
+
+
+def _section(text: str, title: str) -> str:
+    """The text under a heading of a documentation, without its links; empty if there is none."""
+    found = re.search(rf"^#+ *{title}\s*\n(.*?)(?=^#|\Z)", text, re.M | re.S)
+    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", found[1]).strip() if found else ""
 
 
 def info_variables(infos: Sequence[Mapping[str, Any]], taken: Iterable[str]) -> dict[str, tuple[str, Any]]:

@@ -18,8 +18,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.faults import task_faults
-from rewardgen.sim.gym_env import ENDED, ActionCoder, GymReading, GymVecEnv
+from rewardgen.sim.gym_env import ENDED, ActionCoder, GymReading, GymVecEnv, env_faults, readable
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS
 from rewardgen.tasks.gym_names import action_names, description, info_variables, observation_variables
@@ -102,13 +101,18 @@ class GymTask(Task):
             obs: Observations as the environment gives them, (N, ...); a dict or tuple of such where its space is one.
             info: Numbers in `info` by key, (N, ...).
         """
+        raise TaskError("variables are declared and not computed", "write `variables(self, obs, info)`")
+
+    def _offered(self, rows: Tensor, info: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """What the environment offers of itself; `rows` are its observations as numbers, (N, O)."""
         known = self.known()
-        found = {name: info[key] for name, key in known.keys.items()}
-        rows = _flat(obs)
-        left = [name for name in known.variables if name not in found]
-        if len(left) == 1 and known.variables[left[0]].parts:
-            return found | {left[0]: rows}
-        return found | {name: rows[:, number] for number, name in enumerate(left)}
+        found, start = {name: info[key] for name, key in known.keys.items()}, 0
+        for name, variable in known.variables.items():
+            if name not in found:
+                end = start + max(1, len(variable.parts))
+                found[name] = rows[:, start:end] if variable.parts else rows[:, start]
+                start = end
+        return found
 
     def observe(self, obs: Any) -> Any:
         """The environment's own observation."""
@@ -153,7 +157,9 @@ class GymTask(Task):
     def make_envs(self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1) -> GymVecEnv:
         """Environments, stepped one after another; see `Task.make_envs`."""
         known = self.known()
-        reading = GymReading(self.declared(), known.info, self.variables, known.success)
+        offered = not super().declared()
+        read = self._offered if offered else self.variables
+        reading = GymReading(self.declared(), known.info, read, rows=offered, success=known.success)
         options = {"episode_steps": self.episode_steps, "control_step_s": known.control_step_s}
         make = lambda: _made(type(self), self.episode_steps)  # noqa: E731
         return GymVecEnv(self.path, make, reading, known.coder, seeds, envs_per_seed, **options)
@@ -164,15 +170,6 @@ class GymTask(Task):
             return (Path(inspect.getfile(self.known().kind)).resolve(),)
         except (TaskError, TypeError, OSError):
             return ()
-
-
-def _flat(obs: Any) -> Tensor:
-    """Observations as rows of numbers, (N, O), in the order in which a space flattens them."""
-    if isinstance(obs, Mapping):
-        return torch.cat([_flat(obs[key]) for key in sorted(obs)], 1)
-    if isinstance(obs, tuple):
-        return torch.cat([_flat(each) for each in obs], 1)
-    return obs.reshape(len(obs), -1)
 
 
 def _made(task: type[GymTask], steps: int | None = None) -> gymnasium.Env[Any, Any]:
@@ -195,7 +192,7 @@ def _first(task: type[GymTask]) -> gymnasium.Env[Any, Any]:
     if not getattr(task, "env", None):
         raise TaskError("the task names no environment", 'write `env = "Reacher-v5"`, or a class that makes one')
     try:
-        with task_faults(task.path, "env"):
+        with env_faults(task.path):
             return _made(task)
     except TaskError as error:
         cause = error.__cause__
@@ -213,8 +210,8 @@ def _first(task: type[GymTask]) -> gymnasium.Env[Any, Any]:
 @lru_cache(maxsize=8)
 def _look(task: type[GymTask]) -> Known:
     env = _first(task)
-    with task_faults(task.path, "env"):
-        kind, space = type(env.unwrapped), env.observation_space
+    with env_faults(task.path):
+        kind, space = type(env.unwrapped), readable(env.observation_space)
         words = kind.__doc__ or ""
         plain = ActionCoder(env.action_space)
         coder = ActionCoder(env.action_space, action_names(words, len(plain.parts)))
@@ -223,8 +220,9 @@ def _look(task: type[GymTask]) -> Known:
         fps = (getattr(env.unwrapped, "metadata", None) or {}).get("render_fps")
         step_s = getattr(env.unwrapped, "dt", None) or (1.0 / fps if fps else 1.0)
         env.close()
-    pictures = isinstance(space, spaces.Box) and len(space.shape) > 1
-    observed = {} if pictures else observation_variables(words, spaces.flatdim(space))
+    pictures = isinstance(space, spaces.Box) and (space.dtype == np.uint8 or len(space.shape) > 2)
+    sizes = {key: spaces.flatdim(each) for key, each in space.items()} if isinstance(space, spaces.Dict) else {}
+    observed = {} if pictures else observation_variables(words, spaces.flatdim(space), sizes)
     told = info_variables(infos, observed)
     variables = {name: _info_variable(key, value) for name, (key, value) in told.items()} | observed
     if not variables:

@@ -201,7 +201,7 @@ def test_an_environment_by_its_id_becomes_a_task_file_that_is_found_again():
     [
         ("Pendulun-v1", "no environment Pendulun-v1", "Pendulum-v1"),
         ("no_such_package:Thing-v0", "no_such_package", "install"),
-        ("collections:NoSuchClass", "NoSuchClass", "fix"),
+        ("collections:NoSuchClass", "NoSuchClass", "by itself"),
     ],
 )
 def test_what_is_no_environment_is_told_with_what_may_be_meant(reference, message, hint):
@@ -228,11 +228,40 @@ TABLE = """
 
 
 def test_the_entries_of_an_observation_have_the_names_of_its_documentation():
-    found = observation_variables(TABLE, 2)
+    found = observation_variables(TABLE, 2, {})
     assert {name: each.unit for name, each in found.items()} == {
         "cosine_arm_s_angle": "1",
         "angular_velocity_arm": "rad/s",
     }
-    assert [*observation_variables(TABLE, 3)] == ["obs_0", "obs_1", "obs_2"]  # the table is of something else
-    (wide,) = observation_variables("", 100).values()
+    assert [*observation_variables(TABLE, 3, {})] == ["obs_0", "obs_1", "obs_2"]  # the table is of something else
+    (wide,) = observation_variables("", 100, {}).values()
     assert wide.shape == (100,)
+
+
+def test_an_observation_that_is_a_dict_has_a_variable_for_each_key(tmp_path):
+    reached = """
+class Reach(Slide):
+    '''Reach a goal.'''
+
+    observation_space = spaces.Dict({
+        "goal": spaces.Box(-1, 1, (2,)), "mode": spaces.Discrete(3), "words": spaces.Text(5),
+    })
+
+    def _seen(self):
+        return {"goal": np.array([self.place, 0.5], np.float32), "mode": 2, "words": "go"}
+"""
+    task = load_task(own(tmp_path, further=reached))
+    assert {name: each.shape for name, each in task.declared().items()} == {"gap": (), "goal": (2,), "mode": (3,)}
+    envs = task.make_envs([0], 1)
+    assert envs.reset().shape == (1, 5)  # words are no numbers
+    step = envs.step(torch.zeros(1, 1))
+    assert step.inputs["goal"][0, 1] == 0.5 and step.inputs["mode"].tolist() == [[0.0, 0.0, 1.0]]
+
+
+def test_what_an_environment_raises_is_told_as_its_own_fault(tmp_path):
+    broken = OWN.replace("return self._seen(), -abs", "return self._seen(), [1.0, 2.0] or -abs")
+    (tmp_path / "slide.py").write_text(broken.replace("ACTIONS", "spaces.Box(-1.0, 1.0, (1,))").replace("PUSH", "0.0"))
+    envs = load_task(str(tmp_path / "slide.py")).make_envs([0], 1)
+    envs.reset()
+    with pytest.raises(TaskError, match="reward has 2 parts"):
+        envs.step(torch.zeros(1, 1))
