@@ -50,7 +50,8 @@ class Plain(Watcher):
         known = [row for row in running if row.fitness is not None]
         best = max(known, key=lambda row: row.fitness or 0.0, default=None)
         lead = f", {best.id} leads with fitness {number(best.fitness)}" if best else ""
-        left = f", {roughly(shown.remaining_s)} left" if shown.remaining_s is not None else ""
+        what = "of training" if shown.mailbox else "left"
+        left = f", {roughly(shown.remaining_s)} {what}" if shown.remaining_s is not None else ""
         self.note(f"training {percent(share)}{lead}{left}")
 
 

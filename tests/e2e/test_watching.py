@@ -5,6 +5,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -48,6 +50,23 @@ def test_a_run_that_was_killed_is_not_waited_for(tmp_path):
     done = process("runs", "watch", cwd=tmp_path)
     assert done.returncode == 1
     assert "nobody works on it" in done.stderr and f"rewardgen resume {RUN_ID}" in done.stderr
+
+
+@pytest.mark.parametrize("named", [["runs"], [], ["latest"]])
+def test_runs_are_served_at_the_printed_link_until_they_are_not(tmp_path, named):
+    write_run(tmp_path / "runs")
+    serving = start("serve", *named, cwd=tmp_path)
+    assert serving.stdout
+    link = serving.stdout.readline().strip()
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with opener.open(link, timeout=10) as page:
+        assert RUN_ID in page.read().decode()
+        assert page.url.endswith(f"/runs/{RUN_ID}/") == (named == ["latest"])
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(link.partition("?")[0], timeout=10)
+    os.killpg(serving.pid, signal.SIGINT)
+    _, said = serving.communicate(timeout=20)
+    assert serving.returncode == 0 and "Traceback" not in said
 
 
 def test_a_watcher_that_is_ended_leaves_the_run_alone(tmp_path):
