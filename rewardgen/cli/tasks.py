@@ -178,7 +178,7 @@ def _report(file: str, found: dict[str, Any]) -> Text:
 
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items())
+        return ", ".join(f"{key} {_plain(each)}" for key, each in value.items() if each != {})
     if isinstance(value, list):
         return "".join(f"\n  {_plain(each)}" for each in value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
