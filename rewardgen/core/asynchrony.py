@@ -7,6 +7,7 @@ import threading
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -20,9 +21,8 @@ def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
     Args:
         work: What to run.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    # Not in the handler of that error: it would be the context of every error in the work, in place of its own cause.
+    if not _has_loop():
         return asyncio.run(work)
     begun = threading.Event()
     running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
@@ -35,7 +35,7 @@ def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
         return await work
 
     with ThreadPoolExecutor(1, thread_name_prefix="coroutine") as pool:
-        done = pool.submit(asyncio.run, known())
+        done = pool.submit(copy_context().run, asyncio.run, known())
         try:
             return done.result()
         except KeyboardInterrupt:
@@ -44,3 +44,11 @@ def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
             with suppress(RuntimeError):  # it has just ended
                 loop.call_soon_threadsafe(task.cancel)
             raise
+
+
+def _has_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
