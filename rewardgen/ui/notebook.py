@@ -44,7 +44,9 @@ class Notebook(Watcher):
         from IPython.core.display_functions import display
 
         self._drawn_at = time.monotonic()
-        console = SafeConsole(record=True, width=_COLUMNS, file=io.StringIO(), markup=False, highlight=False)
+        console = SafeConsole(
+            record=True, force_jupyter=False, width=_COLUMNS, file=io.StringIO(), markup=False, highlight=False
+        )
         console.print(render(self._view(), 0.0, self._note))
         page = HTML(console.export_html(inline_styles=True, code_format=_PAGE))
         if self._display is None:
