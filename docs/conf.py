@@ -17,7 +17,7 @@ autodoc_member_order = "bysource"
 napoleon_use_rtype = False
 default_role = "literal"
 
-_OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./(?!README\.md)|LICENSE|CONTRIBUTING\.md|CHANGELOG\.md)[^)]*\)")
+_OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./(?!README\.md)|LICENSE|CONTRIBUTING\.md|CHANGELOG\.md|examples)[^)]*\)")
 """A link to a file of the repository that is no page here."""
 
 # They are loaded when they are asked for, and the list of a module's members does not ask.

@@ -70,7 +70,10 @@ class GymTask(Task):
     """
 
     env: ClassVar[Any]
-    """Its id, `module:id` for one that a module registers, `module:Class`, or a function or class that makes it."""
+    """The environment.
+
+    Its id, `module:id` for one that a module registers, `module:Class`, or a function or class that makes it.
+    """
     env_options: ClassVar[Mapping[str, Any]] = {}
     """Keyword arguments with which it is made."""
     episode_steps: ClassVar[int] = 0
