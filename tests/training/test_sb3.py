@@ -6,6 +6,7 @@ import torch
 
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import lasting_reference, load_task
 from rewardgen.training.policies import load_policy
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
@@ -78,3 +79,18 @@ def test_a_slice_that_fails_is_a_result_and_the_next_one_is_not_disturbed(tmp_pa
     alone = one_slice(tmp_path / "alone", "ppo").run()
     assert found["a"].curve == alone.curve
     assert found["a"].final_fitness is not None  # by the clean worker, from the policy's file
+
+
+@pytest.mark.slow
+def test_what_gymnasium_calls_solved_is_learned_from_the_environments_own_reward(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    task = load_task(lasting_reference("CartPole-v1"))
+    job = Sb3Job(
+        task="CartPole-v1",
+        rewards=(RewardSpec(candidate_id="human", source=baseline_sources(task)["human"], own=True),),
+        slices=(SliceSpec(candidate_id="human", seed=0),),
+        settings=Sb3PpoSettings(env_steps=30_000, evaluation_phases=2),
+        folder=str(tmp_path),
+    )
+    result = SliceTraining(task, job, lambda message: None).run()
+    assert result.curve[-1].success_rate > 0.8 and result.curve[-1].episode_return > 450
