@@ -85,6 +85,8 @@ class TaskCard(Frozen):
     """Changes whenever the task file or its model file changes."""
     description: str
     variables: tuple[VariableCard, ...]
+    action: str = "actuator commands, clipped"
+    """What its entries are."""
     action_size: int
     action_parts: tuple[str, ...]
     action_low: tuple[float, ...]

@@ -139,6 +139,7 @@ def test_choices_are_numbers_of_which_the_largest_is_taken(tmp_path, actions):
     if "Box" not in actions:
         assert set(step.inputs["action"][0].tolist()) <= {0.0, 1.0}
     assert len(envs.action_parts) == envs.action_size
+    assert ("chosen" in measure_card(task).action) == ("Discrete" in actions)
 
 
 def test_designers_learn_nothing_of_the_environments_own_reward(tmp_path):
