@@ -58,8 +58,8 @@ def variable_problems(declared: Mapping[str, Var], values: Any, num_envs: int) -
 
 
 def _value_problems(name: str, variable: Var, value: Any, num_envs: int) -> list[Problem]:
-    found: tuple[int, ...] = tuple(value.shape) if isinstance(value, Tensor) else ()
-    wide = len(found) == 2 and found[0] == num_envs and found[1:] != variable.shape
+    found: list[int] = [*value.shape] if isinstance(value, Tensor) else []
+    wide = len(found) == 2 and found[0] == num_envs and (found[1],) != variable.shape
     if not wide or not 1 < found[1] <= _MOST_PARTS:
         return tensor_problems(f"variable `{name}`", value, (num_envs, *variable.shape))
     parts = ", ".join(f'"part {number}"' for number in range(1, found[1] + 1))

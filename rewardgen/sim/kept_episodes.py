@@ -17,6 +17,7 @@ from torch import Tensor
 from rewardgen.core.errors import RunFolderError
 from rewardgen.sim.arrays import read_arrays
 from rewardgen.sim.episodes import Episode, with_previous
+from rewardgen.sim.vec_env import HIDDEN
 
 _LENGTHS = "lengths"
 
@@ -58,6 +59,7 @@ def pack_episodes(episode: Episode, chosen: Sequence[int]) -> bytes:
             [value[:length, world].float().numpy(force=True) for world, length in zip(chosen, lengths, strict=True)]
         )
         for name, value in episode.items()
+        if name not in HIDDEN
     }
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **{_LENGTHS: np.array(lengths, np.int64)}, **arrays)

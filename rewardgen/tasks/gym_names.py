@@ -6,7 +6,10 @@ import inspect
 import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
+
+import numpy as np
 
 from rewardgen.sim.variables import Var
 
@@ -17,6 +20,9 @@ _MOST_PLAIN = 16
 _LONGEST = 1500
 """Letters of a description."""
 _FILLERS = frozenset({"the", "of", "a", "an", "in", "along", "to", "and", "on", "at", "its", "with", "for", "is"})
+_TELLING = re.compile(r"reward|rew\b|rew_|success|timelimit|episode|cost|score|return|fitness|penalt")
+"""Names of what an environment pays, and of what it calls success."""
+_PAYING = re.compile(r"reward|paid|pays|penal|points|score", re.IGNORECASE)
 _UNIT = re.compile(r"\(([^()]*)\)")
 _UNITS = {
     **{unit: unit for unit in ("m", "m/s", "rad", "rad/s", "s", "kg")},
@@ -94,6 +100,7 @@ def description(kind: type, name: str) -> str:
     """
     text = inspect.cleandoc(kind.__doc__ or "")
     told = _section(text, "Description") or re.split(r"\n\s*\n|^#", text, maxsplit=1, flags=re.M)[0].strip()
+    told = " ".join(each for each in re.split(r"(?<=[.!?])\s+", told) if not _PAYING.search(each))
     parts = [f"{name}. {told[:_LONGEST]}".strip()]
     for title in ("Observation Space", "Action Space"):
         section = _section(text, title)
@@ -108,21 +115,28 @@ def _section(text: str, title: str) -> str:
     return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", found[1]).strip() if found else ""
 
 
-def info_variables(infos: Sequence[Mapping[str, Any]], taken: Iterable[str]) -> dict[str, tuple[str, Any]]:
+def info_variables(
+    infos: Sequence[Mapping[str, Any]], rewards: Sequence[float], taken: Iterable[str]
+) -> dict[str, tuple[str, Any]]:
     """What can be read of `info`: variable name to key and first value, for what every step has as numbers.
 
-    Parts of the environment's own reward are left out, and what tells of success: designers are not told of these.
+    The environment's own reward and its parts are left out, by name and by value, and what tells of success: a reward
+    that read them would be the environment's.
 
     Args:
-        infos: Of some steps.
+        infos: Of some steps of an episode from its beginning.
+        rewards: Of the same steps.
         taken: Names that are used already.
     """
+    paid = [each for each in ([*rewards], [*accumulate(rewards)]) if len({*each}) > 1]
     found: dict[str, tuple[str, Any]] = {}
     for key, value in infos[0].items():
         name = _slug(str(key))
         if not isinstance(key, str) or not name or name in {*taken, *found} or _is_telling(key):
             continue
         shapes = {_shape(info.get(key)) for info in infos}
+        if shapes == {()} and any(np.allclose([float(info[key]) for info in infos], each) for each in paid):
+            continue
         if len(shapes) == 1 and (shape := shapes.pop()) is not None and len(shape) <= 1 and sum(shape) <= _MOST_SCALARS:
             found[name] = key, value
     return found
@@ -140,7 +154,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def _is_telling(key: str) -> bool:
-    return any(each in key.lower() for each in ("reward", "success", "timelimit", "episode", "cost"))
+    return bool(_TELLING.search(key.lower()))
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

@@ -218,7 +218,7 @@ def _look(task: type[GymTask]) -> Known:
         words = kind.__doc__ or ""
         plain = ActionCoder(env.action_space)
         coder = ActionCoder(env.action_space, action_names(words, len(plain.parts)))
-        infos = _some_infos(env)
+        infos, rewards = _some_steps(env)
         spec = getattr(env, "spec", None)
         fps = (getattr(env.unwrapped, "metadata", None) or {}).get("render_fps")
         step_s = getattr(env.unwrapped, "dt", None) or (1.0 / fps if fps else 1.0)
@@ -226,7 +226,7 @@ def _look(task: type[GymTask]) -> Known:
     pictures = isinstance(space, spaces.Box) and (space.dtype == np.uint8 or len(space.shape) > 2)
     sizes = {key: spaces.flatdim(each) for key, each in space.items()} if isinstance(space, spaces.Dict) else {}
     observed = {} if pictures else observation_variables(words, spaces.flatdim(space), sizes)
-    told = info_variables(infos, observed)
+    told = info_variables(infos, rewards, observed)
     variables = {name: _info_variable(key, value) for name, (key, value) in told.items()} | observed
     if not variables:
         raise TaskError(
@@ -248,17 +248,18 @@ def _look(task: type[GymTask]) -> Known:
     )
 
 
-def _some_infos(env: gymnasium.Env[Any, Any]) -> list[Mapping[str, Any]]:
-    """The infos of some steps with random actions."""
+def _some_steps(env: gymnasium.Env[Any, Any]) -> tuple[list[Mapping[str, Any]], list[float]]:
+    """Infos and rewards of the first steps of an episode with random actions."""
     env.reset(seed=0)
     env.action_space.seed(0)
-    found = []
+    infos, rewards = [], []
     for _ in range(_LOOKED_AT):
-        _, _, terminated, truncated, info = env.step(env.action_space.sample())
-        found.append(info)
-        if terminated or truncated:
-            env.reset(seed=0)
-    return found
+        told: Any = env.step(env.action_space.sample())
+        infos.append(told[4])
+        rewards.append(float(np.sum(told[1])))
+        if told[2] or told[3]:
+            break
+    return infos, rewards
 
 
 def _info_variable(key: str, value: Any) -> Var:

@@ -21,7 +21,7 @@ import gymnasium, numpy as np
 from gymnasium import spaces
 
 class Slide(gymnasium.Env):
-    '''A puck slides along a line. Bring it to the mark.'''
+    '''A puck slides along a line. Bring it to the mark. It is paid -1 for each metre.'''
 
     observation_space = spaces.Box(-10.0, 10.0, (2,))
     action_space = ACTIONS
@@ -34,7 +34,9 @@ class Slide(gymnasium.Env):
     def step(self, action):
         self.speed += 0.1 * PUSH
         self.place += self.speed
-        info = {"gap": abs(self.place), "reward_gap": -abs(self.place), "is_success": abs(self.place) < 0.1}
+        self.paid = getattr(self, "paid", 0.0) - abs(self.place)
+        info = {"gap": abs(self.place), "reward_gap": -abs(self.place), "r": -abs(self.place), "so_far": self.paid}
+        info["is_success"] = abs(self.place) < 0.1
         return self._seen(), -abs(self.place), abs(self.place) > 3, False, info
 
     def _seen(self):
@@ -146,7 +148,12 @@ def test_designers_learn_nothing_of_the_environments_own_reward(tmp_path):
     task = load_task(own(tmp_path))
     card = measure_card(task)
     told = card.model_dump_json()
-    assert "env_reward" not in told and "reward_gap" not in told and "is_success`" in card.success
+    assert (
+        "paid" not in card.description
+        and "env_reward" not in told
+        and "reward_gap" not in told
+        and "is_success`" in card.success
+    )
     assert [each.name for each in card.variables] == ["gap", "obs_0", "obs_1"]
     (finding,) = check_signature("def compute_reward(env_reward):\n    return {'x': env_reward}", card.input_names())
     assert "env_reward" in finding.message
