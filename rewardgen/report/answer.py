@@ -162,7 +162,10 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
         None: ("not judged", "open"),
     }
     words, tone = told[judgement.answer]
-    return [*facts, Fact("As asked", words, about=judgement.why or judgement.problem, tone=tone)]
+    about = judgement.why or judgement.problem
+    if judgement.answer:
+        about = f"Says the model that read episodes of the best of the policies: {about}"
+    return [*facts, Fact("As asked", words, about=about, tone=tone)]
 
 
 def _against(history: History, name: str) -> Fact | None:
