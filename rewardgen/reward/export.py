@@ -63,6 +63,9 @@ def reward_file(source: str) -> str:
 def reward_in(text: str) -> str:
     """The reward alone of a file that `reward_file` made, to be reviewed or trained again; any other text as it is.
 
+    A file in which anything stands beside its reward that we would not write there is such a text: importing it would
+    run that too.
+
     Args:
         text: Of a file.
     """
@@ -70,7 +73,11 @@ def reward_in(text: str) -> str:
     body, ends, _ = rest.rpartition(f"\n{_ENDS}\n")
     if not (begins and ends):
         return text
-    return "".join(f"{line.removeprefix(IMPORTED)}\n" for line in body.strip("\n").split("\n"))
+    own = "".join(f"{line.removeprefix(IMPORTED)}\n" for line in body.strip("\n").split("\n"))
+    try:
+        return own if reward_file(own) == text else text
+    except UsageError:  # such as numpy in words of ours, which the language does not know either
+        return text
 
 
 def _used(body: str) -> set[str]:

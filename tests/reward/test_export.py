@@ -153,6 +153,28 @@ def test_the_reward_in_a_file_is_a_reward_again(style):
     assert reward_in(HONEST[style]) == HONEST[style]
 
 
+ADDED = "import os; os.mkdir('canary')\n"
+AROUND = {
+    "before": lambda text: ADDED + text,
+    "after its docstring": lambda text: text.replace("annotations\n", f"annotations\n{ADDED}", 1),
+    "before the reward": lambda text: text.replace("\n# --- The", f"\n{ADDED}\n# --- The", 1),
+    "after the reward": lambda text: text.replace("End of the reward. ---\n", f"End of the reward. ---\n{ADDED}", 1),
+    "at the end": lambda text: text + ADDED,
+    "in the function around it": lambda text: text.replace("    added = ", f"    {ADDED}    added = ", 1),
+    "in what it returns": lambda text: text.replace("return total, {", "return exit() or total, {", 1),
+    "in an annotation of the reward": lambda text: text.replace("height: torch.Tensor", "height: os.mkdir('canary')"),
+    "in a changed encoding": lambda text: "# coding: utf_7 +AAo-import os\n" + text,
+}
+
+
+@pytest.mark.parametrize("where", AROUND)
+def test_a_file_with_anything_beside_its_reward_is_not_taken_for_its_reward(where):
+    text = reward_file(PLAIN)
+    changed = AROUND[where](text)
+    assert changed != text and reward_in(text) != text
+    assert reward_in(changed) == changed and check_language(reward_in(changed))
+
+
 def test_names_of_a_reward_win_over_those_of_its_file(tmp_path):
     own = "INPUTS = 2.0\ndef reward_and_components(x):\n    return x * INPUTS\n"
     source = own + "def compute_reward(height):\n    return {'a': reward_and_components(height)}\n"

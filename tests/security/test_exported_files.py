@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from rewardgen.reward.export import reward_file
 from rewardgen.testing.server import ChatServer
 from tests.security.elsewhere import SECRET, Elsewhere
 from tests.security.test_run_folders import CHOSEN, _finals
@@ -53,6 +54,18 @@ def test_a_reward_that_is_handed_out_is_no_other_program(rewardgen, elsewhere, n
     else:
         assert done.returncode == 2 and "not written in the reward language" in done.stderr
     assert not elsewhere.canary.exists() and elsewhere.effects() == []
+
+
+def test_check_accepts_no_file_that_does_more_than_its_reward_when_it_is_imported(rewardgen, elsewhere):
+    sound = reward_file("def compute_reward(pole_upright):\n    return {'upright': pole_upright}\n")
+    added = f"import os; os.mkdir({str(elsewhere.canary)!r})\n"
+    files = {"sound.py": sound, "before.py": added + sound, "after.py": sound + added}
+    for name, text in files.items():
+        (elsewhere.home / name).write_text(text)
+    done = rewardgen("check", "cartpole", *files)
+    for name in files:
+        assert f"{name}: {'accepted' if name == 'sound.py' else 'rejected'}" in done.stdout
+    assert elsewhere.effects() == []
 
 
 TEXTS = ("conclusion", "reason", "diagnosis", "prediction", "name", "description", "fitness", "success", "message")
