@@ -68,7 +68,6 @@ def setup_of(history: History, scratch: Path, workers: int | None, task: str = "
 
 
 def limits_of(history: History) -> Limits:
-    """Limits of the workers of a run; of one that somebody else made, no sandbox is left out on its say-so."""
+    """Limits of the workers of a run."""
     assert history.config is not None
-    mode = history.config.sandbox if history.is_own else "auto"
-    return Limits(wall_s=history.config.slice_timeout_s, sandbox=mode)
+    return Limits(wall_s=history.config.slice_timeout_s, sandbox=history.sandbox)

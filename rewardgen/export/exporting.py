@@ -85,7 +85,8 @@ class Exported(NamedTuple):
     def work(self, job: Job, **payload: Any) -> tuple[dict[str, Any], Path]:
         """Have a worker do a job in a folder of its own; its answer, and the folder."""
         folder = (self.scratch / job.name).resolve()
-        return run_worker(job, {**payload, "folder": str(folder)}, limits=_LIMITS, scratch=folder), folder
+        limits = _LIMITS.model_copy(update={"sandbox": self.history.sandbox})
+        return run_worker(job, {**payload, "folder": str(folder)}, limits=limits, scratch=folder), folder
 
 
 class Made(NamedTuple):

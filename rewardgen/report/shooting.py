@@ -317,9 +317,7 @@ def play_files(
 
 
 def _limits(history: History) -> Limits:
-    """A reward that somebody else's run holds is run with every layer of the sandbox."""
-    mode = history.config.sandbox if history.config and history.is_own else "auto"
-    return _LIMITS.model_copy(update={"sandbox": mode})
+    return _LIMITS.model_copy(update={"sandbox": history.sandbox})
 
 
 class _Components(Frozen):
@@ -340,8 +338,6 @@ def _components(history: History, take: Take, played: Played, scratch: Path) -> 
         "step_s": played.step_s,
     }
     limits = _limits(history).model_copy(update={"wall_s": 120.0, "memory_bytes": 2 << 30, "answer_bytes": 32 << 20})
-    if not history.is_own and take.id not in BASELINES:
-        limits = limits.model_copy(update={"sandbox": "strict"})
     with suppress(RewardgenError, ValidationError):
         answer = run_worker(PRICE, payload, limits=limits, scratch=scratch / "components")
         found = _Components.model_validate(answer).components

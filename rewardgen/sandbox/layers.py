@@ -18,7 +18,10 @@ from rewardgen.sandbox.grants import worker_grants
 from rewardgen.sandbox.limits import Limits, confine
 
 _KERNEL_LAYERS = ("landlock", "seccomp")
-_HINT = "`--sandbox auto` goes on with the layers that there are; only do so with rewards that you have read"
+_HINT = (
+    "`run --sandbox auto` goes on with the layers that there are: only do so with rewards that you have read;"
+    " what a run from elsewhere holds takes every layer, see `rewardgen doctor`"
+)
 
 
 class Policy(Frozen):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from rewardgen.core.config import RunConfig
+from rewardgen.core.config import RunConfig, SandboxMode
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.core.statistics import Interval, Standing
@@ -393,6 +393,11 @@ class History:
     def is_own(self) -> bool:
         """Whether this user started the run here, or agreed to it later, and it does the same in their name now."""
         return self.config is not None and is_signed(terms(self.run_id, self.config), self.signature)
+
+    @property
+    def sandbox(self) -> SandboxMode:
+        """In which whatever the run holds is run: as its user said; with every layer if that was somebody else."""
+        return self.config.sandbox if self.config is not None and self.is_own else "strict"
 
     def ids(self) -> list[str]:
         """Ids of all candidates of the search, in the order in which they were planned."""

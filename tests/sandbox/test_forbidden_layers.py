@@ -104,6 +104,29 @@ def test_rewards_are_not_run_for_a_comparison_not_even_of_an_own_run(tmp_path):
     assert "leave out `--rewards`" in done.stderr
 
 
+FOREIGN = {
+    "export": ("export", f"{RUN_ID}:g00-k1", "out"),
+    "export of a baseline": ("export", f"{RUN_ID}:human", "out"),
+    "train": ("train", f"{RUN_ID}:g00-k1", "--steps", "4096", "--seeds", "1", "--yes", "--json"),
+    "eval": ("eval", f"{RUN_ID}:g01-k5", "--yes", "--json"),
+    "film": ("film", f"{RUN_ID}:g01-k5", "--yes"),
+}
+
+
+@pytest.mark.parametrize("command", FOREIGN)
+def test_nothing_of_a_run_from_elsewhere_runs_without_every_layer(tmp_path, command):
+    folder = write_run(tmp_path / "runs")
+    height, speed = torch.rand(50), torch.rand(50)
+    now = {"height": height, "forward_velocity": speed, "action": torch.rand(50, 3)}
+    save_transitions(folder / "transitions.npz", unrelated(now | {f"prev_{name}": each for name, each in now.items()}))
+    for phase in ("search", "final"):
+        (folder / "policies" / phase).mkdir(parents=True)
+        for seed in (0, 1, 2, 5000, 5001, 5002):
+            (folder / "policies" / phase / f"g01-k5-s{seed}.npz").write_bytes(b"not reached")
+    done = run_without_layers(*FOREIGN[command], cwd=tmp_path)
+    assert done.returncode != 0 and "the sandbox is not complete" in done.stdout + done.stderr, done
+
+
 @pytest.mark.slow
 def test_a_run_goes_on_and_says_and_records_what_is_missing(tmp_path):
     short = [
