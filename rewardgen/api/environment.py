@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rewardgen.api.reward import Reward, reward_source
 from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.records import BASELINES
 from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import load_task
@@ -39,6 +40,7 @@ def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> Tas
         paid = reward if isinstance(reward, Reward) else Reward(reward_source(reward))
     known = [*loaded.declared(), "action"]
     known += [f"prev_{name}" for name in known]
+    known += HIDDEN if paid.source in baseline_sources(loaded).values() else ()
     if unknown := [name for name in paid.inputs if name not in known]:
         raise UsageError(f"the reward reads `{unknown[0]}`, which the task has not", did_you_mean(unknown[0], known))
     return TaskEnv(loaded, paid)

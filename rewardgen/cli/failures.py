@@ -58,6 +58,7 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return UsageError(f"unexpected argument `{error.unused_tokens[0]}`", see_help)
     text = re.sub(r'"([^"]+)"|(?<= )(--[\w-]+\w)', r"`\1\2`", str(error).strip().rstrip("."))
+    text = text.removesuffix(",")
     what, _, advice = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", text, count=1).partition("\0")
     if not advice:
         return UsageError(_lower_first(what), see_help)

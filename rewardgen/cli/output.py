@@ -14,7 +14,7 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages, results
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print data as JSON on stdout.", show_default=False)]
-TASK_HELP = "Name of a shipped task, or the path of a task file."
+TASK_HELP = "Name of a shipped task, the path of a task file, or an environment of Gymnasium such as `Reacher-v5`."
 Agree = Annotated[
     bool,
     Parameter(

@@ -18,6 +18,7 @@ from rewardgen.reward.export import reward_file
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.arrays import read_arrays
 from rewardgen.sim.episodes import record_episodes, trivial_policies
+from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
@@ -46,6 +47,9 @@ def reward_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     arrays = read_arrays(Path(payload["inputs"]))
     program = compile_reward(payload["source"])
     if missing := [name for name in program.inputs if _INPUT + name not in arrays]:
+        if missing[0] in HIDDEN:
+            what = "the environment's own reward is computed by the environment: there is no code of it to export"
+            raise UsageError(what, "export it as `gymnasium`, with its environment")
         raise UsageError(f"the recorded transitions have no `{missing[0]}`", "they are of another task: delete them")
     given = {name: arrays[_INPUT + name] for name in program.inputs}
     count = len(next(iter(given.values())))

@@ -50,8 +50,10 @@ class ActionCoder:
         self._space = space
         if isinstance(space, spaces.Box):
             low, high = space.low.astype(np.float64).ravel(), space.high.astype(np.float64).ravel()
-            self.low = np.where(np.isfinite(low), low, -_UNBOUNDED)
-            self.high = np.where(np.isfinite(high), high, _UNBOUNDED)
+            some_low = np.where(np.isfinite(high), high - 2 * _UNBOUNDED, -_UNBOUNDED)
+            some_high = np.where(np.isfinite(low), low + 2 * _UNBOUNDED, _UNBOUNDED)
+            self.low = np.where(np.isfinite(low), low, some_low)
+            self.high = np.where(np.isfinite(high), high, some_high)
             self.choices: tuple[int, ...] = ()
             plain = [f"action_{number}" for number in range(len(low))]
         elif isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
@@ -242,10 +244,10 @@ class GymVecEnv:
         told: Any = self._envs[index].step(self._coder.decoded(taken))
         observation, reward, terminated, truncated, info = told
         self._see(index, observation)
-        if np.ndim(reward):
+        if np.size(reward) != 1:
             what = f"its reward has {np.size(reward)} parts"
             raise TaskError(what, "wrap the environment so that it gives one number, such as their sum")
-        self._reward[index] = float(reward)
+        self._reward[index] = float(np.asarray(reward).item())
         self._ended[:, index] = terminated, truncated
         self._success[index] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
         for key, values in self._info.items():

@@ -85,8 +85,8 @@ class TaskCard(Frozen):
     """Changes whenever the task file or its model file changes."""
     description: str
     variables: tuple[VariableCard, ...]
-    action: str = "actuator commands, clipped"
-    """What its entries are."""
+    choices: bool = False
+    """Whether an action chooses: 1 for what is chosen, 0 for the rest."""
     action_size: int
     action_parts: tuple[str, ...]
     action_low: tuple[float, ...]

@@ -74,7 +74,7 @@ def measure_card(
         fingerprint=fingerprint(digests(made_of(task))),
         description=description(task),
         variables=describe_variables(task.declared(), list(recordings.values()), given),
-        **({"action": "1 for what is chosen, else 0"} if getattr(worlds, "choices", ()) else {}),
+        choices=bool(getattr(worlds, "choices", ())),
         action_size=worlds.action_size,
         action_parts=worlds.action_parts,
         action_low=_rounded(worlds.action_low),

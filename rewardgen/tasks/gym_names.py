@@ -91,12 +91,13 @@ def action_names(documentation: str, size: int) -> tuple[str, ...]:
     return tuple(distinct(names)) if all(names) else ()
 
 
-def description(kind: type, name: str) -> str:
+def description(kind: type, name: str, choices: Sequence[int] = ()) -> str:
     """What an environment is, in the words of its documentation, without those on its reward.
 
     Args:
         kind: Its class.
         name: What it was asked for by.
+        choices: Among how many an action chooses, for each choice.
     """
     text = inspect.cleandoc(kind.__doc__ or "")
     told = _section(text, "Description") or re.split(r"\n\s*\n|^#", text, maxsplit=1, flags=re.M)[0].strip()
@@ -106,6 +107,8 @@ def description(kind: type, name: str) -> str:
         section = _section(text, title)
         if section and "|" not in section:  # a table has become names
             parts.append(f"{title}: {section[: _LONGEST // 2]}")
+    if choices:
+        parts.append("Here an action has one number for each thing that can be chosen: 1 for what is, 0 for the rest.")
     return "\n\n".join(parts)
 
 
@@ -134,10 +137,11 @@ def info_variables(
         name = _slug(str(key))
         if not isinstance(key, str) or not name or name in {*taken, *found} or _is_telling(key):
             continue
-        shapes = {_shape(info.get(key)) for info in infos}
+        shapes = {number_shape(info.get(key)) for info in infos}
         if shapes == {()} and any(np.allclose([float(info[key]) for info in infos], each) for each in paid):
             continue
-        if len(shapes) == 1 and (shape := shapes.pop()) is not None and len(shape) <= 1 and sum(shape) <= _MOST_SCALARS:
+        shape = shapes.pop() if len(shapes) == 1 else None
+        if shape == () or (shape is not None and len(shape) == 1 and 0 < shape[0] <= _MOST_SCALARS):
             found[name] = key, value
     return found
 
@@ -157,8 +161,8 @@ def _is_telling(key: str) -> bool:
     return bool(_TELLING.search(key.lower()))
 
 
-def _shape(value: Any) -> tuple[int, ...] | None:
-    """Of what is a number or an array of numbers; None for anything else."""
+def number_shape(value: Any) -> tuple[int, ...] | None:
+    """Shape of what is a number or an array of numbers; None for anything else."""
     shape = getattr(value, "shape", () if isinstance(value, bool | int | float) else None)
     kind = getattr(getattr(value, "dtype", None), "kind", "f")
     return tuple(shape) if shape is not None and kind in "fiub" else None

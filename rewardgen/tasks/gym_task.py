@@ -16,18 +16,28 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.errors import TaskError, nearest
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.gym_env import ENDED, ActionCoder, GymReading, GymVecEnv, env_faults, readable
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS
-from rewardgen.tasks.gym_names import action_names, description, info_variables, observation_variables
+from rewardgen.tasks.gym_names import (
+    action_names,
+    description,
+    info_variables,
+    number_shape,
+    observation_variables,
+)
 from rewardgen.tasks.protocol import Task
 
 _DEFAULT_STEPS = 1000
 """Of an episode of an environment that has no time limit."""
 _LOOKED_AT = 6
-"""Control steps after which it is known what `info` holds."""
+"""Control steps after which it is known what numbers `info` holds."""
+_MOST_LOOKED_AT = 1000
+"""Control steps at most after which it is known whether its last one tells of success."""
+_MOST_NUMBERS = 1000
+"""Of an entry of `info` that is kept."""
 _SUCCESS = ("is_success", "success")
 _REGISTERED = re.compile(r"-v\d+$")
 
@@ -130,9 +140,15 @@ class GymTask(Task):
         known = self.known()
         if known.success:
             return episode.last(episode[ENV_SUCCESS]) > 0.5
-        if known.threshold is not None:
-            return episode.total(episode[ENV_REWARD]) >= known.threshold
+        if self._threshold is not None:
+            return episode.total(episode[ENV_REWARD]) >= self._threshold
         return torch.zeros_like(episode.terminated)
+
+    @property
+    def _threshold(self) -> float | None:
+        """Return from which the environment counts as solved, which is one of its own full episodes."""
+        known = self.known()
+        return known.threshold if self.episode_steps == known.steps else None
 
     @staticmethod
     def human_reward(env_reward):  # noqa: ANN001, ANN205
@@ -143,12 +159,12 @@ class GymTask(Task):
         """See `Task.default_words`."""
         known, name = self.known(), type(self).__dict__.get("env", "")
         if method == "":
-            return description(known.kind, name if isinstance(name, str) else known.kind.__name__)
+            return description(known.kind, name if isinstance(name, str) else known.kind.__name__, known.coder.choices)
         success = "The environment does not say when an episode is a success, so none is counted as one."
         if known.success:
             success = f"What the environment itself calls success (`{known.success}`), in the last step of the episode."
-        elif known.threshold is not None:
-            success = f"The environment's own return is at least {known.threshold:g}, from which it counts as solved."
+        elif self._threshold is not None:
+            success = f"The environment's own return is at least {self._threshold:g}, from which it counts as solved."
         return {
             "reset": "As the environment itself begins an episode.",
             "observe": f"The environment's own observation, {spaces.flatdim(known.space)} numbers.",
@@ -202,11 +218,10 @@ def _first(task: type[GymTask]) -> gymnasium.Env[Any, Any]:
         if isinstance(cause, gymnasium.error.DependencyNotInstalled | ModuleNotFoundError):
             raise TaskError(f"{task.env} cannot be made: {cause}", "install what it names") from cause
         if isinstance(cause, gymnasium.error.Error):
-            known = did_you_mean(str(task.env), gymnasium.registry)
-            raise TaskError(
-                f"there is no environment {task.env}: {cause}",
-                known or "for one that a package registers, name the package: `my_package:MyEnv-v0`",
-            ) from cause
+            close = nearest(str(task.env), gymnasium.registry)
+            hint = "for one that a package registers, name the package too: `my_package:MyEnv-v0`"
+            hint = f"did you mean `{close}`? {hint}" if close else hint
+            raise TaskError(f"there is no environment {task.env}: {cause}", hint) from cause
         raise
 
 
@@ -218,10 +233,13 @@ def _look(task: type[GymTask]) -> Known:
         words = kind.__doc__ or ""
         plain = ActionCoder(env.action_space)
         coder = ActionCoder(env.action_space, action_names(words, len(plain.parts)))
-        infos, rewards = _some_steps(env)
+        first = _first_episode(env)
+        infos, rewards = first.infos[:_LOOKED_AT], first.rewards[:_LOOKED_AT]
         spec = getattr(env, "spec", None)
         fps = (getattr(env.unwrapped, "metadata", None) or {}).get("render_fps")
-        step_s = getattr(env.unwrapped, "dt", None) or (1.0 / fps if fps else 1.0)
+        step_s = getattr(env.unwrapped, "dt", None)
+        if not isinstance(step_s, float | int | np.number):  # some have a method of that name
+            step_s = 1.0 / fps if fps else 1.0
         env.close()
     pictures = isinstance(space, spaces.Box) and (space.dtype == np.uint8 or len(space.shape) > 2)
     sizes = {key: spaces.flatdim(each) for key, each in space.items()} if isinstance(space, spaces.Dict) else {}
@@ -233,7 +251,8 @@ def _look(task: type[GymTask]) -> Known:
             f"{kind.__name__} offers no numbers that a reward could read: it observes pictures",
             'declare some in a task file: `height = Var("m", "...")`, and compute them in `variables(self, obs, info)`',
         )
-    keys = {key: tuple(np.shape(value)) for key, value in infos[0].items() if _is_number(value)}
+    shapes = {key: number_shape(value) for key, value in infos[0].items()}
+    keys = {key: shape for key, shape in shapes.items() if shape is not None and np.prod(shape) <= _MOST_NUMBERS}
     return Known(
         kind=kind,
         space=space,
@@ -241,33 +260,34 @@ def _look(task: type[GymTask]) -> Known:
         variables=variables,
         keys={name: key for name, (key, _) in told.items()},
         info=keys,
-        success=next((key for key in _SUCCESS if any(key in info for info in infos)), ""),
-        steps=getattr(spec, "max_episode_steps", None),
+        success=next((key for key in _SUCCESS if any(key in info for info in first.infos)), ""),
+        steps=getattr(spec, "max_episode_steps", None) or first.truncated_at,
         threshold=getattr(spec, "reward_threshold", None),
         control_step_s=float(step_s),
     )
 
 
-def _some_steps(env: gymnasium.Env[Any, Any]) -> tuple[list[Mapping[str, Any]], list[float]]:
-    """Infos and rewards of the first steps of an episode with random actions."""
+class _FirstEpisode(NamedTuple):
+    infos: list[Mapping[str, Any]]
+    rewards: list[float]
+    truncated_at: int | None
+    """Where the environment itself cut it off, if it did."""
+
+
+def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
+    """An episode with random actions, as far as it is looked at."""
     env.reset(seed=0)
     env.action_space.seed(0)
     infos, rewards = [], []
-    for _ in range(_LOOKED_AT):
+    for number in range(1, _MOST_LOOKED_AT + 1):
         told: Any = env.step(env.action_space.sample())
         infos.append(told[4])
         rewards.append(float(np.sum(told[1])))
         if told[2] or told[3]:
-            break
-    return infos, rewards
+            return _FirstEpisode(infos, rewards, number if told[3] and not told[2] else None)
+    return _FirstEpisode(infos, rewards, None)
 
 
 def _info_variable(key: str, value: Any) -> Var:
     parts = tuple(f"{key}_{number}" for number in range(len(value))) if np.ndim(value) else ()
     return Var("1", f"`{key}` as the environment's `info` has it", parts)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, bool | int | float | np.number) or (
-        isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.size <= 1000
-    )

@@ -100,6 +100,7 @@ class TrainerKind(NamedTuple):
         settings: Class of its settings.
         learner: What the designer of rewards is told that trains on them.
         notes: In whole sentences: what it does to observations and rewards before it learns from them.
+        chooses: Whether it learns actions that are choices.
         loader: A Python file that loads the policies it makes and needs no rewardgen; it is handed out beside them.
     """
 
@@ -107,6 +108,7 @@ class TrainerKind(NamedTuple):
     settings: type[TrainerSettings]
     learner: str
     notes: str = ""
+    chooses: bool = True
     loader: Path | None = None
 
 

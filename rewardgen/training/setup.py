@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rewardgen.core.errors import UsageError
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
@@ -36,9 +37,12 @@ def card_for(trainer: str, task: MeasuredTask, env_steps: int | None = None, see
         seeds: Policies that are trained with each reward, if that is known.
 
     Raises:
-        UsageError: There is no such trainer, or a setting that it does not have.
+        UsageError: There is no such trainer, or a setting that it does not have; or it cannot learn the task's actions.
     """
     kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps)
+    if task.card.choices and not kind.chooses:
+        what = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
+        raise UsageError(what, "train with `--trainer sb3-ppo`")
     update = {"learner": kind.learner, "learner_notes": kind.notes, "discount": settings.discount}
     update |= {"env_steps": settings.env_steps, "seeds": seeds}
     return task.card.model_copy(update=update)

@@ -95,3 +95,15 @@ def test_check_says_what_the_critic_finds(tmp_path):
     assert not verdict.accepted
     assert "position" in verdict.findings[0].hint
     assert rewardgen.check(POINT, MINE).accepted
+
+
+def test_an_environment_of_gymnasium_pays_its_own_reward_unless_another_is_given(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    env = rewardgen.make_env("Pendulum-v1")
+    env.reset(seed=0)
+    *_, info = step = env.step(env.action_space.sample())
+    assert step[1] == info["components"]["env_reward"] < 0
+    with pytest.raises(UsageError, match="env_reward"):
+        rewardgen.make_env(
+            "Pendulum-v1", reward="def compute_reward(env_reward):\n    return {'x': env_reward + 1.0}\n"
+        )

@@ -141,7 +141,7 @@ def test_choices_are_numbers_of_which_the_largest_is_taken(tmp_path, actions):
     if "Box" not in actions:
         assert set(step.inputs["action"][0].tolist()) <= {0.0, 1.0}
     assert len(envs.action_parts) == envs.action_size
-    assert ("chosen" in measure_card(task).action) == ("Discrete" in actions)
+    assert measure_card(task).choices == ("Discrete" in actions)
 
 
 def test_designers_learn_nothing_of_the_environments_own_reward(tmp_path):
@@ -273,3 +273,45 @@ def test_what_an_environment_raises_is_told_as_its_own_fault(tmp_path):
     envs.reset()
     with pytest.raises(TaskError, match="reward has 2 parts"):
         envs.step(torch.zeros(1, 1))
+
+
+SMALL_WAYS = """
+class Small(Slide):
+    '''Small ways of other environments.'''
+
+    action_space = spaces.Box(2.0, np.inf, (1,))
+
+    def dt(self):
+        return 0.1
+
+    def reset(self, *, seed=None, options=None):
+        self.lived = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        seen, reward, ended, cut, info = super().step(np.zeros(1))
+        self.lived += 1
+        info = {"near": np.bool_(abs(self.place) < 0.5), "none": np.zeros(0), "gap": abs(self.place)}
+        if self.lived == 12:
+            info["is_success"] = True
+        return seen, np.array([reward]), ended, self.lived == 12, info
+"""
+
+
+def test_numpy_bools_arrays_of_one_and_success_in_the_last_step_alone_are_read(tmp_path):
+    task = load_task(own(tmp_path, further=SMALL_WAYS))
+    assert [*task.declared()] == ["near", "gap", "obs_0", "obs_1"] and task.episode_steps == 12
+    envs = task.make_envs([0], 2)
+    assert (envs.action_low.item(), envs.action_high.item(), envs.control_step_s) == (2.0, 4.0, 1.0)
+    recording = record_episodes(envs, lambda seen: torch.zeros(2, 1))
+    assert measure_episodes(task, recording.episode).success.tolist() == [True, True]
+
+
+def test_a_return_that_counts_as_solved_is_one_of_a_whole_episode(tmp_path):
+    task = load_task("Reacher-v5")
+    assert "at least -3.75" in first_paragraph(task, "success")
+    type(task).episode_steps = 20
+    try:
+        assert "does not say" in first_paragraph(task, "success")
+    finally:
+        type(task).episode_steps = 50

@@ -54,6 +54,8 @@ class RewardWrapper(gymnasium.Wrapper):
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
         self._task = make_env().task
+        if not hasattr(self._task, "read"):
+            raise TypeError("this task is such an environment already: use `make_env()`")
         self._data = _Data(env.unwrapped)
         self._view = SimView(self._data)
         self._turns = TurnCounter.of(self._view, self._task.declared().values())

@@ -13,7 +13,6 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rewardgen.core.errors import UsageError
 from rewardgen.sim.vec_env import Step
 from rewardgen.store.records import SliceResult, SliceSpec
 from rewardgen.tasks.loading import load_task
@@ -57,9 +56,6 @@ class SliceTraining:
         task: The task.
         job: With this slice alone.
         report: Called with its progress at each evaluation.
-
-    Raises:
-        UsageError: Its actions are choices, and the algorithm has none.
     """
 
     def __init__(self, task: Task, job: Sb3Job, report: Report) -> None:
@@ -69,11 +65,6 @@ class SliceTraining:
         envs = task.make_envs([derive_seed(spec.seed, "training")], settings.num_envs)
         self._action_low, self._action_high = envs.action_low, envs.action_high
         self._env = RewardedVecEnv(envs, self._price)
-        if self._env.choices and settings.algorithm != "ppo":
-            raise UsageError(
-                f"actions of this task are choices, which {settings.algorithm.upper()} does not learn",
-                "train with `--trainer sb3-ppo`",
-            )
         self._normalised = VecNormalize(self._env, gamma=settings.discount) if settings.algorithm == "ppo" else None
         self._model = _algorithm(settings, self._normalised or self._env, spec)
 
@@ -156,21 +147,20 @@ class _Watch(BaseCallback):
 
 
 def _algorithm(settings: Any, env: Any, spec: SliceSpec) -> BaseAlgorithm:
-    common = {
-        "learning_rate": settings.learning_rate,
-        "gamma": settings.discount,
-        "policy_kwargs": {"net_arch": list(settings.hidden)},
-        "seed": derive_seed(spec.seed, "learner"),
-        "device": "cpu",
+    own = {
+        **settings.options,
+        "policy_kwargs": {"net_arch": [*settings.hidden], **settings.options.get("policy_kwargs", {})},
     }
+    common = {"learning_rate": settings.learning_rate, "gamma": settings.discount, "device": "cpu"}
+    common["seed"] = derive_seed(spec.seed, "learner")
     if isinstance(settings, Sb3PpoSettings):
-        return PPO("MlpPolicy", env, **common, **settings.options)
+        return PPO("MlpPolicy", env, **common | own)
     off_policy = {"learning_starts": min(_LEARNING_STARTS, settings.env_steps // 10), "buffer_size": settings.env_steps}
     if isinstance(settings, Td3Settings):
         size = env.action_space.shape[0]
         noise = NormalActionNoise(np.zeros(size), np.full(size, settings.noise))
-        return TD3("MlpPolicy", env, action_noise=noise, **common, **off_policy | settings.options)
-    return SAC("MlpPolicy", env, **common, **off_policy | settings.options)
+        return TD3("MlpPolicy", env, action_noise=noise, **common | off_policy | own)
+    return SAC("MlpPolicy", env, **common | off_policy | own)
 
 
 def _clipped_share(env: VecNormalize) -> float:

@@ -31,5 +31,9 @@ TRAINERS.register(
         " components matters. The time limit is no end for it.",
     ),
 )
-TRAINERS.register("sb3-sac", TrainerKind(sb3_trainer, SacSettings, "SAC (Stable-Baselines3)", _OFF_POLICY))
-TRAINERS.register("sb3-td3", TrainerKind(sb3_trainer, Td3Settings, "TD3 (Stable-Baselines3)", _OFF_POLICY))
+TRAINERS.register(
+    "sb3-sac", TrainerKind(sb3_trainer, SacSettings, "SAC (Stable-Baselines3)", _OFF_POLICY, chooses=False)
+)
+TRAINERS.register(
+    "sb3-td3", TrainerKind(sb3_trainer, Td3Settings, "TD3 (Stable-Baselines3)", _OFF_POLICY, chooses=False)
+)
