@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +15,7 @@ from cyclopts.validators import Number
 from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import Json, RunsDir, print_json
 from rewardgen.core.errors import UsageError
+from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.serve.server import Server
 from rewardgen.serve.site import Site
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, find_run
@@ -41,19 +45,29 @@ def serve(
         raise UsageError(
             f"cannot serve on port {port}: {error.strerror}", "leave out `--port`, or give another"
         ) from error
-    with server:
+    with server, _way_in(server.url) if open else nullcontext() as way_in:
         if json:
             print_json({"url": server.url})
         else:
             results().print_data(server.url)
             messages().print("for this machine and whoever has this link; Ctrl-C ends it", soft_wrap=True)
-        if open:
-            webbrowser.open(server.url)
+        if way_in:
+            webbrowser.open(way_in.as_uri())
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             server.ended.set()
     return 0
+
+
+@contextmanager
+def _way_in(url: str) -> Iterator[Path]:
+    """A page that leads to a link, for this user alone: the command line of a browser is read by all who are here."""
+    with scratch_folder() as folder:
+        page = folder / "open.html"
+        page.touch(0o600)
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(url)}">')
+        yield page
 
 
 def _site(where: str | None, runs_dir: Path) -> Site:

@@ -34,6 +34,8 @@ _MOST_STREAMS = 24
 _MOST_FILM_BYTES = 64 << 20
 _FILM_KINDS = {".mp4": "video/mp4", ".webp": "image/webp", ".png": "image/png"}
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
+_ENTRY = b'<!doctype html><title>rewardgen</title><meta http-equiv="refresh" content="0; url=/">'
+"""Goes on from here, not by a redirect: for that, a browser that came from elsewhere keeps the cookie back."""
 _ALWAYS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -114,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
             if not hmac.compare_digest(given[0].encode(), self.server.token.encode()):
                 return Answer(HTTPStatus.FORBIDDEN, b"the token is not that of this server\n")
             cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-            return Answer(HTTPStatus.SEE_OTHER, headers={"Location": "/", "Set-Cookie": cookie})
+            return Answer(HTTPStatus.OK, _ENTRY, "text/html; charset=utf-8", {"Set-Cookie": cookie})
         if not hmac.compare_digest(self._brought().encode(), self.server.token.encode()):
             return Answer(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen serve` printed\n")
         return None

@@ -4,13 +4,18 @@ import http.client
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from rewardgen.cli.serve import _way_in
 from rewardgen.report.film_index import Index, Shot
 from rewardgen.serve.server import Server
 from rewardgen.serve.site import Site
@@ -76,7 +81,7 @@ def test_only_whoever_has_the_link_is_let_in_and_a_cookie_keeps_it(client):
         assert client.status(path, Cookie="") == 403
         assert client.status(path, Cookie=f"{client.server.cookie}=wrong") == 403
     answer = client.get(client.server.url.removeprefix(f"http://{client.host}"), Cookie="")
-    assert (answer.status, answer.headers["Location"]) == (303, "/")
+    assert answer.status == 200 and b"url=/" in answer.read()
     assert answer.headers["Set-Cookie"] == f"{client.cookie}; HttpOnly; SameSite=Strict; Path=/"
     assert client.status("/") == 200
 
@@ -215,6 +220,50 @@ def test_a_film_that_lies_elsewhere_is_not_served(client, tmp_path):
     elsewhere = film(tmp_path, "a")
     os.symlink(elsewhere, tmp_path / "runs" / RUN_ID / "films")
     assert client.status(f"/runs/{RUN_ID}/films/a.mp4") == 404
+
+
+BROWSER = """#!{python}
+import os, shutil, sys, urllib.parse
+page = urllib.parse.urlsplit(sys.argv[1]).path
+with open("told", "w") as told:
+    print(*sys.argv, file=told)
+    for path in (page, os.path.dirname(page)) if os.path.exists(page) else ():
+        print(oct(os.stat(path).st_mode & 0o777), file=told)
+shutil.copy(page, "page.html")
+"""
+
+
+def test_the_token_is_not_on_the_command_line_of_the_browser(tmp_path):
+    write_run(tmp_path / "runs")
+    browser = tmp_path / "browser"
+    browser.write_text(BROWSER.format(python=sys.executable))
+    browser.chmod(0o700)
+    command = [sys.executable, "-m", "rewardgen", "serve", "--open"]
+    known = os.environ | {"BROWSER": f"{browser} %s", "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, cwd=tmp_path, env=known, stdout=subprocess.PIPE, text=True) as process:
+        url = process.stdout.readline().strip()
+        until = time.monotonic() + 30
+        while not (tmp_path / "page.html").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+    token = urlsplit(url).query.removeprefix("token=")
+    opened, *modes = (tmp_path / "told").read_text().split("\n")
+    assert token and token not in opened and modes[:2] == ["0o600", "0o700"]
+    assert url in (tmp_path / "page.html").read_text()
+    assert process.returncode == 0 and list(tmp_path.glob("rewardgen-*")) == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_a_browser_gets_in_from_a_page_that_leads_there(tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    write_run(tmp_path / "runs")
+    with serving(tmp_path / "runs") as client, playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        with _way_in(client.server.url) as way_in:
+            page = browser.new_page()
+            page.goto(way_in.as_uri())
+            page.wait_for_selector(f"text={RUN_ID}")
+        browser.close()
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
