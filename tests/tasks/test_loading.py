@@ -10,7 +10,8 @@ from tests.tasks.files import point
 
 
 def test_all_that_task_files_need_comes_from_the_package_itself():
-    assert {each: getattr(rewardgen, each).__name__ for each in rewardgen.__all__} == {e: e for e in rewardgen.__all__}
+    names = {each: getattr(rewardgen, each).__name__.removeprefix("rewardgen.") for each in rewardgen.__all__}
+    assert names == {each: each for each in rewardgen.__all__}
     with pytest.raises(AttributeError, match="no attribute 'Mujoco'"):
         rewardgen.Mujoco  # noqa: B018
 
