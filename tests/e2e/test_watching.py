@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -60,7 +61,9 @@ def test_runs_are_served_at_the_printed_link_until_they_are_not(tmp_path, named)
     assert serving.stdout
     link = serving.stdout.readline().strip()
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-    with opener.open(link, timeout=10) as page:
+    with opener.open(link, timeout=10) as page:  # it gives the cookie, and leads on to the page without the token
+        (on,) = re.findall(r"url=([^\"]+)", page.read().decode())
+    with opener.open(urllib.parse.urljoin(link, on), timeout=10) as page:
         assert RUN_ID in page.read().decode()
         assert page.url.endswith(f"/runs/{RUN_ID}/") == (named == ["latest"])
     with pytest.raises(urllib.error.HTTPError, match="403"):
