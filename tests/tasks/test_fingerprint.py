@@ -1,9 +1,12 @@
 """One answer to whether a task has changed, for the card, a run and the cache."""
 
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
+from rewardgen.tasks import fingerprint as bounded
 from rewardgen.tasks.fingerprint import changed, digests, fingerprint, made_of
 from rewardgen.tasks.loading import expert_file, load_task
 from tests.tasks.files import point
@@ -54,3 +57,53 @@ def test_the_same_task_elsewhere_has_the_same_fingerprint(task, tmp_path):
     shutil.copytree(tmp_path / "tasks", tmp_path / "elsewhere")
     moved = load_task(str(tmp_path / "elsewhere" / task.path.name))
     assert fingerprint(digests(made_of(moved))) == fingerprint(digests(made_of(task)))
+
+
+def huge(place):
+    with open(place / "huge", "wb") as file:
+        file.truncate((1 << 30) + 1)
+    return place / "huge"
+
+
+def folder_of_huge(place):
+    (place / "folder").mkdir()
+    return huge(place / "folder").parent
+
+
+@pytest.mark.parametrize("make", [huge, folder_of_huge])
+def test_more_than_can_be_read_at_once_is_not_read_and_counts_as_changed(tmp_path, make):
+    path = make(tmp_path)
+    before = digests([path])
+    assert before == {str(path): ""}
+    assert changed(before) == [path]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("_MOST_BYTES", 10), ("_MOST_ENTRIES", 2)])
+def test_the_bounds_hold_for_all_files_together(tmp_path, monkeypatch, limit, most):
+    for name in "abc":
+        (tmp_path / name).write_text("12345")
+    single = digests(sorted(tmp_path.iterdir()))
+    whole = digests([tmp_path])
+    assert changed(single) == changed(whole) == []
+    monkeypatch.setattr(bounded, limit, most)
+    assert changed(single) == [tmp_path / "c"]
+    assert changed(whole) == [tmp_path]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/version"), reason="no files of the kernel here, which tell no size")
+def test_a_file_that_tells_no_size_is_read_in_bounds(monkeypatch):
+    path = Path("/proc/version")
+    before = digests([path])
+    assert changed(before) == []
+    monkeypatch.setattr(bounded, "_MOST_BYTES", 10)
+    assert changed(before) == [path]
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for_and_names_may_be_any(tmp_path):
+    (tmp_path / "data").write_text("1")
+    os.mkfifo(tmp_path / "pipe")
+    before = digests([tmp_path, tmp_path / "pipe"])
+    assert before[str(tmp_path / "pipe")] == ""
+    (tmp_path / os.fsdecode(b"caf\xe9")).write_text("2")
+    assert changed(before) == [tmp_path]
+    assert changed(digests([tmp_path])) == []
