@@ -12,6 +12,7 @@ from rewardgen.api.targets import Named, referred, setup_of
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.report.film import Film, plan_of
+from rewardgen.report.film_index import films_folder
 from rewardgen.report.shooting import require_trust, shoot
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.search.judge import FitnessJudge
@@ -117,6 +118,7 @@ def evaluate(
 
     Raises:
         UsageError: It has no policies, or the run is somebody else's and you did not agree.
+        RunFolderError: The policy is to be filmed, and the run's `films` is no real folder.
         RewardgenError: The task cannot be simulated.
     """
     if not 1 <= episodes <= MOST_EPISODES:
@@ -124,6 +126,8 @@ def evaluate(
     found = referred(target, Path(runs_dir))
     phase, slices = _trained(found)
     require_trust(found.history, agreed)
+    if film:
+        films_folder(found.folder)
     with scratch_folder() as scratch:
         setup = setup_of(found.history, scratch, workers)
         paths = {each.spec: _policy_file(found.folder, phase, each) for each in slices}

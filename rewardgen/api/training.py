@@ -18,6 +18,7 @@ from rewardgen.search.lifecycle import SEEDS_PER_RUN
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.names import is_candidate_id
 from rewardgen.store.records import BASELINES, CandidateResult, RewardSpec, SliceResult, Training
+from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
@@ -120,6 +121,7 @@ def train(
     """Train a reward with some seeds, in the sandbox as a run does, and measure the policies as a run does.
 
     What is there already of exactly the same training is not trained again: to have more seeds, ask again for more.
+    What lies in the folder of a run that you did not start counts for nothing: give another folder to go on there.
 
     Args:
         target: A task, whose human reward is trained; or a run, `RUN:CANDIDATE`, or a `Candidate`, whose reward is
@@ -135,26 +137,32 @@ def train(
         on_progress: Told of each evaluation; prints a line if not given.
 
     Raises:
-        UsageError: There is no such reward, or the run is somebody else's and you did not agree.
+        UsageError: There is no such reward, it is not written in the reward language, or the run is somebody else's
+            and you did not agree.
         TaskError: There is no such task, or it cannot be simulated.
+        RunFolderError: A link in the run's folder leads out of it.
         RewardgenError: A file cannot be written, or a worker could not be started.
     """
-    wanted, base, first, notes = (
-        _of_task(str(target), reward) if is_task(target) else _of_run(target, reward, Path(runs_dir), agreed)
-    )
+    run = None if is_task(target) else referred(target, Path(runs_dir))
+    wanted, first, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward)
     if steps is not None:
         settings = wanted.training.settings | {"env_steps": steps}
         wanted = wanted._replace(training=wanted.training.model_copy(update={"settings": settings}))
     wanted = wanted._replace(workers=workers or usable_cores())
     name = f"{Path(wanted.task).stem}-{wanted.reward.candidate_id}-{wanted.digest}"
-    place = Path(folder) if folder else base / TRAININGS / name
+    place = Path(folder) if folder else _place(run, name)
     first = first if first_seed is None else first_seed
-    results = train_reward(wanted, range(first, first + seeds), place, on_progress=on_progress)
+    anew = run is not None and not run.history.is_own and place.resolve().is_relative_to(run.folder.path.resolve())
+    results = train_reward(wanted, range(first, first + seeds), place, on_progress=on_progress, anew=anew)
     return TrainedReward(place, wanted.reward, results, notes)
 
 
-_Wanted = tuple[RewardTraining, Path, int, list[str]]
-"""What to train, in whose folder, from which seed on, and what speaks against comparing it."""
+def _place(run: Reference | None, name: str) -> Path:
+    return run.folder.place_within(TRAININGS, name) if run else Path(TRAININGS, name)
+
+
+_Wanted = tuple[RewardTraining, int, list[str]]
+"""What to train, from which seed on, and what speaks against comparing it."""
 
 
 def _of_task(named: str, reward: str | Path | Reward | None) -> _Wanted:
@@ -165,11 +173,10 @@ def _of_task(named: str, reward: str | Path | Reward | None) -> _Wanted:
         raise TaskError(f"{known.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
     training = Training(trainer=DEFAULT_TRAINER, settings=settings.model_dump(mode="json"))
     spec = _spec("human" if reward is None else reward, known.baselines)
-    return RewardTraining(task, known.files, spec, training, names=TaskNames.of(known.card)), Path(), 0, []
+    return RewardTraining(task, known.files, spec, training, names=TaskNames.of(known.card)), 0, []
 
 
-def _of_run(named: Named, reward: str | Path | Reward | None, runs_dir: Path, agreed: bool) -> _Wanted:
-    found = referred(named, runs_dir)
+def _of_run(found: Reference, reward: str | Path | Reward | None, agreed: bool) -> _Wanted:
     history = found.history
     config, training, card = history.config, history.training, history.card
     assert config is not None and training is not None and card is not None
@@ -183,7 +190,7 @@ def _of_run(named: Named, reward: str | Path | Reward | None, runs_dir: Path, ag
     notes = [f"The task has changed since the run: {', '.join(map(str, files))}."] if files else []
     known = get_or_measure(config.task).files if files else history.task_files
     wanted = RewardTraining(config.task, {**known}, spec, training, limits=limits_of(history), names=TaskNames.of(card))
-    return wanted, found.folder.path, config.seed * SEEDS_PER_RUN + _UNUSED, notes
+    return wanted, config.seed * SEEDS_PER_RUN + _UNUSED, notes
 
 
 def _spec(reward: str | Path | Reward, baselines: dict[str, str]) -> RewardSpec:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import explain_os_error
-from rewardgen.report.film_index import FILMS, Film, add_films, films_of
+from rewardgen.report.film_index import Film, add_films, films_folder, films_of
 from rewardgen.report.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
@@ -71,7 +71,7 @@ def make_films(
 @contextmanager
 def _alone(folder: RunFolder) -> Iterator[None]:
     """Wait until no other process makes films of a run: who runs it and who watches it may both come to its end."""
-    path = folder.path / FILMS / ".lock"
+    path = films_folder(folder) / ".lock"
     try:
         path.parent.mkdir(exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)

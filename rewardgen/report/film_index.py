@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.store.history import Phase
@@ -82,6 +82,18 @@ def motion_name(name: str) -> str:
     return f"{name}-motion.npy"
 
 
+def films_folder(folder: RunFolder) -> Path:
+    """Where the films of a run lie; asked for before anything is written there.
+
+    Args:
+        folder: The run's.
+
+    Raises:
+        RunFolderError: It is a link, or no folder.
+    """
+    return folder.place_within(FILMS)
+
+
 def films_of(folder: RunFolder) -> list[Film]:
     """The films that there are of a run, in the order of their making; those whose files are gone are left out.
 
@@ -90,10 +102,10 @@ def films_of(folder: RunFolder) -> list[Film]:
     Args:
         folder: The run's.
     """
-    place = folder.path / FILMS
     try:
+        place = films_folder(folder)
         index = Index.model_validate_json(read_plain(place / INDEX, _MOST_INDEX_BYTES))
-    except (OSError, ValidationError, UsageError):
+    except (OSError, ValidationError, RewardgenError):
         return []
     films = [Film.model_validate({**each.model_dump(), "folder": place}) for each in index.films]
     return [each for each in films if all(map(_is_plain, (each.video, each.picture, each.still)))]
@@ -117,7 +129,7 @@ def add_films(folder: RunFolder, shots: Sequence[Shot]) -> list[Film]:
         RunFolderError: The index cannot be written.
     """
     new = {each.name: each for each in shots}
-    place, fields = folder.path / FILMS, set(Shot.model_fields)
+    place, fields = films_folder(folder), set(Shot.model_fields)
     known = {each.name: each for each in films_of(folder)} | new
     index = Index(films=tuple(Shot.model_validate(each.model_dump(include=fields)) for each in known.values()))
     write_atomic(place / INDEX, index.model_dump_json(indent=1))

@@ -18,7 +18,7 @@ from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError, Wo
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.core.schema import Frozen
-from rewardgen.report.film_index import FILMS, SCENE, Film, Shot, add_films, motion_name
+from rewardgen.report.film_index import SCENE, Film, Shot, add_films, films_folder, motion_name
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import register
@@ -209,6 +209,7 @@ def shoot(
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
     require_trust(history, agreed)
+    place = films_folder(folder)
     if changed(history.task_files):
         note("the task has changed since the run began: its policies are filmed in the task as it is now")
     with scratch_folder() as scratch:
@@ -222,7 +223,6 @@ def shoot(
         paid = {name: _components(history, takes[name], each, scratch) for name, each in sound.items()}
         films = [_asked(plan, sound, paid) | {"speed": speed} for plan in kept]
         how = _rendered(films, scratch, draw, note) if films else _DRAWN
-        place = folder.path / FILMS
         for plan in kept:
             for suffix in _SUFFIXES:
                 content = read_plain(scratch / "film" / f"{plan.name}{suffix}", _MOST_FILE_BYTES)

@@ -8,6 +8,7 @@ import re
 import secrets
 import shlex
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -98,10 +99,28 @@ class RunFolder:
                 if entry.is_dir(follow_symlinks=False):
                     waiting += [path] if path != self.scratch else []
                 elif not entry.is_file(follow_symlinks=False):
-                    raise RunFolderError(
-                        f"{path} is neither a file nor a folder: the run would reach out of its own folder by it",
-                        "put a real file or folder in its place, or delete it",
-                    )
+                    raise _leads_out(path, "neither a file nor a folder")
+
+    def place_within(self, *names: str) -> Path:
+        """A folder below the run's, there or not yet, into which may be written: nothing on the way to it is a link.
+
+        Args:
+            names: Of the folders on the way, its own last.
+
+        Raises:
+            RunFolderError: One of them is a link, or something else than a folder.
+        """
+        place = self.path
+        for name in names:
+            place /= name
+            try:
+                if not stat.S_ISDIR(place.lstat().st_mode):
+                    raise _leads_out(place, "no real folder")
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise explain_os_error(place, error) from error
+        return place
 
     def is_locked(self) -> bool:
         """Whether some process is working on the run now; only looks, so it also works where nothing may be written."""
@@ -113,6 +132,13 @@ class RunFolder:
         except OSError:
             return False
         return False
+
+
+def _leads_out(path: Path, what: str) -> RunFolderError:
+    return RunFolderError(
+        f"{path} is {what}: the run would reach out of its own folder by it",
+        "put a real file or folder in its place, or delete it",
+    )
 
 
 def create_run(runs_dir: Path, task: str) -> RunFolder:

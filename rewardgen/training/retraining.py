@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from rewardgen.core.errors import RewardgenError
+from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.schema import Frozen
+from rewardgen.reward.export import reward_file
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.names import AbsolutePath, Digest
@@ -71,32 +72,38 @@ class Trained(Frozen):
 
 
 def train_reward(
-    wanted: RewardTraining, seeds: Sequence[int], folder: Path, *, on_progress: OnProgress
+    wanted: RewardTraining, seeds: Sequence[int], folder: Path, *, on_progress: OnProgress, anew: bool = False
 ) -> list[SliceResult]:
     """Train a reward with some seeds; those that the folder has results of are not trained again.
 
-    The folder gets the policies, `training.json`, `curves.csv` and `reward.py`.
+    The folder gets the policies, `training.json`, `curves.csv` and `reward.py`, for a user to import.
 
     Args:
         wanted: What to train.
         seeds: Of the trainings.
         folder: Where it goes; one that holds something else is begun anew.
         on_progress: Called with the fields of `Progress`, at each evaluation of each training.
+        anew: Whether nothing that the folder has is taken for a result, as somebody else may have put it there.
 
     Returns:
         The result of each seed, in their order; a failure is one too.
 
     Raises:
+        UsageError: The reward is not written in the reward language; nothing is written then.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
-    found = {each.seed: each for each in _kept(folder, wanted)}
+    try:
+        importable = reward_file(wanted.reward.source)
+    except UsageError as error:
+        raise UsageError(f"{wanted.reward.candidate_id} cannot be trained: {error.message}", error.hint) from error
+    found = {} if anew else {each.seed: each for each in _kept(folder, wanted)}
     missing = [seed for seed in dict.fromkeys(seeds) if seed not in found]
 
     def keep(result: SliceResult) -> None:
         found[result.seed] = result
         _write(folder, wanted, [found[seed] for seed in sorted(found)])
 
-    write_atomic(folder / "reward.py", wanted.reward.source)
+    write_atomic(folder / "reward.py", importable)
     kind = TRAINERS.get(wanted.training.trainer)
     with scratch_folder() as scratch:
         settings = kind.settings.model_validate(wanted.training.settings)

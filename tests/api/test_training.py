@@ -9,7 +9,8 @@ import pytest
 
 import rewardgen
 from rewardgen.cli.app import main
-from rewardgen.core.errors import RewardgenError, TaskError, UsageError
+from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
+from rewardgen.reward.export import reward_in
 from rewardgen.store.measurements import STARTS
 from rewardgen.training.retraining import RECORD
 from tests.api.test_environment import MINE
@@ -67,7 +68,7 @@ def test_only_missing_seeds_are_trained_and_another_reward_begins_anew(tmp_path)
     other, heard = train(POINT, MINE, folder=tmp_path / "kept", seeds=1)
     assert heard.seeds == {0}
     assert other.id == "reward"
-    assert (tmp_path / "kept" / "reward.py").read_text() == MINE
+    assert reward_in((tmp_path / "kept" / "reward.py").read_text()) == MINE
 
 
 def test_a_damaged_record_is_begun_anew(tmp_path):
@@ -158,6 +159,41 @@ def test_the_task_file_of_somebody_elses_run_is_not_run_without_consent(run, tmp
     with pytest.raises(UsageError, match="was not started here") as caught:
         work(theirs)
     assert "--yes" in caught.value.hint
+    assert not (tmp_path / "trace").exists()
+
+
+def test_what_somebody_else_says_of_a_training_is_not_taken_for_its_result(run, tmp_path):
+    theirs = shutil.copytree(run.path, tmp_path / run.id)
+    log = theirs / "events.jsonl"
+    log.write_text(log.read_text().replace(f'"signature":"{run.history.signature}"', f'"signature":"{"0" * 64}"', 1))
+    target = f"{theirs}:human"
+    done, _ = train(target, seeds=1, agreed=True)
+    record = done.path / RECORD
+    (told,) = done.result.slices
+    record.write_text(record.read_text().replace(f'"final_fitness": {told.final_fitness}', '"final_fitness": 1e9'))
+    done.policies[told.seed].write_bytes(b"no policy")
+    again, heard = train(target, seeds=1, agreed=True)
+    assert heard.seeds == {told.seed}
+    assert again.path == done.path
+    assert again.rows() == done.rows()
+    mine, _ = train(target, seeds=1, agreed=True, folder=tmp_path / "mine")
+    _, heard = train(target, seeds=1, agreed=True, folder=tmp_path / "mine")
+    assert mine.rows() == done.rows() and not heard
+    outside = tmp_path / "outside"
+    done.path.rename(outside)
+    done.path.symlink_to(outside)
+    before = {path: path.read_bytes() for path in outside.iterdir()}
+    with pytest.raises(RunFolderError, match="is no real folder"):
+        train(target, seeds=1, agreed=True)
+    assert {path: path.read_bytes() for path in outside.iterdir()} == before
+
+
+def test_the_file_of_a_trained_reward_is_one_to_import_and_holds_what_was_checked(tmp_path):
+    called = MINE.replace("(position", f"(position: open({str(tmp_path / 'trace')!r}, 'w')", 1)
+    assert called != MINE
+    done, _ = train(POINT, called, folder=tmp_path / "kept", seeds=1)
+    assert done.fitness and done.reward.source == called
+    exec(compile((tmp_path / "kept" / "reward.py").read_text(), "reward.py", "exec"), {})
     assert not (tmp_path / "trace").exists()
 
 

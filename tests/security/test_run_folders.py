@@ -3,15 +3,21 @@
 import json
 import os
 import shlex
+import shutil
 
 import pytest
 
+from rewardgen.api.runs import open_run
 from rewardgen.core.config import RunConfig
+from rewardgen.core.resources import shipped
+from rewardgen.serve.site import Site
 from rewardgen.store.events import FORMAT
+from rewardgen.store.history import History
 from rewardgen.store.origin import signature, terms
+from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
 from tests.security.elsewhere import SECRET, Elsewhere
-from tests.ui.story import DRAFT, RUN_ID
+from tests.ui.story import DRAFT, FLAWED, RUN_ID
 
 RESUME = ("resume", RUN_ID)
 AGREED = ("resume", RUN_ID, "--yes")
@@ -19,6 +25,14 @@ AGREED = ("resume", RUN_ID, "--yes")
 SHOW = ("runs", "show", RUN_ID)
 REWARDS = ("runs", "compare", f"{RUN_ID}:g00-k1", f"{RUN_ID}:g00-k2", "--rewards")
 LIST = ("runs", "list")
+REPORT = ("report", RUN_ID)
+WATCH = ("runs", "watch", RUN_ID)
+FILM = ("film", RUN_ID, "--seconds", "0.2", "--draw")
+FILM_ONE = ("film", f"{RUN_ID}:g01-k5", "--seconds", "0.2", "--draw")
+EVAL = ("eval", RUN_ID, "--episodes", "1", "--workers", "1")
+EVAL_FILM = (*EVAL, "--film")
+TRAIN = ("train", RUN_ID, "--steps", "1000", "--seeds", "1", "--workers", "1")
+TRAIN_HUMAN = ("train", f"{RUN_ID}:human", *TRAIN[2:])
 CHOSEN = "g01-k5"
 
 
@@ -104,7 +118,7 @@ def policies_are_a_link(run):
 
 def _finals(run, change):
     number = 0
-    for line in (run.folder / "events.jsonl").read_text().splitlines():
+    for line in _log(run):
         told = json.loads(line)
         if told["kind"] == "trained":
             if told["data"]["phase"] == "final":
@@ -131,6 +145,49 @@ def log_is_a_link(run):
     run._before = run._outside()
     log.unlink()
     log.symlink_to(run.outside / "kept" / "notes")
+
+
+# What films, measures and trains after a run.
+
+
+def with_policies(run, **config):
+    """A finished run, each of whose policies is there."""
+    run.make()
+    run.change("run-started", lambda data: data["config"].update(config))
+    for (phase, _, _), each in History.load(RunFolder(run.folder)).trained.items():
+        if each.policy:
+            (run.folder / "policies" / phase).mkdir(parents=True, exist_ok=True)
+            shutil.copy(shipped("envs") / "hopper.expert.npz", run.folder / "policies" / phase / each.policy)
+
+
+def films_are_a_link(run):
+    with_policies(run)
+    (run.folder / "films").symlink_to(run.kept)
+
+
+def trainings_are_a_link(run):
+    run.make()
+    (run.folder / "trainings").symlink_to(run.kept)
+
+
+def plays_a_task_file(run):
+    with_policies(run, task=str(run.task))
+
+
+def report_is_a_link(run):
+    run.make()
+    (run.folder / "report.html").symlink_to(run.secret)
+
+
+def reward_is_another_program(run):
+    run.make()
+    for number in range(len([line for line in _log(run) if '"designed"' in line])):
+        run.change("designed", lambda data: data["candidate"].update(source=FLAWED), number)
+    run.change("run-started", lambda data: data["baselines"].update(human=FLAWED))
+
+
+def _log(run):
+    return (run.folder / "events.jsonl").read_text().splitlines()
 
 
 # Names.
@@ -171,6 +228,13 @@ def task_is_made_of_relative_paths(run):
     run.change("run-started", lambda data: data.update(task_files={"../../outside/secret": "0" * 64}))
 
 
+def task_is_made_of_more_than_fits_into_memory(run):
+    run.interrupted(model="builtin")
+    with open(run.home / "huge", "wb") as file:
+        file.truncate(1 << 42)
+    run.change("run-started", lambda data: data.update(task_files={str(run.home / "huge"): "0" * 64}))
+
+
 def lock_is_a_pipe(run):
     run.interrupted(model="builtin")
     os.mkfifo(run.folder / ".lock")
@@ -204,7 +268,16 @@ ATTACKS = [
         candidate_is_a_path, planned_candidate_is_a_path, baseline_is_a_path, slice_is_of_a_path, episodes_are_a_path,
         task_is_made_of_relative_paths,
     )),
-    (task_is_made_of_what_never_ends, AGREED, "has changed since"),
+    *((attack, AGREED, "has changed since") for attack in (
+        task_is_made_of_what_never_ends, task_is_made_of_more_than_fits_into_memory,
+    )),
+    *((films_are_a_link, command, "is no real folder") for command in (FILM, FILM_ONE, EVAL_FILM)),
+    *((trainings_are_a_link, command, "is no real folder") for command in (TRAIN, TRAIN_HUMAN)),
+    *((plays_a_task_file, command, "was not started here") for command in (FILM, FILM_ONE, EVAL, EVAL_FILM, TRAIN)),
+    *((plays_a_task_file, command, "") for command in (REPORT, SHOW)),
+    *((attack, REPORT, "") for attack in (films_are_a_link, report_is_a_link, lock_is_a_pipe, runs_a_task_file)),
+    *((reward_is_another_program, command, "not written in the reward language") for command in (TRAIN, TRAIN_HUMAN)),
+    *((log_is_a_link, command, "it is a link") for command in (REPORT, WATCH)),
     (lock_is_a_pipe, LIST, ""),
     (provenance_is_a_pipe, SHOW, f"format {FORMAT + 1}"),
     (provenance_is_a_pipe, LIST, ""),
@@ -258,7 +331,25 @@ def test_the_instruments_see_what_happens_once_the_user_agrees(rewardgen, elsewh
     }
 
 
-@pytest.mark.parametrize("command", [SHOW, (*SHOW, "g00-k2"), (*SHOW, "--json"), LIST, ("resume", RUN_ID)])
+@pytest.mark.parametrize("make", [films_are_a_link, plays_a_task_file, lock_is_a_pipe, report_is_a_link, linked("llm")])
+def test_a_run_folder_that_is_served_or_opened_in_python_has_no_effect(elsewhere, make):
+    make(elsewhere)
+    page = Site(elsewhere.home / "runs").run(RUN_ID).page()
+    assert open_run(elsewhere.folder).films == []
+    assert elsewhere.effects() == [] and SECRET not in page
+
+
+@pytest.mark.parametrize("command", [TRAIN, TRAIN_HUMAN])
+def test_of_what_is_no_reward_nothing_is_written_for_the_user_to_import(rewardgen, elsewhere, command):
+    reward_is_another_program(elsewhere)
+    rewardgen(*command)
+    assert not (elsewhere.folder / "trainings").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [SHOW, (*SHOW, "g00-k2"), (*SHOW, "--json"), LIST, ("resume", RUN_ID), REPORT, WATCH],
+)
 def test_texts_of_a_run_give_the_terminal_no_commands(rewardgen, elsewhere, command):
     hostile = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\u202e\U000e0041\u200b"
     elsewhere.make()
