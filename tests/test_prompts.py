@@ -1,4 +1,5 @@
 import re
+import resource
 from pathlib import Path
 from typing import get_args
 
@@ -155,6 +156,36 @@ def test_a_template_from_anybody_reaches_nothing_but_the_fields_of_records(tmp_p
         pytest.raises(UsageError, match="cannot be rendered"),
     ):
         asked()
+
+
+DOUBLED = "{% set a = namespace(x=goal) %}{% for i in range(29) %}{% set a.x = a.x ~ a.x %}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ '%0999999999d'|format(1) }}",
+        "{{ '%999999999s' % 1 }}",
+        "{{ '%*d' % (10**9, 1) }}",
+        "{{ '{:0999999999d}'.format(1) }}",
+        "{{ goal.ljust(10**9) }}",
+        "{{ goal|center(10**9) }}",
+        "{{ 'a' * 10**8 }}",
+        "{{ [1] * 10**9 }}",
+        "{% set a = goal * 10**9 %}",
+        "{% for i in range(100000) %}{{ 'a' * 10000 }}{% endfor %}",
+        "{{ 2 ** (10**9) }}",
+        DOUBLED,
+    ],
+)
+def test_a_template_that_asks_for_more_memory_than_prompts_take_is_refused(tmp_path, text):
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with (
+        pytest.raises(UsageError, match=r"memory|characters|too large"),
+        prompts.using_prompts(own(tmp_path, designer__draft=text + "{{ goal }}")),
+    ):
+        asked("draft", goal="Hop.")
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 def test_a_template_that_is_a_link_is_not_read(tmp_path):

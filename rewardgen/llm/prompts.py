@@ -19,7 +19,7 @@ from jinja2 import Environment, TemplateError, meta
 
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import named, number, percent, shares, thousands
-from rewardgen.llm.templates import ENDING, Templates, environment, shipped_templates, unknown, with_own
+from rewardgen.llm.templates import ENDING, Templates, environment, memory_limit, shipped_templates, unknown, with_own
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.measurements import Range
 from rewardgen.store.messages import Message
@@ -38,6 +38,8 @@ SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-compone
 UNCHECKED = ("no-reading", "not-read", "not-compared", "not-ranked")
 """Warnings that a check could not be made. They are for the user: a designer would look for a fault in its reward."""
 
+_MOST_CHARACTERS = 4_000_000
+"""Of a prompt: more than any model reads."""
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _VERSION = re.compile(r"\{# version (\d+)\b")
 
@@ -105,9 +107,13 @@ def render(template: str, **values: Any) -> str:
     for name in sorted(values.keys() - wanted if not templates.own else ()):  # a user's may leave out what it likes
         raise UsageError(f"the prompt `{template}` has no variable `{name}`", did_you_mean(name, wanted))
     try:
-        return _environment(templates).get_template(template + ENDING).render(values).strip() + "\n"
-    except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
-        what = f"the prompt `{template}` cannot be rendered: {error}"
+        with memory_limit(templates):
+            text = _environment(templates).get_template(template + ENDING).render(values).strip() + "\n"
+            if len(text) > _MOST_CHARACTERS:
+                raise ValueError(f"it has more than {_MOST_CHARACTERS:,} characters")
+            return text
+    except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+        what = f"the prompt `{template}` cannot be rendered: {_told(error)}"
         raise UsageError(what, f"fix {templates.file(template)}, or what it includes") from error
 
 
@@ -272,11 +278,18 @@ def _tree(templates: Templates, name: str) -> Any:
         raise unknown(name, templates)
     made = _environment(templates)
     try:
-        made.compile(templates.sources[name])  # which finds filters that do not exist
-        return made.parse(templates.sources[name])
-    except TemplateError as error:
+        with memory_limit(templates):
+            made.compile(templates.sources[name])  # which finds filters that do not exist
+            return made.parse(templates.sources[name])
+    except (TemplateError, SyntaxError, RecursionError, MemoryError) as error:
         line = f" at line {error.lineno}" if getattr(error, "lineno", None) else ""  # type: ignore[attr-defined]
-        raise UsageError(f"the prompt `{name}` is broken{line}: {error}", f"fix {templates.file(name)}") from error
+        raise UsageError(
+            f"the prompt `{name}` is broken{line}: {_told(error)}", f"fix {templates.file(name)}"
+        ) from error
+
+
+def _told(error: Exception) -> str:
+    return str(error) or ("it takes too much memory" if isinstance(error, MemoryError) else type(error).__name__)
 
 
 @cache

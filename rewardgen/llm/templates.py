@@ -7,13 +7,20 @@ its fields and what we defined on it, and nothing of pydantic's.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+import resource
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2.exceptions import SecurityError
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
@@ -23,6 +30,9 @@ from rewardgen.core.resources import shipped
 
 ENDING = ".md.j2"
 _MOST_BYTES, _MOST_FILES = 1 << 18, 200
+_MOST_MEMORY_BYTES, _LARGEST_EXPONENT = 512 << 20, 64
+_WIDE = re.compile(r"\d{5}|%[-+ #0-9.]*\*")
+_LIMITED = threading.RLock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +96,17 @@ def _read(folder: Path) -> dict[str, str]:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
+    intercepted_binops = frozenset({"**", "%"})
+
+    def call_binop(self, context: Context | None, operator: str, left: Any, right: Any) -> Any:
+        if operator == "%":
+            if isinstance(left, str) and _WIDE.search(left):  # Python takes seconds to fill it
+                raise SecurityError("a width in a format is too large")
+            return left % right
+        if not -_LARGEST_EXPONENT <= right <= _LARGEST_EXPONENT:
+            raise SecurityError(f"an exponent of {right} is too large")
+        return left**right
+
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         if not super().is_safe_attribute(obj, attr, value):
             return False
@@ -93,6 +114,34 @@ class _Sandbox(ImmutableSandboxedEnvironment):
             return True
         own = [each for each in type(obj).__mro__ if each.__module__.startswith("rewardgen.")]
         return attr in type(obj).model_fields or any(attr in vars(each) for each in own)
+
+
+@contextmanager
+def memory_limit(templates: Templates) -> Iterator[None]:
+    """Have whatever a user's templates do in this block fail where it takes much memory, of this whole process.
+
+    A width, a repetition or a text that doubles is one of many ways to ask for it, so that it is what is limited. Only
+    Linux counts it.
+
+    Args:
+        templates: Those that are read or rendered; the shipped ones have no limit.
+
+    Raises:
+        MemoryError: They take more.
+    """
+    if not templates.own or sys.platform != "linux":
+        yield
+        return
+    with _LIMITED:
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+        most = pages * resource.getpagesize() + _MOST_MEMORY_BYTES
+        given = [each for each in (soft, hard) if each != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min([most, *given]), hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def environment(templates: Templates, filters: Mapping[str, Any]) -> Environment:
@@ -109,6 +158,7 @@ def environment(templates: Templates, filters: Mapping[str, Any]) -> Environment
         lstrip_blocks=True,
         autoescape=False,
     )
+    made.filters["format"] = lambda text, *given, **named: made.call_binop(None, "%", text, named or given)
     made.filters.update(filters)
     return made
 
