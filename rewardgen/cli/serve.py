@@ -51,9 +51,9 @@ def serve(
         else:
             results().print_data(server.url)
             messages().print("for this machine and whoever has this link; Ctrl-C ends it", soft_wrap=True)
-        if way_in:
-            webbrowser.open(way_in.as_uri())
         try:
+            if way_in:
+                webbrowser.open(way_in.as_uri())
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             server.ended.set()

@@ -20,7 +20,7 @@ from tests.ui.test_screen import wait_for
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 def test_a_run_is_watched_from_another_terminal_until_it_ends(tmp_path):
-    running = start("run", POINT, *SHORTER[:-1], "20000", cwd=tmp_path)
+    running = start("run", POINT, *SHORTER[:-1], "12000", cwd=tmp_path)
     tmux = ["tmux", "-S", str(tmp_path / "socket")]
     try:
         wait_for_event(tmp_path, "designed")

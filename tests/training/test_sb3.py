@@ -14,7 +14,7 @@ from rewardgen.training.sb3.settings import SacSettings, Sb3Job, Sb3PpoSettings,
 from rewardgen.training.sb3.train_job import SliceTraining
 from tests.e2e.command import POINT
 
-FAST = {"env_steps": 600, "evaluation_phases": 2, "evaluation_envs": 2, "hidden": (8,)}
+FAST = {"env_steps": 300, "evaluation_phases": 2, "evaluation_envs": 2, "hidden": (8,)}
 SETTINGS = {
     "ppo": Sb3PpoSettings(**FAST, num_envs=2, options={"n_steps": 50, "batch_size": 50, "n_epochs": 2}),
     "sac": SacSettings(**FAST),
