@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -68,9 +69,12 @@ class Reward:
 
         Raises:
             UsageError: An input is missing.
-            RewardError: It raised, or a component is not finite.
+            RewardError: It raised, a component is not finite, or it took more than 5 s of processor time, which is
+                counted in the main thread only.
         """
         import torch
+
+        from rewardgen.training.ppo.rewards import in_time
 
         given = {**(inputs or {}), **named}
         tunables = {name: given.pop(name) for name in self.tunables if name in given}
@@ -79,10 +83,11 @@ class Reward:
             hint = did_you_mean(missing[0], given) if given else f"it reads {', '.join(self.inputs)}"
             raise UsageError(f"the reward `{self.name}` is not given its input `{missing[0]}`", hint)
         values = {name: torch.as_tensor(given[name], dtype=torch.float32) for name in self.inputs}
+        values = {name: each.view(1) if not each.dim() else each for name, each in values.items()}
         with torch.no_grad():
-            return self.program(
-                {name: each.view(1) if not each.dim() else each for name, each in values.items()}, tunables
-            )
+            if threading.current_thread() is threading.main_thread():
+                return in_time(lambda: self.program(values, tunables))
+            return self.program(values, tunables)
 
     def __repr__(self) -> str:
         return f"<reward {self.name}>\n{self.source}"

@@ -9,9 +9,11 @@ import stable_baselines3.common.env_checker
 
 import rewardgen
 from rewardgen.core.errors import UsageError
+from rewardgen.reward.contract import RewardError
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.ppo import rewards
 from tests.e2e.command import POINT
 
 MINE = "def compute_reward(position, prev_position):\n    return {'gain': prev_position.abs() - position.abs()}\n"
@@ -77,6 +79,14 @@ def test_a_seed_gives_the_same_episodes_again_and_none_gives_others():
 def test_a_reward_that_cannot_be_paid_is_refused_at_once(reward, told):
     with pytest.raises(UsageError, match=told):
         rewardgen.make_env(POINT, reward=reward)
+
+
+def test_a_call_of_a_reward_that_takes_too_long_is_ended(monkeypatch):
+    monkeypatch.setattr(rewards, "CALL_LIMIT_S", 0.05)
+    source = "def compute_reward(a):\n    for _ in range(90):\n        a = a.sin()\n    return {'a': a}\n"
+    with pytest.raises(RewardError, match=r"more than 0\.05 s of processor time"):
+        rewardgen.Reward(source)(a=np.ones(2_000_000))
+    assert rewardgen.Reward(source)(a=0.0)["a"].tolist() == [0.0]
 
 
 def test_a_task_without_a_reward_asks_for_one(tmp_path):

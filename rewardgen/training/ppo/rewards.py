@@ -85,7 +85,7 @@ class Rewards:
         for index, spec in enumerate(self._specs):
             try:
                 offered = {*valid, *(HIDDEN if spec.own else ())}
-                self._programs[index] = _in_time(partial(_compiled, spec.source, offered))
+                self._programs[index] = in_time(partial(_compiled, spec.source, offered))
             except RewardError as error:
                 self._problems[index] = str(error)
 
@@ -115,7 +115,7 @@ class Rewards:
         for index in (index for index in self._programs if active[index]):
             own = {name: by_slice[name][:, index] for name in self._programs[index].inputs}
             try:
-                parts = _in_time(partial(self._call, index, own))
+                parts = in_time(partial(self._call, index, own))
             except RewardError as error:
                 faults.append(self._first_failure(index, own, error))
                 continue
@@ -142,12 +142,17 @@ class Rewards:
             return None
 
         with suppress(_TooSlowError):
-            if not isinstance(error, _TooSlowError) and (found := _in_time(search)):
+            if not isinstance(error, _TooSlowError) and (found := in_time(search)):
                 return found
         return Fault(index, steps - 1, error.kind, str(error))
 
 
-def _in_time(call: Callable[[], Result]) -> Result:
+def in_time(call: Callable[[], Result]) -> Result:
+    """Make one call of a reward, in the main thread, where a signal can end it.
+
+    Raises:
+        RewardError: It takes too long.
+    """
     try:
         with time_limit(CALL_LIMIT_S):
             return call()
