@@ -33,6 +33,10 @@ class Task(Protocol):
     success_terminates: ClassVar[bool] = False
     best_fitness: ClassVar[float | None] = None
     """What no fitness exceeds, where that is known: designers are told, and a search that is there ends."""
+    solved_fitness: ClassVar[float | None] = None
+    """The fitness from which the task counts as solved, as a person who watched the episode would say."""
+    slow: ClassVar[bool] = False
+    """Whether training it takes too long on two cores: it is left out unless it is asked for by name."""
     training: ClassVar[Mapping[str, TrainerSettings]] = {}
     """Name of a trainer to its settings, as `{"ppo": PpoSettings(env_steps=300_000)}`; others have their defaults."""
     pairs: ClassVar[tuple[Pair, ...]] = ()
