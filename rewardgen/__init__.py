@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rewardgen.sim.rotations import heading, upright
     from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap
     from rewardgen.tasks.gym_task import GymTask
+    from rewardgen.tasks.loading import shipped_task
     from rewardgen.tasks.mujoco_task import MujocoTask
     from rewardgen.training.ppo.settings import PpoSettings
 
@@ -83,6 +84,7 @@ __all__ = [
     "open_run",
     "rescore",
     "search",
+    "shipped_task",
     "train",
     "upright",
 ]
@@ -106,6 +108,7 @@ _HOME = {
     "open_run": "rewardgen.api.runs",
     "search": "rewardgen.api.searching",
     "rescore": "rewardgen.api.measuring",
+    "shipped_task": "rewardgen.tasks.loading",
     "train": "rewardgen.api.training",
 }
 _FOLDERS = ("search",)

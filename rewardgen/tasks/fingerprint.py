@@ -18,9 +18,12 @@ _PART_BYTES = 1 << 20
 
 
 def made_of(task: Task) -> list[Path]:
-    """What decides about a task's numbers: its file, expert policy, model with all it includes, and what it `reads`."""
+    """What decides about a task's numbers: its file, those of shipped tasks that it builds on, its expert policy, its
+    model with all it includes, and what it `reads`.
+    """
+    files = [vars(each)["path"] for each in type(task).__mro__ if "path" in vars(each)]
     reads = [task.path.parent / each for each in task.reads]
-    return [path.absolute() for path in (task.path, expert_file(task.path), *task.model_files(), *reads)]
+    return [path.absolute() for path in (*files, expert_file(task.path), *task.model_files(), *reads)]
 
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:

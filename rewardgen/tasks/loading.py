@@ -131,6 +131,20 @@ def load_task(reference: str) -> Task:
     return task_in(module, path)
 
 
+def shipped_task(name: str) -> Any:
+    """The class of a shipped task, for another to build on: `class Mine(shipped_task("hopper"))`.
+
+    Args:
+        name: Of the task.
+
+    Raises:
+        TaskError: No such task is shipped.
+    """
+    if name not in shipped_tasks():
+        raise TaskError(f"no task `{name}` is shipped", did_you_mean(name, shipped_tasks()))
+    return type(load_task(name))
+
+
 def task_in(module: ModuleType, path: Path) -> Task:
     """Make the task of an executed task file.
 

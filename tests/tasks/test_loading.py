@@ -5,6 +5,7 @@ import pytest
 
 import rewardgen
 from rewardgen.core.errors import TaskError
+from rewardgen.tasks.fingerprint import made_of
 from rewardgen.tasks.loading import load_task
 from tests.tasks.files import point
 
@@ -49,3 +50,18 @@ def test_a_file_without_a_task_class_or_with_two_is_refused(tmp_path):
 def test_a_base_class_in_the_same_file_is_no_second_task(tmp_path):
     base = ("class Point(MujocoTask)", "class Base(MujocoTask):\n    frame_skip = 2\n\n\nclass Point(Base)")
     assert load_task(point(tmp_path, base)).make_envs([0], 1).action_size == 1
+
+
+def test_a_task_may_build_on_a_shipped_one(tmp_path):
+    path = tmp_path / "slow.py"
+    path.write_text(
+        "from rewardgen import shipped_task\n\n\nclass Slow(shipped_task('hopper')):\n"
+        '    """Hop slowly."""\n\n    episode_steps = 7\n'
+    )
+    task = load_task(str(path))
+    assert task.path == path and task.make_envs([0], 1).episode_steps == 7
+    assert [each.name for each in made_of(task)][:2] == ["slow.py", "hopper.py"]
+    path.write_text(path.read_text().replace("hopper", "hoper"))
+    with pytest.raises(TaskError, match="no task `hoper` is shipped") as caught:
+        load_task(str(path))
+    assert "hopper" in caught.value.hint
