@@ -12,7 +12,17 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from rewardgen.report.layout import HEIGHT, WIDTH
-from rewardgen.report.scene import FIELD_OF_VIEW, FLOOR_DARK, FLOOR_LIGHT, SKY_LOW, SKY_TOP, TILE_M, Array, Camera
+from rewardgen.report.scene import (
+    FIELD_OF_VIEW,
+    FLOOR_DARK,
+    FLOOR_LIGHT,
+    SKY_LOW,
+    SKY_TOP,
+    TILE_M,
+    Array,
+    Camera,
+    set_state,
+)
 
 _FINER = 2
 """Pixels that are drawn for each one that is kept, along an edge."""
@@ -30,14 +40,14 @@ def drawn(model: mujoco.MjModel, motion: Array, camera: Camera) -> Iterator[Imag
 
     Args:
         model: The model.
-        motion: Positions, (F, nq).
+        motion: States of `set_state`, (F, nq + 7 nmocap).
         camera: Where it is seen from.
     """
     data, shapes = mujoco.MjData(model), _shapes(model)
     floors = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
     sky = _sky(_View(camera, camera.target[0]).horizon())
-    for qpos, target in zip(motion, camera.target, strict=True):
-        data.qpos[:] = qpos
+    for state, target in zip(motion, camera.target, strict=True):
+        set_state(data, state)
         mujoco.mj_kinematics(model, data)
         view = _View(camera, target)
         image = sky.copy()

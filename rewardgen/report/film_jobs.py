@@ -100,9 +100,9 @@ def _usable(path: Path, envs: MujocoVecEnv) -> Policy | str:
 def _played(
     task: Task, envs: MujocoVecEnv, policy: Policy, name: str, seconds: float, speed: float
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """What became of the episode in the middle, and the positions at its frames, (F, nq)."""
+    """What became of the episode in the middle, and the positions at its frames, (F, nq + 7 nmocap)."""
     envs.reset(anew=True)
-    path = [envs.view.qpos.clone()]
+    path = [_now(envs)]
     recording = record_episodes(envs, policy.act, anew=True, watch=lambda step, alive: path.append(_now(envs)))
     measured = measure_episodes(task, recording.episode)
     chosen = int(measured.fitness.argsort(stable=True)[STARTS // 2])
@@ -131,7 +131,9 @@ def _played(
 
 
 def _now(envs: MujocoVecEnv) -> Tensor:
-    return envs.view.qpos.clone()
+    view = envs.view
+    mocap = (torch.cat((view.field("mocap_pos"), view.field("mocap_quat")), 2),) if view.model.nmocap else ()
+    return torch.cat((view.qpos, *(each.flatten(1) for each in mocap)), 1)
 
 
 def _shortened(recording: Recording, steps: int) -> Episode:

@@ -24,7 +24,7 @@ from rewardgen.core.schema import Frozen
 from rewardgen.report.drawing import drawn
 from rewardgen.report.film_index import SCENE, motion_name
 from rewardgen.report.layout import HEIGHT, WIDTH, Panel, Side, title_strip
-from rewardgen.report.scene import Camera, choose_camera
+from rewardgen.report.scene import Camera, choose_camera, set_state
 from rewardgen.store.names import FileName
 
 _MOST_VIDEO_BYTES, _MOST_PICTURE_BYTES = 400_000, 700_000
@@ -149,8 +149,8 @@ def _rendered(model: mujoco.MjModel, motion: np.ndarray, camera: Camera) -> Iter
     view, place = mujoco.MjvCamera(), mujoco.MjrRect(0, 0, *_RENDERED)
     view.distance, view.azimuth, view.elevation = camera.distance, camera.azimuth, camera.elevation
     pixels = np.zeros((*_RENDERED[::-1], 3), np.uint8)
-    for qpos, target in zip(motion, camera.target, strict=True):
-        data.qpos[:] = qpos
+    for state, target in zip(motion, camera.target, strict=True):
+        set_state(data, state)
         for prepare in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight, mujoco.mj_tendon):
             prepare(model, data)
         view.lookat[:] = target

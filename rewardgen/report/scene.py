@@ -94,6 +94,19 @@ def dressed(path: Path, floor: float | None, size: float = 1.4) -> mujoco.MjMode
         return spec.compile()
 
 
+def set_state(data: mujoco.MjData, state: Array) -> None:
+    """Put what is filmed in its place.
+
+    Args:
+        data: Of the model.
+        state: Positions, then position and quaternion of each mocap body, (nq + 7 nmocap,).
+    """
+    count = len(data.qpos)
+    data.qpos[:] = state[:count]
+    places = state[count:].reshape(-1, 7)
+    data.mocap_pos[:], data.mocap_quat[:] = places[:, :3], places[:, 3:]
+
+
 def moving_geoms(model: mujoco.MjModel) -> NDArray[np.intp]:
     """Numbers of the shapes that can move and are meant to be seen."""
     return np.flatnonzero((model.body_weldid[model.geom_bodyid] != 0) & _shown(model))
@@ -113,7 +126,7 @@ def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> A
 
     Args:
         model: The model.
-        motion: Positions, (F, nq).
+        motion: States of `set_state`, (F, nq + 7 nmocap).
         geoms: Numbers of the shapes.
     """
     data = mujoco.MjData(model)
@@ -121,8 +134,8 @@ def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> A
     boxes = model.geom_aabb[geoms]
     local = boxes[:, None, :3] + signs * boxes[:, None, 3:]
     found = []
-    for qpos in motion:
-        data.qpos[:] = qpos
+    for state in motion:
+        set_state(data, state)
         mujoco.mj_kinematics(model, data)
         turned = np.einsum("gij,gkj->gki", data.geom_xmat[geoms].reshape(-1, 3, 3), local)
         found.append((turned + data.geom_xpos[geoms, None]).reshape(-1, 3))
@@ -136,7 +149,7 @@ def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: 
 
     Args:
         model: The model.
-        motion: Positions at each frame, (F, nq).
+        motion: States of `set_state` at each frame, (F, nq + 7 nmocap).
         frame_s: Time between two frames [s].
         aspect: Width of the picture by its height.
     """
@@ -170,10 +183,10 @@ def _roams(model: mujoco.MjModel) -> bool:
     return bool((slides | (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)).any())
 
 
-def _direction(model: mujoco.MjModel, qpos: Array) -> tuple[float, float]:
+def _direction(model: mujoco.MjModel, state: Array) -> tuple[float, float]:
     """Azimuth and elevation from which a model is best seen [degrees]."""
     data = mujoco.MjData(model)
-    data.qpos[:] = qpos
+    set_state(data, state)
     mujoco.mj_kinematics(model, data)
     hinges = data.xaxis[model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE]
     slides = data.xaxis[model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE]

@@ -13,23 +13,25 @@ import mujoco
 import mujoco.viewer
 import numpy as np
 
+from rewardgen.report.scene import set_state
+
 
 def main(scene: str, motion: str, frame_s: str) -> None:
     """Show a motion again and again until the window is closed.
 
     Args:
         scene: File of the model.
-        motion: File of the positions, (F, nq).
+        motion: File of the positions, (F, nq + 7 nmocap).
         frame_s: Time between two of them [s].
     """
     model = mujoco.MjModel.from_binary_path(scene)
     data = mujoco.MjData(model)
     with mujoco.viewer.launch_passive(model, data) as window:
-        for qpos in itertools.cycle(np.load(motion, allow_pickle=False)):
+        for state in itertools.cycle(np.load(motion, allow_pickle=False)):
             if not window.is_running():
                 return
             with window.lock():
-                data.qpos[:] = qpos
+                set_state(data, state)
                 mujoco.mj_forward(model, data)
             window.sync()
             time.sleep(float(frame_s))

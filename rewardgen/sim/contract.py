@@ -119,8 +119,19 @@ def termination_problems(causes: Any, num_envs: int) -> list[Problem]:
     return problems
 
 
+def _goal_problems(goals: Any, num_envs: int) -> list[Problem]:
+    if not isinstance(goals, Mapping):
+        what = f"the third result of `reset`, goals, is {type(goals).__name__}, expected a dict"
+        return [Problem(what, 'return {"mark": tensor}, one row for each world that begins')]
+    problems = []
+    for name, value in goals.items():
+        shape = (num_envs,) if isinstance(value, Tensor) and value.ndim == 1 else (num_envs, -1)
+        problems += tensor_problems(f"goal `{name}` of `reset`", value, shape)
+    return problems
+
+
 def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]:
-    """What is wrong with the initial state that `reset` returned.
+    """What is wrong with the initial state, and perhaps the goals, that `reset` returned.
 
     Args:
         state: What the method returned.
@@ -128,9 +139,10 @@ def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]
         nq: Size of the positions.
         nv: Size of the velocities.
     """
-    if not isinstance(state, tuple) or len(state) != 2:
-        return [Problem("`reset` does not return two tensors", "return positions (n, nq) and velocities (n, nv)")]
-    problems = []
+    if not isinstance(state, tuple) or len(state) not in (2, 3):
+        hint = "return positions (n, nq), velocities (n, nv), and if it draws any, goals as {name: tensor}"
+        return [Problem("`reset` does not return two tensors", hint)]
+    problems = _goal_problems(state[2], num_envs) if len(state) == 3 else []
     for what, value, size, start in (
         ("the first result of `reset`, positions,", state[0], nq, "sim.qpos0.repeat(draw.num_envs, 1)"),
         ("the second result of `reset`, velocities,", state[1], nv, "torch.zeros_like(sim.qvel)"),

@@ -82,9 +82,27 @@ class Episode(Mapping[str, Tensor]):
         """Share of a full episode's steps at which (T, N) holds; steps not lived count as False, (N,)."""
         return self.total(condition.float()) / self.max_steps
 
-    def last(self, values: Tensor) -> Tensor:
-        """Value of (T, N, ...) at each world's last step, (N, ...)."""
-        return values[self.lengths - 1, torch.arange(len(self.lengths), device=self.lengths.device)]
+    def first(self, values: Tensor) -> Tensor:
+        """Value of (T, N, ...) after each world's first step, (N, ...)."""
+        return values[0]
+
+    def last(self, values: Tensor, *, seconds: float = 0.0) -> Tensor:
+        """Value of (T, N, ...) at each world's last step, (N, ...).
+
+        Args:
+            values: Values, or a condition.
+            seconds: Instead the mean over so long before the end, or the share of it at which a condition holds [s].
+                Where a world did not live so long, a condition does not hold in what is missing.
+        """
+        if seconds <= 0.0:
+            return values[self.lengths - 1, torch.arange(len(self.lengths), device=self.lengths.device)]
+        steps = max(1, round(seconds / self.control_step_s))
+        late = torch.arange(len(values), device=self.lengths.device)[:, None] >= self.lengths - steps
+        rows = (late & self.mask).view(*late.shape, *[1] * (values.ndim - 2))
+        count = (
+            steps if values.dtype == torch.bool else self.lengths.clamp(max=steps).view(-1, *[1] * (values.ndim - 2))
+        )
+        return torch.where(rows, values.double(), 0.0).sum(0) / count
 
 
 @dataclass(frozen=True)

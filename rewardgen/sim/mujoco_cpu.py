@@ -18,6 +18,7 @@ from torch import Tensor
 from rewardgen.core.errors import TaskError, did_you_mean
 
 _CONTACT_FORCES = "cfrc_ext"
+_MOCAP = ("mocap_pos", "mocap_quat")
 _LARGEST_STATE = 1e10
 """MuJoCo's own limit (mjMAXVAL) beyond which a state counts as bad."""
 
@@ -41,7 +42,7 @@ class CpuSimulator:
         self._scratch = mujoco.MjData(model) if contact_forces else None
         if contact_forces:
             self._hold(_CONTACT_FORCES, np.zeros((num_envs, model.nbody, 6)))
-        for name in ("qpos", "qvel", "ctrl"):
+        for name in ("qpos", "qvel", "ctrl", *(_MOCAP if model.nmocap else ())):
             self.field(name)
         self.reset(torch.arange(num_envs, device=self.device))
         self.before("qpos")
@@ -80,10 +81,17 @@ class CpuSimulator:
         self.reset(diverged.nonzero()[:, 0], self._before["qpos"][diverged])
         return diverged
 
-    def reset(self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None) -> None:
+    def reset(
+        self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
+    ) -> None:
         """See `Simulator.reset`."""
         rows = ids.numpy()
+        places = [self._arrays[name][rows] for name in _MOCAP] if self.model.nmocap else []
         self._batch.reset(rows, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        if mocap is not None:
+            places = [mocap[..., :3].numpy(), mocap[..., 3:].numpy()]
+        for name, place in zip(_MOCAP, places, strict=False):
+            self._arrays[name][rows] = place
         if qpos is not None:
             self._arrays["qpos"][rows] = qpos.numpy()
         if qvel is not None:

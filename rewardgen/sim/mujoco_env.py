@@ -25,7 +25,7 @@ from rewardgen.sim.protocol import Simulator
 from rewardgen.sim.quantities import TurnCounter
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import DIVERGED, Policy, Step
-from rewardgen.sim.view import Draws, SimView, stream_keys
+from rewardgen.sim.view import Draws, SimView, Start, stream_keys
 
 _PERTURBING_SEED = 30_000_001
 _UNLIMITED_SHIFT = {mujoco.mjtJoint.mjJNT_HINGE: (-math.pi, math.pi), mujoco.mjtJoint.mjJNT_SLIDE: (-0.5, 0.5)}
@@ -46,8 +46,8 @@ class Dynamics(Protocol):
         """The variables by name."""
         ...
 
-    def reset(self, sim: SimView, draw: Draws) -> tuple[Tensor, Tensor]:
-        """Positions (n, nq) and velocities (n, nv) of n new episodes."""
+    def reset(self, sim: SimView, draw: Draws) -> Start:
+        """Positions (n, nq) and velocities (n, nv) of n new episodes, and perhaps their goals, name to (n, ...)."""
         ...
 
     def read(self, sim: SimView) -> dict[str, Tensor]:
@@ -127,6 +127,7 @@ class MujocoVecEnv:
             The observation, (N, O) float32.
         """
         self._simulator.reset(self._all, qpos, qvel)
+        self.view.keep_start(self._all)
         self._turns.begin(self._all)
         self._episode_step[:] = 0
         with task_faults(self._dynamics.path):
@@ -188,7 +189,7 @@ class MujocoVecEnv:
         draw = Draws(stream_keys(self._seeds[ids], self._index[ids], self._episode[ids]))
         state = self._dynamics.reset(self.view.of_worlds(ids), draw)
         require(state_problems(state, len(ids), self.view.model.nq, self.view.model.nv))
-        self._simulator.reset(ids, *state)
+        self.view.begin(ids, state)
         self._turns.begin(ids)
         self._episode[ids] += 1
         self._episode_step[ids] = 0

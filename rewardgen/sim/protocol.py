@@ -65,13 +65,16 @@ class Simulator(Protocol):
         """
         ...
 
-    def reset(self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None) -> None:
+    def reset(
+        self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
+    ) -> None:
         """Put worlds into a state, with all that follows from it, as if nothing had been before.
 
         Args:
             ids: Which worlds, (n,) int64.
             qpos: Positions, (n, nq); the model's reference pose if not given.
             qvel: Velocities, (n, nv); zero if not given.
+            mocap: Where mocap bodies go, a position and a quaternion each, (n, nmocap, 7); they stay if not given.
         """
         ...
 

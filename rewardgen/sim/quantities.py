@@ -20,6 +20,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.text import quoted
+from rewardgen.sim.contacts import geoms_of
 from rewardgen.sim.protocol import OWN_SENSORS
 from rewardgen.sim.rotations import heading, upright
 from rewardgen.sim.variables import Var
@@ -196,6 +197,19 @@ class Body(_Placed):
         meaning = f"direction of the x axis of {self.name} about the vertical: 0 along +x, positive to the left"
         return self._of("heading", "rad", meaning, "FRAMEQUAT", change=heading)
 
+    @property
+    def clearance(self) -> Quantity:
+        """Height of the lowest point of all its geoms above z = 0, (N,) [m]; not of bodies that hang on it."""
+
+        def read(sim: SimView) -> Tensor:
+            geoms = geoms_of(sim.model, mujoco.mjtObj.mjOBJ_BODY, sim.body(self.name))
+            if not geoms:
+                raise TaskError(f"body `{self.name}` has no geoms, and so no clearance", "name one that has a shape")
+            return sim.clearance(*geoms)
+
+        meaning = f"height of the lowest point of {self.name} above the ground, about 0 in contact"
+        return Quantity("m", meaning, read=read, code=f"{self._code}.clearance")
+
     def turns(self, axis: Literal["x", "y", "z"]) -> Quantity:
         """Full turns about one of its own axes since the episode began, (N,): the sum of all rotations, signed.
 
@@ -235,6 +249,12 @@ class Geom(_Placed):
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "geom", call("Geom", name))
+
+    @property
+    def clearance(self) -> Quantity:
+        """Height of its lowest point above z = 0, (N,) [m]."""
+        meaning = f"height of the lowest point of {self.name} above the ground, about 0 in contact"
+        return Quantity("m", meaning, read=lambda sim: sim.clearance(self.name), code=f"{self._code}.clearance")
 
 
 class CentreOfMass:

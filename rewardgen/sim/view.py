@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,9 +17,12 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, UnknownName, did_you_mean
+from rewardgen.sim.clearance import lowest_point
 from rewardgen.sim.model import body_roles
 from rewardgen.sim.protocol import OWN_SENSORS, Simulator
 
+Start = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Mapping[str, Tensor]]
+"""What a task's `reset` returns: positions (n, nq), velocities (n, nv), and perhaps goals, name to (n,) or (n, k)."""
 Bound = float | Sequence[float] | Tensor
 
 
@@ -44,6 +47,8 @@ class SimView:
         self._addresses: dict[tuple[str, mujoco.mjtJoint, str], int] = {}
         self._readings: dict[str, slice] = {}
         self._rotated: dict[str, Tensor] = {}
+        self._goals: dict[str, Tensor] = {}
+        self._starts: dict[str, Tensor] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name in mujoco.batch.DATA_FIELDS:
@@ -91,6 +96,74 @@ class SimView:
             TaskError: There is no such field, or it was first asked for in the middle of an episode.
         """
         return self._own(self._simulator.before(name))
+
+    def start(self, name: str) -> Tensor:
+        """A field as it was when the episode began, (N, ...).
+
+        Raises:
+            TaskError: There is no such field, or it was first asked for in the middle of an episode.
+        """
+        if name not in self._starts:
+            self._simulator.before(name)  # which refuses what is asked for too late
+            self._starts[name] = self._simulator.field(name).clone()
+        return self._own(self._starts[name])
+
+    def goal(self, name: str) -> Tensor:
+        """What `reset` drew for the episode under this name, (N,) or (N, k).
+
+        Raises:
+            TaskError: It drew nothing of that name.
+        """
+        if name not in self._goals:
+            hint = "return it from `reset` after positions and velocities: {" + f'"{name}": tensor' + "}"
+            raise TaskError(f"there is no goal `{name}`", did_you_mean(name, self._goals) if self._goals else hint)
+        return self._own(self._goals[name])
+
+    def begin(self, ids: Tensor, state: Start) -> None:
+        """Begin episodes in some worlds with what a task's `reset` returned.
+
+        Args:
+            ids: Which worlds, (n,) int64.
+            state: What it returned. A goal that is called like a mocap body is where that is in the episode: its
+                position (n, 3), perhaps with its quaternion (n, 7).
+
+        Raises:
+            TaskError: Goals come and go, or one does not fit its body.
+        """
+        found = state[2] if len(state) == 3 else {}
+        goals = {name: value.double() for name, value in found.items()}
+        if self._goals and goals.keys() != self._goals.keys():
+            here, before = (", ".join(each) or "none" for each in (goals, self._goals))
+            raise TaskError(f"`reset` returns the goals {here}, and before {before}", "return the same ones each time")
+        self._simulator.reset(ids, state[0], state[1], self._mocap(len(ids), goals))
+        for name, value in goals.items():
+            if name not in self._goals:
+                self._goals[name] = value.new_zeros((self._simulator.num_envs, *value.shape[1:]))
+            self._goals[name][ids] = value
+        self.keep_start(ids)
+
+    def keep_start(self, ids: Tensor) -> None:
+        """Take the state of some worlds, (n,) int64, for the one in which their episodes began."""
+        for name, kept in self._starts.items():
+            kept[ids] = self._simulator.field(name)[ids]
+
+    def _mocap(self, count: int, goals: Mapping[str, Tensor]) -> Tensor | None:
+        """Places of the mocap bodies, (n, nmocap, 7): as in the model, but for those that are goals."""
+        model = self.model
+        if not model.nmocap:
+            return None
+        bodies = [int((model.body_mocapid == number).argmax()) for number in range(model.nmocap)]
+        places = torch.cat([torch.tensor(each[bodies]) for each in (model.body_pos, model.body_quat)], 1)
+        places = places.to(self.device).repeat(count, 1, 1)
+        for number, body in enumerate(bodies):
+            name = model.body(body).name
+            if name in goals:
+                found = goals[name]
+                if found.ndim != 2 or found.shape[1] not in (3, 7):
+                    what = f"goal `{name}` moves the mocap body of that name, and has shape {tuple(found.shape)}"
+                    raise TaskError(what, "return its position (n, 3), or with its quaternion (n, 7)")
+                places[:, number, : found.shape[1]] = found
+        return places
 
     @cached_property
     def floats_alone(self) -> bool:
@@ -198,21 +271,19 @@ class SimView:
         """
         return self._find("geom", name, self.model.ngeom)
 
-    def clearance(self, geom: str) -> Tensor:
-        """Height of the lowest point of a named sphere or capsule above the plane z = 0, (N,) [m].
+    def clearance(self, *geoms: str | int) -> Tensor:
+        """Height of the lowest point of geoms above the plane z = 0, (N,) [m].
+
+        Args:
+            geoms: Their names, or numbers.
 
         Raises:
-            TaskError: The model has no such geom, or it is of another shape.
+            TaskError: The model has no such geom, or one has no lowest point, as a plane has none.
         """
-        index = self.geom(geom)
-        capsule = self.model.geom_type[index] == mujoco.mjtGeom.mjGEOM_CAPSULE
-        if not capsule and self.model.geom_type[index] != mujoco.mjtGeom.mjGEOM_SPHERE:
-            raise TaskError(
-                f"geom `{geom}` is neither a sphere nor a capsule", "compute its clearance from `geom_xpos`"
-            )
-        radius, half_length = self.model.geom_size[index, :2]
-        centre = self.field("geom_xpos")[:, index, 2] - radius
-        return centre - half_length * self.field("geom_xmat")[:, index, 8].abs() if capsule else centre
+        places, turns = self.field("geom_xpos"), self.field("geom_xmat")
+        numbers = [self.geom(each) if isinstance(each, str) else each for each in geoms]
+        heights = [lowest_point(self.model, each, places[:, each], turns[:, each]) for each in numbers]
+        return torch.stack(heights).amin(0)
 
     def _own(self, values: Tensor) -> Tensor:
         return values if self._ids is None else values[self._ids]

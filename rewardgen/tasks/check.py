@@ -140,7 +140,7 @@ def _call_each(task: MujocoTask, problems: list[Problem]) -> None:
         wrong = state_problems(state, _WORLDS, view.model.nq, view.model.nv)
         problems += wrong
         if not wrong:
-            simulator.reset(ids, *state)
+            view.begin(ids, state)
     with noted(problems), task_faults(task.path, "variables"), _unchanged(view, "variables", problems):
         variables = task.read(view)
         problems += variable_problems(task.declared(), variables, _WORLDS)

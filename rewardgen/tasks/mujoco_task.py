@@ -24,7 +24,7 @@ from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.protocol import MUJOCO_CPU, SIMULATORS, Simulator
 from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.variables import Outside
-from rewardgen.sim.view import Draws, SimView
+from rewardgen.sim.view import Draws, SimView, Start
 from rewardgen.tasks.metric import Measured, Metric, metric_fault, metric_of, metric_words
 from rewardgen.tasks.metric_contract import FITNESS, METRIC, SUCCESS
 from rewardgen.tasks.protocol import Task
@@ -60,8 +60,11 @@ class MujocoTask(Task):
     ends: ClassVar[Mapping[str, Outside]] = {}
     """What ends an episode early: name of the cause to `Outside("height", low=0.7)`."""
 
-    def reset(self, sim: SimView, draw: Draws) -> tuple[Tensor, Tensor]:
+    def reset(self, sim: SimView, draw: Draws) -> Start:
         """Draw the initial state of n worlds: `keyframe` with `start_noise`, unless a task has it otherwise.
+
+        An episode's own goals come third: `return *super().reset(sim, draw), {"mark": draw.uniform(-1.0, 1.0, 3)}` puts
+        the mocap body `mark` somewhere else in each; of another name, they are read as `sim.goal("command")`.
 
         Args:
             sim: The n worlds as they are now; `sim.qpos0 (nq,)` is the model's reference pose. A fixed start is
@@ -69,7 +72,7 @@ class MujocoTask(Task):
             draw: Random numbers, one independent stream per world: `draw.uniform(low, high, size)` is (n, size).
 
         Returns:
-            Positions (n, nq) and velocities (n, nv).
+            Positions (n, nq), velocities (n, nv), and if there are any, goals, name to (n,) or (n, k).
         """
         qpos, qvel = sim.keyframe(self.keyframe) if self.keyframe else (sim.qpos0, sim.qpos0.new_zeros(sim.model.nv))
         qpos, noise = qpos.clone(), self.start_noise

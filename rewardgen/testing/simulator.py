@@ -66,8 +66,10 @@ class PointMasses:
             self._fields["qvel"][rows] += step_s * self._fields["ctrl"][rows]
             self._fields["qpos"][rows] += step_s * self._fields["qvel"][rows]
 
-    def reset(self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None) -> None:
-        """See `Simulator.reset`."""
+    def reset(
+        self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
+    ) -> None:
+        """See `Simulator.reset`; there are no mocap bodies."""
         for name, value in (("qpos", qpos), ("qvel", qvel), ("ctrl", None)):
             self._fields[name][ids] = 0.0 if value is None else value
             self._before[name][ids] = self._fields[name][ids]

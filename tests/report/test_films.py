@@ -4,6 +4,7 @@ import json
 import shutil
 
 import av
+import mujoco
 import numpy as np
 import pytest
 from PIL import Image
@@ -13,6 +14,7 @@ from rewardgen.core.resources import shipped
 from rewardgen.report import layout, shooting
 from rewardgen.report.film import films_of, make_films, plan_of, plans_for
 from rewardgen.report.film_index import FILMS, INDEX
+from rewardgen.report.scene import moving_geoms, outlines
 from rewardgen.report.shooting import Plan, renderer, require_trust, shoot, take_of
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
@@ -227,3 +229,13 @@ def test_the_commands_film_and_say_so_and_play_needs_a_display(rewardgen, tmp_pa
     assert len(pictures(film)) == 11 + 30  # 0.2 s at half the speed, 25 frames a second, and the last one held
     refused = rewardgen("play", "latest", DISPLAY="", WAYLAND_DISPLAY="")
     assert refused.returncode == 2 and "no display" in refused.stderr and "rewardgen film" in refused.stderr
+
+
+def test_what_is_filmed_has_its_goals_where_they_were():
+    model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody>
+        <body name="robot"><joint type="slide"/><geom size=".1" mass="1"/></body>
+        <body name="mark" mocap="true"><geom size=".1"/></body></worldbody></mujoco>""")
+    motion = np.array([[0.5, *place, 1.0, 0.0, 0.0, 0.0] for place in ((0.0, 0.0, 2.0), (0.0, 3.0, 0.0))])
+    found = outlines(model, motion, moving_geoms(model)).reshape(2, 2, 8, 3).mean(2)
+    assert np.allclose(found[:, 0], (0.0, 0.0, 0.5))
+    assert np.allclose(found[:, 1], motion[:, 1:4])

@@ -29,7 +29,19 @@ def test_an_example_has_no_problem_and_nothing_to_note(tmp_path, name):
 
 @pytest.mark.parametrize("offered", [SimView, Draws, Episode, MujocoTask])
 def test_every_member_is_told(offered):
-    internal = {"of_worlds", "count_turns", "items", "keys", "values", "get", "device", "declared", "default_words"}
+    internal = {
+        "of_worlds",
+        "count_turns",
+        "begin",
+        "keep_start",
+        "items",
+        "keys",
+        "values",
+        "get",
+        "device",
+        "declared",
+        "default_words",
+    }
     internal |= {"make_envs", "make_simulator", "measured", "model_file", "model_files", "path", "read"}
     own = {name for name in vars(offered) if name[0] != "_"} | {*get_annotations(offered)}
     assert {name for name in own - internal if not re.search(rf"\b{name}\b", PAGE)} == set()

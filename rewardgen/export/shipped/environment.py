@@ -65,6 +65,7 @@ class RewardWrapper(gymnasium.Wrapper):
         """See `gymnasium.Env.reset`."""
         found = self.env.reset(**options)
         self._data.kept.clear()
+        self._view.keep_start(torch.zeros(1, dtype=torch.int64))
         self._turns.begin(torch.zeros(1, dtype=torch.int64))
         self._previous = {}
         self._task.read(self._view)
