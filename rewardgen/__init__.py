@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rewardgen.api.runs import Run, open_run
     from rewardgen.api.searching import search
     from rewardgen.api.training import train
+    from rewardgen.reward.tolerance import tolerance
     from rewardgen.sim.quantities import (
         Body,
         CentreOfMass,
@@ -85,6 +86,7 @@ __all__ = [
     "rescore",
     "search",
     "shipped_task",
+    "tolerance",
     "train",
     "upright",
 ]
@@ -109,6 +111,7 @@ _HOME = {
     "search": "rewardgen.api.searching",
     "rescore": "rewardgen.api.measuring",
     "shipped_task": "rewardgen.tasks.loading",
+    "tolerance": "rewardgen.reward.tolerance",
     "train": "rewardgen.api.training",
 }
 _FOLDERS = ("search",)

@@ -8,6 +8,7 @@ import pytest
 
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.view import Draws, SimView
+from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.training.expert_policy import check_job
 
@@ -47,5 +48,7 @@ def test_every_member_is_told(offered):
     assert {name for name in own - internal if not re.search(rf"\b{name}\b", PAGE)} == set()
 
 
-def test_there_are_three_whole_examples():
-    assert {*FILES} == {"quadcopter.xml", "quadcopter.py", "pushing.xml", "pushing.py", "walker.py"}
+def test_there_is_a_whole_example_and_the_shipped_ones_are_named():
+    assert {*FILES} == {"walker.py"}
+    shown = PAGE.partition("| look at |")[2].partition("\n\n")[0]
+    assert {*re.findall(r"`(\w+)` \|$", shown, re.MULTILINE)} <= {*shipped_tasks()}
