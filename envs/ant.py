@@ -1,4 +1,4 @@
-"""Gymnasium's Ant-v5."""
+"""Gymnasium's Ant-v5. Its human reward does not solve it: given 6 million steps, the ant still stood at 0.1 m/s."""
 
 import torch
 
@@ -22,6 +22,8 @@ class Ant(MujocoTask):
     frame_skip = 5
     episode_steps = 1000
     needs_contact_forces = True
+    solved_fitness = 1.0
+    slow = True
     training = {"ppo": PpoSettings(env_steps=1_000_000)}
 
     x_position = Var("m", "position of the torso along the world's +x axis; episodes begin near 0")

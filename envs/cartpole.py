@@ -22,6 +22,7 @@ class Cartpole(MujocoTask):
     model = "cartpole.xml"
     frame_skip = 4
     episode_steps = 250
+    solved_fitness = 0.8
     training = {"ppo": PpoSettings(env_steps=100_000)}
 
     cart_position = Slide("slider").position.told(

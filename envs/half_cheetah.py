@@ -22,6 +22,7 @@ class HalfCheetah(MujocoTask):
     model = "gymnasium:half_cheetah.xml"
     frame_skip = 5
     episode_steps = 1000
+    solved_fitness = 3.0
     training = {"ppo": PpoSettings(env_steps=500_000)}
 
     x_position = Slide("rootx").position.told("position of the torso along +x; episodes begin near 0")

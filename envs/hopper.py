@@ -19,6 +19,7 @@ class Hopper(MujocoTask):
     model = "gymnasium:hopper.xml"
     frame_skip = 4
     episode_steps = 1000
+    solved_fitness = 1.5
     training = {"ppo": PpoSettings(env_steps=400_000)}
 
     x_position = Slide("rootx").position.told("how far the torso has come along +x since x = 0, where episodes begin")

@@ -1,4 +1,4 @@
-"""Gymnasium's Humanoid-v5."""
+"""Gymnasium's Humanoid-v5. Its human reward does not solve it in the steps shipped: 0.8 m/s after 2.3 million."""
 
 import torch
 
@@ -28,6 +28,8 @@ class Humanoid(MujocoTask):
     frame_skip = 5
     episode_steps = 1000
     needs_contact_forces = True
+    solved_fitness = 1.0
+    slow = True
     training = {"ppo": PpoSettings(env_steps=2_000_000)}
 
     x_position = Var("m", "position of the torso along the world's +x axis; episodes begin near 0")

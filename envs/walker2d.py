@@ -21,6 +21,7 @@ class Walker2d(MujocoTask):
     model = "gymnasium:walker2d_v5.xml"
     frame_skip = 4
     episode_steps = 1000
+    solved_fitness = 1.0
     training = {"ppo": PpoSettings(env_steps=500_000)}
 
     x_position = Slide("rootx").position.told("how far the torso has come along +x since x = 0, where episodes begin")

@@ -1,4 +1,4 @@
-"""The five locomotion tasks against Gymnasium's own environments: same states, same actions, whole episodes."""
+"""The eleven tasks of Gymnasium against Gymnasium's own environments: same states, same actions, whole episodes."""
 
 import gymnasium
 import mujoco
@@ -14,7 +14,14 @@ IDS = {
     "half_cheetah": "HalfCheetah-v5",
     "ant": "Ant-v5",
     "humanoid": "Humanoid-v5",
+    "humanoid_standup": "HumanoidStandup-v5",
+    "swimmer": "Swimmer-v5",
+    "reacher": "Reacher-v5",
+    "pusher": "Pusher-v5",
+    "inverted_pendulum": "InvertedPendulum-v5",
+    "inverted_double_pendulum": "InvertedDoublePendulum-v5",
 }
+NEVER_END = ("half_cheetah", "humanoid_standup", "swimmer", "reacher", "pusher")
 SEEDS = 2
 
 
@@ -43,9 +50,9 @@ def random_actions(env, scale, seed):
         yield (scale * rng.uniform(space.low, space.high)).astype(np.float32)
 
 
+# Small actions are for robots that fall at once with large ones.
 @pytest.mark.parametrize(
-    ("name", "scale"),
-    [(name, scale) for name in IDS for scale in (1.0, 0.05)],
+    ("name", "scale"), [(name, scale) for name in IDS for scale in (1.0, 0.05) if scale == 1.0 or name not in NEVER_END]
 )
 def test_whole_episodes_equal_gymnasiums(name, scale):
     task = load_task(name)
@@ -71,7 +78,7 @@ def test_whole_episodes_equal_gymnasiums(name, scale):
             assert int(step.episode_step[world]) == lived
             if terminated or truncated:
                 running.discard(world)
-    assert lived >= 20
+    assert lived == task.episode_steps if name in NEVER_END else lived >= 4
 
 
 def same(ours, theirs):
