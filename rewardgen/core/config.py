@@ -85,8 +85,8 @@ class RunConfig(Frozen):
     target_fitness: float | Literal["human"] | None = None
     """The search stops once a candidate reaches it; `human`: once one beats the human reward by more than noise."""
     max_minutes: float | None = Field(default=None, gt=0)
-    """The search ends after this wall-clock time, with whatever is under way; the finals follow, however long they
-    take."""
+    """Limit on the wall-clock time of the run. The search ends, with whatever is under way, as soon as only what the
+    finals take at most is left, by the trainings so far."""
     max_steps: int | None = Field(default=None, ge=1000)
     """Limit on the control steps of all trainings of the run. What the finals take at most is kept back for them; the
     first generation is trained whatever it takes."""

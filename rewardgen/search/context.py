@@ -14,6 +14,7 @@ from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
+from rewardgen.core.provenance import usable_cores
 from rewardgen.core.sequential import BLOCK
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.llm_review import Reader
@@ -104,7 +105,16 @@ class Context(NamedTuple):
         """Wall-clock time that is left to the search [s]; None without a limit."""
         most = self.config.max_minutes
         spent_s = self.journal.elapsed_s - self.history.began_s
-        return None if most is None else max(0.0, 60.0 * most - spent_s)
+        return None if most is None else max(0.0, 60.0 * most - spent_s - self._final_s)
+
+    @property
+    def _final_s(self) -> float:
+        """Wall-clock time that the finals take at most, by the trainings so far [s]; 0 before there is one."""
+        known = [each for each in self.history.trained.values() if not each.failure and each.env_steps]
+        if not known:
+            return 0.0
+        per_step_s = sum(each.wall_s for each in known) / sum(each.env_steps for each in known)
+        return self.final_steps * per_step_s / (self.config.workers or usable_cores())
 
     @contextmanager
     def time_limit(self) -> Iterator[threading.Event]:

@@ -4,6 +4,9 @@ A *structure* is a reward without the sizes of its constants, the keyword-only p
 teach the tuner, whoever set their constants. It works on the logarithm of a constant's size. So a sign stays what it
 is, and a zero, whose size says nothing, stays zero. All of it is worked out from the records: a resumed run proposes
 the same.
+
+CMA-ES does no better with the few candidates of a run: on noisy landscapes of 4 to 6 constants the best found after 12,
+24 and 80 of them was lower by 0.02 ± 0.01, 0.01 ± 0.01, and higher by 0.01 ± 0.01 of a range of 1 (400 pairs each).
 """
 
 from __future__ import annotations

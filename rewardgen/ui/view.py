@@ -177,7 +177,8 @@ def _foreseen(history: History, live: Live, elapsed_s: float) -> tuple[float, fl
     to_come = 0 if history.stop_reason else max(0, config.generations - len(history.generations))
     search_s = each_s * max(0.0, search - begun) + to_come * otherwise_s
     if config.max_minutes is not None and not history.stop_reason:
-        search_s = min(search_s, max(0.0, 60.0 * config.max_minutes - (elapsed_s - history.began_s)))
+        left_s = 60.0 * config.max_minutes - (elapsed_s - history.began_s) - each_s * finals
+        search_s = min(search_s, max(0.0, left_s))
     return share, search_s + each_s * max(0.0, finals - max(0.0, begun - search))
 
 

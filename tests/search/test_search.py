@@ -133,6 +133,19 @@ def test_time_that_is_up_ends_a_training_and_the_finals_follow(tmp_path):
     assert history.result("search", "g01-k0").failure  # one of its seeds was trained, which is no fitness
 
 
+@pytest.mark.parametrize(("minutes", "generations"), [(8.9, 1), (9.1, 3)])
+def test_what_the_finals_take_at_most_is_kept_back_of_the_time(tmp_path, minutes, generations):
+    class Minute(Crew):
+        def _slice(self, id, seed):
+            found = super()._slice(id, seed)
+            return found.model_copy(update={"wall_s": 60.0 * found.env_steps / 1000})
+
+    # At most 3 of the chosen, of human and of sparse with 1000 steps each, at a minute for 1000 steps: 9 in all.
+    search, history = a_search(tmp_path, Minute(), max_minutes=minutes, workers=1)
+    assert search().chosen
+    assert len(history.generations) == generations
+
+
 def test_time_that_is_up_ends_a_review_which_blames_nobody_and_the_finals_follow(tmp_path):
     class Slow(Crew):
         def review(self, candidates, card, earlier=(), *, cancel, **options):
