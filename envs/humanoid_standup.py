@@ -14,8 +14,8 @@ JOINTS = (
 SIDES = ("right", "left")
 
 STILL = {"z_velocity": 0.0, "angular_velocity": 0.0, "joint_velocity": 0.0}
-STANDING = STILL | {"height": 1.35, "head_height": 1.55, "upright": 1.0, "foot_clearance": 0.0}
-SITTING = STILL | {"height": 0.5, "head_height": 0.7, "upright": 1.0, "foot_clearance": 0.0}
+STANDING = STILL | {"height": 1.2, "head_height": 1.35, "upright": 1.0, "foot_clearance": 0.0}
+SITTING = STILL | {"height": 0.45, "head_height": 0.6, "upright": 1.0, "foot_clearance": 0.0}
 LYING = STILL | {"height": 0.1, "head_height": 0.1, "upright": 0.0, "foot_clearance": 0.0}
 
 
@@ -33,8 +33,8 @@ class HumanoidStandup(MujocoTask):
     needs_contact_forces = True
     training = {"ppo": PpoSettings(env_steps=2_000_000)}
 
-    height = Var("m", "height of the torso's centre above the ground; 0.1 lying, about 1.35 standing")
-    head_height = Geom("head").height.told("height of the head's centre above the ground; 0.1 lying, 1.55 standing")
+    height = Var("m", "height of the torso's centre above the ground; 0.1 lying, 1.2 standing")
+    head_height = Geom("head").height.told("height of the head's centre above the ground; 0.1 lying, 1.35 standing")
     upright = Var(
         "1", "cosine between the spine, from waist to head, and the vertical: 1 upright, 0 lying, -1 head down"
     )
@@ -93,12 +93,12 @@ class HumanoidStandup(MujocoTask):
         return torch.cat(parts, 1)
 
     def fitness(self, episode):
-        """Mean height of the head over the last 5 of the 15 seconds [m]: 0.1 lying, 0.7 sitting, 1.55 standing."""
+        """Mean height of the head over the last 5 of the 15 seconds [m]: 0.1 lying, 0.6 sitting, 1.35 standing."""
         return episode.last(episode["head_height"], seconds=5.0)
 
     def success(self, episode):
-        """It stands for the last 2 seconds: the head above 1.3 m, the spine within 35 degrees of upright."""
-        standing = (episode["head_height"] > 1.3) & (episode["upright"] > 0.82)
+        """It stands for the last 2 seconds: the head above 1.15 m, the spine within 35 degrees of upright."""
+        standing = (episode["head_height"] > 1.15) & (episode["upright"] > 0.82)
         return episode.last(standing, seconds=2.0) == 1.0
 
     @staticmethod
@@ -111,4 +111,4 @@ class HumanoidStandup(MujocoTask):
     @staticmethod
     def sparse_reward(head_height, upright):
         """1 while it stands."""
-        return {"standing": ((head_height > 1.3) & (upright > 0.82)).float()}
+        return {"standing": ((head_height > 1.15) & (upright > 0.82)).float()}

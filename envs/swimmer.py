@@ -41,7 +41,9 @@ class Swimmer(MujocoTask):
     centre_velocity = CentreOfMass("torso").velocity.told("velocity of the centre of mass along the world's axes")
     heading = Var("rad", "direction of the front link in (-pi, pi]: 0 along +x, positive to the left")
     turn_velocity = Var("rad/s", "angular velocity of the front link, positive to the left")
-    joint_position = Var("rad", "joint angles, 0 straight, +-1.75 at the stops; positive bends the rear left", JOINTS)
+    joint_position = Var(
+        "rad", "joint angles, 0 straight, +-1.75 at the stops; positive swings what is behind to the right", JOINTS
+    )
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
 
     pairs = (
