@@ -17,7 +17,7 @@ class MazeDetour(MujocoTask):
     frame_skip = 5
     episode_steps = 200
     solved_fitness = 0.3
-    training = {"ppo": PpoSettings(env_steps=400_000)}
+    training = {"ppo": PpoSettings(env_steps=500_000)}
 
     position = Body("puck").position.told("position of the puck in the world; (0, 0) is in the pocket")
     velocity = Body("puck").velocity
@@ -76,9 +76,9 @@ class MazeDetour(MujocoTask):
         around = torch.hypot(0.68 - x, 0.8 - y) + last
         out = torch.hypot(-0.25 - x, 0.8 - y) + 0.93 + last
         left = torch.where(x > 0.64, distance, torch.where(y > 0.7, around, out))
-        there = (distance < 0.15).float()
-        slow = tolerance(velocity.norm(dim=-1), 0.0, 0.1, 0.5)
-        return {"way": 1.0 - left / 3.0, "there": there, "slow": 0.5 * there * slow}
+        there = tolerance(distance, 0.0, 0.1, 0.3) * (x > 0.64).float()
+        slow = tolerance(velocity.norm(dim=-1), 0.0, 0.1, 1.0)
+        return {"way": 1.0 - left / 3.0, "there": there, "slow": there * slow}
 
     @staticmethod
     def sparse_reward(distance):

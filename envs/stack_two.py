@@ -99,7 +99,8 @@ class StackTwo(MujocoTask):
         far = to_upper.norm(dim=-1)
         reach = 0.5 * tolerance(far, 0.0, 0.01, 0.2, "long_tail") + 0.5 * tolerance(far, 0.0, 0.01, 0.04, "long_tail")
         wide = (opening - 0.05) / 0.08
-        ready = torch.where(far < 0.02, 1.0 - wide, wide)
+        around = (to_upper[:, 0].abs() < 0.03) & (to_upper[:, 2].abs() < 0.02)
+        ready = torch.where(around, 1.0 - 0.5 * wide, 0.5 * wide)
         aside, above = stack[:, 0].abs(), stack[:, 2] - 0.05
         lift = ((upper_height - 0.025) / 0.07).clamp(0.0, 1.0)
         over = tolerance(aside, 0.0, 0.008, 0.2, "long_tail")
@@ -109,7 +110,7 @@ class StackTwo(MujocoTask):
         stacking = lift * over
         return {
             "reach": 0.2 * torch.maximum(reach, on),
-            "fingers": 0.1 * torch.maximum(ready, on),
+            "fingers": 0.2 * torch.maximum(ready, on),
             "hold": 0.3 * torch.maximum(held, on),
             "lift": 0.5 * torch.maximum(lift * held, on),
             "over": 1.0 * torch.maximum(stacking * held, on),
