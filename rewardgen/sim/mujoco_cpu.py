@@ -27,14 +27,26 @@ class CpuSimulator:
     """N worlds over `mujoco.batch`; a `Simulator`. The arguments are those of `SimulatorFactory`."""
 
     def __init__(
-        self, model: mujoco.MjModel, num_envs: int, frame_skip: int, *, threads: int = 1, contact_forces: bool = False
+        self,
+        model: mujoco.MjModel,
+        num_envs: int,
+        frame_skip: int,
+        *,
+        threads: int = 1,
+        contact_forces: bool = False,
+        current_fields: bool = False,
     ) -> None:
+        if contact_forces and current_fields:  # forces belong to the contacts of the substep that they come from
+            what = "contact forces are those of the last physics substep, and other fields cannot be later"
+            raise TaskError(what, "set one of `needs_contact_forces` and `current_fields`")
         self.model = model
         self.device = torch.device("cpu")
         self.num_envs = num_envs
         self.control_step_s = float(model.opt.timestep) * frame_skip
         self._frame_skip = frame_skip
-        self._batch = mujoco.batch.Batch(model, num_envs, threads, persistent=contact_forces)
+        # A batch that keeps each world's data goes on from the stage that it has computed, instead of doing it twice.
+        self._batch = mujoco.batch.Batch(model, num_envs, threads, persistent=contact_forces or current_fields)
+        self._stage = mujoco.mjtStage.mjSTAGE_VEL if current_fields else mujoco.mjtStage.mjSTAGE_NONE
         self._arrays: dict[str, NDArray[np.float64]] = {}
         self._fields: dict[str, Tensor] = {}
         self._before: dict[str, Tensor] = {}
@@ -66,7 +78,7 @@ class CpuSimulator:
         for name, kept in self._before.items():
             kept.copy_(self._fields[name])
         self._fields["ctrl"].copy_(control)
-        self._batch.step(None if ids is None else ids.numpy(), nstep=self._frame_skip)
+        self._batch.step(None if ids is None else ids.numpy(), nstep=self._frame_skip, stage=self._stage)
         self._fresh = False
         if self._scratch is not None:
             self._update_contact_forces(self._scratch, range(self.num_envs) if ids is None else ids.tolist())

@@ -91,7 +91,14 @@ class SimulatorFactory(Protocol):
     """What makes a simulator; the class itself, if its constructor takes these."""
 
     def __call__(
-        self, model: mujoco.MjModel, num_envs: int, frame_skip: int, *, threads: int, contact_forces: bool
+        self,
+        model: mujoco.MjModel,
+        num_envs: int,
+        frame_skip: int,
+        *,
+        threads: int,
+        contact_forces: bool,
+        current_fields: bool,
     ) -> Simulator:
         """A simulator of a model.
 
@@ -101,6 +108,8 @@ class SimulatorFactory(Protocol):
             frame_skip: Physics steps per control step.
             threads: Physics threads, where it runs on CPU.
             contact_forces: Whether to compute `cfrc_ext` after each control step, one pass per world.
+            current_fields: Whether fields that follow from positions and velocities describe the state after a control
+                step, as after `mj_step1`, not the last physics substep.
         """
         ...
 

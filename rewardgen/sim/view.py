@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from rewardgen.sim.protocol import OWN_SENSORS, Simulator
 Start = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Mapping[str, Tensor]]
 """What a task's `reset` returns: positions (n, nq), velocities (n, nv), and perhaps goals, name to (n,) or (n, k)."""
 Bound = float | Sequence[float] | Tensor
+_MOST_PROPOSALS = 1000
 
 
 class SimView:
@@ -284,6 +285,34 @@ class SimView:
         numbers = [self.geom(each) if isinstance(each, str) else each for each in geoms]
         heights = [lowest_point(self.model, each, places[:, each], turns[:, each]) for each in numbers]
         return torch.stack(heights).amin(0)
+
+    def without_contact(self, propose: Callable[[], Tensor]) -> Tensor:
+        """Initial positions in which nothing touches: each world has the first of its proposals that is so.
+
+        Mocap bodies are where the model has them.
+
+        Args:
+            propose: Draws one for each of the n worlds, (n, nq or more): positions, then what else belongs to them.
+
+        Returns:
+            What was proposed, (n, nq or more). Draw nothing after it: it takes more numbers, the more are refused.
+
+        Raises:
+            TaskError: A thousand proposals were not enough.
+        """
+        data, found = mujoco.MjData(self.model), propose()
+        touching = torch.ones(len(found), dtype=torch.bool, device=found.device)
+        for _ in range(_MOST_PROPOSALS):
+            for world in touching.nonzero()[:, 0].tolist():
+                data.qpos[:] = found[world, : self.model.nq].cpu().numpy()
+                mujoco.mj_kinematics(self.model, data)
+                mujoco.mj_collision(self.model, data)
+                touching[world] = data.ncon > 0
+            if not touching.any():
+                return found
+            found = torch.where(touching[:, None], propose(), found)
+        hint = "propose positions further apart, or check that nothing touches in all of them"
+        raise TaskError(f"something touches in all of {_MOST_PROPOSALS} proposed positions", hint)
 
     def _own(self, values: Tensor) -> Tensor:
         return values if self._ids is None else values[self._ids]

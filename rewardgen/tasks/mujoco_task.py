@@ -13,12 +13,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+import mujoco
 import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.episodes import Episode
+from rewardgen.sim.faults import task_faults
 from rewardgen.sim.model import find_model, included_files, load_model
 from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.protocol import MUJOCO_CPU, SIMULATORS, Simulator
@@ -42,7 +44,7 @@ class MujocoTask(Task):
     model: ClassVar[str]
     """The MJCF file.
 
-    Relative to the task file, or one of `gymnasium:hopper.xml` and `shipped:cartpole.xml`.
+    Relative to the task file, or one of `gymnasium:hopper.xml`, `dm_control:cheetah.xml` and `shipped:cartpole.xml`.
     """
     simulator: ClassVar[str] = MUJOCO_CPU
     """What steps the model, by its name in `rewardgen.sim.protocol.SIMULATORS`."""
@@ -50,6 +52,10 @@ class MujocoTask(Task):
     """Physics steps per control step."""
     needs_contact_forces: ClassVar[bool] = False
     """Whether `cfrc_ext` is read, which costs an extra pass per control step."""
+    current_fields: ClassVar[bool] = False
+    """Whether `xpos` and all else that follows from positions and velocities describe the state after a control step.
+
+    Otherwise it describes the last physics substep, as in Gymnasium; sensors of forces and accelerations always do."""
 
     keyframe: ClassVar[str] = ""
     """Keyframe of the model in which episodes begin; its reference pose if empty."""
@@ -59,6 +65,13 @@ class MujocoTask(Task):
     """Largest difference of a position and a velocity from it at the start [m, rad, and per second]."""
     ends: ClassVar[Mapping[str, Outside]] = {}
     """What ends an episode early: name of the cause to `Outside("height", low=0.7)`."""
+
+    def edit_model(self, spec: mujoco.MjSpec) -> None:
+        """Change the model before it is compiled, in every process that simulates the task.
+
+        Args:
+            spec: The model of the file, changed in place; all its parts have names.
+        """
 
     def reset(self, sim: SimView, draw: Draws) -> Start:
         """Draw the initial state of n worlds: `keyframe` with `start_noise`, unless a task has it otherwise.
@@ -185,10 +198,21 @@ class MujocoTask(Task):
             TaskError: The model is missing, does not compile, or has an actuator without a control range.
             UsageError: There is no such simulator.
         """
-        quantities = self._quantities.values()
-        prepare = (lambda spec: with_sensors(spec, quantities)) if quantities else None
-        make, model = SIMULATORS.get(self.simulator), load_model(self.model_file(), prepare)
-        return make(model, num_envs, self.frame_skip, threads=threads, contact_forces=self.needs_contact_forces)
+        edits = type(self).edit_model is not MujocoTask.edit_model
+        model = load_model(self.model_file(), self._prepare if edits or self._quantities else None)
+        return SIMULATORS.get(self.simulator)(
+            model,
+            num_envs,
+            self.frame_skip,
+            threads=threads,
+            contact_forces=self.needs_contact_forces,
+            current_fields=self.current_fields,
+        )
+
+    def _prepare(self, spec: mujoco.MjSpec) -> None:
+        with task_faults(self.path, "edit_model"):
+            self.edit_model(spec)
+        with_sensors(spec, self._quantities.values())
 
     def model_file(self) -> Path:
         """Where `model` is.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rewardgen.core.errors import TaskError, did_you_mean
-from rewardgen.core.resources import GYMNASIUM, SHIPPED, gymnasium_models, model_asset
+from rewardgen.core.resources import PACKAGES, SHIPPED, model_asset, package_models
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.grants import included_reads
 from rewardgen.sandbox.jobs import register
@@ -80,7 +80,8 @@ def find_robot(reference: str) -> Path:
 
     Args:
         reference: An MJCF or URDF file; the folder of a MuJoCo Menagerie robot; the name of a shipped task;
-            `gymnasium:hopper.xml`; or a name of `robot_descriptions`, such as `go2_mj_description`.
+            `gymnasium:hopper.xml` or `dm_control:cheetah.xml`; or a name of `robot_descriptions`, such as
+            `go2_mj_description`.
 
     Raises:
         TaskError: There is no such robot.
@@ -101,7 +102,8 @@ def find_robot(reference: str) -> Path:
 def known_robots() -> dict[str, str]:
     """Name of each robot that is here to where it comes from."""
     found = dict.fromkeys(shipped_tasks(), "a shipped task's model")
-    found |= {f"{GYMNASIUM}{name}": "Gymnasium" for name in gymnasium_models()}
+    for prefix, package in PACKAGES.items():
+        found |= {f"{prefix}{name}": package.owner for name in package_models(prefix)}
     if importlib.util.find_spec("robot_descriptions"):
         described = importlib.import_module("robot_descriptions._descriptions").DESCRIPTIONS
         found |= dict.fromkeys(sorted(described), "robot_descriptions, downloaded when it is first used")
@@ -142,7 +144,7 @@ def _model_named(task: Path) -> str:
     (kind,) = (node for node in ast.parse(task.read_text()).body if isinstance(node, ast.ClassDef))
     values = {node.targets[0].id: node.value for node in kind.body if isinstance(node, ast.Assign)}  # type: ignore[attr-defined]
     name: str = ast.literal_eval(values["model"])
-    return name if name.startswith(GYMNASIUM) else SHIPPED + name
+    return name if name.startswith(tuple(PACKAGES)) else SHIPPED + name
 
 
 def _of_folder(folder: Path) -> Path:

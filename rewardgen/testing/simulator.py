@@ -24,6 +24,7 @@ class PointMasses:
         frame_skip: Physics steps per control step.
         threads: Of no matter.
         contact_forces: Of no matter; there are no contacts.
+        current_fields: Of no matter; no field follows from others.
         device: Where the masses are.
     """
 
@@ -35,6 +36,7 @@ class PointMasses:
         *,
         threads: int = 1,
         contact_forces: bool = False,
+        current_fields: bool = False,
         device: str = "cpu",
     ) -> None:
         self.model, self.num_envs, self.device = model, num_envs, torch.device(device)

@@ -18,7 +18,7 @@ def trace(worlds, first, count, steps=150):
     return seen
 
 
-@pytest.mark.parametrize("task", ["hopper", str(POINT)])
+@pytest.mark.parametrize("task", ["hopper", "ball_in_cup", str(POINT)])
 def test_a_slice_is_the_same_alone_and_among_others(task):
     alone = trace(load_task(task).make_envs([8], 3), 0, 3)
     among = trace(load_task(task).make_envs([5, 8, 2], 3, threads=2), 3, 3)
