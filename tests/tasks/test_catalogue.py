@@ -137,7 +137,13 @@ def test_an_actuator_without_a_range_is_named(table):
 
 @pytest.mark.parametrize(
     "reference, told",
-    [("hoper", "unknown robot"), ("gymnasium:hoper.xml", "no model"), ("none.xml", "no model file"), (".", "0 models")],
+    [
+        ("hoper", "unknown robot"),
+        ("gymnasium:hoper.xml", "no model"),
+        ("dm_control:cheeta.xml", "the DeepMind Control Suite has no model"),
+        ("none.xml", "no model file"),
+        (".", "0 models"),
+    ],
 )
 def test_a_robot_that_is_not_there_is_told_with_a_way_on(reference, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -146,10 +152,18 @@ def test_a_robot_that_is_not_there_is_told_with_a_way_on(reference, told, tmp_pa
     assert caught.value.hint
 
 
+def test_a_model_of_a_package_that_is_not_installed_names_the_extra(monkeypatch):
+    monkeypatch.setattr("rewardgen.core.resources.find_spec", lambda name: None)
+    with pytest.raises(TaskError, match=r"cheetah\.xml needs the DeepMind Control Suite") as caught:
+        load_task("cheetah_run").make_envs([0], 1)
+    assert caught.value.hint == "pip install 'rewardgen[dm-control]'"
+
+
 def test_a_robot_is_named_in_a_task_file_so_that_it_is_found_from_there(table, tmp_path):
     assert model_named("hopper", tmp_path / "task.py") == "gymnasium:hopper.xml"
     assert model_named(str(table), tmp_path / "task.py") == "table.xml"
     assert model_named(str(table), tmp_path / "below" / "task.py") == str(table)
+    assert model_named("walker_run", tmp_path / "task.py") == "dm_control:walker.xml"
     assert model_named("cartpole", tmp_path / "task.py") == "shipped:cartpole.xml"
     assert find_robot("shipped:cartpole.xml") == find_robot("cartpole")
 

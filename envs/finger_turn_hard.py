@@ -1,0 +1,102 @@
+"""The DeepMind Control Suite's `finger-turn_hard`, on its own model (Tassa et al. 2018, arXiv:1801.00690)."""
+
+import math
+
+import torch
+
+from rewardgen import Geom, Hinge, MujocoTask, Pair, PpoSettings, Var, Wrap
+
+RADIUS, TARGET = 0.13, 0.03
+AXLE = (0.2, 0.4)
+
+
+class FingerTurnHard(MujocoTask):
+    """A finger of two links beside a body that spins freely on an axle. Turn the body until its tip is in the target.
+
+    All moves in the x-z plane, without gravity. The axle is at x = 0.2, z = 0.4 m, and the tip of the spinning body is
+    0.13 m from it; the target, a ball of radius 0.03 m, lies anywhere on the circle of the tip. Two motors turn the
+    finger's joints, and only by touching can it turn the body. Wanted is that the tip gets into the target and stays.
+    """
+
+    model = "dm_control:finger.xml"
+    frame_skip = 2
+    episode_steps = 1000
+    current_fields = True
+    best_fitness = 1.0
+    solved_fitness = 0.8
+    training = {"ppo": PpoSettings(env_steps=1_000_000)}
+
+    distance = Var("m", "distance of the body's tip from the edge of the target; 0 or less is inside")
+    angle_to_target = Var("rad", "angle by which the body has yet to turn, in (-pi, pi]; 0 with its tip in the target")
+    spinner_angle = Hinge("hinge").angle.told("angle of the body, 0 with its tip up, positive towards -x; not wrapped")
+    spinner_velocity = Hinge("hinge").velocity.told("angular velocity of the body, positive as its angle")
+    fingertip = Geom("fingertip").position.told("place of the fingertip's middle; y is always 0")
+    finger_angle = Var("rad", "angles of the finger's joints", ("proximal", "distal"))
+    finger_velocity = Var("rad/s", "angular velocities of the finger's joints", ("proximal", "distal"))
+    touch = Var("N", "force on the fingertip's two sides; 0 if nothing touches", ("top", "bottom"))
+
+    pairs = (
+        Pair(
+            "in the target beats on the far side",
+            better={"distance": -0.03, "angle_to_target": 0.0, "spinner_velocity": 0.0},
+            worse={"distance": 0.23, "angle_to_target": 3.1, "spinner_velocity": 0.0},
+        ),
+    )
+    invariances = (Wrap("spinner_angle"),)
+
+    def edit_model(self, spec):
+        """The target is a body that each episode puts elsewhere, in place of the mark that the Suite moves."""
+        for part in (spec.sensor("target"), spec.site("target")):
+            spec.delete(part)
+        body = spec.worldbody.add_body(name="target", mocap=True)
+        body.add_geom(name="target", size=(TARGET, 0.0, 0.0), material="target", contype=0, conaffinity=0)
+
+    def reset(self, sim, draw):
+        """The joints at any angles at which nothing touches, at rest; the target anywhere on the circle of the tip."""
+        angle = draw.uniform(-math.pi, math.pi, 1)
+        target = torch.cat((AXLE[0] + RADIUS * angle.sin(), torch.zeros_like(angle), AXLE[1] + RADIUS * angle.cos()), 1)
+        low, high = torch.tensor(sim.model.jnt_range, device=sim.device).T
+        low[2], high[2] = -math.pi, math.pi
+        qpos = sim.without_contact(lambda: draw.uniform(low, high, 3))
+        return qpos, torch.zeros_like(sim.qvel), {"target": target}
+
+    def variables(self, sim):
+        """Where the tip and the target are on their circle."""
+        tip, target = _places(sim)
+        angle = torch.atan2(-target[:, 0], target[:, 1]) - sim.qpos[:, 2]
+        return {
+            "distance": (target - tip).norm(dim=1) - TARGET,
+            "angle_to_target": torch.atan2(angle.sin(), angle.cos()),
+            "finger_angle": sim.qpos[:, :2],
+            "finger_velocity": sim.qvel[:, :2],
+            "touch": torch.cat((sim.sensor("touchtop"), sim.sensor("touchbottom")), 1),
+        }
+
+    def observe(self, sim, variables):
+        """Angles of the finger, the body's tip, all velocities, logarithms of the touch, and the target: 12 numbers."""
+        tip, target = _places(sim)
+        touch = variables["touch"].log1p()
+        return torch.cat((sim.qpos[:, :2], tip, sim.qvel, touch, target, variables["distance"][:, None]), 1)
+
+    def fitness(self, episode):
+        """Share of the episode with the tip in the target.
+
+        It is the Suite's own reward, by which it is scored; the human reward is the same.
+        """
+        return episode.share(episode["distance"] <= 0.0)
+
+    def success(self, episode):
+        """The tip is in the target during the whole of the last second."""
+        return episode.last(episode["distance"] <= 0.0, seconds=1.0) == 1.0
+
+    @staticmethod
+    def human_reward(distance):
+        """The Suite's reward, 1 while the tip is in the target: it is sparse (dm_control/suite/finger.py)."""
+        return {"in_target": (distance <= 0.0).float()}
+
+
+def _places(sim):
+    """Tip and target from the axle, (x, z) each, (N, 2) [m]."""
+    angle = sim.qpos[:, 2]
+    tip = RADIUS * torch.stack((-angle.sin(), angle.cos()), 1)
+    return tip, sim.goal("target")[:, (0, 2)] - torch.tensor(AXLE, dtype=tip.dtype, device=tip.device)
