@@ -299,6 +299,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         )
     settings = settings_for(config.trainer, task, config.env_steps)
     card = card_for(config.trainer, task, config.env_steps, config.seeds)
+    if settings.origin:
+        listener.note(f"{settings.origin} Here it is {settings.env_steps:,}: `--env-steps`")
     check = checked_goal(folder, config, card)
     if check and check.speaks_against:
         confirm(check.text, "give the goal to a task that measures it: `rewardgen new` writes one")

@@ -256,8 +256,7 @@ class GymVecEnv:
 
     def _begin(self, index: int) -> None:
         """The next episode of one environment: what happens in it depends on these three numbers alone."""
-        named = f"{self._seeds[index]}/{self._index[index]}/{self._episode[index]}"
-        seed = int.from_bytes(hashlib.sha256(named.encode()).digest()[:4], "big") >> 1
+        seed = start_seed(self._seeds[index], self._index[index], self._episode[index])
         observation, _ = self._envs[index].reset(seed=seed)
         self._see(index, observation)
         self._episode[index] += 1
@@ -275,6 +274,17 @@ class GymVecEnv:
             require(variable_problems(self._reading.declared, found, self.num_envs))
             self._checked = True
         return {name: found[name].float() for name in self._reading.declared}
+
+
+def start_seed(seed: int, index: int, episode: int) -> int:
+    """The seed with which an environment is reset.
+
+    Args:
+        seed: Of its group of environments.
+        index: Its place in the group.
+        episode: How many it has begun before.
+    """
+    return int.from_bytes(hashlib.sha256(f"{seed}/{index}/{episode}".encode()).digest()[:4], "big") >> 1
 
 
 @contextmanager

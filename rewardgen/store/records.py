@@ -154,6 +154,8 @@ class TrainerSettings(Frozen):
     """Evaluations spread evenly over training, the last one at its end."""
     evaluation_envs: int = 8
     """Episodes per slice and evaluation, on environments of their own."""
+    origin: str = ""
+    """In a sentence: where they come from, if not from here or from the task."""
 
     @property
     def most_env_steps(self) -> int:

@@ -47,6 +47,7 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
         training={
             trainer: settings.model_dump(mode="json", exclude_unset=True) for trainer, settings in task.training.items()
         },
+        environment=env if isinstance(env := getattr(task, "env", ""), str) else "",
         files=digests(made_of(task)),
     )
 

@@ -27,6 +27,8 @@ class MeasuredTask(Frozen):
     """Source of the task's own rewards: `human` and `sparse`, where it has them."""
     training: dict[str, dict[str, Any]] = {}
     """The settings that the task file gives, as plain data: name of a trainer to its own."""
+    environment: str = ""
+    """Gymnasium's id of the environment, if it has one."""
     files: dict[str, str]
     """What it is made of: `rewardgen.tasks.fingerprint.digests`."""
 

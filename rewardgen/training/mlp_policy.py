@@ -16,7 +16,7 @@ from rewardgen.training.policies import Arrays, save_policy
 from rewardgen.training.ppo.policy import from_policy_units
 
 Activation = Literal["tanh", "relu"]
-Squash = Literal["clip", "tanh", "choice"]
+Squash = Literal["clip", "tanh", "tanh2", "choice"]
 _MOST_LAYERS, _MAX_WIDTH = 16, 1 << 16
 _EPSILON, _LARGEST = 1e-8, 10.0
 """As Stable-Baselines3's `VecNormalize` has them."""
@@ -30,8 +30,9 @@ class MlpPolicy:
         layers: Weight (out, in) and bias (out,) of each.
         activation: Between the layers.
         squash: What becomes of the last layer's output: `clip` and `tanh` bring it to -1 to 1, then to the range of
-            the actions; `choice` takes the largest of each group.
-        choices: Sizes of the groups; empty for `clip` and `tanh`.
+            the actions; `tanh2` is `tanh` of what is cut off at -2 and 2, as SAC has it with gSDE; `choice` takes the
+            largest of each group.
+        choices: Sizes of the groups; empty where it chooses nothing.
         mean: Of the observations, (O,) float64.
         variance: Of the observations, (O,) float64; -1 where they are taken as they are.
         action_low: (A,) float32, in actuator units.
@@ -111,7 +112,8 @@ class MlpPolicy:
         if self.squash == "choice":
             groups = [_largest(group) for group in seen.split(self.choices, 1)]
             return torch.cat(groups, 1)
-        bounded = seen.tanh() if self.squash == "tanh" else seen.clamp(-1.0, 1.0)
+        seen = seen.clamp(-2.0, 2.0) if self.squash == "tanh2" else seen
+        bounded = seen.clamp(-1.0, 1.0) if self.squash == "clip" else seen.tanh()
         return from_policy_units(bounded, self.action_low, self.action_high)
 
 

@@ -21,7 +21,7 @@ nothing of its processes and machines. One that trains in worker processes is a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -101,6 +101,7 @@ class TrainerKind(NamedTuple):
         learner: What the designer of rewards is told that trains on them.
         notes: In whole sentences: what it does to observations and rewards before it learns from them.
         chooses: Whether it learns actions that are choices.
+        tuned: Settings that are known to suit an environment, by Gymnasium's id, for a task that gives none.
         loader: A Python file that loads the policies it makes and needs no rewardgen; it is handed out beside them.
     """
 
@@ -109,8 +110,12 @@ class TrainerKind(NamedTuple):
     learner: str
     notes: str = ""
     chooses: bool = True
+    tuned: Callable[[str], Mapping[str, Any]] = lambda environment: {}
     loader: Path | None = None
 
+
+STANDALONE = Path(__file__).with_name("standalone.py")
+"""Loads the kinds of policies below."""
 
 TRAINERS: Registry[TrainerKind] = Registry("trainer")
 

@@ -13,7 +13,7 @@ DEFAULT_TRAINER = "ppo"
 
 
 def settings_for(trainer: str, task: MeasuredTask, env_steps: int | None = None) -> TrainerSettings:
-    """The settings of a trainer on a task: those that the task gives, else the trainer's defaults.
+    """The settings of a trainer on a task: those that the task gives, else known ones, else the trainer's defaults.
 
     Args:
         trainer: Its name.
@@ -23,7 +23,9 @@ def settings_for(trainer: str, task: MeasuredTask, env_steps: int | None = None)
     Raises:
         UsageError: There is no such trainer, or a setting that it does not have.
     """
-    settings = TRAINERS.get(trainer).settings.model_validate(task.training.get(trainer, {}))
+    kind = TRAINERS.get(trainer)
+    given = task.training[trainer] if trainer in task.training else kind.tuned(task.environment)
+    settings = kind.settings.model_validate(given)
     return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
 
 
@@ -43,7 +45,11 @@ def card_for(trainer: str, task: MeasuredTask, env_steps: int | None = None, see
     if task.card.choices and not kind.chooses:
         what = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
         raise UsageError(what, "train with `--trainer sb3-ppo`")
-    update = {"learner": kind.learner, "learner_notes": kind.notes, "discount": settings.discount}
+    update = {
+        "learner": kind.learner,
+        "learner_notes": f"{kind.notes} {settings.origin}".strip(),
+        "discount": settings.discount,
+    }
     update |= {"env_steps": settings.env_steps, "seeds": seeds}
     return task.card.model_copy(update=update)
 

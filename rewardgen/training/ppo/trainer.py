@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.process_trainer import ProcessTrainer
-from rewardgen.training.protocol import TRAINERS, TrainerKind, TrainerSetup
+from rewardgen.training.protocol import STANDALONE, TRAINERS, TrainerKind, TrainerSetup
 
 TRAIN = register("train", "rewardgen.training.ppo.train_job:train_job", inputs=TASK_FILES)
 
@@ -26,6 +24,6 @@ TRAINERS.register(
         learner="PPO",
         notes="Observations are normalised, and so is the scale of the summed reward: only the balance between"
         " components matters. The time limit is no end for it.",
-        loader=Path(__file__).with_name("standalone.py"),
+        loader=STANDALONE,
     ),
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -10,43 +14,81 @@ from rewardgen.store.records import TrainerSettings
 from rewardgen.training.artifacts import TrainJob
 
 
-class Sb3PpoSettings(TrainerSettings):
+class Sb3Settings(TrainerSettings):
+    """What all of its algorithms have."""
+
+    num_envs: int = 1
+    """Training environments per slice."""
+    hidden: tuple[int, ...]
+    learning_rate: float
+    falling: tuple[str, ...] = ()
+    """Of `learning_rate` and `options`, those that fall linearly to 0 in the course of training."""
+    options: dict[str, Any] = {}
+    """Further arguments of the algorithm."""
+
+
+class Sb3PpoSettings(Sb3Settings):
     """Stable-Baselines3's PPO with its defaults; observations and rewards are normalised, as in rl-baselines3-zoo."""
 
     algorithm: Literal["ppo"] = "ppo"
     num_envs: int = 8
-    """Training environments per slice."""
     hidden: tuple[int, ...] = (64, 64)
+    activation: Literal["tanh", "relu"] = "tanh"
+    """Between the layers of its networks."""
     learning_rate: float = 3e-4
     options: dict[str, Any] = {"n_steps": 256, "batch_size": 64, "n_epochs": 10}
-    """Further arguments of the algorithm."""
 
 
-class SacSettings(TrainerSettings):
+class SacSettings(Sb3Settings):
     """Stable-Baselines3's SAC with its own defaults, which rl-baselines3-zoo has for MuJoCo too; a buffer per slice."""
 
     algorithm: Literal["sac"] = "sac"
     env_steps: int = 100_000
-    num_envs: int = 1
     hidden: tuple[int, ...] = (256, 256)
     learning_rate: float = 3e-4
-    options: dict[str, Any] = {}
 
 
-class Td3Settings(TrainerSettings):
+class Td3Settings(Sb3Settings):
     """Stable-Baselines3's TD3, with the exploration noise of rl-baselines3-zoo for MuJoCo; a buffer per slice."""
 
     algorithm: Literal["td3"] = "td3"
     env_steps: int = 100_000
-    num_envs: int = 1
     hidden: tuple[int, ...] = (400, 300)
     learning_rate: float = 1e-3
     noise: float = 0.1
     """Standard deviation of what is added to actions, in units of half the action range."""
-    options: dict[str, Any] = {}
+    noise_kind: Literal["normal", "ornstein-uhlenbeck"] = "normal"
+    """Of the second, one step's noise is like that of the step before."""
 
 
 class Sb3Job(TrainJob):
     """What one of its workers does."""
 
     settings: Annotated[Sb3PpoSettings | SacSettings | Td3Settings, Field(discriminator="algorithm")]
+
+
+def tuned(algorithm: str, environment: str) -> dict[str, Any]:
+    """The settings of rl-baselines3-zoo for an environment of Gymnasium, of whatever version; empty if it has none.
+
+    Args:
+        algorithm: `ppo`, `sac` or `td3`.
+        environment: Gymnasium's id, with what comes before a colon or without.
+    """
+    wanted = _unversioned(environment.rpartition(":")[2])
+    name = next((each for each in _zoo()[algorithm] if _unversioned(each) == wanted), "")
+    if not name:
+        return {}
+    found = dict(_zoo()[algorithm][name])
+    steps = found["env_steps"]
+    origin = f"Settings are those of RL Baselines3 Zoo for {name}, which trains for {steps:,} steps."
+    ours = {"ppo": Sb3PpoSettings, "sac": SacSettings, "td3": Td3Settings}[algorithm].model_fields["env_steps"].default
+    return {**found, "env_steps": min(steps, ours), "origin": origin}
+
+
+@cache
+def _zoo() -> dict[str, dict[str, dict[str, Any]]]:
+    return tomllib.loads(Path(__file__).with_name("zoo.toml").read_text())
+
+
+def _unversioned(id: str) -> str:
+    return re.sub(r"-v\d+$", "", id)

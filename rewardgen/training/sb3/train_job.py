@@ -10,11 +10,12 @@ import torch
 from stable_baselines3 import PPO, SAC, TD3
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.noise import NormalActionNoise
+from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckActionNoise
+from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rewardgen.sim.vec_env import Step
-from rewardgen.store.records import SliceResult, SliceSpec
+from rewardgen.store.records import SliceResult
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.mlp_policy import MlpPolicy, layers_of, unnormalised
@@ -66,7 +67,7 @@ class SliceTraining:
         self._action_low, self._action_high = envs.action_low, envs.action_high
         self._env = RewardedVecEnv(envs, self._price)
         self._normalised = VecNormalize(self._env, gamma=settings.discount) if settings.algorithm == "ppo" else None
-        self._model = _algorithm(settings, self._normalised or self._env, spec)
+        self._model = learner(settings, self._normalised or self._env, derive_seed(spec.seed, "learner"))
 
     def run(self) -> SliceResult:
         """Train to the end; a failure is a result too."""
@@ -117,18 +118,23 @@ class SliceTraining:
     def _policy(self) -> MlpPolicy:
         actor: Any = self._model.policy
         settings, choices = self._settings, self._env.choices
+        squash = "clip"
         if settings.algorithm == "ppo":
             modules = [*actor.mlp_extractor.policy_net, actor.action_net]
+        elif settings.algorithm == "sac":
+            exploring = settings.options.get("use_sde", False)
+            modules = [*actor.actor.latent_pi, *(actor.actor.mu if exploring else [actor.actor.mu])]
+            squash = "tanh2" if exploring else "tanh"
         else:
-            modules = [*actor.actor.latent_pi, actor.actor.mu] if settings.algorithm == "sac" else [*actor.actor.mu]
+            modules, squash = [*actor.actor.mu], "tanh"
         moments = unnormalised(self._env.observation_space.shape[0])  # type: ignore[index]
         if self._normalised is not None:
             known: Any = self._normalised.obs_rms
             moments = {"mean": torch.from_numpy(known.mean.copy()), "variance": torch.from_numpy(known.var.copy())}
         return MlpPolicy(
             layers=layers_of(modules),
-            activation="tanh" if settings.algorithm == "ppo" else "relu",
-            squash="choice" if choices else "clip" if settings.algorithm == "ppo" else "tanh",
+            activation=settings.activation if isinstance(settings, Sb3PpoSettings) else "relu",
+            squash="choice" if choices else squash,
             choices=choices,
             **moments,
             action_low=self._action_low,
@@ -146,21 +152,37 @@ class _Watch(BaseCallback):
         return True
 
 
-def _algorithm(settings: Any, env: Any, spec: SliceSpec) -> BaseAlgorithm:
-    own = {
+def learner(settings: Any, env: Any, seed: int) -> BaseAlgorithm:
+    """The learner of one slice, with its own networks, its own random stream and, off policy, its own buffer.
+
+    Args:
+        settings: Of its algorithm.
+        env: A `VecEnv` of Stable-Baselines3.
+        seed: Of its random stream.
+    """
+    steps = settings.env_steps
+    networks: dict[str, Any] = {"net_arch": [*settings.hidden]}
+    given: dict[str, Any] = {
+        "learning_rate": settings.learning_rate,
+        "gamma": settings.discount,
+        "device": "cpu",
+        "seed": seed,
         **settings.options,
-        "policy_kwargs": {"net_arch": [*settings.hidden], **settings.options.get("policy_kwargs", {})},
     }
-    common = {"learning_rate": settings.learning_rate, "gamma": settings.discount, "device": "cpu"}
-    common["seed"] = derive_seed(spec.seed, "learner")
     if isinstance(settings, Sb3PpoSettings):
-        return PPO("MlpPolicy", env, **common | own)
-    off_policy = {"learning_starts": min(_LEARNING_STARTS, settings.env_steps // 10), "buffer_size": settings.env_steps}
+        kind = PPO
+        networks["activation_fn"] = torch.nn.Tanh if settings.activation == "tanh" else torch.nn.ReLU
+    else:
+        kind = SAC
+        given["buffer_size"] = steps
+        given["learning_starts"] = min(given.get("learning_starts", _LEARNING_STARTS), steps // 10)
     if isinstance(settings, Td3Settings):
-        size = env.action_space.shape[0]
-        noise = NormalActionNoise(np.zeros(size), np.full(size, settings.noise))
-        return TD3("MlpPolicy", env, action_noise=noise, **common | off_policy | own)
-    return SAC("MlpPolicy", env, **common | off_policy | own)
+        kind, size = TD3, env.action_space.shape[0]
+        noise = NormalActionNoise if settings.noise_kind == "normal" else OrnsteinUhlenbeckActionNoise
+        given["action_noise"] = noise(np.zeros(size), np.full(size, settings.noise))
+    given["policy_kwargs"] = {**networks, **settings.options.get("policy_kwargs", {})}
+    given |= {name: LinearSchedule(given[name], 0.0, 1.0) for name in settings.falling}
+    return kind("MlpPolicy", env, **given)
 
 
 def _clipped_share(env: VecNormalize) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.process_trainer import ProcessTrainer
-from rewardgen.training.protocol import TRAINERS, TrainerKind, TrainerSetup
-from rewardgen.training.sb3.settings import SacSettings, Sb3PpoSettings, Td3Settings
+from rewardgen.training.protocol import STANDALONE, TRAINERS, TrainerKind, TrainerSetup
+from rewardgen.training.sb3.settings import SacSettings, Sb3PpoSettings, Td3Settings, tuned
 
 TRAIN_SB3 = register("train-sb3", "rewardgen.training.sb3.train_job:train_sb3_job", inputs=TASK_FILES)
 
@@ -29,11 +31,13 @@ TRAINERS.register(
         learner="PPO (Stable-Baselines3)",
         notes="Observations are normalised, and so is the scale of the summed reward: only the balance between"
         " components matters. The time limit is no end for it.",
+        tuned=partial(tuned, "ppo"),
+        loader=STANDALONE,
     ),
 )
-TRAINERS.register(
-    "sb3-sac", TrainerKind(sb3_trainer, SacSettings, "SAC (Stable-Baselines3)", _OFF_POLICY, chooses=False)
-)
-TRAINERS.register(
-    "sb3-td3", TrainerKind(sb3_trainer, Td3Settings, "TD3 (Stable-Baselines3)", _OFF_POLICY, chooses=False)
-)
+for _name, _settings in {"sac": SacSettings, "td3": Td3Settings}.items():
+    _learner = f"{_name.upper()} (Stable-Baselines3)"
+    TRAINERS.register(
+        f"sb3-{_name}",
+        TrainerKind(sb3_trainer, _settings, _learner, _OFF_POLICY, False, partial(tuned, _name), STANDALONE),
+    )
