@@ -16,6 +16,7 @@ from benchmarks.agreement import bench_agreement
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
 from benchmarks.racing import RacingOptions, bench_racing
+from benchmarks.sb3_native import ENVIRONMENTS, NativeOptions, bench_native
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
 from benchmarks.stacking import StackingOptions, bench_stacking
 from benchmarks.train import TrainOptions, bench_train
@@ -170,6 +171,24 @@ def racing(
     Example: `python -m benchmarks racing runs/*`
     """
     return show(bench_racing((run, *runs), _with(RacingOptions(), candidates=candidates, seeds=seeds), _say), json)
+
+
+@app.command
+def native(
+    *environments: Annotated[str, Parameter(help=f"Gymnasium's ids. [default: {' '.join(ENVIRONMENTS)}]")],
+    algorithm: Annotated[Literal["ppo", "sac", "td3"], Parameter(help="Of Stable-Baselines3.")] = "ppo",
+    seeds: Seeds = None,
+    workers: Workers = None,
+    steps: Annotated[int | None, Parameter(help="Control steps of each seed at most.", validator=_ENOUGH)] = None,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Compare Stable-Baselines3 by itself with the trainer `sb3-...` on an environment's own reward.
+
+    Example: `python -m benchmarks native --quick`
+    """
+    options = NativeOptions(environments or ENVIRONMENTS, algorithm)
+    return show(bench_native(_given(options, quick, seeds=seeds, workers=workers, steps=steps), _say), json)
 
 
 def _given(options: Any, quick: bool, **chosen: object) -> Any:
