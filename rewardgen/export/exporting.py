@@ -77,6 +77,16 @@ class Exported(NamedTuple):
         return self.history.card
 
     @property
+    def trainer(self) -> str:
+        """Name of the trainer."""
+        return self.history.training.trainer if self.history.training else ""
+
+    @property
+    def algorithm(self) -> str:
+        """The class of Stable-Baselines3 that acts as its policies do."""
+        return {"sb3-sac": "SAC", "sb3-td3": "TD3"}.get(self.trainer, "PPO")
+
+    @property
     def slug(self) -> str:
         """The task's name as a name of Python."""
         found = re.sub(r"[^a-z0-9]+", "_", self.card.name.lower()).strip("_")[:40] or "task"
@@ -314,26 +324,30 @@ def _policy_files(exported: Exported, kind: str, *made: str) -> Files:
             "take a candidate that was trained, such as the chosen one",
         )
     if not policy_loader(exported.history.training):
-        raise UsageError("only policies of the trainer `ppo` are exported", "take its reward: `--as torch`")
-    policy, discount = str(exported.policy.resolve()), exported.card.discount
-    _, folder = exported.work(_POLICY, policy=policy, kind=kind, discount=discount)
+        raise UsageError("policies of another package's trainer are not exported", "take its reward: `--as torch`")
+    payload = {"policy": str(exported.policy.resolve()), "kind": kind, "discount": exported.card.discount}
+    _, folder = exported.work(_POLICY, **payload, algorithm=exported.algorithm)
     files: Files = {name: read_plain(folder / name, MOST_BYTES) for name in (EXPECTED, *made)}
-    return files | {"check.py": _shipped("check_policy.py")}
+    return files | {"check.py": _shipped("check_policy.py", ALGORITHM=exported.algorithm)}
 
 
 def _sb3(exported: Exported) -> Made:
-    files = _policy_files(exported, "sb3", "policy.zip") | {"policy_sb3.py": _shipped("sb3_policy.py")}
-    use = """```python
-from stable_baselines3 import PPO
+    files, name = _policy_files(exported, "sb3", "policy.zip"), exported.algorithm
+    use = f"""```python
+from stable_baselines3 import {name}
 
-model = PPO.load("policy.zip")
+model = {name}.load("policy.zip")
 action, _ = model.predict(observation, deterministic=True)
 ```
 
-The normaliser of observations and the range of actions are inside the policy. `PPO.load("policy.zip", env=env)` goes on
-training it, with SB3's settings and a normaliser that stays as it is. Under another version of Python than that below,
-give it the class: `PPO.load("policy.zip", custom_objects={"policy_class": policy_sb3.NormalisedPolicy})`."""
-    return Made(files, use, _POLICY_TESTED, ("stable-baselines3",))
+The normaliser of observations, where it has one, and the range of actions are inside the policy.
+`{name}.load("policy.zip", env=env)` goes on training it, with SB3's settings"""
+    if name == "PPO":
+        files["policy_sb3.py"] = _shipped("sb3_policy.py")
+        use += """ and a normaliser that stays as it is. Under another version of Python than that below,
+give it the class: `PPO.load("policy.zip", custom_objects={"policy_class": policy_sb3.NormalisedPolicy})`"""
+    kept = "" if exported.trainer == "ppo" else " What else a training learns, such as values of states, begins anew."
+    return Made(files, f"{use}.{kept}", _POLICY_TESTED, ("stable-baselines3",))
 
 
 def _onnx(exported: Exported) -> Made:
@@ -372,8 +386,9 @@ def _gymnasium(exported: Exported) -> Made:
     text = reward_file(exported.source)
     priced, rewards = _priced(exported, folder / EXPECTED, rows=10**9)
     files: Files = {f"{package}/{name}": content for name, content in vendored().items()}
-    model, copied = _model_files([Path(each) for each in found["model"]])
+    model, copied = _model_files([Path(each) for each in found["model"]]) if found["model"] else ("", {})
     files |= {f"{package}/{name}": content for name, content in copied.items()}
+    needs = tuple(sorted({*_ENVIRONMENT_NEEDS, *map(str, found["needs"])}))
     words = _reward_words(text) | {
         "ENVIRONMENT_ID": f"rewardgen/{exported.slug}-v0",
         "MODEL_FILE": json.dumps(model)[1:-1],
@@ -384,7 +399,7 @@ def _gymnasium(exported: Exported) -> Made:
         f"{package}/__init__.py": _shipped("environment.py", **words),
         "check.py": _shipped("check_environment.py", PACKAGE=package),
         EXPECTED: _episode(folder / EXPECTED, rewards),
-        "requirements.txt": "".join(f"{each}\n" for each in _required(_ENVIRONMENT_NEEDS)),
+        "requirements.txt": "".join(f"{each}\n" for each in _required(needs)),
     }
     if policy and exported.policy:
         files |= {"policy.npz": read_plain(exported.policy, MOST_POLICY_BYTES), "policy.py": loader}
@@ -395,17 +410,18 @@ env = make_env()  # a gymnasium.Env; or gymnasium.make("rewardgen/{exported.slug
 ```
 
 Its reward is `{package}/reward.py`. `info` holds `components` and `variables` at every step, and `fitness`, `success`
-and `cause` at the end of an episode. `RewardWrapper(env)` pays the reward in another MuJoCo environment of Gymnasium
-with the same model, whose observations and episodes stay its own. `{package}/_rewardgen` is copied from rewardgen."""
+and `cause` at the end of an episode. {_WRAPPED if model else ""}`{package}/_rewardgen` is copied from rewardgen."""
     acted = "the policy" if policy else "random actions"
     tested = (
         f"An episode of {found['steps']} steps with {acted}, fitness {found['fitness']:.4g}: `reward.py` gives what the"
         f" run computes, to 1e-6, in {priced['rows']} of them. `python check.py` plays it again where you are."
     )
-    return Made(files, use, tested, _ENVIRONMENT_NEEDS)
+    return Made(files, use, tested, needs)
 
 
-_ENVIRONMENT_NEEDS = ("gymnasium", "mujoco", "numpy", "pydantic", "torch")
+_WRAPPED = """`RewardWrapper(env)` pays the reward in another MuJoCo environment of Gymnasium
+with the same model, whose observations and episodes stay its own. """
+_ENVIRONMENT_NEEDS = ("gymnasium", "numpy", "pydantic", "torch")
 
 
 def _required(names: tuple[str, ...]) -> list[str]:
@@ -421,8 +437,6 @@ def _required(names: tuple[str, ...]) -> list[str]:
 
 def _model_files(files: list[Path]) -> tuple[str, Mapping[str, bytes]]:
     """Where the model is in the package, and its files, which lie to each other as they did."""
-    if not files:
-        raise UsageError("only tasks on a MuJoCo model are exported as environments", "export the reward: `--as torch`")
     root = Path(os.path.commonpath([each.absolute().parent for each in files]))
     places = {each: f"model/{each.absolute().relative_to(root).as_posix()}" for each in files}
     return places[files[0]], {

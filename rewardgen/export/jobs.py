@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +21,9 @@ from rewardgen.sim.episodes import record_episodes, trivial_policies
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.gym_task import GymTask
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.mlp_policy import Activation, MlpPolicy, Squash
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.policy import PpoPolicy
@@ -79,7 +81,8 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         report: Not used.
 
     Returns:
-        `fingerprint` of the task; `model`, its files, the main one first; `reads`; `steps`; `fitness`; `success`.
+        `fingerprint` of the task; `model`, the files of its MuJoCo model, the main one first; `needs`, the packages of
+        its simulator; `reads`; `steps`; `fitness`; `success`.
     """
     task = load_task(payload["task"])
     envs = task.make_envs([_SEED], 1)
@@ -99,7 +102,8 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     _save(payload, {**inputs, **facts, "observations": seen, "actions": recording.inputs["action"][:, 0]})
     return {
         "fingerprint": fingerprint(digests(made_of(task))),
-        "model": [str(path) for path in task.model_files()],
+        "model": [] if isinstance(task, GymTask) else [str(path) for path in task.model_files()],
+        "needs": task.packages() if isinstance(task, GymTask) else ["mujoco"],
         "reads": list(map(str, task.reads)),
         "steps": len(seen),
         "fitness": float(measured.fitness[0]),
@@ -111,82 +115,154 @@ def policy_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Write a policy for other programs.
 
     Args:
-        payload: `policy`, its file; `folder` to write to; `kind`, `sb3` or `onnx`; `discount`.
+        payload: `policy`, its file; `folder` to write to; `kind`, `sb3` or `onnx`; `discount`; `algorithm`, the class
+            of Stable-Baselines3 that is to load it.
         report: Not used.
 
     Returns:
         `observation_size` and `action_size`.
     """
     folder, policy = Path(payload["folder"]), load_policy(Path(payload["policy"]))
-    if not isinstance(policy, PpoPolicy):
-        raise TypeError("it is no policy of PPO")
-    normaliser = _normaliser(policy)
-    spread = policy.variance.sqrt().float()
-    drawn = torch.randn(_ROWS, policy.observation_size, generator=torch.Generator("cpu").manual_seed(_SEED))
-    observations = policy.mean.float() + 3.0 * spread * drawn
-    _save(payload, {"observations": observations, "actions": policy.act(observations)})
+    network = _network(policy)
+    size = policy.observation_size
+    drawn = torch.randn(_ROWS, size, generator=torch.Generator("cpu").manual_seed(_SEED))
+    observations = network.mean + 3.0 * drawn / network.scale
+    actions = policy.act(observations)
     if payload["kind"] == "sb3":
-        _write_sb3(policy, normaliser, folder / "policy.zip", payload["discount"])
+        _write_sb3(network, folder / "policy.zip", payload["discount"], payload["algorithm"])
+        if network.choices:
+            actions = torch.stack([each.argmax(1) for each in actions.split(network.choices, 1)], 1).squeeze(1)
     else:
-        _write_onnx(policy, normaliser, folder)
-    return {"observation_size": policy.observation_size, "action_size": policy.sizes.action}
+        _write_onnx(network, folder)
+    _save(payload, {"observations": observations, "actions": actions})
+    return {"observation_size": size, "action_size": len(policy.action_low)}
 
 
-def _normaliser(policy: PpoPolicy) -> dict[str, Tensor]:
-    """Mean and scale of observations, (O,) float32, as trainings have them."""
-    moments = RunningMoments(policy.mean[None], policy.variance[None], policy.mean.new_ones(1, 1))
-    used = ObservationNormaliser(moments)
-    return {"mean": used._mean.flatten(), "scale": used._scale.flatten()}
+Layers = Sequence[tuple[Tensor, Tensor]]
+"""Weight (out, in) and bias (out,) of each layer."""
+
+
+class _Network(NamedTuple):
+    """A policy, however it was trained: a normaliser, layers, and what becomes of their output.
+
+    Attributes:
+        mean: Of observations, (O,) float32.
+        scale: Of observations, (O,) float32.
+        limit: Of normalised observations; infinite where they are taken as they are.
+        layers: Of the policy; where it is cut off and no more, the last gives actions in units of the actuators.
+        activation: Between them.
+        squash: As `MlpPolicy` has it.
+        choices: As `MlpPolicy` has them.
+        low: (A,).
+        high: (A,).
+        value: Layers of the value network, where it is kept.
+        log_std: (A,), in units of the actuators, where it is kept.
+    """
+
+    mean: Tensor
+    scale: Tensor
+    limit: float
+    layers: Layers
+    activation: Activation
+    squash: Squash
+    choices: tuple[int, ...]
+    low: Tensor
+    high: Tensor
+    value: Layers = ()
+    log_std: Tensor | None = None
+
+
+def _network(policy: Any) -> _Network:
+    low, high = policy.action_low, policy.action_high
+    middle, half = (high + low) / 2, (high - low) / 2
+    if isinstance(policy, PpoPolicy):
+        used = ObservationNormaliser(
+            RunningMoments(policy.mean[None], policy.variance[None], policy.mean.new_ones(1, 1))
+        )
+        mean, scale = used._mean.flatten(), used._scale.flatten()
+        layers, value = _layers(policy, "policy"), _layers(policy, "value")
+        log_std = policy.parameters["log_std"][0] + half.log()
+        kept: tuple[Activation, Squash, tuple[int, ...]] = "tanh", "clip", ()
+        limit = 10.0
+    elif isinstance(policy, MlpPolicy):
+        plain = bool((policy.variance < 0).all())
+        mean, limit = policy.mean.float(), math.inf if plain else 10.0
+        scale = torch.ones_like(mean) if plain else (policy.variance + 1e-8).rsqrt().float()
+        layers, value, log_std = list(policy.layers), (), None
+        kept = policy.activation, policy.squash, policy.choices
+    else:
+        raise TypeError("it is no policy of this package")
+    if kept[1] == "clip":
+        weight, bias = layers[-1]
+        layers[-1] = (half[:, None] * weight, middle + half * bias)
+    return _Network(mean, scale, limit, layers, *kept, low, high, value, log_std)
 
 
 def _layers(policy: PpoPolicy, network: str) -> list[tuple[Tensor, Tensor]]:
-    """Weight (out, in) and bias (out,) of each layer; the policy's last one gives actions in actuator units."""
+    """Weight (out, in) and bias (out,) of each layer."""
     named = policy.parameters
-    found = [
+    return [
         (named[f"{network}.{index}.weight"].T.contiguous(), named[f"{network}.{index}.bias"][0])
         for index in range(len(policy.sizes.hidden) + 1)
     ]
-    if network == "policy":
-        middle, half = (policy.action_high + policy.action_low) / 2, (policy.action_high - policy.action_low) / 2
-        weight, bias = found[-1]
-        found[-1] = (half[:, None] * weight, middle + half * bias)
-    return found
 
 
-def _write_sb3(policy: PpoPolicy, normaliser: Mapping[str, Tensor], path: Path, discount: float) -> None:
+def _write_sb3(network: _Network, path: Path, discount: float, algorithm: str) -> None:
     import cloudpickle
     import gymnasium
-    from stable_baselines3 import PPO
+    import stable_baselines3
 
     from rewardgen.export.shipped import sb3_policy
 
-    class Spaces(gymnasium.Env):
-        observation_space = gymnasium.spaces.Box(-math.inf, math.inf, (policy.observation_size,), np.float32)
-        action_space = gymnasium.spaces.Box(policy.action_low.numpy(), policy.action_high.numpy(), dtype=np.float32)
+    acted = gymnasium.spaces.Box(network.low.numpy(), network.high.numpy(), dtype=np.float32)
+    if network.choices:
+        one = len(network.choices) == 1
+        acted = (
+            gymnasium.spaces.Discrete(network.choices[0]) if one else gymnasium.spaces.MultiDiscrete([*network.choices])
+        )
 
-    hidden = list(policy.sizes.hidden)
-    options = {"net_arch": {"pi": hidden, "vf": hidden}, "activation_fn": torch.nn.Tanh}
-    model = PPO(sb3_policy.NormalisedPolicy, Spaces(), policy_kwargs=options, gamma=discount, device="cpu")
-    own = model.policy
-    for extractor in {own.features_extractor, own.pi_features_extractor, own.vf_features_extractor}:
-        for name, value in normaliser.items():
-            getattr(extractor, name).copy_(value)
-    nets = {
-        "policy": (own.mlp_extractor.policy_net, own.action_net),
-        "value": (own.mlp_extractor.value_net, own.value_net),
+    class Spaces(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(-math.inf, math.inf, (len(network.mean),), np.float32)
+        action_space = acted
+
+    options: dict[str, Any] = {
+        "net_arch": [len(bias) for _, bias in network.layers[:-1]],
+        "activation_fn": torch.nn.Tanh if network.activation == "tanh" else torch.nn.ReLU,
     }
-    with torch.no_grad():
-        for network, (body, head) in nets.items():
-            modules = [each for each in body if isinstance(each, torch.nn.Linear)] + [head]
-            for module, (weight, bias) in zip(modules, _layers(policy, network), strict=True):
-                module.weight.copy_(weight)
-                module.bias.copy_(bias)
-        half = (policy.action_high - policy.action_low) / 2
-        own.log_std.copy_(policy.parameters["log_std"][0] + half.log())
+    given: dict[str, Any] = {"gamma": discount, "device": "cpu"}
+    if algorithm != "PPO":
+        given["buffer_size"] = 1
+    if network.squash == "tanh2":
+        given["use_sde"] = True
+    policy = sb3_policy.NormalisedPolicy if algorithm == "PPO" else "MlpPolicy"
+    model = getattr(stable_baselines3, algorithm)(policy, Spaces(), policy_kwargs=options, **given)
+    own = model.policy
+    if algorithm == "PPO":
+        for extractor in {own.features_extractor, own.pi_features_extractor, own.vf_features_extractor}:
+            extractor.mean.copy_(network.mean)
+            extractor.scale.copy_(network.scale)
+        _put(network.layers, own.mlp_extractor.policy_net, own.action_net)
+        if network.value:
+            _put(network.value, own.mlp_extractor.value_net, own.value_net)
+        if network.log_std is not None:
+            own.log_std.data.copy_(network.log_std)
+    elif algorithm == "SAC":
+        _put(network.layers, own.actor.latent_pi, own.actor.mu)
+    else:
+        _put(network.layers, own.actor.mu)
+        _put(network.layers, own.actor_target.mu)
     cloudpickle.register_pickle_by_value(sb3_policy)  # so that the zip needs no module of ours
     content = io.BytesIO()
     model.save(content)
     write_atomic(path, content.getvalue())
+
+
+def _put(layers: Layers, *modules: torch.nn.Module) -> None:
+    """Give the linear ones among some modules their weights and biases."""
+    linear = [each for module in modules for each in module.modules() if isinstance(each, torch.nn.Linear)]
+    for module, (weight, bias) in zip(linear, layers, strict=True):
+        module.weight.data.copy_(weight)
+        module.bias.data.copy_(bias)
 
 
 def _fixed(value: Tensor) -> torch.nn.Parameter:
@@ -201,53 +277,77 @@ class _Acting(torch.nn.Module):
     low: Tensor
     high: Tensor
 
-    def __init__(self, policy: PpoPolicy, normaliser: Mapping[str, Tensor]) -> None:
+    def __init__(self, network: _Network) -> None:
         super().__init__()
-        bounds = {"low": policy.action_low, "high": policy.action_high}
-        for name, value in {**normaliser, **bounds}.items():
-            self.register_buffer(name, value)
+        for name in ("mean", "scale", "low", "high"):
+            self.register_buffer(name, getattr(network, name))
         parts: list[torch.nn.Module] = []
-        for weight, bias in _layers(policy, "policy"):
+        for weight, bias in network.layers:
             linear = torch.nn.Linear(weight.shape[1], weight.shape[0])
             linear.weight, linear.bias = _fixed(weight), _fixed(bias)
-            parts += [linear, torch.nn.Tanh()]
+            parts += [linear, torch.nn.Tanh() if network.activation == "tanh" else torch.nn.ReLU()]
         self.body = torch.nn.Sequential(*parts[:-1])
+        self.limit, self.squash, self.choices = network.limit, network.squash, network.choices
 
     def forward(self, observation: Tensor) -> Tensor:
         """Actions (N, A) for observations (N, O)."""
-        values = ((observation - self.mean) * self.scale).clamp(-10.0, 10.0)
-        return torch.minimum(torch.maximum(self.body(values), self.low), self.high)
+        values = self.body(((observation - self.mean) * self.scale).clamp(-self.limit, self.limit))
+        if self.choices:
+            groups = values.split(self.choices, 1)
+            return torch.cat([torch.nn.functional.one_hot(each.argmax(1), each.shape[1]).float() for each in groups], 1)
+        if self.squash != "clip":
+            cut = values.clamp(-2.0, 2.0) if self.squash == "tanh2" else values
+            values = (self.high + self.low) / 2 + (self.high - self.low) / 2 * cut.tanh()
+        return torch.minimum(torch.maximum(values, self.low), self.high)
 
 
-def _write_onnx(policy: PpoPolicy, normaliser: Mapping[str, Tensor], folder: Path) -> None:
+def _write_onnx(network: _Network, folder: Path) -> None:
     import warnings
 
     from onnx import TensorProto, checker, helper, numpy_helper
 
     with warnings.catch_warnings(action="ignore"), torch.no_grad():
-        traced = torch.jit.trace(_Acting(policy, normaliser).eval(), torch.zeros(1, policy.observation_size))
+        traced = torch.jit.trace(_Acting(network).eval(), torch.zeros(2, len(network.mean)))
         content = io.BytesIO()
         torch.jit.save(traced, content)
     write_atomic(folder / "policy.pt", content.getvalue())
 
-    constants = {**normaliser, "low": policy.action_low, "high": policy.action_high}
-    constants |= {"least": torch.tensor(-10.0), "most": torch.tensor(10.0)}
-    nodes = [
-        helper.make_node("Sub", ["observation", "mean"], ["centred"]),
-        helper.make_node("Mul", ["centred", "scale"], ["scaled"]),
-        helper.make_node("Clip", ["scaled", "least", "most"], ["values0"]),
-    ]
-    layers = _layers(policy, "policy")
-    for index, (weight, bias) in enumerate(layers):
+    constants: dict[str, Tensor] = {"mean": network.mean, "scale": network.scale}
+    constants |= {"least": torch.tensor(-network.limit), "most": torch.tensor(network.limit)}
+    nodes: list[Any] = []
+
+    def then(operation: str, *further: str, to: str = "", **options: Any) -> None:
+        """One step on what the last one gave."""
+        before = nodes[-1].output[0] if nodes else "observation"
+        nodes.append(helper.make_node(operation, [before, *further], [to or f"step{len(nodes)}"], **options))
+
+    then("Sub", "mean")
+    then("Mul", "scale")
+    then("Clip", "least", "most")
+    for index, (weight, bias) in enumerate(network.layers):
         constants |= {f"weight{index}": weight, f"bias{index}": bias}
-        nodes.append(
-            helper.make_node("Gemm", [f"values{index}", f"weight{index}", f"bias{index}"], [f"sum{index}"], transB=1)
-        )
-        if index < len(layers) - 1:
-            nodes.append(helper.make_node("Tanh", [f"sum{index}"], [f"values{index + 1}"]))
-    nodes.append(helper.make_node("Max", [f"sum{len(layers) - 1}", "low"], ["above"]))
-    nodes.append(helper.make_node("Min", ["above", "high"], ["action"]))
-    sizes = {"observation": policy.observation_size, "action": policy.sizes.action}
+        then("Gemm", f"weight{index}", f"bias{index}", transB=1)
+        if index < len(network.layers) - 1:
+            then("Tanh" if network.activation == "tanh" else "Relu")
+    if network.choices:
+        constants["counts"] = torch.tensor(network.choices)
+        parts = [f"part{number}" for number in range(len(network.choices))]
+        nodes.append(helper.make_node("Split", [nodes[-1].output[0], "counts"], parts, axis=1))
+        nodes += [helper.make_node("Hardmax", [each], [f"chosen_{each}"], axis=1) for each in parts]
+        nodes.append(helper.make_node("Concat", [f"chosen_{each}" for each in parts], ["action"], axis=1))
+    else:
+        constants |= {"low": network.low, "high": network.high}
+        if network.squash == "tanh2":
+            constants |= {"two": torch.tensor(2.0), "minus_two": torch.tensor(-2.0)}
+            then("Clip", "minus_two", "two")
+        if network.squash != "clip":
+            constants |= {"middle": (network.high + network.low) / 2, "half": (network.high - network.low) / 2}
+            then("Tanh")
+            then("Mul", "half")
+            then("Add", "middle")
+        then("Max", "low")
+        then("Min", "high", to="action")
+    sizes = {"observation": len(network.mean), "action": len(network.low)}
     ends = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", size]) for name, size in sizes.items()}
     stored = [numpy_helper.from_array(value.detach().numpy(), name) for name, value in constants.items()]
     graph = helper.make_graph(nodes, "policy", [ends["observation"]], [ends["action"]], stored)

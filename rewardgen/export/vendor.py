@@ -15,7 +15,7 @@ from rewardgen.core.resources import PACKAGE
 
 NAME = "_rewardgen"
 """What the copied package is called."""
-_ROOTS = ("rewardgen.tasks.task_env", "rewardgen.tasks.loading")
+_ROOTS = ("rewardgen.tasks.task_env", "rewardgen.tasks.loading", "rewardgen.training.sb3.settings")
 _TASK_LAYERS = ("rewardgen.sim.", "rewardgen.tasks.", "rewardgen.training.ppo.settings", "rewardgen.reward.tolerance")
 _IMPORT = re.compile(r"^([ \t]*)from rewardgen((?:\.\w+)*) import", re.MULTILINE)
 

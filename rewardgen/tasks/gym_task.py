@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,6 +30,7 @@ from rewardgen.tasks.gym_names import (
     number_shape,
     observation_variables,
 )
+from rewardgen.tasks.loading import named_alike
 from rewardgen.tasks.protocol import Task
 
 _DEFAULT_STEPS = 1000
@@ -39,6 +42,8 @@ _MOST_LOOKED_AT = 1000
 _MOST_NUMBERS = 1000
 """Of an entry of `info` that is kept."""
 _SUCCESS = ("is_success", "success")
+_SIMULATORS = {"gymnasium.envs.mujoco.": "mujoco", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
+"""Where Gymnasium's own environments are, to what they need."""
 _REGISTERED = re.compile(r"-v\d+$")
 
 
@@ -183,6 +188,22 @@ class GymTask(Task):
         make = lambda: _made(type(self), self.episode_steps)  # noqa: E731
         return GymVecEnv(self.path, make, reading, known.coder, seeds, envs_per_seed, **options)
 
+    def packages(self) -> list[str]:
+        """What has to be installed for the environment besides Gymnasium, as requirements.
+
+        Raises:
+            TaskError: It is in a module that no installed package has.
+        """
+        known, found = packages_distributions(), set()
+        for module in {each.__module__ for each in self.known().kind.__mro__}:
+            name = module.partition(".")[0]
+            found |= {needed for place, needed in _SIMULATORS.items() if module.startswith(place)}
+            if name in known and name != "gymnasium":
+                found.add(known[name][0])
+            elif name not in (*sys.stdlib_module_names, *known) and module != type(self).__module__:
+                raise TaskError(f"the environment is in `{module}`, which no installed package has", "install it")
+        return sorted(found)
+
     def model_files(self) -> tuple[Path, ...]:
         """The file of the environment's class: if it changes, the task has changed."""
         try:
@@ -218,7 +239,7 @@ def _first(task: type[GymTask]) -> gymnasium.Env[Any, Any]:
         if isinstance(cause, gymnasium.error.DependencyNotInstalled | ModuleNotFoundError):
             raise TaskError(f"{task.env} cannot be made: {cause}", "install what it names") from cause
         if isinstance(cause, gymnasium.error.Error):
-            close = nearest(str(task.env), gymnasium.registry)
+            close = named_alike(str(task.env)) or nearest(str(task.env), gymnasium.registry)
             hint = "for one that a package registers, name the package too: `my_package:MyEnv-v0`"
             hint = f"did you mean `{close}`? {hint}" if close else hint
             raise TaskError(f"there is no environment {task.env}: {cause}", hint) from cause

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 
 from rewardgen.core.resources import shipped
 from rewardgen.sim.transitions import save_transitions
+from rewardgen.store.records import Training
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.record_transitions import record_transitions
+from rewardgen.training.mlp_policy import MlpPolicy, unnormalised
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
@@ -36,16 +40,21 @@ def compute_reward(x_velocity, joint_velocity, prev_joint_velocity, healthy):
 }
 
 
-def a_run(tmp_path, task="cartpole", source=None, transitions=True):
-    """Folder and history of a finished run on a shipped task, whose chosen reward has a policy for each final seed."""
+def a_run(tmp_path, task="cartpole", source=None, transitions=True, trainer="ppo"):
+    """Folder and history of a finished run on a task, whose chosen reward has a policy for each final seed."""
     folder = RunFolder(tmp_path / "run")
     search, history = a_search(folder.path, Crew(), generations=1)
     search()
     loaded = load_task(task)
     envs = loaded.make_envs([0], 1)
-    found = {"name": task, "fingerprint": fingerprint(digests(made_of(loaded))), "control_step_s": envs.control_step_s}
+    found = {
+        "name": loaded.path.stem,
+        "fingerprint": fingerprint(digests(made_of(loaded))),
+        "control_step_s": envs.control_step_s,
+    }
     history.card = history.card.model_copy(update=found)
     history.config = history.config.model_copy(update={"task": task})
+    history.training = Training(trainer=trainer, settings={})
     candidate = history.designed[CHOSEN, 0]
     history.designed[CHOSEN, 0] = candidate.model_copy(update={"source": source or REWARDS[task]})
     (folder.policies / "final").mkdir(parents=True)
@@ -53,7 +62,8 @@ def a_run(tmp_path, task="cartpole", source=None, transitions=True):
         name = f"{CHOSEN}-s{seed}.npz"
         result = history.trained["final", CHOSEN, seed]
         history.trained["final", CHOSEN, seed] = result.model_copy(update={"policy": name})
-        write_policy(task, envs, folder.policies / "final" / name)
+        path = folder.policies / "final" / name
+        write_policy(task, envs, path) if trainer == "ppo" else write_network(trainer, envs, path)
     if transitions:
         save_transitions(folder.transitions, record_transitions(loaded))
     return folder, history
@@ -70,6 +80,25 @@ def write_policy(task, envs, path):
     normaliser = ObservationNormaliser(RunningMoments.zeros(1, envs.observation_size, envs.device))
     normaliser.update(torch.randn(1, 50, envs.observation_size) + 3)
     StackedPolicy(networks, normaliser, envs.action_low[None], envs.action_high[None]).save(0, path)
+
+
+def write_network(trainer, envs, path):
+    """A policy as Stable-Baselines3's algorithms leave it, that acts up."""
+    generator, choices = torch.Generator().manual_seed(2), envs.choices
+    sizes = [envs.observation_size, 16, 8, envs.action_size]
+    layers = [(torch.randn(out, into, generator=generator), torch.zeros(out)) for into, out in pairwise(sizes)]
+    moments = dict(unnormalised(envs.observation_size))
+    if trainer == "sb3-ppo":
+        moments = {"mean": moments["mean"] + 0.01, "variance": moments["variance"] * -0.1}
+    MlpPolicy(
+        layers=tuple(layers),
+        activation="tanh" if trainer == "sb3-ppo" else "relu",
+        squash="choice" if choices else "clip" if trainer == "sb3-ppo" else "tanh",
+        choices=choices,
+        **moments,
+        action_low=envs.action_low,
+        action_high=envs.action_high,
+    ).save(path)
 
 
 def the_policy(folder, history):

@@ -1,8 +1,10 @@
 """Each export is used by a script in a fresh environment that has no rewardgen."""
 
 import os
+import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,9 @@ from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.export.exporting import KINDS, export
 from rewardgen.export.vendor import task_source
+from rewardgen.sim.gym_env import start_seed
 from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.tasks.loading import lasting_reference
 from tests.export.runs import CHOSEN, a_run, the_policy
 
 
@@ -124,6 +128,52 @@ def test_stable_baselines_loads_the_policy_and_acts_alike(cartpole, python, tmp_
     expected = the_policy(folder, history).act(observations).numpy()
     assert 0.1 < np.abs(expected).mean() < 0.99, "it is not always at an end of its range"
     np.testing.assert_allclose(np.load(tmp_path / "sb3" / "actions.npy"), expected, atol=1e-5)
+
+
+GYM_SCRIPT = """
+import sys
+sys.modules["mujoco"] = None  # it is not needed
+for kind in KINDS:
+    sys.path.insert(0, kind)
+    sys.modules.pop("check", None)
+    import check
+import gymnasium
+import numpy as np
+from stable_baselines3 import ALGORITHM
+model, env = ALGORITHM.load("sb3/policy.zip"), gymnasium.make("ID")
+with np.load("gymnasium/expected.npz") as file:
+    observations, fitness = file["observations"], float(file["fitness"])
+seen, paid = env.reset(seed=SEED)[0], []
+for expected in observations:
+    np.testing.assert_allclose(seen, expected, rtol=1e-4, atol=1e-4)
+    seen, reward, *ends, _ = env.step(model.predict(seen, deterministic=True)[0])
+    paid.append(reward)
+assert any(ends) and abs(sum(paid) - fitness) < 1e-3 * abs(fitness), (sum(paid), fitness)
+"""
+GYM_RUNS = {
+    "sb3-ppo": ("CartPole-v1", "def compute_reward(pole_angle):\n    return {'up': -pole_angle.abs()}\n"),
+    "sb3-sac": ("Pendulum-v1", "def compute_reward(action):\n    return {'calm': -action.square().sum(-1)}\n"),
+    "sb3-td3": ("Pendulum-v1", "def compute_reward(env_reward):\n    return {'env_reward': env_reward}\n"),
+}
+
+
+@pytest.mark.parametrize("trainer", ["sb3-ppo", "sb3-sac", pytest.param("sb3-td3", marks=pytest.mark.slow)])
+def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_those_of_the_run(
+    trainer, python, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    id, source = GYM_RUNS[trainer]
+    folder, history = a_run(tmp_path, lasting_reference(id), source, transitions=False, trainer=trainer)
+    kinds = ["gymnasium", "sb3", *(["onnx"] if find_spec("onnxruntime") else [])]
+    for kind in kinds:
+        export(folder, history, CHOSEN, tmp_path / kind, kind, agreed=True)
+    words = {"ALGORITHM": trainer[4:].upper(), "SEED": str(start_seed(7, 0, 0)), "KINDS": str(kinds), '"ID"': f'"{id}"'}
+    script = re.sub("|".join(words), lambda found: words[found[0]], GYM_SCRIPT)
+    told = python("-c", script, cwd=tmp_path)
+    assert "is that of the run: rewards" in told and "the policy acts as it did" in told and "policy.zip" in told
+    assert "onnx" not in kinds or ("policy.onnx: the actions are" in told and "policy.pt: the actions are" in told)
+    assert "mujoco" not in (tmp_path / "gymnasium" / "requirements.txt").read_text()
+    assert not [*(tmp_path / "gymnasium").rglob("model")]
 
 
 def test_onnx_and_torchscript_act_alike(cartpole, python, tmp_path):

@@ -11,9 +11,9 @@ with np.load(HERE / "expected.npz", allow_pickle=False) as file:
 
 def of_sb3(path: Path) -> np.ndarray:
     """Stable-Baselines3's."""
-    from stable_baselines3 import PPO
+    from stable_baselines3 import ALGORITHM
 
-    return PPO.load(path, device="cpu").predict(observations, deterministic=True)[0]
+    return ALGORITHM.load(path, device="cpu").predict(observations, deterministic=True)[0]
 
 
 def of_onnx(path: Path) -> np.ndarray:

@@ -17,8 +17,6 @@ import torch
 from . import reward as _reward
 from . import task as _task
 from ._rewardgen.sim.episodes import with_previous
-from ._rewardgen.sim.quantities import TurnCounter
-from ._rewardgen.sim.view import SimView
 from ._rewardgen.tasks.loading import task_in
 from ._rewardgen.tasks.task_env import TaskEnv
 
@@ -56,6 +54,10 @@ class RewardWrapper(gymnasium.Wrapper):
         self._task = make_env().task
         if not hasattr(self._task, "read"):
             raise TypeError("this task is such an environment already: use `make_env()`")
+        # These load MuJoCo, which a task without a model does without.
+        from ._rewardgen.sim.quantities import TurnCounter
+        from ._rewardgen.sim.view import SimView
+
         self._data = _Data(env.unwrapped)
         self._view = SimView(self._data)
         self._turns = TurnCounter.of(self._view, self._task.declared().values())
