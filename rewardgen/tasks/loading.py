@@ -77,11 +77,36 @@ def resolve_task(reference: str) -> Path:
         raise TaskError(
             f"there is no task file {reference}", "give the path of an existing .py file, or see `rewardgen tasks list`"
         )
+    if close := named_alike(reference):
+        raise TaskError(f"unknown task `{reference}`", f"did you mean `{close}`?")
     if " " in reference.strip():
         drafted = f"`rewardgen run {shlex.quote(reference)} --robot hopper --model ...`"
         hint = f"have a task drafted, by naming the robot and a model: {drafted}"
         raise TaskError("a run needs a task that measures what is wanted, and these are words", hint)
     raise TaskError(f"unknown task `{reference}`", did_you_mean(reference, tasks))
+
+
+def named_alike(reference: str) -> str:
+    """The shipped task, or else the newest of Gymnasium's environments, of a name that differs in nothing but how it is
+    written and its version, such as `Reacher-v5` for `reacher v4`; empty if there is none.
+
+    Args:
+        reference: What was asked for.
+    """
+    wanted = _letters(reference.removeprefix("gymnasium:"))
+    if shipped_ones := [each for each in shipped_tasks() if _letters(each) == wanted]:
+        return shipped_ones[0]
+    try:
+        from gymnasium import registry  # for an error alone: it takes a while
+    except ImportError:
+        return ""
+    known = {each: spec.version or 0 for each, spec in registry.items() if _letters(each) == wanted}
+    return max(known, key=lambda each: known[each], default="")
+
+
+def _letters(name: str) -> str:
+    """A name without what people write otherwise."""
+    return re.sub(r"[\W_]", "", re.sub(r"[\W_]*v\d+$", "", name.strip().lower()))
 
 
 def _gym_task_file(env: str) -> Path:
