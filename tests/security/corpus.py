@@ -29,18 +29,20 @@ ATTACKS: dict[str, Attack] = {
     f"{attack.kind}: {name}": attack for module in _MODULES for name, attack in module.ATTACKS.items()
 }
 
-_OF_EACH = 2
 
-
-def _sampled() -> frozenset[str]:
+def _sampled(of_each: int) -> frozenset[str]:
     """Some of each class, gate and control, and of those that layer 2 stops by itself and does not."""
     kinds: dict[object, list[str]] = {}
     for name, attack in ATTACKS.items():
         kinds.setdefault((attack.kind, attack.gate, attack.control, attack.alone), []).append(name)
-    return frozenset(name for names in kinds.values() for name in names[:_OF_EACH])
+    return frozenset(name for names in kinds.values() for name in names[:of_each])
 
 
-SAMPLE = _sampled()
+SAMPLE = _sampled(2)
+OTHER_SAMPLE = _sampled(3)
+"""What is tried on a trainer that is not the first."""
+TRAINERS = {"ppo": frozenset(ATTACKS), "sb3-ppo": OTHER_SAMPLE}
+"""Those that are attacked, and with what at most."""
 
 
 def each(names: Iterable[str]) -> pytest.MarkDecorator:
@@ -49,11 +51,23 @@ def each(names: Iterable[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("name", params)
 
 
-over_the_matrix = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.matrix)], ids=str)
+def each_and_every_trainer(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Parametrise a test with trainers (of the fixture `pipeline`) and attacks, as `each` does."""
+    params = [(trainer, name) for trainer, tried in TRAINERS.items() for name in names if name in tried]
+    plain = [("ppo", name) for name in SAMPLE]
+    marked = [pytest.param(*each, marks=[] if each in plain else pytest.mark.matrix) for each in params]
+    return pytest.mark.parametrize(("pipeline", "name"), marked, indirect=["pipeline"])
+
+
+over_the_matrix = pytest.mark.parametrize(
+    ("pipeline", "whole"),
+    [("ppo", False), *(pytest.param(trainer, True, marks=pytest.mark.matrix) for trainer in TRAINERS)],
+    indirect=["pipeline"],
+)
 """Marks a test on what all attacks leave behind: it runs after the sample, and after the whole matrix."""
 
 
-def selected(request: pytest.FixtureRequest) -> list[str]:
+def selected(request: pytest.FixtureRequest, trainer: str = "ppo") -> list[str]:
     """The attacks that this session runs: the sample, or all if any other is asked for."""
     whole = any(item.get_closest_marker("matrix") for item in request.session.items)
-    return [name for name in ATTACKS if whole or name in SAMPLE]
+    return [name for name in ATTACKS if name in (TRAINERS[trainer] if whole else SAMPLE)]

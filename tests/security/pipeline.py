@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.sandbox.process import Limits
-from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, Verdict
-from rewardgen.training.ppo.settings import PpoSettings
-from rewardgen.training.ppo.trainer import ppo_trainer
-from rewardgen.training.protocol import TrainerSetup
+from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainerSettings, Verdict
+from rewardgen.training.protocol import TRAINERS, TrainerSetup
+from rewardgen.training.sb3.settings import Sb3PpoSettings
 from rewardgen.training.transition_cache import get_or_record_transitions
 from tests.sandbox.confined import World
 from tests.security.corpus import ATTACKS
@@ -22,6 +21,11 @@ HONEST = "honest"
 _TASK = "cartpole"
 _LIMITS = Limits(wall_s=60.0)
 SHORT = TINY.model_copy(update={"env_steps": 256, "num_envs": 4, "rollout_steps": 8, "evaluation_envs": 1})
+_LIKE_TINY = TINY.model_dump(include={"env_steps", "num_envs", "evaluation_phases", "evaluation_envs", "hidden"})
+_TINY_SB3 = Sb3PpoSettings(**_LIKE_TINY, options={"n_steps": TINY.rollout_steps, "batch_size": 256, "n_epochs": 1})
+_SHORT_SB3 = _TINY_SB3.model_copy(update={"env_steps": 256, "num_envs": 4, "evaluation_envs": 1})
+SETTINGS = {"ppo": (TINY, SHORT), "sb3-ppo": (_TINY_SB3, _SHORT_SB3)}
+"""Of a training beside others, and of one that nobody has reviewed, by trainer."""
 STAGES = ("source", "probe", "training", "none")
 
 
@@ -29,6 +33,8 @@ class Pipeline(NamedTuple):
     """What became of the attacks, by their name."""
 
     world: World
+    before: Any
+    """What it was before."""
     verdicts: dict[str, Verdict]
     trained: dict[str, SliceResult]
     """Of those that the critic accepted, and of an honest reward that trained in the same process."""
@@ -58,18 +64,21 @@ class Pipeline(NamedTuple):
         return self.played._replace(told=told, failure=failure, words=words)
 
 
-def run_all(world: World, folder: Path, names: Sequence[str]) -> Pipeline:
+def run_all(world: World, folder: Path, names: Sequence[str], trainer: str, before: Any) -> Pipeline:
     """Run attacks together; `world` is what they are after."""
+    settings, short = SETTINGS[trainer]
     sources = {name: placed(ATTACKS[name].source, world) for name in names}
     verdicts = _review(sources, folder)
     accepted = {name: source for name, source in sources.items() if verdicts[name].accepted}
     ending = {name: source for name, source in sources.items() if ATTACKS[name].kind != "hang"}
+    honest = {HONEST: UPRIGHT, **dict.fromkeys(accepted, UPRIGHT)}
     return Pipeline(
         world,
+        before,
         verdicts,
-        _train({HONEST: UPRIGHT, **accepted}, folder / "accepted"),
-        _train({HONEST: UPRIGHT, **dict.fromkeys(accepted, UPRIGHT)}, folder / "undisturbed")[HONEST],
-        _train(ending, folder / "unreviewed", SHORT),
+        _train({HONEST: UPRIGHT, **accepted}, folder / "accepted", trainer, settings),
+        _train(honest, folder / "undisturbed", trainer, settings)[HONEST],
+        _train(ending, folder / "unreviewed", trainer, short),
         _play(ending, world),
     )
 
@@ -90,11 +99,12 @@ def _id(number: int) -> str:
     return f"g00-k{number}"
 
 
-def _train(sources: dict[str, str], folder: Path, settings: PpoSettings = TINY) -> dict[str, SliceResult]:
+def _train(sources: dict[str, str], folder: Path, trainer: str, settings: TrainerSettings) -> dict[str, SliceResult]:
     names = {_id(number): name for number, name in enumerate(sources)}
     found: dict[str, SliceResult] = {}
     progress: list[Any] = []
-    ppo_trainer(TrainerSetup(_TASK, settings, 1, folder / "scratch", Limits(wall_s=60.0))).train(
+    setup = TrainerSetup(_TASK, settings, 1, folder / "scratch", Limits(wall_s=60.0))
+    TRAINERS.get(trainer).make(setup).train(
         [RewardSpec(candidate_id=id, source=sources[name]) for id, name in names.items()],
         [SliceSpec(candidate_id=id, seed=0) for id in names],
         folder=folder / "policies",

@@ -2,13 +2,15 @@
 
 import sys
 import tempfile
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.sandbox.confined import SECRET, World, left_behind
 from tests.security import effects, host
-from tests.security.corpus import ATTACKS, each, over_the_matrix, selected
+from tests.security.corpus import ATTACKS, each_and_every_trainer, over_the_matrix, selected
 from tests.security.pipeline import HONEST, STAGES, run_all
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason=f"what is attacked is Linux, this is {sys.platform}")
@@ -25,49 +27,53 @@ def things(world):
 
 
 @pytest.fixture(scope="module")
-def before_and_after(request, tmp_path_factory):
-    with tempfile.TemporaryDirectory(prefix="rg-") as folder, pytest.MonkeyPatch.context() as patch:
+def pipelines(request, tmp_path_factory):
+    """From a trainer to what became of the attacks that trained with it."""
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as worlds:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("API_KEY", SECRET)
-        world = World(Path(folder).resolve())
-        before = things(world)
-        yield before, run_all(world, tmp_path_factory.mktemp("runs"), selected(request))
-        world.close()
+
+        @cache
+        def run(trainer):
+            world = World(Path(worlds.enter_context(tempfile.TemporaryDirectory(prefix="rg-"))).resolve())
+            worlds.callback(world.close)
+            return run_all(world, tmp_path_factory.mktemp("runs"), selected(request, trainer), trainer, things(world))
+
+        yield run
 
 
-@pytest.fixture(scope="module")
-def pipeline(before_and_after):
-    return before_and_after[1]
+@pytest.fixture
+def pipeline(request, pipelines):
+    return pipelines(request.param)
 
 
-@each(ATTACKS)
+@each_and_every_trainer(ATTACKS)
 def test_no_attack_has_an_effect(name, pipeline):
     assert not ATTACKS[name].seen(pipeline.seen(name)), pipeline.seen(name)
 
 
-@each(ATTACKS)
+@each_and_every_trainer(ATTACKS)
 def test_it_is_refused_no_later_than_the_page_says(name, pipeline):
     assert STAGES.index(pipeline.stage(name)) <= STAGES.index(ATTACKS[name].gate), pipeline.verdicts[name]
 
 
-@each(PLAYED)
+@each_and_every_trainer(PLAYED)
 def test_nothing_that_a_process_shares_is_touched(name, pipeline):
     told = pipeline.played.told[name]
     assert told["globals"] == [] and told["state_at"] is None
     assert told["fitness"] == host.HONEST_FITNESS and not told["rival"] and not told["odd"] and not told["aliased"]
 
 
-@each(name for name in PLAYED if ATTACKS[name].gate in ("source", "probe"))
+@each_and_every_trainer([name for name in PLAYED if ATTACKS[name].gate in ("source", "probe")])
 def test_what_is_refused_fails_in_training_too_if_no_critic_has_seen_it(name, pipeline):
     result = pipeline.unreviewed[name]
     assert ATTACKS[name].gate == "probe" or (result.failure and result.final_fitness is None)
 
 
 @over_the_matrix
-def test_the_world_outside_is_as_it_was(whole, before_and_after):
-    before, pipeline = before_and_after
+def test_the_world_outside_is_as_it_was(whole, pipeline):
     world = pipeline.world
-    assert things(world) == before
+    assert things(world) == pipeline.before
     assert not world.was_called(world.tcp) and not world.was_called(world.local)
     assert not world.was_called(world.abstract) and not world.got_mail()
     assert not world.victim_is_harmed()
