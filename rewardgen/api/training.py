@@ -25,7 +25,7 @@ from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.protocol import OnProgress
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.retraining import RewardTraining, train_reward
-from rewardgen.training.setup import DEFAULT_TRAINER, settings_for
+from rewardgen.training.setup import card_for, settings_for, trainer_of
 from rewardgen.training.transition_cache import get_or_measure
 from rewardgen.ui.console import training_line
 
@@ -112,6 +112,7 @@ def train(
     steps: int | None = None,
     seeds: int = 3,
     first_seed: int | None = None,
+    trainer: str | None = None,
     folder: str | Path | None = None,
     workers: int | None = None,
     runs_dir: str | Path = DEFAULT_RUNS_DIR,
@@ -130,6 +131,7 @@ def train(
         steps: Control steps of each seed; those of the run, or the task's own setting, if not given.
         seeds: How many.
         first_seed: The first of them; if not given, the first that the run has not used, and 0 for a task.
+        trainer: What trains it on a task; if not given, the one that the task has settings for, or PPO.
         folder: Where it is kept; if not given, in `trainings/` of the run's folder, or where you are for a task.
         workers: Training processes; the CPU cores if not given.
         runs_dir: Where the runs are.
@@ -144,7 +146,11 @@ def train(
         RewardgenError: A file cannot be written, or a worker could not be started.
     """
     run = None if is_task(target) else referred(target, Path(runs_dir))
-    wanted, first, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward)
+    if run and trainer:
+        raise UsageError(
+            "a run's reward is trained as the run does", "name the task and give the reward's file instead"
+        )
+    wanted, first, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward, trainer)
     if steps is not None:
         settings = wanted.training.settings | {"env_steps": steps}
         wanted = wanted._replace(training=wanted.training.model_copy(update={"settings": settings}))
@@ -165,13 +171,15 @@ _Wanted = tuple[RewardTraining, int, list[str]]
 """What to train, from which seed on, and what speaks against comparing it."""
 
 
-def _of_task(named: str, reward: str | Path | Reward | None) -> _Wanted:
+def _of_task(named: str, reward: str | Path | Reward | None, trainer: str | None) -> _Wanted:
     task = lasting_reference(named)
     known = get_or_measure(task)
-    settings = settings_for(DEFAULT_TRAINER, known)
+    trainer = trainer or trainer_of(known)
+    settings = settings_for(trainer, known)
     if reward is None and "human" not in known.baselines:
         raise TaskError(f"{known.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
-    training = Training(trainer=DEFAULT_TRAINER, settings=settings.model_dump(mode="json"))
+    card_for(trainer, known)  # raises for actions that it cannot learn
+    training = Training(trainer=trainer, settings=settings.model_dump(mode="json"))
     spec = _spec("human" if reward is None else reward, known.baselines)
     return RewardTraining(task, known.files, spec, training, names=TaskNames.of(known.card)), 0, []
 

@@ -42,7 +42,13 @@ COMMANDS = (
     Command(
         "resume", "run:resume", "Go on with a run that was interrupted or is finished.", "resume latest", run_names
     ),
-    Command("suite", "suite:suite", "Set strategies and designers side by side.", "suite suite.toml"),
+    Command(
+        "suite",
+        "suite:suite",
+        "Set strategies and designers side by side, or the own rewards of tasks.",
+        "suite suite.toml",
+        task_names,
+    ),
     Command(
         "feedback",
         "feedback:feedback",
@@ -85,7 +91,7 @@ COMMANDS = (
     Command("play", "film:play", "Show what a reward led to in MuJoCo's viewer.", "play latest:g01-k2", run_names),
     Command("serve", "serve:serve", "Show runs in the browser as they go on.", "serve latest --open", run_names),
     Command("runs path", "runs:path", "Print where a run's files are.", "runs path latest", run_names),
-    Command("tasks list", "tasks:list_all", "List the shipped tasks.", "tasks list"),
+    Command("tasks list", "tasks:list_all", "List the shipped tasks, and those of installed packages.", "tasks list"),
     Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper", task_names),
     Command("tasks check", "tasks:check", "Check a task file.", "tasks check my_task.py", task_names),
     Command(
@@ -93,6 +99,13 @@ COMMANDS = (
         "tasks:expert",
         "Train a policy whose episodes the critic tries rewards on.",
         "tasks expert my_task.py",
+        task_names,
+    ),
+    Command(
+        "tasks baselines",
+        "baselines:baselines",
+        "Train a task's own rewards, and tell whether they solve it.",
+        "tasks baselines my_task.py --env-steps 200000",
         task_names,
     ),
     Command("robots list", "robots:list_all", "List the robots that are here.", "robots list"),

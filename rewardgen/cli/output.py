@@ -14,7 +14,9 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages, results
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print data as JSON on stdout.", show_default=False)]
-TASK_HELP = "Name of a shipped task, the path of a task file, or an environment of Gymnasium such as `Reacher-v5`."
+TASK_HELP = (
+    "Name in `rewardgen tasks list`, the path of a task file, or an environment of Gymnasium such as `Reacher-v5`."
+)
 Agree = Annotated[
     bool,
     Parameter(
@@ -27,6 +29,9 @@ TaskName = Annotated[str, Parameter(help=TASK_HELP, completer=task_names)]
 Reference = Annotated[
     str,
     Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.", completer=run_names),
+]
+Trainer = Annotated[
+    str | None, Parameter(help="What trains on a task; the one that the task has settings for, or `ppo`, if not given.")
 ]
 RunsDir = Annotated[Path, Parameter(help="Folder that holds the runs.")]
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from rewardgen.cli.baselines import OwnRewards, own_rewards
+from rewardgen.cli.completion import task_names
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import Json, next_steps, print_json, with_runs_dir
 from rewardgen.cli.run import Yes, require_consent, watch
@@ -20,16 +22,40 @@ from rewardgen.ui.suite import suite_csv, suite_markdown, suite_page
 
 
 def suite(
-    file: Annotated[Path, Parameter(help="A TOML file with tasks, seeds, strategies and designers: docs/suite.md.")],
-    /,
-    *,
+    *names: Annotated[
+        str,
+        Parameter(
+            help="A TOML file with tasks, seeds, strategies and designers: docs/suite.md. With `--rewards`, tasks;"
+            " without any, all shipped ones that are not slow.",
+            completer=task_names,
+        ),
+    ],
+    rewards: Annotated[
+        str | None, Parameter(help="The tasks' own rewards to train, `human,sparse`, instead of strategies.")
+    ] = None,
+    options: Annotated[OwnRewards, Parameter(name="*")] = OwnRewards(),  # noqa: B008
+    markdown: Annotated[Path | None, Parameter(help="File for the table of `--rewards`, as a page.")] = None,
     yes: Yes = False,
     runs_dir: Annotated[
-        Path | None, Parameter(help="Folder of its runs and tables; the file's name without `.toml`, beside it.")
+        Path | None,
+        Parameter(
+            help="Folder of its runs and tables; the file's name without `.toml`, beside it. Of the trainings of"
+            " `--rewards`; `trainings/` where you are."
+        ),
     ] = None,
     json: Json = False,
 ) -> int:
-    """Set strategies and designers side by side, or go on with that."""
+    """Set strategies and designers side by side, or the own rewards of tasks, or go on with that."""
+    if rewards is not None:
+        return own_rewards(names, rewards, options, markdown=markdown, folder=runs_dir, json=json)
+    if len(names) != 1 or options != OwnRewards() or markdown:
+        raise UsageError(
+            "a suite is one TOML file", "with `--rewards human,sparse`, it is the named tasks' own rewards"
+        )
+    return _of_file(Path(names[0]), yes=yes, runs_dir=runs_dir, json=json)
+
+
+def _of_file(file: Path, *, yes: bool, runs_dir: Path | None, json: bool) -> int:
     asked = read_suite(file)
     if runs_dir is None and file.suffix != ".toml":
         raise UsageError(f"{file} has no name ending in `.toml`", "rename it, or name a folder with `--runs-dir`")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,12 +15,13 @@ from rewardgen.cli.drafting import Calls, draft_folder
 from rewardgen.cli.output import Json, TaskName, next_steps, print_json
 from rewardgen.core.formatting import percent
 from rewardgen.core.provenance import usable_cores
-from rewardgen.core.readable import count, first_line, number
+from rewardgen.core.readable import count, number
 from rewardgen.core.text import visible
 from rewardgen.llm.factory import make_llm
 from rewardgen.llm.prompts import using_prompts
 from rewardgen.search.run_prompts import own_prompts_of
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.tasks.listing import listed_tasks
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.tasks.sketching import (
     Trial,
@@ -46,24 +47,26 @@ _ENOUGH = Number(gte=1000)
 
 
 def list_all(*, json: Json = False) -> int:
-    """List the shipped tasks."""
-    tasks = shipped_tasks()
+    """List the shipped tasks, and those of installed packages."""
+    tasks = listed_tasks()
     if json:
-        print_json({"tasks": [{"name": name, "about": _about(at), "path": str(at)} for name, at in tasks.items()]})
+        print_json({"tasks": [each._asdict() | {"path": each.path and str(each.path)} for each in tasks]})
         return 0
-    table = plain_table("task", "about")
-    for name, at in tasks.items():
-        table.add_row(name, _about(at))
+    table = plain_table("task", "", "about")
+    table.columns[0].no_wrap = table.columns[1].no_wrap = True
+    for group, each_of in groupby(tasks, lambda each: each.group):
+        table.add_row(Text(group, "bold"), "", "")
+        for each in each_of:
+            mark = Text("not here", "red") if each.problem else Text("slow" if each.slow else "", "yellow")
+            table.add_row(f"  {each.name}", mark, Text(each.about, no_wrap=True, overflow="ellipsis"))
     results().print(table)
+    for why, each_of in groupby(sorted(tasks, key=lambda each: each.why), lambda each: each.why):
+        if why:
+            results().print(
+                f"not here: {', '.join(each.name or each.group for each in each_of)}: {why}", soft_wrap=True
+            )
     next_steps(("tasks show hopper", "a task as the designer sees it"), ("run cartpole", "searches for a reward"))
     return 0
-
-
-def _about(path: Path) -> str:
-    """First line of the task class's docstring, read without running the file."""
-    classes = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
-    texts = [text for node in classes if (text := ast.get_docstring(node))]
-    return first_line(texts[-1]) if texts else ""
 
 
 def show(name: TaskName, /, *, json: Json = False) -> int:

@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 
 from rewardgen.api.training import train as train_reward
 from rewardgen.cli.completion import task_and_run_names
-from rewardgen.cli.output import Agree, Json, RunsDir, print_json
+from rewardgen.cli.output import Agree, Json, RunsDir, Trainer, print_json
 from rewardgen.core.formatting import percent, percent_interval
 from rewardgen.core.readable import count, number, tokens
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
@@ -42,6 +42,7 @@ def train(
     first_seed: Annotated[
         int | None, Parameter(help="The first of them; if not given, one that the run has not used.")
     ] = None,
+    trainer: Trainer = None,
     folder: Annotated[
         Path | None, Parameter(help="Where it is kept; in `trainings/` of the run or of the working folder otherwise.")
     ] = None,
@@ -62,6 +63,7 @@ def train(
         steps=steps,
         seeds=seeds,
         first_seed=first_seed,
+        trainer=trainer,
         folder=folder,
         workers=workers,
         runs_dir=runs_dir,

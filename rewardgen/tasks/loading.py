@@ -23,6 +23,7 @@ from rewardgen.sim.variables import Var
 from rewardgen.tasks.baselines import BASELINES
 from rewardgen.tasks.metric_contract import METRIC
 from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.registered import NAME, registered_tasks
 
 EXPERT_SUFFIX = ".expert.npz"
 _OPTIONAL = (*BASELINES, METRIC, "scripted")
@@ -59,8 +60,8 @@ def resolve_task(reference: str) -> Path:
     """The file behind a task reference.
 
     Args:
-        reference: Name of a shipped task, the path of a file ending in `.py`, or an environment: `Reacher-v5`,
-            `my_package:MyEnv-v0`, `my_package.module:MyEnv`.
+        reference: Name of a shipped task or of one of an installed package, the path of a file ending in `.py`, or an
+            environment: `Reacher-v5`, `my_package:MyEnv-v0`, `my_package.module:MyEnv`.
 
     Raises:
         TaskError: There is no such task or file.
@@ -68,6 +69,10 @@ def resolve_task(reference: str) -> Path:
     tasks = shipped_tasks()
     if reference in tasks:
         return tasks[reference]
+    registered = registered_tasks(tasks) if NAME.fullmatch(reference) else []
+    for each in registered:
+        if each.name == reference:
+            return each.file()
     if wanted := _GYM.fullmatch(reference):
         return _gym_task_file(wanted["env"])
     path = Path(reference).expanduser()
@@ -83,7 +88,10 @@ def resolve_task(reference: str) -> Path:
         drafted = f"`rewardgen run {shlex.quote(reference)} --robot hopper --model ...`"
         hint = f"have a task drafted, by naming the robot and a model: {drafted}"
         raise TaskError("a run needs a task that measures what is wanted, and these are words", hint)
-    raise TaskError(f"unknown task `{reference}`", did_you_mean(reference, tasks))
+    raise TaskError(
+        f"unknown task `{reference}`",
+        did_you_mean(reference, [*tasks, *(each.name for each in registered if each.name)]),
+    )
 
 
 def named_alike(reference: str) -> str:

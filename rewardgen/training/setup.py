@@ -12,6 +12,11 @@ from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 DEFAULT_TRAINER = "ppo"
 
 
+def trainer_of(task: MeasuredTask) -> str:
+    """The trainer that a task has settings for; the usual one if it has none, or also for that."""
+    return DEFAULT_TRAINER if DEFAULT_TRAINER in task.training else next(iter(task.training), DEFAULT_TRAINER)
+
+
 def settings_for(trainer: str, task: MeasuredTask, env_steps: int | None = None) -> TrainerSettings:
     """The settings of a trainer on a task: those that the task gives, else known ones, else the trainer's defaults.
 

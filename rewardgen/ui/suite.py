@@ -81,14 +81,20 @@ def _by_task(columns: Mapping[str, Sequence[str]], names: Sequence[str]) -> Tabl
 
 def suite_markdown(found: SuiteTable) -> str:
     """The same as Markdown."""
-    columns = _texts(found.rows)
-    told = [
-        [*columns],
-        ["--:" if name in _NUMBERS else "---" for name in columns],
-        *zip(*columns.values(), strict=True),
-    ]
-    lines = [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in told]
-    return "\n".join([*lines, *(f"\n{each}" for each in (*found.notes, *LEGEND))]) + "\n"
+    table = markdown_table(_texts(found.rows), _NUMBERS)
+    return "\n".join([table, *(f"\n{each}" for each in (*found.notes, *LEGEND))]) + "\n"
+
+
+def markdown_table(columns: Mapping[str, Sequence[str]], numbers: Sequence[str]) -> str:
+    """A table in Markdown.
+
+    Args:
+        columns: Heading to cells.
+        numbers: Headings of the columns that are set to the right.
+    """
+    rules = ["--:" if name in numbers else "---" for name in columns]
+    lines = [[*columns], rules, *zip(*columns.values(), strict=True)]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
 
 def suite_csv(found: SuiteTable) -> str:
