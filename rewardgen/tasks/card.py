@@ -47,11 +47,8 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
         training={
             trainer: settings.model_dump(mode="json", exclude_unset=True) for trainer, settings in task.training.items()
         },
-<<<<<<< HEAD
         environment=env if isinstance(env := getattr(task, "env", ""), str) else "",
-=======
         solved_fitness=task.solved_fitness,
->>>>>>> ff2a6bd (Installed packages register tasks, and the list of tasks has groups; what tasks' own rewards reach is one table)
         files=digests(made_of(task)),
     )
 

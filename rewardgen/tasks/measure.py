@@ -27,13 +27,10 @@ class MeasuredTask(Frozen):
     """Source of the task's own rewards: `human` and `sparse`, where it has them."""
     training: dict[str, dict[str, Any]] = {}
     """The settings that the task file gives, as plain data: name of a trainer to its own."""
-<<<<<<< HEAD
     environment: str = ""
     """Gymnasium's id of the environment, if it has one."""
-=======
     solved_fitness: float | None = None
     """The fitness from which it counts as solved, if it says so."""
->>>>>>> ff2a6bd (Installed packages register tasks, and the list of tasks has groups; what tasks' own rewards reach is one table)
     files: dict[str, str]
     """What it is made of: `rewardgen.tasks.fingerprint.digests`."""
 
