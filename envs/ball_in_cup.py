@@ -86,3 +86,9 @@ class BallInCup(MujocoTask):
     def human_reward(ball_offset):
         """The Suite's reward, 1 while the ball is in the cup: it is sparse (dm_control/suite/ball_in_cup.py)."""
         return {"caught": (ball_offset.abs() < 0.025).all(-1).float()}
+
+    @staticmethod
+    def sparse_reward(ball_offset, ball_velocity, cup_velocity):
+        """1 while the ball lies in the cup: in it, and no faster than 0.1 m/s from it."""
+        still = (ball_velocity - cup_velocity).norm(dim=-1) < 0.1
+        return {"lying": ((ball_offset.abs() < 0.025).all(-1) & still).float()}

@@ -94,6 +94,11 @@ class FingerTurnHard(MujocoTask):
         """The Suite's reward, 1 while the tip is in the target: it is sparse (dm_control/suite/finger.py)."""
         return {"in_target": (distance <= 0.0).float()}
 
+    @staticmethod
+    def sparse_reward(distance, spinner_velocity):
+        """1 while the tip rests in the target: in it, and the body turns no faster than 0.5 rad/s."""
+        return {"resting": ((distance <= 0.0) & (spinner_velocity.abs() < 0.5)).float()}
+
 
 def _places(sim):
     """Tip and target from the axle, (x, z) each, (N, 2) [m]."""

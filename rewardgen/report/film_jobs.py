@@ -166,7 +166,7 @@ def _save_scene(task: Task, model: mujoco.MjModel, motion: np.ndarray) -> None:
     size = float(np.ptp(moving, axis=1).max(1).mean().clip(0.01)) if moving.size else 1.0
     files = task.model_files()
     try:
-        filmed = dressed(files[0], floor, size) if files else model
+        filmed = dressed(files[0], floor, size, getattr(task, "edit_model", None)) if files else model
     except ValueError:
         filmed = model
     if (filmed.nq, filmed.nbody) != (model.nq, model.nbody):  # the task made more of the file than it says

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
+
+from rewardgen.sim.model import name_parts
 
 Array = NDArray[np.float64]
 
@@ -50,18 +53,24 @@ class Camera(NamedTuple):
         return ahead, right, np.cross(right, ahead)
 
 
-def dressed(path: Path, floor: float | None, size: float = 1.4) -> mujoco.MjModel:
+def dressed(
+    path: Path, floor: float | None, size: float = 1.4, edit: Callable[[mujoco.MjSpec], None] | None = None
+) -> mujoco.MjModel:
     """A model with the light, sky and floor of a film; its joints and bodies are as they were.
 
     Args:
         path: Its file.
         floor: Height at which it gets a floor [m], if it has none.
         size: Of what moves [m].
+        edit: What the task changes in it: see `MujocoTask.edit_model`.
 
     Raises:
         ValueError: It does not compile.
     """
     spec = mujoco.MjSpec.from_file(str(path))
+    if edit is not None:
+        name_parts(spec)
+        edit(spec)
     for light in list(spec.lights):
         spec.delete(light)
     for texture in [each for each in spec.textures if each.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX]:

@@ -14,7 +14,7 @@ from rewardgen.core.resources import shipped
 from rewardgen.report import layout, shooting
 from rewardgen.report.film import films_of, make_films, plan_of, plans_for
 from rewardgen.report.film_index import FILMS, INDEX
-from rewardgen.report.scene import moving_geoms, outlines
+from rewardgen.report.scene import dressed, moving_geoms, outlines
 from rewardgen.report.shooting import Plan, renderer, require_trust, shoot, take_of
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
@@ -239,3 +239,10 @@ def test_what_is_filmed_has_its_goals_where_they_were():
     found = outlines(model, motion, moving_geoms(model)).reshape(2, 2, 8, 3).mean(2)
     assert np.allclose(found[:, 0], (0.0, 0.0, 0.5))
     assert np.allclose(found[:, 1], motion[:, 1:4])
+
+
+def test_a_film_shows_the_model_as_the_task_edits_it(tmp_path):
+    (tmp_path / "model.xml").write_text("""<mujoco><worldbody><body name="ball"><joint/><geom size=".1"/></body>
+        <body name="mark"/></worldbody></mujoco>""")
+    filmed = dressed(tmp_path / "model.xml", 0.0, edit=lambda spec: spec.delete(spec.body("mark")))
+    assert [filmed.body(number).name for number in range(filmed.nbody)] == ["world", "ball"]
