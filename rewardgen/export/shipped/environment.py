@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 import torch
 
@@ -78,6 +79,8 @@ class RewardWrapper(gymnasium.Wrapper):
         for name in self._data.kept:
             self._data.kept[name] = self._data.field(name)
         observation, paid, terminated, truncated, info = self.env.step(action)
+        if self._task.current_fields:
+            self._data.bring_up_to_date()
         self._turns.advance()
         read = self._task.read(self._view)
         applied = np.clip(action, self.action_space.low, self.action_space.high)
@@ -101,6 +104,9 @@ class _Data:
 
     def field(self, name: str) -> torch.Tensor:
         return torch.from_numpy(np.array(getattr(self._data, name), dtype=np.float64))[None]
+
+    def bring_up_to_date(self) -> None:
+        mujoco.mj_step1(self.model, self._data)
 
     def before(self, name: str) -> torch.Tensor:
         return self.kept.setdefault(name, self.field(name))
