@@ -17,7 +17,7 @@ class MazeDetour(MujocoTask):
     frame_skip = 5
     episode_steps = 200
     solved_fitness = 0.3
-    training = {"ppo": PpoSettings(env_steps=500_000)}
+    training = {"ppo": PpoSettings(env_steps=400_000)}
 
     position = Body("puck").position.told("position of the puck in the world; (0, 0) is in the pocket")
     velocity = Body("puck").velocity
@@ -71,8 +71,8 @@ class MazeDetour(MujocoTask):
     def human_reward(position, distance, to_goal, velocity):
         """The length of the way around the nearer wing that is left, in place of the straight distance."""
         x, y = position[:, 0], position[:, 1].abs()
-        goal = position[:, :2] + to_goal[:, :2]
-        last = torch.hypot(goal[:, 0] - 0.68, goal[:, 1].abs() - 0.8)
+        side = torch.where(position[:, 1] < 0.0, -1.0, 1.0)
+        last = torch.hypot(x + to_goal[:, 0] - 0.68, y + side * to_goal[:, 1] - 0.8)
         around = torch.hypot(0.68 - x, 0.8 - y) + last
         out = torch.hypot(-0.25 - x, 0.8 - y) + 0.93 + last
         left = torch.where(x > 0.64, distance, torch.where(y > 0.7, around, out))

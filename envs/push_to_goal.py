@@ -18,7 +18,7 @@ class PushToGoal(MujocoTask):
     frame_skip = 4
     episode_steps = 200
     solved_fitness = 0.85
-    training = {"ppo": PpoSettings(env_steps=800_000)}
+    training = {"ppo": PpoSettings(env_steps=600_000)}
 
     to_box = Direction("hand", "box")
     to_goal = Direction("box", "site:goal").told("the way from the box to the goal along the world's axes")

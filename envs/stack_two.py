@@ -26,7 +26,7 @@ class StackTwo(MujocoTask):
     upper_velocity = Body("upper").velocity
     upper_height = Body("upper").height.told("height of the upper box's centre: 0.025 on the floor, 0.075 when stacked")
     upright = Body("upper").upright
-    opening = Var("m", "way between the fingers: 0.05 at their narrowest, 0.13 open")
+    opening = Var("m", "way between the fingers: 0.13 open, 0.05 when they hold a box, 0.03 at their narrowest")
     left_touch = Touching("left_finger", "upper")
     right_touch = Touching("right_finger", "upper")
 
@@ -110,12 +110,12 @@ class StackTwo(MujocoTask):
         stacking = lift * over
         return {
             "reach": 0.2 * torch.maximum(reach, on),
-            "fingers": 0.2 * torch.maximum(ready, on),
-            "hold": 0.3 * torch.maximum(held, on),
-            "lift": 0.5 * torch.maximum(lift * held, on),
-            "over": 1.0 * torch.maximum(stacking * held, on),
-            "down": 1.0 * torch.maximum(down * held, on),
-            "let_go": 3.0 * let_go + on * (opening - 0.1).clamp(0.0, 0.03) * 10.0,
+            "fingers": 0.4 * torch.maximum(ready, on),
+            "hold": 0.5 * torch.maximum(held, on),
+            "lift": 1.0 * torch.maximum(lift * held, on),
+            "over": 1.5 * torch.maximum(stacking * held, on),
+            "down": 1.5 * torch.maximum(down * held, on),
+            "let_go": 4.0 * let_go + on * (opening - 0.1).clamp(0.0, 0.03) * 10.0,
         }
 
     @staticmethod
