@@ -71,7 +71,8 @@ def film(
     for each in films:
         results().print(f"{each.title}\n  {each.caption}\n  {each.video}", soft_wrap=True)
     runs_dir = home_of(found.folder, runs_dir)
-    next_steps((with_runs_dir(f"play {found.folder.word}:{films[-1].id}", runs_dir), "turns it about in a window"))
+    if not films[-1].pictured:
+        next_steps((with_runs_dir(f"play {found.folder.word}:{films[-1].id}", runs_dir), "turns it about in a window"))
     return 0
 
 

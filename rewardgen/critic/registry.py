@@ -90,9 +90,12 @@ def findings(stage: Stage, reward: Any, transitions: TransitionSet | None = None
 
 
 def not_available(transitions: TransitionSet) -> tuple[str, ...]:
-    """The detectors that cannot be asked on these transitions, with the reason: `pair-reversed (no pairs declared)`."""
+    """What cannot be asked on these transitions, with the reason: `pair-reversed (no pairs declared)`."""
     rows = [each for each in DETECTORS if each.need and not each.need.met(transitions)]
-    return tuple(f"{each.name} ({each.need.missing})" for each in rows if each.need)
+    missing = [f"{each.name} ({each.need.missing})" for each in rows if each.need]
+    if not bool(transitions.of("perturbed").any()):
+        missing.append("perturbed starts (states of its environment cannot be set)")
+    return tuple(missing)
 
 
 def outside_modules() -> list[str]:

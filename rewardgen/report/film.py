@@ -56,8 +56,9 @@ def make_films(
         there = {each.name for each in films_of(folder)}
         plans = [each for each in plans_for(folder, history) if each.name not in there]
         if plans:
-            note(f"making {len(plans)} films; Ctrl-C leaves them out")
-            shoot(folder, history, plans, seconds=seconds, draw=draw, agreed=agreed, note=note)
+            announcement = f"making {len(plans)} films; Ctrl-C leaves them out"
+            options = {"seconds": seconds, "draw": draw, "agreed": agreed, "note": note, "announcement": announcement}
+            shoot(folder, history, plans, **options)
         titles = {each.name: each.title for each in plans_for(folder, history)}
         found = films_of(folder)
         # A run that went on may have chosen another reward since.

@@ -46,6 +46,8 @@ class Shot(Frozen):
     success: bool
     drawn: bool = False
     """Whether it was drawn from the model's shapes, because nothing here renders."""
+    pictured: bool = False
+    """Whether the pictures are those that the task's environment makes itself."""
     name: FileName
     """Of its files, without their suffixes."""
 

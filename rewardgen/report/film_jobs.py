@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,14 @@ from rewardgen.report.film_index import SCENE, motion_name
 from rewardgen.report.scene import dressed, moving_geoms, outlines
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
+from rewardgen.sim.gym_env import GymVecEnv
 from rewardgen.sim.kept_episodes import load_episodes, pack_episodes
 from rewardgen.sim.mujoco_env import MujocoVecEnv
+from rewardgen.sim.vec_env import Step
 from rewardgen.store.records import RewardSpec
+from rewardgen.tasks.files import task_files
 from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.gym_task import GymTask
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.policies import Policy, load_policy, misfit
@@ -40,6 +45,8 @@ _MOST_POINTS = 300
 _BELOW_M = 0.02
 _SMOOTHED_S = 0.2
 """Time over which what a component pays is averaged, so that a bar can be read [s]."""
+_HEADLESS = {"MUJOCO_GL": "egl", "SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy"}
+"""Variables by which environments render without a display."""
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -48,28 +55,27 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Play policies, each on the same few starts, and record of each the episode in the middle by fitness.
 
     It leaves in its own folder the model as it is filmed, and of each policy a file of what rewards read and one of the
-    positions at each frame.
+    positions at each frame; or of the pictures, where the task is an environment that makes its own.
 
     Args:
-        payload: `task`; `folder` with the policy files; `policies`, names of files in it without suffix; `seconds` of
-            an episode that are shown at most, and their `speed`, 1 in real time; `kinds` of policies as in
-            `POLICY_KINDS`.
-        report: Not used.
+        payload: `task`; `folder` with the policy files; `policies`, names of files in it without suffix; `own`, which
+            of them were trained with a reward of the task's own; `seconds` of an episode that are shown at most, and
+            their `speed`, 1 in real time; `kinds` of policies as in `POLICY_KINDS`.
+        report: Told `ready` once it is known that there is something to film.
 
     Returns:
         `played`: for each policy its `problem`, or what the episode was: see `rewardgen.report.shooting.Played`.
 
     Raises:
-        TaskError: The task has no MuJoCo model, or cannot be simulated.
+        TaskError: The task has neither a MuJoCo model nor pictures of its own, or cannot be simulated.
     """
     torch.set_num_threads(1)
     for kind, target in payload["kinds"].items():
         if kind not in POLICY_KINDS:
             POLICY_KINDS.register(kind, target)
     task = load_task(payload["task"])
-    envs = task.make_envs([derive_seed(_SEED, "film")], STARTS)
-    if not isinstance(envs, MujocoVecEnv):
-        raise TaskError(f"{task.path.name} has no MuJoCo model, so there is nothing to film", "film a `MujocoTask`")
+    envs = _envs(task)
+    report({"ready": True})
     played, motions = [], []
     for name in payload["policies"]:
         policy = _usable(Path(payload["folder"], f"{name}.npz"), envs)
@@ -77,19 +83,39 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
             played.append({"name": name, "problem": policy})
             continue
         try:
-            told, motion = _played(task, envs, policy, name, payload["seconds"], payload["speed"])
+            told, own, motion = _played(task, envs, policy, payload["seconds"], payload["speed"])
         except TaskError as error:
             played.append({"name": name, "problem": error.message})
             continue
+        kept = pack_episodes(_shortened(own, told["steps"][-1]), [0], hidden=name in payload["own"])
+        write_atomic(Path(f"{name}-steps.npz"), kept)
         np.save(motion_name(name), motion)
         motions.append(motion)
         played.append({"name": name, **told})
-    if motions:
+    if motions and isinstance(envs, MujocoVecEnv):
         _save_scene(task, envs.view.model, np.concatenate(motions))
     return {"played": played}
 
 
-def _usable(path: Path, envs: MujocoVecEnv) -> Policy | str:
+def _envs(task: Task) -> MujocoVecEnv | GymVecEnv:
+    seeds = [derive_seed(_SEED, "film")]
+    if isinstance(task, GymTask):
+        os.environ |= _HEADLESS
+        try:
+            pictured = task.make_envs(seeds, STARTS, pictures=True)
+            pictured.reset()
+            pictured.picture(0)
+        except TaskError as error:
+            hint = 'its environment has to take `render_mode="rgb_array"`, and `render` then return (H, W, 3) uint8'
+            raise TaskError(f"films are not available here: {error.message}", hint) from error
+        return pictured
+    envs = task.make_envs(seeds, STARTS)
+    if not isinstance(envs, MujocoVecEnv):
+        raise TaskError("films are not available here: the task has no MuJoCo model", "film a `MujocoTask`")
+    return envs
+
+
+def _usable(path: Path, envs: MujocoVecEnv | GymVecEnv) -> Policy | str:
     try:
         policy = load_policy(path)
     except RewardgenError as error:
@@ -98,12 +124,18 @@ def _usable(path: Path, envs: MujocoVecEnv) -> Policy | str:
 
 
 def _played(
-    task: Task, envs: MujocoVecEnv, policy: Policy, name: str, seconds: float, speed: float
-) -> tuple[dict[str, Any], np.ndarray]:
-    """What became of the episode in the middle, and the positions at its frames, (F, nq + 7 nmocap)."""
+    task: Task, envs: MujocoVecEnv | GymVecEnv, policy: Policy, seconds: float, speed: float
+) -> tuple[dict[str, Any], Recording, np.ndarray]:
+    """What became of the episode in the middle, it, and at its frames positions, (F, nq + 7 nmocap), or pictures."""
+    path: list[Tensor] = []
+
+    def keep_positions(*_: Any) -> None:
+        if isinstance(envs, MujocoVecEnv):
+            path.append(_now(envs))
+
     envs.reset(anew=True)
-    path = [_now(envs)]
-    recording = record_episodes(envs, policy.act, anew=True, watch=lambda step, alive: path.append(_now(envs)))
+    keep_positions()
+    recording = record_episodes(envs, policy.act, anew=True, watch=keep_positions)
     measured = measure_episodes(task, recording.episode)
     chosen = int(measured.fitness.argsort(stable=True)[STARTS // 2])
     own = recording.of_worlds(slice(chosen, chosen + 1))
@@ -113,8 +145,11 @@ def _played(
     count = int(shown * step_s / frame_s) + 1
     steps = np.unique(np.append((np.arange(count) * frame_s / step_s).round().clip(0, shown), shown).astype(int))
     # Where an episode has ended, the next one has begun: its last state is that before.
-    motion = np.stack([path[min(step, length - 1)][chosen].numpy() for step in steps])
-    write_atomic(Path(f"{name}-steps.npz"), pack_episodes(_shortened(own, shown), [0]))
+    at = steps.clip(max=length - 1)
+    if isinstance(envs, GymVecEnv):
+        motion = _pictures(envs, policy, chosen, at.tolist(), length)
+    else:
+        motion = np.stack([path[step][chosen].numpy() for step in at])
     found = {
         "start": chosen + 1,
         "starts": STARTS,
@@ -126,14 +161,34 @@ def _played(
         "steps": steps.tolist(),
         "step_s": step_s,
         "so_far": _so_far(task, own, steps),
+        "pictured": isinstance(envs, GymVecEnv),
     }
-    return found, motion
+    return found, own, motion
 
 
 def _now(envs: MujocoVecEnv) -> Tensor:
     view = envs.view
     mocap = (torch.cat((view.field("mocap_pos"), view.field("mocap_quat")), 2),) if view.model.nmocap else ()
     return torch.cat((view.qpos, *(each.flatten(1) for each in mocap)), 1)
+
+
+def _pictures(envs: GymVecEnv, policy: Policy, chosen: int, steps: list[int], length: int) -> np.ndarray:
+    """An episode played again, with its pictures after some of its steps, (F, H, W, 3)."""
+    from rewardgen.report.pictures import fitted  # not at the top, as in `render_job`
+
+    envs.reset(anew=True)
+    found, lived = {0: fitted(envs.picture(chosen))}, [0]
+
+    def watch(step: Step, alive: Tensor) -> None:
+        lived[0] += int(alive[chosen])
+        if bool(alive[chosen]) and lived[0] in steps and lived[0] < length:
+            found[lived[0]] = fitted(envs.picture(chosen))
+
+    record_episodes(envs, policy.act, anew=True, watch=watch)
+    if lived != [length]:
+        what = f"an episode of {length} steps has {lived[0]} when it is played again"
+        raise TaskError(what, "draw all that is random from `self.np_random`, which `reset(seed=...)` sets")
+    return np.stack([found[step] for step in steps])
 
 
 def _shortened(recording: Recording, steps: int) -> Episode:
@@ -178,7 +233,7 @@ def components_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """What a reward pays at the frames of an episode, each component averaged over a moment.
 
     Args:
-        payload: `folder` with the `file` of what it reads at each control step; `reward`; the `steps` of the frames,
+        payload: `file` of what it reads at each control step; `reward`; the `steps` of the frames,
             and `step_s`.
         report: Not used.
 
@@ -190,7 +245,7 @@ def components_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """
     torch.set_num_threads(1)
     reward = RewardSpec.model_validate(payload["reward"])
-    kept = load_episodes(Path(payload["folder"], payload["file"]))
+    kept = load_episodes(Path(payload["file"]))
     with torch.no_grad():
         components = compile_reward(reward.source)(kept.inputs, reward.tunables)
     half = max(0, round(_SMOOTHED_S / payload["step_s"] / 2))
@@ -210,7 +265,8 @@ def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Make films of recorded positions, as MP4, animated WebP and PNG in the worker's own folder.
 
     Args:
-        payload: `how`: `egl`, `osmesa`, `cgl` or `draw`; `folder` with the model and the motions; `films`, each with
+        payload: `how`: `egl`, `osmesa`, `cgl`, `draw`, or `keep` for pictures that are there already; `folder` with the
+            model and the motions; `films`, each with
             `name`, `title`, `frame_s`, `speed`, `motions`, names of one or two policies, and `sides`, for each of
             these what a `rewardgen.report.layout.Side` has.
         report: Told the number of each film that is finished, as `done`.
@@ -225,6 +281,11 @@ def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     from rewardgen.report.pictures import make_pictures
 
     return make_pictures(payload, report)
+
+
+def rollout_files(payload: dict[str, Any]) -> list[Path]:
+    """The files of a task, and of the drivers by which its environment may render."""
+    return [*task_files(payload), *driver_files(payload)]
 
 
 def driver_files(payload: dict[str, Any]) -> list[Path]:

@@ -17,7 +17,7 @@ _HEAD, _ROW, _MARGIN = 30, 18, 12
 _FEWEST_ROWS, _MOST_ROWS = 4, 6
 _NAME_END, _BAR, _VALUE_END = 150, (158, 270), 314
 _CHART = (344, 468)
-_PAPER, _INK, _FAINT, _RULE, _TRACK = "#ffffff", "#1f2933", "#77818c", "#dfe4e8", "#f0f2f4"
+PAPER, _INK, _FAINT, _RULE, _TRACK = "#ffffff", "#1f2933", "#77818c", "#dfe4e8", "#f0f2f4"
 _GAIN, _LOSS = "#2f78c4", "#d1603d"
 _OTHERS = "others"
 
@@ -79,7 +79,7 @@ class Panel:
         self._scale = values[round(0.98 * (len(values) - 1))] if values else 0.0
         self._split = any(value < -0.02 * self._scale for each in self._rows.values() for value in each)
         self.height = _HEAD + HEIGHT + 18 + _ROW * rows  # even, as video needs it
-        self._still = Image.new("RGB", (WIDTH, self.height), _PAPER)
+        self._still = Image.new("RGB", (WIDTH, self.height), PAPER)
         draw = ImageDraw.Draw(self._still)
         label = _fitting(draw, legible(side.label, 60), 16, WIDTH // 2)
         draw.text((_MARGIN, _HEAD / 2), label, _INK, font(16), anchor="lm")
@@ -187,7 +187,7 @@ def title_strip(text: str, width: int) -> Image.Image:
         text: The sentence.
         width: Of the film [pixels].
     """
-    image = Image.new("RGB", (width, 84), _PAPER)
+    image = Image.new("RGB", (width, 84), PAPER)
     draw = ImageDraw.Draw(image)
     words, lines = legible(text, 300).split(), [""]
     for word in words:

@@ -17,13 +17,13 @@ from typing import Any
 import av
 import mujoco
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.report.drawing import drawn
 from rewardgen.report.film_index import SCENE, motion_name
-from rewardgen.report.layout import HEIGHT, WIDTH, Panel, Side, title_strip
+from rewardgen.report.layout import HEIGHT, PAPER, WIDTH, Panel, Side, title_strip
 from rewardgen.report.scene import Camera, choose_camera, set_state
 from rewardgen.store.names import FileName
 
@@ -76,15 +76,18 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         UsageError: Nothing here renders in that way.
     """
     how, folder = payload["how"], Path(payload["folder"])
-    context = None if how == "draw" else _context(how)
-    told = {"renderer": "drawn" if context is None else _renderer()}
+    context = None if how in ("draw", "keep") else _context(how)
+    told = {"renderer": how if context is None else _renderer()}
     films = [_Film.model_validate(each) for each in payload["films"]]
-    model = mujoco.MjModel.from_binary_path(str(folder / SCENE)) if films else None
+    model = mujoco.MjModel.from_binary_path(str(folder / SCENE)) if films and how != "keep" else None
     shots: dict[str, list[Image.Image]] = {}
     for number, film in enumerate(films):
         for name in film.motions:
             if name not in shots:
                 motion = np.load(folder / motion_name(name), allow_pickle=False)
+                if model is None:
+                    shots[name] = [Image.fromarray(each) for each in motion]
+                    continue
                 camera = choose_camera(model, motion, film.frame_s, WIDTH / HEIGHT)
                 make = drawn if context is None else _rendered
                 shots[name] = list(make(model, motion, camera))
@@ -93,6 +96,14 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         later = {name for other in films[number + 1 :] for name in other.motions}
         shots = {name: pictures for name, pictures in shots.items() if name in later}
     return told
+
+
+def fitted(picture: np.ndarray) -> np.ndarray:
+    """A picture of any size as a film has it, (H, W, 3) uint8."""
+    image = Image.fromarray(picture)
+    larger = image.width < WIDTH and image.height < HEIGHT  # few pixels are meant to be seen as such
+    method = Image.Resampling.NEAREST if larger else Image.Resampling.LANCZOS
+    return np.asarray(ImageOps.pad(image, (WIDTH, HEIGHT), method, PAPER))
 
 
 def _write(film: _Film, shots: Sequence[Sequence[Image.Image]]) -> None:

@@ -30,11 +30,15 @@ from rewardgen.store.run_files import MOST_POLICY_BYTES
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import shipped_tasks
-from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.protocol import POLICY_KINDS
 
-PLAY = register("rollout", "rewardgen.report.film_jobs:rollout_job", reads=("folder",), inputs=TASK_FILES)
-PRICE = register("components", "rewardgen.report.film_jobs:components_job", reads=("folder",))
+PLAY = register(
+    "rollout",
+    "rewardgen.report.film_jobs:rollout_job",
+    reads=("folder",),
+    inputs="rewardgen.report.film_jobs:rollout_files",
+)
+PRICE = register("components", "rewardgen.report.film_jobs:components_job", reads=("file",))
 RENDER = register(
     "film",
     "rewardgen.report.film_jobs:render_job",
@@ -47,6 +51,8 @@ SECONDS = 10.0
 _LIMITS = Limits(wall_s=900.0, memory_bytes=6 << 30)
 _MOST_FILE_BYTES = 16 << 20
 _DRAWN = "draw"
+_KEPT = "keep"
+"""The pictures that the environment made itself."""
 _RENDERERS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
 """Ways to render without a display, in the order in which they are tried."""
 _SUFFIXES = (".mp4", ".webp", ".png")
@@ -112,6 +118,8 @@ class Played(Frozen):
     """Control steps before each frame."""
     so_far: tuple[FiniteFloat, ...] = ()
     """The fitness at each frame, as if the episode had ended there; empty if it cannot be measured."""
+    pictured: bool = False
+    """Whether its environment made the pictures itself."""
 
     @property
     def seconds(self) -> float:
@@ -188,6 +196,7 @@ def shoot(
     draw: bool = False,
     agreed: bool = False,
     note: Note = lambda text: None,
+    announcement: str = "",
 ) -> list[Film]:
     """Make films and add them to those of the run.
 
@@ -200,6 +209,7 @@ def shoot(
         draw: Whether to draw the model where OpenGL could render it.
         agreed: Whether the user agreed to run the task file of a run that they did not start here.
         note: Is told how it goes, in a line.
+        announcement: What it is told as soon as it is known that the task can be filmed.
 
     Returns:
         The films that were made; of a policy that cannot be played there is none, and a note.
@@ -214,7 +224,8 @@ def shoot(
         note("the task has changed since the run began: its policies are filmed in the task as it is now")
     with scratch_folder() as scratch:
         takes = {take.name: take for plan in plans for take in plan.takes}
-        played = play(folder, history, list(takes.values()), scratch, seconds, speed)
+        ready = lambda: note(announcement) if announcement else None  # noqa: E731
+        played = play(folder, history, list(takes.values()), scratch, seconds, speed, ready)
         for each in played.values():
             if each.problem:
                 note(f"{each.name} cannot be shown: {clean(each.problem, 200)}")
@@ -222,12 +233,15 @@ def shoot(
         kept = [each for plan in plans if (each := _possible(plan, sound))]
         paid = {name: _components(history, takes[name], each, scratch) for name, each in sound.items()}
         films = [_asked(plan, sound, paid) | {"speed": speed} for plan in kept]
-        how = _rendered(films, scratch, draw, note) if films else _DRAWN
+        if any(each.pictured for each in sound.values()):
+            _render(films, scratch, how := _KEPT, note)
+        else:
+            how = _rendered(films, scratch, draw, note) if films else _DRAWN
         for plan in kept:
             for suffix in _SUFFIXES:
                 content = read_plain(scratch / "film" / f"{plan.name}{suffix}", _MOST_FILE_BYTES)
                 write_atomic(place / f"{plan.name}{suffix}", content)
-        return add_films(folder, [_shot(plan, sound[plan.take.name], how == _DRAWN) for plan in kept])
+        return add_films(folder, [_shot(plan, sound[plan.take.name], how) for plan in kept])
 
 
 def require_trust(history: History, agreed: bool) -> None:
@@ -245,7 +259,13 @@ def require_trust(history: History, agreed: bool) -> None:
 
 
 def play(
-    folder: RunFolder, history: History, takes: Sequence[Take], scratch: Path, seconds: float, speed: float = 1.0
+    folder: RunFolder,
+    history: History,
+    takes: Sequence[Take],
+    scratch: Path,
+    seconds: float,
+    speed: float = 1.0,
+    ready: Callable[[], None] = lambda: None,
 ) -> dict[str, Played]:
     """Play policies in a clean worker.
 
@@ -256,6 +276,7 @@ def play(
         scratch: An own folder: in its `rollout`, there are the model and the motions afterwards.
         seconds: That are recorded at most.
         speed: In which they are to be shown, 1 in real time.
+        ready: Called once it is known that the task can be filmed.
 
     Returns:
         Name of a take to its episode.
@@ -279,11 +300,14 @@ def play(
         "task": history.config.task,
         "folder": str(policies),
         "policies": [take.name for take in takes if take.name not in problems],
+        "own": [take.name for take in takes if take.id in BASELINES],
         "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
         "seconds": seconds,
         "speed": speed,
     }
-    answer = run_worker(PLAY, payload, limits=_limits(history), scratch=scratch / "rollout")
+    answer = run_worker(
+        PLAY, payload, limits=_limits(history), scratch=scratch / "rollout", on_message=lambda message: ready()
+    )
     try:
         played = [Played.model_validate(each) for each in answer["played"]]
     except (KeyError, TypeError, ValidationError, UsageError) as error:
@@ -312,6 +336,8 @@ def play_files(
         played = play(folder, history, [take], scratch, seconds)[take.name]
         if played.problem:
             raise RunFolderError(f"{take.id} cannot be shown: {played.problem}", "name another candidate")
+        if played.pictured:
+            raise RunFolderError("the task has no MuJoCo model of its own to turn about", "film it: `rewardgen film`")
         place = scratch / "rollout"
         yield str(place / SCENE), str(place / motion_name(take.name)), str(played.frame_s)
 
@@ -329,8 +355,7 @@ class _Components(Frozen):
 def _components(history: History, take: Take, played: Played, scratch: Path) -> dict[str, tuple[float, ...]]:
     """What each component of its reward pays at each frame; empty if that cannot be told."""
     payload = {
-        "folder": str(scratch / "rollout"),
-        "file": f"{take.name}-steps.npz",
+        "file": str(scratch / "rollout" / f"{take.name}-steps.npz"),
         "reward": RewardSpec(candidate_id=take.id, source=take.source, own=take.id in BASELINES).model_dump(
             mode="json"
         ),
@@ -410,7 +435,7 @@ def renderer() -> str | None:
     return None
 
 
-def _shot(plan: Plan, played: Played, is_drawn: bool) -> Shot:
+def _shot(plan: Plan, played: Played, how: str) -> Shot:
     take = plan.take
     caption = f"The start with the middle fitness of {played.starts}; {_of_seed(take)}; {played.ended}."
     return Shot(
@@ -423,6 +448,7 @@ def _shot(plan: Plan, played: Played, is_drawn: bool) -> Shot:
         seconds=round(played.seconds, 3),
         fitness=played.fitness,
         success=played.success,
-        drawn=is_drawn,
+        drawn=how == _DRAWN,
+        pictured=played.pictured,
         name=plan.name,
     )

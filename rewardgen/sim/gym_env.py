@@ -22,6 +22,8 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.contract import require, variable_problems
 from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
+from rewardgen.sim.gym_model import ModelReader, state_of
+from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS, Policy, Step
 
@@ -110,6 +112,8 @@ class GymReading(NamedTuple):
         read: From observations and infos, each (N, ...), to the variables.
         rows: Whether it gets observations as rows of numbers (N, O), and not as the environment gives them.
         success: Key of `info` that tells of success; empty if there is none.
+        model: What is read off the model of MuJoCo's environments, by name.
+        model_file: Of that model.
     """
 
     declared: Mapping[str, Var]
@@ -117,6 +121,8 @@ class GymReading(NamedTuple):
     read: Callable[[Any, Mapping[str, Tensor]], Mapping[str, Any]]
     rows: bool = False
     success: str = ""
+    model: Mapping[str, Quantity] = {}
+    model_file: Path = Path()
 
 
 class GymVecEnv:
@@ -162,6 +168,7 @@ class GymVecEnv:
         self._path, self._reading, self._coder = path, reading, coder
         with env_faults(path):
             self._envs = [make() for _ in range(self.num_envs)]
+        self._model = ModelReader(reading.model_file, reading.model, self.num_envs) if reading.model else None
         self._space = readable(self._envs[0].observation_space)
         self.observation_size = spaces.flatdim(self._space)
         self._seeds = np.repeat(np.array(list(seeds), dtype=np.int64), envs_per_seed)
@@ -190,6 +197,22 @@ class GymVecEnv:
         if staggered:
             self._episode_step = self._index * self.episode_steps // self._per_seed
         return torch.from_numpy(self._flat.copy())
+
+    def picture(self, index: int) -> np.ndarray:
+        """How one of the environments looks now, (H, W, 3) uint8.
+
+        Args:
+            index: Which one.
+
+        Raises:
+            TaskError: It makes no pictures.
+        """
+        with env_faults(self._path):
+            found: Any = self._envs[index].render()
+        pixels = np.asarray(found)
+        if pixels.dtype != np.uint8 or pixels.shape[2:] != (3,):
+            raise TaskError("its `render` returns no picture", "return an array (H, W, 3) uint8")
+        return pixels
 
     def rest(self, which: Tensor) -> None:
         """See `VecEnv.rest`."""
@@ -269,7 +292,10 @@ class GymVecEnv:
     def _read(self) -> dict[str, Tensor]:
         infos = {key: torch.from_numpy(values.copy()).float() for key, values in self._info.items()}
         seen = torch.from_numpy(self._flat.copy()) if self._reading.rows else _stacked(self._raw)
-        found = self._reading.read(seen, infos)
+        found = dict(self._reading.read(seen, infos))
+        if self._model:
+            states = [state for each in self._envs if (state := state_of(each)) is not None]
+            found |= self._model.read(states)
         if not self._checked:
             require(variable_problems(self._reading.declared, found, self.num_envs))
             self._checked = True

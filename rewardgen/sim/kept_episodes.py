@@ -46,12 +46,13 @@ def choose_episodes(fitness: Tensor, count: int) -> list[int]:
     return [order[place] for place in dict.fromkeys(places)]
 
 
-def pack_episodes(episode: Episode, chosen: Sequence[int]) -> bytes:
+def pack_episodes(episode: Episode, chosen: Sequence[int], *, hidden: bool = False) -> bytes:
     """The content of a file of episodes: what happened at each step that the worlds lived.
 
     Args:
         episode: Episodes of N worlds.
         chosen: Which of them, in the order in which they are kept.
+        hidden: Whether to keep what no generated reward may read, for the task's own.
     """
     lengths = [int(episode.lengths[world]) for world in chosen]
     arrays = {
@@ -59,7 +60,7 @@ def pack_episodes(episode: Episode, chosen: Sequence[int]) -> bytes:
             [value[:length, world].float().numpy(force=True) for world, length in zip(chosen, lengths, strict=True)]
         )
         for name, value in episode.items()
-        if name not in HIDDEN
+        if hidden or name not in HIDDEN
     }
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **{_LENGTHS: np.array(lengths, np.int64)}, **arrays)

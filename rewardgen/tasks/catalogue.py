@@ -69,6 +69,8 @@ _SENSORS = {
     "SUBTREELINVEL": ("m/s", "velocity of the centre of mass"),
     "SUBTREEANGMOM": ("kg m^2/s", "angular momentum"),
 }
+_TELLING = ("_position", "_velocity", "_upright", "_distance")
+_LOOSE = (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 _XYZW = {3: ("x", "y", "z"), 4: ("w", "x", "y", "z")}
 
 
@@ -137,6 +139,20 @@ def _without_meshes(spec: mujoco.MjSpec) -> None:
             geom.type, geom.meshname, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, "", (1.0, 1.0, 1.0)
     for mesh in spec.meshes:
         spec.delete(mesh)
+
+
+def outline(model: mujoco.MjModel) -> dict[str, Quantity]:
+    """The few quantities of a model that say most: where what can move is, and how far its parts are from another."""
+    roles = body_roles(model)
+    moving = {int(model.body_rootid[body]) for body in model.jnt_bodyid}
+    loose = {model.body(root).name for root in moving if model.jnt_type[model.body_jntadr[root]] in _LOOSE}
+    listed = [each for each in _listed(model, roles) if each[0].endswith(_TELLING)]
+    names = _unique([name for name, _, _ in listed])
+    return {
+        name: quantity
+        for name, (told, _, quantity) in zip(names, listed, strict=True)
+        if told.endswith("_distance") or told.rpartition("_")[0] in loose
+    }
 
 
 def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str, Quantity]]:

@@ -21,8 +21,12 @@ from torch import Tensor
 from rewardgen.core.errors import TaskError, nearest
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.gym_env import ENDED, ActionCoder, GymReading, GymVecEnv, env_faults, readable
+from rewardgen.sim.gym_model import ModelReader, model_file, state_of
+from rewardgen.sim.model import compile_model
+from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS
+from rewardgen.tasks.catalogue import outline
 from rewardgen.tasks.gym_names import (
     action_names,
     description,
@@ -41,6 +45,16 @@ _MOST_LOOKED_AT = 1000
 """Control steps at most after which it is known whether its last one tells of success."""
 _MOST_NUMBERS = 1000
 """Of an entry of `info` that is kept."""
+_MOST_STATES, _STARTS = 50, 5
+"""Of an episode, and of others, that are looked at to tell what changes."""
+_STANDING = 1e-4
+_MOST_OBSERVED = 4096
+"""Numbers in an observation."""
+_WRAP = (
+    "make it smaller in a task file, such as `env = lambda **options: gymnasium.wrappers.TransformObservation("
+    'gymnasium.make("...", **options), lambda seen: seen[::6, ::6].mean(-1).ravel(), Box(0, 255, (256,)))`, and declare'
+    " variables of what it should reward"
+)
 _SUCCESS = ("is_success", "success")
 _SIMULATORS = {"gymnasium.envs.mujoco.": "mujoco", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
 """Where Gymnasium's own environments are, to what they need."""
@@ -61,6 +75,7 @@ class Known(NamedTuple):
         steps: Its own time limit, if it has one.
         threshold: Return from which it counts as solved, if it says so.
         control_step_s: Duration of a control step [s]; 1 where nothing tells.
+        model_file: Of its MuJoCo model, where it has one off which things can be read.
     """
 
     kind: type
@@ -73,6 +88,7 @@ class Known(NamedTuple):
     steps: int | None
     threshold: float | None
     control_step_s: float
+    model_file: Path | None
 
 
 class GymTask(Task):
@@ -126,7 +142,7 @@ class GymTask(Task):
         known = self.known()
         found, start = {name: info[key] for name, key in known.keys.items()}, 0
         for name, variable in known.variables.items():
-            if name not in found:
+            if name not in found and not isinstance(variable, Quantity):
                 end = start + max(1, len(variable.parts))
                 found[name] = rows[:, start:end] if variable.parts else rows[:, start]
                 start = end
@@ -178,14 +194,32 @@ class GymTask(Task):
             "fitness": "The environment's own return: the sum of its rewards over the episode.",
         }.get(method, "")
 
-    def make_envs(self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1) -> GymVecEnv:
-        """Environments, stepped one after another; see `Task.make_envs`."""
+    def make_envs(
+        self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1, pictures: bool = False
+    ) -> GymVecEnv:
+        """Environments, stepped one after another; see `Task.make_envs`.
+
+        Args:
+            seeds: One seed per group of environments.
+            envs_per_seed: Environments of each seed.
+            threads: Not used.
+            pictures: Whether they are asked for pictures.
+
+        Raises:
+            TaskError: An environment cannot be made, or makes no pictures.
+        """
         known = self.known()
         offered = not super().declared()
-        read = self._offered if offered else self.variables
-        reading = GymReading(self.declared(), known.info, read, rows=offered, success=known.success)
+        declared = self.declared()
+        model = {name: each for name, each in declared.items() if isinstance(each, Quantity)}
+        if model and known.model_file is None:
+            what = f"`{next(iter(model))}` is of a MuJoCo model, and {known.kind.__name__} has none that stays as it is"
+            raise TaskError(what, "compute it in `variables`")
+        read = self._offered if offered else self.variables if len(model) < len(declared) else lambda obs, info: {}
+        file = known.model_file or Path()
+        reading = GymReading(declared, known.info, read, offered, known.success, model, file)
         options = {"episode_steps": self.episode_steps, "control_step_s": known.control_step_s}
-        make = lambda: _made(type(self), self.episode_steps)  # noqa: E731
+        make = lambda: _made(type(self), self.episode_steps, pictures=pictures)  # noqa: E731
         return GymVecEnv(self.path, make, reading, known.coder, seeds, envs_per_seed, **options)
 
     def packages(self) -> list[str]:
@@ -212,9 +246,11 @@ class GymTask(Task):
             return ()
 
 
-def _made(task: type[GymTask], steps: int | None = None) -> gymnasium.Env[Any, Any]:
+def _made(task: type[GymTask], steps: int | None = None, *, pictures: bool = False) -> gymnasium.Env[Any, Any]:
     """A new environment of a task, with its time limit no shorter than wanted."""
     env, options = task.env, dict(task.env_options)
+    if pictures:
+        options |= {"render_mode": "rgb_array"}
     if not isinstance(env, str):
         return env(**options)
     module, _, name = env.rpartition(":")
@@ -261,12 +297,20 @@ def _look(task: type[GymTask]) -> Known:
         step_s = getattr(env.unwrapped, "dt", None)
         if not isinstance(step_s, float | int | np.number):  # some have a method of that name
             step_s = 1.0 / fps if fps else 1.0
+        file = model_file(env)
         env.close()
-    pictures = isinstance(space, spaces.Box) and (space.dtype == np.uint8 or len(space.shape) > 2)
+    if (size := spaces.flatdim(space)) > _MOST_OBSERVED:
+        raise TaskError(
+            f"{kind.__name__} observes {size} numbers, a picture: no policy here learns from so many", _WRAP
+        )
+    pictures = isinstance(space, spaces.Box) and len(space.shape) > 1 and space.dtype == np.uint8
     sizes = {key: spaces.flatdim(each) for key, each in space.items()} if isinstance(space, spaces.Dict) else {}
-    observed = {} if pictures else observation_variables(words, spaces.flatdim(space), sizes)
+    observed = {} if pictures else observation_variables(words, size, sizes)
     told = info_variables(infos, rewards, observed)
-    variables = {name: _info_variable(key, value) for name, (key, value) in told.items()} | observed
+    variables: dict[str, Var] = {name: _info_variable(key, value) for name, (key, value) in told.items()}
+    if file is not None:
+        variables |= _of_model(file, first.states, {*variables, *observed})
+    variables |= observed
     if not variables:
         raise TaskError(
             f"{kind.__name__} offers no numbers that a reward could read: it observes pictures",
@@ -285,12 +329,15 @@ def _look(task: type[GymTask]) -> Known:
         steps=getattr(spec, "max_episode_steps", None) or first.truncated_at,
         threshold=getattr(spec, "reward_threshold", None),
         control_step_s=float(step_s),
+        model_file=file,
     )
 
 
 class _FirstEpisode(NamedTuple):
     infos: list[Mapping[str, Any]]
     rewards: list[float]
+    states: list[np.ndarray]
+    """Of its MuJoCo model, where it has one, and where other episodes begin."""
     truncated_at: int | None
     """Where the environment itself cut it off, if it did."""
 
@@ -299,14 +346,27 @@ def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
     """An episode with random actions, as far as it is looked at."""
     env.reset(seed=0)
     env.action_space.seed(0)
-    infos, rewards = [], []
+    infos, rewards, states, truncated_at = [], [], [], None
     for number in range(1, _MOST_LOOKED_AT + 1):
         told: Any = env.step(env.action_space.sample())
         infos.append(told[4])
         rewards.append(float(np.sum(told[1])))
+        if len(states) < _MOST_STATES and (state := state_of(env)) is not None:
+            states.append(state)
         if told[2] or told[3]:
-            return _FirstEpisode(infos, rewards, number if told[3] and not told[2] else None)
-    return _FirstEpisode(infos, rewards, None)
+            truncated_at = number if told[3] and not told[2] else None
+            break
+    for seed in range(1, _STARTS if states else 0):
+        env.reset(seed=seed)
+        states += [state for state in [state_of(env)] if state is not None]
+    return _FirstEpisode(infos, rewards, states, truncated_at)
+
+
+def _of_model(file: Path, states: Sequence[np.ndarray], taken: set[str]) -> dict[str, Quantity]:
+    """What a designer is offered of a MuJoCo model: a few quantities that change in the course of an episode."""
+    found = {name: each for name, each in outline(compile_model(file, lambda spec: None)).items() if name not in taken}
+    seen = ModelReader(file, found, len(states)).read(states)
+    return {name: found[name] for name, values in seen.items() if values.std(0).max() > _STANDING}
 
 
 def _info_variable(key: str, value: Any) -> Var:

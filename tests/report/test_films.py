@@ -7,6 +7,7 @@ import av
 import mujoco
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, UsageError
@@ -19,7 +20,9 @@ from rewardgen.report.shooting import Plan, renderer, require_trust, shoot, take
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.training.mlp_policy import MlpPolicy
 from tests.cli.conftest import rewardgen, write_run  # noqa: F401
+from tests.tasks.test_gym_task import OWN, PUSHED
 from tests.ui.story import events
 
 CHOSEN = "g01-k5"
@@ -246,3 +249,54 @@ def test_a_film_shows_the_model_as_the_task_edits_it(tmp_path):
         <body name="mark"/></worldbody></mujoco>""")
     filmed = dressed(tmp_path / "model.xml", 0.0, edit=lambda spec: spec.delete(spec.body("mark")))
     assert [filmed.body(number).name for number in range(filmed.nbody)] == ["world", "ball"]
+
+
+RENDERS = """
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def render(self):
+        picture = np.full((40, 60, 3), 255, np.uint8)
+        picture[18:22, 28:32] = (200, 0, 0)
+        picture[:4, : 1 + int(10 * abs(self.place))] = (0, 0, 200)
+        return picture
+"""
+
+
+def make_gym_run(place, further):
+    """The story's run on an environment of Gymnasium that is pushed with all force."""
+    place.mkdir(exist_ok=True)
+    box = "spaces.Box(-1.0, 1.0, (1,))"
+    (place / "slide.py").write_text(OWN.replace("ACTIONS", box).replace("PUSH", PUSHED[box]) + further)
+    folder, history = make_run(place, task=str(place / "slide.py"))
+    layers = ((torch.zeros(1, 2), torch.ones(1)),)
+    moments = {"mean": torch.zeros(2).double(), "variance": torch.ones(2).double()}
+    ends = {"action_low": -torch.ones(1), "action_high": torch.ones(1)}
+    policy = MlpPolicy(layers=layers, activation="tanh", squash="clip", choices=(), **moments, **ends)
+    for path in folder.policies.glob("*/*.npz"):
+        policy.save(path)
+    return folder, history
+
+
+def test_an_environment_of_gymnasium_is_filmed_by_the_pictures_it_makes(rewardgen, tmp_path):  # noqa: F811
+    folder, history = make_gym_run(tmp_path, RENDERS)
+    plans = [each for each in plans_for(folder, history) if each.take.phase == "final"]
+    notes = []
+    pair, alone = shoot(folder, history, plans, seconds=8.0, note=notes.append, announcement="ready")
+    assert notes[0] == "ready" and not any("cannot" in each for each in notes)
+    assert pair.pictured and not pair.drawn and "ended by the environment after" in alone.caption
+    shown = pictures(alone)
+    width = shown[0].shape[1]
+    red = shown[0][..., 0] - shown[0][..., 2] > 100
+    assert red[:, width // 2].any() and not red[:, : width // 4].any()
+    blue = [int((each[..., 2] - each[..., 0] > 100).sum()) for each in shown]
+    assert max(blue) > blue[0] > 0
+    done = rewardgen("film", f"latest:{CHOSEN}", "--seconds", "0.2")
+    assert done.returncode == 0 and "in a window" not in done.stderr
+
+
+def test_what_cannot_be_filmed_is_not_announced(rewardgen, tmp_path):  # noqa: F811
+    make_gym_run(tmp_path, "")
+    done = rewardgen("film", "latest")
+    assert done.returncode != 0 and "not available here" in done.stderr and "rgb_array" in done.stderr
+    assert "making" not in done.stderr

@@ -1,11 +1,13 @@
 """Tasks on Gymnasium environments: what is read of them, and that they do what Gymnasium itself does."""
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 import torch
 
 from rewardgen.core.errors import TaskError
+from rewardgen.critic.registry import not_available
 from rewardgen.reward.signature import check_signature
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.card import measure_card
@@ -311,6 +313,65 @@ def test_numpy_bools_arrays_of_one_and_success_in_the_last_step_alone_are_read(t
     assert measure_episodes(task, recording.episode).success.tolist() == [True, True]
 
 
+def test_a_mujoco_model_tells_more_than_the_observation(tmp_path):
+    task = load_task("Pusher-v5")
+    names = [*task.declared()]
+    assert names.index("object_goal_distance") < names.index("rotation_panning_shoulder") and len(names) < 30
+    envs = task.make_envs([0], 2)
+    envs.reset()
+    for _ in range(5):
+        step = envs.step(torch.ones(2, envs.action_size))
+    for index in range(2):
+        inner = envs._envs[index].unwrapped
+        mujoco.mj_kinematics(inner.model, inner.data)
+        gap = np.linalg.norm(inner.data.body("object").xpos - inner.data.body("tips_arm").xpos)
+        assert float(step.inputs["tips_arm_object_distance"][index]) == pytest.approx(gap, abs=1e-5)
+    assert task.known().variables.keys() == task.declared().keys()
+
+
+READ_OFF = """
+from rewardgen import Body, GymTask
+
+class Tip(GymTask):
+    '''Lift the fingertip.'''
+
+    env = "{}"
+    tip = Body("fingertip").velocity
+"""
+
+
+@pytest.mark.parametrize(("env", "message"), [("Reacher-v5", ""), ("Pendulum-v1", "`tip` is of a MuJoCo model")])
+def test_a_task_file_reads_parts_of_a_mujoco_model_by_their_names(tmp_path, env, message):
+    (tmp_path / "tip.py").write_text(READ_OFF.format(env))
+    task = load_task(str(tmp_path / "tip.py"))
+    if message:
+        with pytest.raises(TaskError, match=message):
+            task.make_envs([0], 1)
+        return
+    envs = task.make_envs([0], 1)
+    envs.reset()
+    step = envs.step(torch.ones(1, 2))
+    assert [*task.declared()] == ["tip"] and step.inputs["tip"].shape == (1, 3)
+    assert step.inputs["tip"][0, :2].norm() > 0.01
+
+
+def test_pictures_are_observed_small_or_not_at_all(tmp_path):
+    seen = """
+class Seen(Slide):
+    '''Seen from above.'''
+
+    observation_space = spaces.Box(0, 255, (SIZE, SIZE, 3), np.uint8)
+
+    def _seen(self):
+        return np.full((SIZE, SIZE, 3), 100, np.uint8)
+"""
+    task = load_task(own(tmp_path, further=seen.replace("SIZE", "20")))
+    assert [*task.declared()] == ["gap"] and task.make_envs([0], 1).observation_size == 1200
+    with pytest.raises(TaskError) as error:
+        load_task(own(tmp_path, further=seen.replace("SIZE", "64")))
+    assert "12288 numbers, a picture" in error.value.message and "TransformObservation" in error.value.hint
+
+
 def test_a_return_that_counts_as_solved_is_one_of_a_whole_episode(tmp_path):
     task = load_task("Reacher-v5")
     assert "at least -3.75" in first_paragraph(task, "success")
@@ -319,3 +380,9 @@ def test_a_return_that_counts_as_solved_is_one_of_a_whole_episode(tmp_path):
         assert "does not say" in first_paragraph(task, "success")
     finally:
         type(task).episode_steps = 50
+
+
+def test_what_needs_states_to_be_set_is_said_to_be_not_available(tmp_path):
+    told = not_available(record_transitions(load_task(own(tmp_path))))
+    assert any("perturbed starts" in each and "cannot be set" in each for each in told)
+    assert not any("perturbed" in each for each in not_available(record_transitions(load_task("cartpole"))))

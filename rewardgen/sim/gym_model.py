@@ -1,0 +1,93 @@
+"""What can be read off the MuJoCo model of Gymnasium's environments: their state, in a copy of the model with sensors.
+
+What an actuator exerts and turns since the episode began are not in that state, and are not read.
+"""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import torch
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.model import compile_model
+from rewardgen.sim.mujoco_cpu import CpuSimulator
+from rewardgen.sim.quantities import Quantity, with_sensors
+from rewardgen.sim.view import SimView
+
+_SAME_M = 1e-4
+_MOMENTS = ("JOINTACTFRC", "ACTUATORFRC")
+
+
+def state_of(env: Any) -> np.ndarray | None:
+    """Positions, velocities and mocap bodies of an environment, one after the other; None if it is not MuJoCo's."""
+    model, data = (getattr(env.unwrapped, name, None) for name in ("model", "data"))
+    if not (isinstance(model, mujoco.MjModel) and isinstance(data, mujoco.MjData)):
+        return None
+    return np.concatenate((data.qpos, data.qvel, np.hstack((data.mocap_pos, data.mocap_quat)).ravel()))
+
+
+def model_file(env: Any) -> Path | None:
+    """The file of an environment's model, if it has one that tells the whole of it: none is changed at run time."""
+    state, path = state_of(env), Path(str(getattr(env.unwrapped, "fullpath", "")))
+    if state is None or not path.is_file():
+        return None
+    own, data = env.unwrapped.model, env.unwrapped.data
+    try:
+        reader = ModelReader(path, {}, 1)
+        reader.read([state])
+    except (TaskError, RuntimeError):  # its state is not one of this model
+        return None
+    mujoco.mj_kinematics(own, data)
+    for name in ("xpos", "site_xpos"):
+        here, there = reader.view.field(name)[0].numpy(), getattr(data, name)
+        if here.shape != there.shape or not np.allclose(here, there, atol=_SAME_M):
+            return None
+    return path
+
+
+def readable_off(quantity: Quantity) -> bool:
+    """Whether a state alone tells it."""
+    return not quantity.turning and not any(each.kind in _MOMENTS for each in quantity.sensed)
+
+
+class ModelReader:
+    """Reads quantities off the states of N environments.
+
+    Args:
+        path: The file of their model.
+        quantities: By name.
+        num_envs: N.
+
+    Raises:
+        TaskError: The model has no such part, or a state does not tell a quantity.
+    """
+
+    def __init__(self, path: Path, quantities: Mapping[str, Quantity], num_envs: int) -> None:
+        for name, each in quantities.items():
+            if not readable_off(each):
+                raise TaskError(f"`{name}` cannot be read off an environment of Gymnasium", "compute it in `variables`")
+        model = compile_model(path, lambda spec: with_sensors(spec, quantities.values()))
+        self._quantities, self._rows = dict(quantities), torch.arange(num_envs)
+        self._simulator = CpuSimulator(model, num_envs, 1)
+        self.view = SimView(self._simulator)
+
+    def read(self, states: Sequence[np.ndarray]) -> dict[str, Tensor]:
+        """The quantities, each (N,) or (N, k).
+
+        Args:
+            states: What `state_of` says of each environment.
+        """
+        model = self._simulator.model
+        qpos, qvel, mocap = torch.from_numpy(np.stack(states)).split((model.nq, model.nv, 7 * model.nmocap), 1)
+        places = mocap.reshape(-1, model.nmocap, 7) if model.nmocap else None
+        self._simulator.reset(self._rows, qpos, qvel, places)
+        return {name: each.read(self.view).clone() for name, each in self._quantities.items()}
