@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap
     from rewardgen.tasks.gym_task import GymTask
     from rewardgen.tasks.loading import shipped_task
+    from rewardgen.tasks.metaworld import MetaWorldTask
     from rewardgen.tasks.mujoco_task import MujocoTask
     from rewardgen.training.ppo.settings import PpoSettings
 
@@ -63,6 +64,7 @@ __all__ = [
     "Geom",
     "GymTask",
     "Hinge",
+    "MetaWorldTask",
     "MujocoTask",
     "Outside",
     "Pair",
@@ -100,6 +102,7 @@ _HOME = {
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
     "PpoSettings": "rewardgen.training.ppo.settings",
     "GymTask": "rewardgen.tasks.gym_task",
+    "MetaWorldTask": "rewardgen.tasks.metaworld",
     "MujocoTask": "rewardgen.tasks.mujoco_task",
     "Reward": "rewardgen.api.reward",
     "Run": "rewardgen.api.runs",

@@ -36,7 +36,9 @@ GROUPS = (
     ),
     Group("Of Eureka, rebuilt small", "ball_balance quadcopter velocity_tracking"),
     Group("Objects and detours", "maze_detour push_to_goal stack_two"),
-    Group("Others", "cartpole"),
+    Group("Gymnasium's Box2D tasks", "bipedal_walker lunar_lander", "Box2D", "box2d"),
+    Group("Meta-World", "button_press door_close drawer_open sweep_into window_open", "metaworld", "metaworld"),
+    Group("Others", "cartpole mountain_car_continuous"),
 )
 """What is in none is among the last."""
 

@@ -86,8 +86,7 @@ def find_robot(reference: str) -> Path:
     Raises:
         TaskError: There is no such robot.
     """
-    tasks = shipped_tasks()
-    if asset := model_asset(_model_named(tasks[reference]) if reference in tasks else reference):
+    if asset := model_asset(_shipped_model(reference) or reference):
         return asset
     path = Path(reference).expanduser()
     if path.is_dir():
@@ -101,7 +100,7 @@ def find_robot(reference: str) -> Path:
 
 def known_robots() -> dict[str, str]:
     """Name of each robot that is here to where it comes from."""
-    found = dict.fromkeys(shipped_tasks(), "a shipped task's model")
+    found = dict.fromkeys(filter(_shipped_model, shipped_tasks()), "a shipped task's model")
     for prefix, package in PACKAGES.items():
         found |= {f"{prefix}{name}": package.owner for name in package_models(prefix)}
     if importlib.util.find_spec("robot_descriptions"):
@@ -131,20 +130,22 @@ def model_named(robot: str, task: Path) -> str:
         robot: See `find_robot`.
         task: The task file.
     """
-    shipped = shipped_tasks().get(robot)
-    name = _model_named(shipped) if shipped else robot
+    name = _shipped_model(robot) or robot
     if model_asset(name):
         return name
     path, folder = find_robot(robot), task.resolve().parent
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
-def _model_named(task: Path) -> str:
-    """The `model` of a shipped task as any task file may name it, read without running the file."""
-    (kind,) = (node for node in ast.parse(task.read_text()).body if isinstance(node, ast.ClassDef))
-    values = {node.targets[0].id: node.value for node in kind.body if isinstance(node, ast.Assign)}  # type: ignore[attr-defined]
-    name: str = ast.literal_eval(values["model"])
-    return name if name.startswith(tuple(PACKAGES)) else SHIPPED + name
+def _shipped_model(task: str) -> str:
+    """The `model` of a shipped task as any task file may name it, read without running the file; empty without one."""
+    path = shipped_tasks().get(task)
+    kinds = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)] if path else []
+    for node in (node for kind in kinds for node in kind.body if isinstance(node, ast.Assign)):
+        if ast.unparse(node.targets[0]) == "model":
+            name: str = ast.literal_eval(node.value)
+            return name if name.startswith(tuple(PACKAGES)) else SHIPPED + name
+    return ""
 
 
 def _of_folder(folder: Path) -> Path:

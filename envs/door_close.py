@@ -1,0 +1,10 @@
+"""Meta-World's door-close-v3."""
+
+from rewardgen import MetaWorldTask
+
+
+class DoorClose(MetaWorldTask):
+    """A robot arm before a safe whose door stands open. Push the door shut; its handle is the object."""
+
+    env_options = {"name": "door-close-v3"}
+    slow = True

@@ -1,0 +1,10 @@
+"""Meta-World's sweep-into-v3."""
+
+from rewardgen import MetaWorldTask
+
+
+class SweepInto(MetaWorldTask):
+    """A robot arm and a puck, the object, on a table. Sweep the puck into the hole, which is the goal."""
+
+    env_options = {"name": "sweep-into-v3"}
+    slow = True

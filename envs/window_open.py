@@ -1,0 +1,10 @@
+"""Meta-World's window-open-v3."""
+
+from rewardgen import MetaWorldTask
+
+
+class WindowOpen(MetaWorldTask):
+    """A robot arm before a sliding window. Push the window open by its handle, which is the object, along +x."""
+
+    env_options = {"name": "window-open-v3"}
+    slow = True
