@@ -8,6 +8,7 @@ from rewardgen import Geom, Hinge, MujocoTask, Pair, PpoSettings, Var, Wrap
 
 RADIUS, TARGET = 0.13, 0.03
 AXLE = (0.2, 0.4)
+FINGER = ("proximal", "distal")
 
 
 class FingerTurnHard(MujocoTask):
@@ -27,12 +28,18 @@ class FingerTurnHard(MujocoTask):
     training = {"ppo": PpoSettings(env_steps=1_000_000)}
 
     distance = Var("m", "distance of the body's tip from the edge of the target; 0 or less is inside")
-    angle_to_target = Var("rad", "angle by which the body has yet to turn, in (-pi, pi]; 0 with its tip in the target")
+    angle_to_target = Var(
+        "rad", "angle by which the body has yet to turn, positive as its angle, in (-pi, pi]; 0 is in the target"
+    )
     spinner_angle = Hinge("hinge").angle.told("angle of the body, 0 with its tip up, positive towards -x; not wrapped")
     spinner_velocity = Hinge("hinge").velocity.told("angular velocity of the body, positive as its angle")
     fingertip = Geom("fingertip").position.told("place of the fingertip's middle; y is always 0")
-    finger_angle = Var("rad", "angles of the finger's joints", ("proximal", "distal"))
-    finger_velocity = Var("rad/s", "angular velocities of the finger's joints", ("proximal", "distal"))
+    finger_angle = Var(
+        "rad",
+        "angles of the finger's joints: proximal 0 points at the axle and -1.57 down; distal 0 is straight",
+        FINGER,
+    )
+    finger_velocity = Var("rad/s", "angular velocities of the finger's joints", FINGER)
     touch = Var("N", "force on the fingertip's two sides; 0 if nothing touches", ("top", "bottom"))
 
     pairs = (

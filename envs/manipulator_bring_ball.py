@@ -37,7 +37,7 @@ class ManipulatorBringBall(MujocoTask):
     ball_position = Var("m", "place of the ball, whose radius is 0.022; the floor is at z = 0", AXES)
     ball_velocity = Var("m/s", "velocity of the ball", AXES)
     grasping = Var("rad", "how far finger and thumb are closed on average: -0.2 wide open, 1 shut")
-    joint_position = Var("rad", "joint angles, 0 straight up", JOINTS)
+    joint_position = Var("rad", "joint angles, 0 straight up; those of the arm positive towards -x", JOINTS)
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
     touch = Var("N", "force on each part of the hand; 0 if nothing touches it", TOUCHES)
 
