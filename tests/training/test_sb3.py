@@ -177,6 +177,15 @@ def test_a_known_environment_has_the_zoos_settings_where_its_task_gives_none(tmp
 
 
 @pytest.mark.slow
+def test_fewer_steps_than_a_rollout_has_are_a_training_too(tmp_path):
+    settings = Sb3PpoSettings(**FAST, num_envs=2, options={"n_steps": 256, "batch_size": 64, "n_epochs": 1})
+    results = []
+    trainer = TRAINERS.get("sb3-ppo").make(TrainerSetup(str(POINT), settings, 1, tmp_path / "scratch", Limits()))
+    told = {"folder": tmp_path, "on_progress": lambda message: None, "on_slice": results.append}
+    trainer.train([RewardSpec(candidate_id="a", source=CLOSE)], [SliceSpec(candidate_id="a", seed=0)], **told)
+    assert results[0].failure is None and results[0].env_steps == 512 and results[0].final_fitness is not None
+
+
 def test_what_gymnasium_calls_solved_is_learned_from_the_environments_own_reward(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     task = load_task(lasting_reference("CartPole-v1"))

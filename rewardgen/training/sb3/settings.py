@@ -38,6 +38,11 @@ class Sb3PpoSettings(Sb3Settings):
     learning_rate: float = 3e-4
     options: dict[str, Any] = {"n_steps": 256, "batch_size": 64, "n_epochs": 10}
 
+    @property
+    def most_env_steps(self) -> int:
+        """See `TrainerSettings.most_env_steps`; a rollout may be longer than all that it was given."""
+        return self.env_steps + self.num_envs * self.options.get("n_steps", 2048)
+
 
 class SacSettings(Sb3Settings):
     """Stable-Baselines3's SAC with its own defaults, which rl-baselines3-zoo has for MuJoCo too; a buffer per slice."""
