@@ -33,7 +33,7 @@ from rewardgen.tasks.sketching import (
     try_kept,
 )
 from rewardgen.training.experts import make_expert
-from rewardgen.training.setup import DEFAULT_TRAINER, card_for
+from rewardgen.training.setup import card_for
 from rewardgen.training.transition_cache import check_task, get_or_measure
 from rewardgen.ui.console import results, training_line
 from rewardgen.ui.metric_page import trial_page
@@ -71,7 +71,7 @@ def list_all(*, json: Json = False) -> int:
 
 def show(name: TaskName, /, *, json: Json = False) -> int:
     """Show a task's card."""
-    card = card_for(DEFAULT_TRAINER, get_or_measure(lasting_reference(name)))
+    card = card_for(None, get_or_measure(lasting_reference(name)))
     if json:
         print_json(card.model_dump(mode="json"))
         return 0

@@ -63,8 +63,8 @@ class RunConfig(Frozen):
     final_seeds: int = Field(default=MOST_SEEDS, ge=1, le=MOST_SEEDS)
     """Fresh seeds for the winner and the human reward at most: they are opened in blocks of 5 until it is decided which
     of the two is better. Only these numbers are reported."""
-    trainer: str = "ppo"
-    """What trains policies on the candidates."""
+    trainer: str | None = None
+    """What trains policies on the candidates; what the task has settings for, or `ppo`, if not given."""
     env_steps: int | None = Field(default=None, ge=1000)
     """Control steps per slice; the task's own setting if not given."""
     auto_steps: bool = False

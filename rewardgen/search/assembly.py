@@ -58,7 +58,8 @@ def check_names(folder: RunFolder, config: RunConfig) -> None:
             f"`--tune {config.tune}` needs a strategy that learns from results, and `{config.strategy}` does not",
             "leave out `--tune`, or take `--strategy evolve`",
         )
-    TRAINERS.get(config.trainer)
+    if config.trainer:
+        TRAINERS.get(config.trainer)
     _make_roles(folder, config)
 
 

@@ -28,7 +28,7 @@ from rewardgen.store.records import (
 )
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
-from rewardgen.training.setup import card_for, settings_for
+from rewardgen.training.setup import card_for, settings_for, trainer_of
 from rewardgen.training.transition_cache import get_or_measure
 
 _LATER_PROMPTS = 2.0
@@ -80,11 +80,12 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         folder = RunFolder(scratch / "run")
         check_names(folder, config)
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
-        settings = settings_for(config.trainer, task, config.env_steps)
-        card = card_for(config.trainer, task, config.env_steps, config.seeds)
+        trainer = config.trainer or trainer_of(task)
+        settings = settings_for(trainer, task, config.env_steps)
+        card = card_for(trainer, task, config.env_steps, config.seeds)
         trainings = _trainings(config, len(task.baselines))
         usages = [_usage(config, folder, card, most=most) for most in (False, True)]
-        each_s = _seconds(config, settings, task.baselines, card, scratch) if measured else None
+        each_s = _seconds(config, trainer, settings, task.baselines, card, scratch) if measured else None
     costs = [each.cost_usd for each in usages if each.cost_usd is not None]
     workers = config.workers or usable_cores()
     return Forecast(
@@ -147,7 +148,12 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
 
 
 def _seconds(
-    config: RunConfig, settings: TrainerSettings, baselines: dict[str, str], card: TaskCard, scratch: Path
+    config: RunConfig,
+    named: str,
+    settings: TrainerSettings,
+    baselines: dict[str, str],
+    card: TaskCard,
+    scratch: Path,
 ) -> float | None:
     """Processor time of one training by a short one of each worker; None if it failed.
 
@@ -157,7 +163,7 @@ def _seconds(
     steps = min(_MEASURED_STEPS, math.ceil(settings.env_steps / settings.evaluation_phases))
     short = settings.model_copy(update={"env_steps": steps, "evaluation_phases": 1})
     workers = config.workers or usable_cores()
-    kind, results = TRAINERS.get(config.trainer), list[SliceResult]()
+    kind, results = TRAINERS.get(named), list[SliceResult]()
     limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
     trainer = kind.make(
         TrainerSetup(task=config.task, settings=short, workers=workers, scratch=scratch / "train", limits=limits)

@@ -17,7 +17,7 @@ from rewardgen.store.records import Candidate, RewardSpec
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.tasks.measure import MEASURING
-from rewardgen.training.setup import DEFAULT_TRAINER, card_for
+from rewardgen.training.setup import card_for
 from rewardgen.training.transition_cache import get_or_record_transitions
 
 _MOST_BYTES = 16 << 20
@@ -41,7 +41,7 @@ def check_rewards(task: str, sources: Mapping[str, str]) -> Review:
     candidates = [Candidate(id=id, generation=0, operator="draft", source=sources[name]) for id, name in names.items()]
     with scratch_folder() as scratch:
         transitions = scratch / "transitions.npz"
-        card = card_for(DEFAULT_TRAINER, get_or_record_transitions(lasting_reference(task), transitions))
+        card = card_for(None, get_or_record_transitions(lasting_reference(task), transitions))
         critic = Critic(SandboxedReviewer(transitions, MEASURING, scratch), compares=False)
         verdicts, not_available = critic.review(candidates, card)
     named = {names[id]: each.model_copy(update={"candidate_id": names[id]}) for id, each in verdicts.items()}

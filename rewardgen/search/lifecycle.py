@@ -38,7 +38,7 @@ from rewardgen.store.progress import ProgressFile
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
-from rewardgen.training.setup import card_for, policy_loader, settings_for
+from rewardgen.training.setup import card_for, policy_loader, settings_for, trainer_of
 from rewardgen.training.transition_cache import get_or_measure
 
 Confirm = Callable[[str, str], None]
@@ -314,7 +314,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         run_id=folder.id,
         config=config.model_dump(mode="json"),
         card=card.model_dump(mode="json"),
-        training={"trainer": config.trainer, "settings": settings.model_dump(mode="json")},
+        training={"trainer": config.trainer or trainer_of(task), "settings": settings.model_dump(mode="json")},
         baselines=task.baselines,
         given=given,
         task_files=task.files,

@@ -17,28 +17,29 @@ def trainer_of(task: MeasuredTask) -> str:
     return DEFAULT_TRAINER if DEFAULT_TRAINER in task.training else next(iter(task.training), DEFAULT_TRAINER)
 
 
-def settings_for(trainer: str, task: MeasuredTask, env_steps: int | None = None) -> TrainerSettings:
+def settings_for(trainer: str | None, task: MeasuredTask, env_steps: int | None = None) -> TrainerSettings:
     """The settings of a trainer on a task: those that the task gives, else known ones, else the trainer's defaults.
 
     Args:
-        trainer: Its name.
+        trainer: Its name; that of `trainer_of` if not given.
         task: The task.
         env_steps: Control steps of each slice, in place of those.
 
     Raises:
         UsageError: There is no such trainer, or a setting that it does not have.
     """
+    trainer = trainer or trainer_of(task)
     kind = TRAINERS.get(trainer)
     given = task.training[trainer] if trainer in task.training else kind.tuned(task.environment)
     settings = kind.settings.model_validate(given)
     return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
 
 
-def card_for(trainer: str, task: MeasuredTask, env_steps: int | None = None, seeds: int = 0) -> TaskCard:
+def card_for(trainer: str | None, task: MeasuredTask, env_steps: int | None = None, seeds: int = 0) -> TaskCard:
     """A task's card that says what trains on the rewards.
 
     Args:
-        trainer: Name of the trainer.
+        trainer: Name of the trainer; that of `trainer_of` if not given.
         task: The task.
         env_steps: Control steps of each slice, in place of the task's own setting.
         seeds: Policies that are trained with each reward, if that is known.
@@ -46,6 +47,7 @@ def card_for(trainer: str, task: MeasuredTask, env_steps: int | None = None, see
     Raises:
         UsageError: There is no such trainer, or a setting that it does not have; or it cannot learn the task's actions.
     """
+    trainer = trainer or trainer_of(task)
     kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps)
     if task.card.choices and not kind.chooses:
         what = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
