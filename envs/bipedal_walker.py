@@ -22,7 +22,7 @@ class BipedalWalker(GymTask):
     env = "BipedalWalker-v3"
     slow = True
     solved_fitness = 0.9
-    training = {"sb3-ppo": Sb3PpoSettings(**tuned("ppo", "BipedalWalker-v3") | {"env_steps": 5_000_000})}
+    training = {"sb3-ppo": Sb3PpoSettings.model_validate(tuned("ppo", "BipedalWalker-v3") | {"env_steps": 5_000_000})}
 
     hull_angle = Var("rad", "tilt of the hull, positive leaning back")
     hull_angular_velocity = Var("rad/s", "of that tilt")

@@ -20,7 +20,7 @@ class LunarLander(GymTask):
     env = "LunarLander-v3"
     env_options = {"continuous": True}
     solved_fitness = 0.9
-    training = {"sb3-ppo": Sb3PpoSettings(**tuned("ppo", "LunarLander-v3") | {"env_steps": 1_000_000})}
+    training = {"sb3-ppo": Sb3PpoSettings.model_validate(tuned("ppo", "LunarLander-v3") | {"env_steps": 1_000_000})}
 
     x = Var("m", "how far right of the pad's middle; the flags are at -2 and 2, the view ends at -10 and 10")
     height = Var("m", "above where it stands on the pad")

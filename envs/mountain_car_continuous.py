@@ -16,7 +16,7 @@ class MountainCarContinuous(GymTask):
     env = "MountainCarContinuous-v0"
     success_terminates = True
     solved_fitness = 1.5
-    training = {"sb3-ppo": Sb3PpoSettings(**tuned("ppo", "MountainCarContinuous-v0") | {"env_steps": 40_000})}
+    training = {"sb3-ppo": Sb3PpoSettings(**tuned("ppo", "MountainCarContinuous-v0"))}
 
     position = Var("m", "along the track: the valley's bottom is at -0.52, the flag at 0.45, the left end at -1.2")
     velocity = Var("1", "change of the position in a control step, positive to the right, at most 0.07")

@@ -143,7 +143,7 @@ class GymVecEnv:
     """
 
     device = torch.device("cpu")
-    causes = (ENDED,)
+    causes: tuple[str, ...] = (ENDED,)
 
     def __init__(
         self,

@@ -29,8 +29,8 @@ _MOMENTS = ("JOINTACTFRC", "ACTUATORFRC")
 
 def state_of(env: Any) -> np.ndarray | None:
     """Positions, velocities and mocap bodies of an environment, one after the other; None if it is not MuJoCo's."""
-    model, data = (getattr(env.unwrapped, name, None) for name in ("model", "data"))
-    if not (isinstance(model, mujoco.MjModel) and isinstance(data, mujoco.MjData)):
+    data: Any = getattr(env.unwrapped, "data", None)
+    if not (isinstance(getattr(env.unwrapped, "model", None), mujoco.MjModel) and isinstance(data, mujoco.MjData)):
         return None
     return np.concatenate((data.qpos, data.qvel, np.hstack((data.mocap_pos, data.mocap_quat)).ravel()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -29,12 +30,12 @@ def metaworld_env(name: str, render_mode: str | None = None) -> Any:
         TaskError: Meta-World is not installed, or has no such task.
     """
     try:
-        from metaworld.env_dict import ALL_V3_ENVIRONMENTS
+        kinds: Mapping[str, Any] = importlib.import_module("metaworld.env_dict").ALL_V3_ENVIRONMENTS
     except ModuleNotFoundError as error:
         raise TaskError(f"Meta-World is not installed: {error}", 'pip install "rewardgen[metaworld]"') from None
-    if name not in ALL_V3_ENVIRONMENTS:
-        raise TaskError(f"Meta-World has no task `{name}`", did_you_mean(name, ALL_V3_ENVIRONMENTS))
-    base: Any = ALL_V3_ENVIRONMENTS[name]
+    if name not in kinds:
+        raise TaskError(f"Meta-World has no task `{name}`", did_you_mean(name, kinds))
+    base = kinds[name]
 
     def welded(env: Any) -> None:
         # As Meta-World does it, which does not know that a weld has a twelfth number since MuJoCo 3.17.

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import TaskError
+from rewardgen.search.forecast import forecast
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.check import check_task
 from rewardgen.tasks.fitness import measure_episodes
@@ -114,3 +116,11 @@ def test_without_meta_world_its_tasks_say_what_to_install(monkeypatch):
     with pytest.raises(TaskError) as error:
         load_task("sweep_into").known()
     assert "Meta-World is not installed" in error.value.message and "rewardgen[metaworld]" in error.value.hint
+
+
+def test_a_run_trains_with_what_its_task_has_settings_for():
+    asked = RunConfig(task="mountain_car_continuous", candidates=1, seeds=1, generations=1)
+    found = forecast(asked, measured=False)
+    assert found.env_steps.low == found.trainings.low * 20_000
+    other = forecast(asked.model_copy(update={"trainer": "ppo"}), measured=False)
+    assert other.env_steps.low == other.trainings.low * 300_000
