@@ -93,7 +93,10 @@ def own_rewards(
     for number, task in enumerate(tasks):
         messages().print(f"task {number + 1} of {len(tasks)}: {task}", soft_wrap=True)
         try:
-            rows += _rows(task, wanted, options, folder)
+            found = [*_rows(task, wanted, options, folder)]
+            rows += found
+            if not any(each.result.success_rate for each in found):
+                notes.append(f"{task}: no policy ever succeeds. `success` may ask for what nothing reaches.")
         except TaskError as error:
             if len(tasks) == 1:
                 raise
@@ -119,12 +122,16 @@ def _chosen(names: Sequence[str]) -> tuple[list[str], list[str]]:
     listed = {each.name: each for each in listed_tasks() if each.path}
     for each in names:
         lasting_reference(each)
-    asked = names or [name for name, each in listed.items() if each.is_shipped]
+    shipped = [name for name, each in listed.items() if each.is_shipped]
+    asked = names or shipped
     here = [name for name in asked if name not in listed or not listed[name].problem]
     notes = [f"Not here: {name}: {listed[name].why}." for name in asked if name not in here]
     slow = [name for name in here if not names and listed[name].slow]
     if slow:
         notes.append(f"Left out, for they are too slow for two cores unless they are named: {', '.join(slow)}.")
+    others = [name for name in shipped if name not in asked and set(asked) <= set(shipped)]
+    if others:
+        notes.append(f"Not asked for: {', '.join(others)}.")
     return [name for name in here if name not in slow], notes
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError, nearest
+from rewardgen.core.errors import TaskError, UnknownName, did_you_mean, nearest
 from rewardgen.sim.variables import Var
 
 _MOST_PARTS = 12
@@ -22,6 +22,22 @@ class Problem(NamedTuple):
     hint: str
 
 
+class Named(dict[str, Any]):
+    """Values by name for task code; a name that is not there is told with those that are.
+
+    Args:
+        what: What task code calls it.
+        values: The values.
+    """
+
+    def __init__(self, what: str, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self._what = what
+
+    def __missing__(self, name: str) -> Any:
+        raise UnknownName(f"`{self._what}` has no `{name}`", did_you_mean(name, self) if self else "it is empty")
+
+
 def require(problems: list[Problem]) -> None:
     """Raise the first of the problems, if there is one.
 
@@ -32,6 +48,20 @@ def require(problems: list[Problem]) -> None:
         raise TaskError(problems[0].what, problems[0].hint)
 
 
+def mapping_problems(method: str, found: Any) -> list[Problem]:
+    """What is wrong with what should be a dict.
+
+    Args:
+        method: Which method returned it.
+        found: What it returned.
+    """
+    if isinstance(found, Mapping):
+        return []
+    example = {"variables": '`return {"height": height}`', "terminated": '`return {"fell": height < 0.5}`, or `{}`'}
+    what = f"`{method}` returns {type(found).__name__}, expected a dict of tensors by their names"
+    return [Problem(what, f"write {example[method]}")]
+
+
 def variable_problems(declared: Mapping[str, Var], values: Any, num_envs: int) -> list[Problem]:
     """What is wrong with the values of `variables`.
 
@@ -40,13 +70,13 @@ def variable_problems(declared: Mapping[str, Var], values: Any, num_envs: int) -
         values: What the method returned.
         num_envs: N.
     """
-    if not isinstance(values, Mapping):
-        return [Problem(f"`variables` returns {type(values).__name__}, expected a dict", "return {name: tensor}")]
+    if problems := mapping_problems("variables", values):
+        return problems
     problems = [_undeclared(name, declared) for name in values if name not in declared]
     problems += [
         Problem(
             f"variable `{name}` is declared but not returned",
-            f"add it to what `variables` returns{_like(name, values)}",
+            f'return it from `variables`, as `{{"{name}": values}}`{_like(name, values)}',
         )
         for name in declared
         if name not in values
@@ -90,17 +120,41 @@ def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: b
         boolean: Whether it must be bool; any real number type otherwise.
     """
     if not isinstance(value, Tensor):
-        return [Problem(f"{what} is {type(value).__name__}, expected a torch tensor", "return a tensor, worlds first")]
+        return [Problem(f"{what} is {type(value).__name__}, expected a torch tensor", _tensor_hint(value))]
     found = tuple(value.shape)
     fits = len(found) == len(shape) and all(want in (-1, size) for size, want in zip(found, shape, strict=True))
     if not fits:
         wanted = str(shape).replace("-1", "k")
-        return [Problem(f"{what} has shape {found}, expected {wanted}", "the first axis is the worlds")]
+        return [Problem(f"{what} has shape {found}, expected {wanted}", _shape_hint(found, shape))]
     if boolean and value.dtype != torch.bool:
         return [Problem(f"{what} has type {value.dtype}, expected torch.bool", "return a comparison, such as `x > 0`")]
     if value.is_complex():
         return [Problem(f"{what} is complex", "return real numbers")]
     return []
+
+
+def _tensor_hint(value: Any) -> str:
+    if value is None:
+        return "end the method with `return`"
+    if isinstance(value, Mapping | tuple | list):
+        return "put them side by side in one tensor, as with `torch.stack((one, other), -1)`"
+    if hasattr(value, "__array__"):
+        return "compute it with torch instead of numpy: what it is made of are torch tensors"
+    return "compute it from tensors, one value for each world, without `float()`, `bool()` and `.item()`"
+
+
+def _shape_hint(found: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    worlds = shape[0]
+    if found == (worlds,):
+        return "give it a last axis: `values[:, None]`, or several side by side: `torch.stack((one, other), -1)`"
+    if found == (worlds, 1) and shape == (worlds,):
+        return "take the only entry of each world: `values[:, 0]`"
+    if len(found) == 2 and found[1] == worlds and shape == (worlds,):
+        return "reduce over the first axis, the steps: `episode.mean(x)`, `episode.total(x)` or `episode.last(x)`"
+    if not found:
+        return "one value for each world, not one for all: reduce over the last axis at most, as with `x.sum(-1)`"
+    own = f"the first axis is the worlds, here {worlds}"
+    return own if found[0] == worlds else f"{own}: `x[:, 0]` is an entry of each of them, `x[0]` the first world's own"
 
 
 def termination_problems(causes: Any, num_envs: int) -> list[Problem]:
@@ -110,11 +164,8 @@ def termination_problems(causes: Any, num_envs: int) -> list[Problem]:
         causes: What the method returned.
         num_envs: N.
     """
-    if not isinstance(causes, Mapping):
-        what = f"`terminated` returns {type(causes).__name__}, expected a dict"
-        return [Problem(what, 'return {"fell": condition}, or {} if nothing ends an episode early')]
-    problems = []
-    for name, value in causes.items():
+    problems = mapping_problems("terminated", causes)
+    for name, value in () if problems else causes.items():
         problems += tensor_problems(f"termination cause `{name}`", value, (num_envs,), boolean=True)
     return problems
 

@@ -53,6 +53,15 @@ class Episode(Mapping[str, Tensor]):
             raise UnknownName(f"`episode` has no `{name}`", did_you_mean(name, self._values))
         return self._values[name]
 
+    def __getattr__(self, name: str) -> Tensor:
+        values = self.__dict__.get("_values", {})
+        hint = (
+            f'read it as `episode["{name}"]`'
+            if name in values
+            else did_you_mean(name, [each for each in dir(Episode) if each[0] != "_"])
+        )
+        raise UnknownName(f"`episode` has no attribute `{name}`", hint)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 

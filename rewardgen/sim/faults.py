@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rewardgen.core.errors import TaskError
+from rewardgen.core.errors import RewardgenError, TaskError, did_you_mean, nearest
+
+_HINTS = (
+    (
+        r"Boolean value of Tensor",
+        "there is a value for each world: `&`, `|`, `~`, `torch.where`; not `and`, `not`, `if`",
+    ),
+    (r"Var\.__init__\(\)", 'a variable has a unit and a meaning: `Var("m", "height of the torso above the ground")`'),
+    (r"^name 'torch' ", "write `import torch` at the top of the file"),
+    (
+        r"__init__\(\) .*positional",
+        "a task is made without arguments: leave out `__init__`, and give it class attributes",
+    ),
+)
+"""What Python and torch say where first authors go wrong, and the edit."""
 
 
 @contextmanager
@@ -41,8 +57,25 @@ def task_faults(path: Path, method: str = "") -> Iterator[None]:
         if refused is not None:
             hint = f"if the task needs it, name it or its folder in the class: `reads = ({refused!r},)`"
             raise TaskError(f"the sandbox keeps {at} from {refused}", hint) from error
-        told = f"{where} raised {type(error).__name__}{f' at line {line}' if line else ''}: {error}"
-        raise TaskError(told, f"fix {path}") from error
+        text = f"{error.msg}: `{(error.text or '').strip()}`" if isinstance(error, SyntaxError) else f"{error}"
+        told = f"{where} raised {type(error).__name__}{f' at line {line}' if line else ''}: {text}"
+        raise TaskError(told, _hint(error) or f"fix {path}") from error
+
+
+def _hint(error: Exception) -> str:
+    """The edit that mends it, where that can be known; empty elsewhere."""
+    if isinstance(error, RewardgenError):
+        return error.hint
+    offered = getattr(sys.modules.get("rewardgen"), "__all__", ())  # what task files import, and this may not
+    if isinstance(error, NameError) and error.name in offered:
+        return f"import it: `from rewardgen import {error.name}`"
+    if isinstance(error, ImportError) and error.name == "rewardgen":
+        wanted = re.search(r"cannot import name '(\w+)'", str(error))
+        return did_you_mean(wanted[1], offered) if wanted else ""
+    if isinstance(error, AttributeError) and error.name and error.obj is not None:
+        close = nearest(error.name, [each for each in dir(error.obj) if each[0] != "_"], sure=True)
+        return f"did you mean `{close}`?" if close else ""
+    return next((hint for pattern, hint in _HINTS if re.search(pattern, str(error))), "")
 
 
 def _place(error: Exception, path: str) -> tuple[str, int | None]:

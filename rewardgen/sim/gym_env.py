@@ -19,7 +19,7 @@ from gymnasium import spaces
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.contract import require, variable_problems
+from rewardgen.sim.contract import Named, mapping_problems, require, variable_problems
 from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.gym_model import ModelReader, state_of
@@ -292,7 +292,9 @@ class GymVecEnv:
     def _read(self) -> dict[str, Tensor]:
         infos = {key: torch.from_numpy(values.copy()).float() for key, values in self._info.items()}
         seen = torch.from_numpy(self._flat.copy()) if self._reading.rows else _stacked(self._raw)
-        found = dict(self._reading.read(seen, infos))
+        own = self._reading.read(seen, Named("info", infos))
+        require(mapping_problems("variables", own))
+        found = dict(own)
         if self._model:
             states = [state for each in self._envs if (state := state_of(each)) is not None]
             found |= self._model.read(states)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +12,9 @@ from typing import Any, NamedTuple
 import torch
 
 from rewardgen.core.errors import RewardgenError
+from rewardgen.sim import quantities
 from rewardgen.sim.contract import (
+    Named,
     Problem,
     state_problems,
     tensor_problems,
@@ -21,11 +24,12 @@ from rewardgen.sim.contract import (
 from rewardgen.sim.episodes import Recording, record_episodes, trivial_policies
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.quantities import TurnCounter
+from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import Step
 from rewardgen.sim.view import Draws, SimView, stream_keys
 from rewardgen.store.records import PolicyProbe, TrainerSettings
 from rewardgen.tasks.card import PROBE_WORLDS, probe
-from rewardgen.tasks.check_declarations import declaration_problems
+from rewardgen.tasks.check_declarations import declaration_problems, end_problems
 from rewardgen.tasks.check_independence import independence_problems, measurement_problems
 from rewardgen.tasks.check_rewards import baseline_problems, metric_problems
 from rewardgen.tasks.fitness import measure_episodes
@@ -38,6 +42,9 @@ _SEED = 40_000_003
 _WORLDS = 5
 """Worlds of the first look; odd, so that no other axis is mistaken for theirs."""
 _FINITE_HINT = "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"
+
+_DECLARED = "the designer of rewards knows of it only what is declared; the unit of a pure number is `1`"
+_TAKEN = "`action`, `torch`, `math`, what begins with `prev_` and what has `__` in it are taken"
 
 
 class Checked(NamedTuple):
@@ -62,8 +69,9 @@ def check_task(task: Task) -> Checked:
         task: The task.
 
     """
-    blocking = [*setting_problems(task), *call_problems(task)]
-    problems = [*blocking, *wording_problems(task)]
+    ends = end_problems(task)
+    blocking = [*setting_problems(task), *ends, *([] if ends else call_problems(task))]
+    problems = [*blocking, *([] if ends else wording_problems(task))]
     found = Checked(problems, unit_notes(task), {})
     if not blocking:
         with noted(problems):
@@ -95,27 +103,68 @@ def setting_problems(task: Task) -> list[Problem]:
         for name in ("frame_skip", "episode_steps")
         if not isinstance(value := getattr(task, name, 1), int) or value < 1
     ]
+    problems += _value_problems(task)
     declared = task.declared()
     if not declared:
         problems.append(
             Problem("no variables are declared", 'declare some: `height = Var("m", "height of the torso")`')
         )
     problems += [
-        Problem(f"variable `{name}` cannot be an input of a reward", "choose another name")
+        Problem(f"variable `{name}` cannot be an input of a reward", f"choose another name: {_TAKEN}")
         for name in declared
         if name in ("action", "torch", "math") or name.startswith("prev_") or "__" in name
     ]
     training = task.training
     if not isinstance(training, Mapping) or not all(isinstance(each, TrainerSettings) for each in training.values()):
-        what = f"`training` is {training!r}, expected the settings of trainers by their names"
+        shown = type(training).__name__ if isinstance(training, TrainerSettings) else repr(training)
+        what = f"`training` is {shown}, expected the settings of trainers by their names"
         problems.append(Problem(what, 'write `training = {"ppo": PpoSettings(env_steps=300_000)}`'))
     problems += [
-        Problem(f"variable `{name}` has no {lack}", "the designer of rewards knows of it only what is declared")
+        Problem(
+            f"variable `{name}` has no {lack}", f'write `{name} = Var("{variable.unit or "m"}", "...")`: {_DECLARED}'
+        )
         for name, variable in declared.items()
         for lack, text in (("unit", variable.unit), ("meaning", variable.meaning))
         if not text.strip()
     ]
-    return problems
+    return [*problems, *_signature_problems(task)]
+
+
+def _value_problems(task: Task) -> Iterator[Problem]:
+    """What is wrong with a fitness that counts as solved, and with attributes that only look like declarations."""
+    solved, best = task.solved_fitness, task.best_fitness
+    for name, value in (("solved_fitness", solved), ("best_fitness", best)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            yield Problem(f"`{name}` is {value!r}, expected a number", f"write `{name} = 0.8`, or leave it out")
+            return
+    if solved is not None and best is not None and solved > best:
+        what = f"`solved_fitness` is {solved}, which nothing reaches: `best_fitness` is {best}"
+        yield Problem(what, "set it to a fitness that a good policy reaches")
+    if not isinstance(task.slow, bool):
+        yield Problem(f"`slow` is {task.slow!r}, expected True or False", "write `slow = True`, or leave it out")
+    for name, value in vars(type(task)).items():
+        if type(value).__module__ == quantities.__name__ and not isinstance(value, Var):
+            read = [each for each in dir(value) if isinstance(getattr(type(value), each, None), property)]
+            what = f"`{name}` is a part of the model, and no variable"
+            yield Problem(
+                what, f"say what is read of it, as in `{type(value).__name__}(...).{read[0]}`: {', '.join(read)}"
+            )
+
+
+def _signature_problems(task: Task) -> Iterator[Problem]:
+    """Methods that cannot be called as they will be."""
+    base = next(each for each in type(task).__mro__ if each.__module__.startswith("rewardgen."))
+    for name in ("reset", "variables", "observe", "terminated", "fitness", "success", "scripted"):
+        given = [each for each in inspect.signature(getattr(base, name, _scripted)).parameters if each != "self"]
+        try:
+            inspect.signature(getattr(task, name, lambda *_: None)).bind(*given)
+        except (TypeError, ValueError):
+            what = f"`{name}` cannot be called with {', '.join(f'`{each}`' for each in given)}"
+            yield Problem(what, f"begin it with `def {name}(self, {', '.join(given)}):`")
+
+
+def _scripted(sim: SimView, variables: Mapping[str, torch.Tensor]) -> None:
+    """Takes what a task's `scripted` does, which no base class has."""
 
 
 # One call of each method.
@@ -132,7 +181,7 @@ def call_problems(task: Task) -> list[Problem]:
 
 def _call_each(task: MujocoTask, problems: list[Problem]) -> None:
     simulator = task.make_simulator(_WORLDS)
-    view, variables = SimView(simulator), {}
+    view, variables = SimView(simulator), Named("variables", {})
     TurnCounter.of(view, task.declared().values())
     with noted(problems), task_faults(task.path, "reset"):
         ids = torch.arange(_WORLDS, device=simulator.device)
@@ -144,6 +193,10 @@ def _call_each(task: MujocoTask, problems: list[Problem]) -> None:
     with noted(problems), task_faults(task.path, "variables"), _unchanged(view, "variables", problems):
         variables = task.read(view)
         problems += variable_problems(task.declared(), variables, _WORLDS)
+    for name, each in task.declared().items():
+        # What is wrong with it is told; that others cannot do with it is not.
+        if tensor_problems(name, variables.get(name), (_WORLDS, *each.shape)):
+            variables[name] = torch.zeros(_WORLDS, *each.shape, dtype=torch.float64, device=simulator.device)
     with noted(problems), task_faults(task.path, "observe"), _unchanged(view, "observe", problems):
         problems += tensor_problems("the observation", task.observe(view, variables), (_WORLDS, -1))
     with noted(problems), task_faults(task.path, "terminated"), _unchanged(view, "terminated", problems):
@@ -209,6 +262,11 @@ def _check_episodes(task: Task, checked: Checked) -> None:
             found = probe(task, name, recording)
             probes.append(found)
             values += measure_episodes(task, recording.episode).fitness.tolist()
+            if task.solved_fitness is not None and found.fitness >= task.solved_fitness:
+                what = f"`solved_fitness` is {task.solved_fitness}, and {name} actions reach {found.fitness}"
+                problems.append(
+                    Problem(what, "set it to what only a policy that does the task reaches, or leave it out")
+                )
             if task.best_fitness is not None and found.fitness > task.best_fitness:
                 what = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {found.fitness}"
                 problems.append(Problem(what, "set it to what no fitness exceeds, or leave it out"))

@@ -33,12 +33,32 @@ def declaration_problems(task: Task, action_size: int) -> list[Problem]:
         else:
             check = _pair_problems if name == "pairs" else _invariance_problems
             problems += [problem for each in declared for problem in check(each, sizes)]
-    ends: Mapping[str, Outside] = getattr(task, "ends", {})
-    for cause, end in ends.items():
+    for cause, end in (getattr(task, "ends", {}) if not end_problems(task) else {}).items():
         if end.variable not in sizes:
             problems.append(_unknown(f"end `{cause}`", end.variable, sizes))
         elif sizes[end.variable]:
             problems.append(Problem(f"end `{cause}` is about `{end.variable}`, which is a vector", "name a scalar"))
+    return problems
+
+
+def end_problems(task: Task) -> list[Problem]:
+    """What is wrong with `ends`, whatever its variables are: nobody reads it, or it ends nothing."""
+    ends: Any = getattr(task, "ends", {})
+    example = '`ends = {"fell": Outside("height", low=0.5)}`'
+    if not isinstance(ends, Mapping) or not all(isinstance(each, Outside) for each in ends.values()):
+        return [Problem(f"`ends` is {ends!r}, expected conditions by their names", f"write {example}")]
+    problems = [
+        Problem(f"end `{cause}` has no bound, so it ends nothing", f"give it `low`, `high` or both: {example}")
+        for cause, end in ends.items()
+        if not (math.isfinite(end.low) or math.isfinite(end.high))
+    ]
+    own = vars(type(task)).get("terminated")
+    code = getattr(own, "__code__", None)
+    if ends and code and not {"super", "ends"}.intersection(code.co_names):
+        what = "nothing reads `ends`, for the task has its own `terminated`"
+        problems.append(
+            Problem(what, "return `{**super().terminated(sim, variables), ...}`, or leave out one of the two")
+        )
     return problems
 
 

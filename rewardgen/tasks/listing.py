@@ -34,6 +34,13 @@ GROUPS = (
         "ant half_cheetah hopper humanoid humanoid_standup inverted_double_pendulum inverted_pendulum pusher reacher"
         " swimmer walker2d",
     ),
+    Group(
+        "DeepMind Control Suite",
+        "acrobot_swingup ball_in_cup cheetah_run finger_turn_hard hopper_hop humanoid_walk manipulator_bring_ball"
+        " quadruped_run walker_run",
+        "dm_control",
+        "dm-control",
+    ),
     Group("Of Eureka, rebuilt small", "ball_balance quadcopter velocity_tracking"),
     Group("Objects and detours", "maze_detour push_to_goal stack_two"),
     Group("Gymnasium's Box2D tasks", "bipedal_walker lunar_lander", "Box2D", "box2d"),

@@ -26,6 +26,8 @@ from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.registered import NAME, registered_tasks
 
 EXPERT_SUFFIX = ".expert.npz"
+_NOT_FOR_AUTHORS = ("declared", "default_words", "measured", "model_file", "model_files", "path", "read")
+"""Members of base classes that no task file has a reason to write."""
 _OPTIONAL = (*BASELINES, METRIC, "scripted")
 """Members of a task that no base class has."""
 
@@ -195,8 +197,9 @@ def task_in(module: ModuleType, path: Path) -> Task:
     ]
     leaves = [each for each in classes if not any(each in other.__mro__[1:] for other in classes)] or _around(module)
     if len(leaves) != 1:
+        told = f": {_listed(each.__name__ for each in leaves)}" if leaves else ""
         raise TaskError(
-            f"{path.name} holds {len(leaves)} task classes, expected one",
+            f"{path.name} holds {len(leaves)} task classes{told}, expected one",
             "define one class that derives from `rewardgen.MujocoTask`, `rewardgen.GymTask` or `gymnasium.Env`",
         )
     leaves[0].path = path
@@ -215,7 +218,7 @@ def _require_known_members(task: type[Task], source: str) -> None:
     for name, value in ((name, value) for each in own for name, value in vars(each).items()):
         if name.startswith("_") or name in known or isinstance(value, Var) or re.search(rf"\.{name}\b", source):
             continue
-        if close := difflib.get_close_matches(name, known, n=1, cutoff=0.85):
+        if close := difflib.get_close_matches(name, known.difference(_NOT_FOR_AUTHORS), n=1, cutoff=0.85):
             found[name] = close[0]
     if found:
         what = f"the task has {_listed(found)}, which nothing reads"

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import RewardError
+from rewardgen.sim.contract import Named, mapping_problems, require
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.model import find_model, included_files, load_model
@@ -30,6 +31,7 @@ from rewardgen.sim.view import Draws, SimView, Start
 from rewardgen.tasks.metric import Measured, Metric, metric_fault, metric_of, metric_words
 from rewardgen.tasks.metric_contract import FITNESS, METRIC, SUCCESS
 from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.wording import MEASURED_HINT
 
 
 class MujocoTask(Task):
@@ -104,7 +106,9 @@ class MujocoTask(Task):
 
     def read(self, sim: SimView) -> dict[str, Tensor]:
         """All declared variables after a control step, each (N,) or (N, k)."""
-        return {name: each.read(sim) for name, each in self._quantities.items()} | self.variables(sim)
+        own = self.variables(sim)
+        require(mapping_problems("variables", own))
+        return Named("variables", {**{name: each.read(sim) for name, each in self._quantities.items()}, **own})
 
     @cached_property
     def _quantities(self) -> dict[str, Quantity]:
@@ -151,9 +155,8 @@ class MujocoTask(Task):
     def _by_metric(self, episode: Episode) -> Measured:
         measured = self.measured(episode)
         if measured is None:
-            raise TaskError(
-                f"{self.path.name} has no `fitness` or no `success`", "define both, or `metric`: see `MujocoTask`"
-            )
+            missing = next((each for each in (FITNESS, SUCCESS) if not self._has(each)), FITNESS)
+            raise TaskError(f"{self.path.name} does not define `{missing}`", MEASURED_HINT[missing])
         return measured
 
     def measured(self, episode: Episode) -> Measured | None:
@@ -172,11 +175,14 @@ class MujocoTask(Task):
     @cached_property
     def _metric(self) -> Metric | None:
         metric = metric_of(self)
-        own = [name for name in (FITNESS, SUCCESS) if getattr(type(self), name) is not getattr(MujocoTask, name)]
+        own = [name for name in (FITNESS, SUCCESS) if self._has(name)]
         if metric and own:
             what = f"{self.path.name} has both `{METRIC}` and `{own[0]}`"
             raise TaskError(what, f"keep one of them: what `{METRIC}` returns as `{own[0]}` takes its place")
         return metric
+
+    def _has(self, method: str) -> bool:
+        return getattr(type(self), method) is not getattr(MujocoTask, method)
 
     # Optional: `metric`, a static method with named parts, fitness and success in one; see `rewardgen.tasks.metric`.
     # `human_reward` and `sparse_reward`, static methods in the reward contract, and

@@ -29,7 +29,10 @@ def unit_notes(task: Task) -> list[Problem]:
         unit = variable.unit.strip()
         for pattern, symbol in _SPELLED_OUT:
             unit = re.sub(pattern, symbol, unit, flags=re.IGNORECASE)
-        if unit != variable.unit:
+        if " " in unit and re.fullmatch(r"1|[A-Za-z]{1,3}([/ ^][A-Za-z\d]{1,3})*", variable.meaning.strip()):
+            what = f"the unit of `{name}` is `{variable.unit}`, and its meaning `{variable.meaning}`"
+            found.append(Problem(what, f'the unit comes first: `Var("{variable.meaning}", "{variable.unit}")`'))
+        elif unit != variable.unit:
             what = f"the unit of `{name}` is `{variable.unit}`, which nothing that reads units knows"
             found.append(Problem(what, f"did you mean `{unit}`?"))
     return found

@@ -11,6 +11,12 @@ from rewardgen.tasks.protocol import Task
 WORDED = ("reset", "observe", "terminated", "success", "fitness")
 """Methods whose docstrings' first paragraphs go on the task card."""
 
+MEASURED_HINT = {
+    "fitness": "write `def fitness(self, episode):` with a number for each episode, (N,), higher is better",
+    "success": "write `def success(self, episode):` with a yes or no for each episode, (N,) bool",
+}
+"""How to define what measures a task."""
+
 
 def description(task: Task) -> str:
     """The class docstring.
@@ -35,10 +41,11 @@ def first_paragraph(task: Task, method: str) -> str:
     if base.__module__.startswith("rewardgen."):
         if words := task.default_words(method):
             return words
-        raise TaskError(f"{task.path.name} does not define `{method}`", f"see the docstring of `{base.__name__}`")
+        raise TaskError(f"{task.path.name} does not define `{method}`", MEASURED_HINT.get(method, ""))
     text = inspect.cleandoc(getattr(base, method).__doc__ or "").split("\n\n")[0]
     if not text:
-        raise TaskError(f"`{method}` has no docstring", "the designer of rewards reads its first paragraph")
+        hint = "say in a sentence what it does: the designer of rewards reads its first paragraph, and never its code"
+        raise TaskError(f"`{method}` has no docstring", hint)
     return " ".join(text.split())
 
 

@@ -86,7 +86,7 @@ _CELLS: Mapping[str, Callable[[BaselineRow], str]] = {
     "fitness": lambda row: "failed" if row.fitness is None else number(row.fitness),
     "by seed": lambda row: ", ".join(map(number, row.result.by_seed.values())),
     "success": lambda row: percent(row.result.success_rate),
-    "solved at": lambda row: "not stated" if row.solved_at is None else number(row.solved_at),
+    "solved at": lambda row: "none" if row.solved_at is None else number(row.solved_at),
     "solved": _solved,
     "steps": lambda row: thousands(max(each.env_steps for each in row.result.slices)),
     "minutes": lambda row: f"{row.minutes:.1f}",

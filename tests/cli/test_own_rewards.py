@@ -38,8 +38,8 @@ def test_a_page_of_several_tasks_names_its_command_and_what_was_left_out(rewardg
     page = (tmp_path / "page.md").read_text()
     assert f"`rewardgen suite {task} {broken} --rewards human,sparse --seeds 2 --env-steps 4096" in page
     (row,) = re.findall(r"^\| `.*", page, re.MULTILINE)
-    assert row.startswith("| `point` | sparse | ppo | ") and "not stated" in row
-    assert f"Left out: {broken}: `Point` raised NameError" in page.replace("point.py", "`Point`")
+    assert row.startswith("| `point` | sparse | ppo | ") and "| none |" in row
+    assert f"Left out: {broken}: `Point` of point.py raised NameError" in page
     assert "Not trained yet" not in page
 
 
@@ -59,6 +59,12 @@ def test_what_cannot_be_trained_is_told_before_anything_is(rewardgen, arguments,
     assert message in done.stderr.split("hint:")[0] and hint in done.stderr.split("hint:")[1]
 
 
+def test_a_success_that_nothing_reaches_is_told(rewardgen, tmp_path):
+    never = ("(episode.last(episode", "(self.fitness(episode) > 1.5) & (episode.last(episode")
+    done = rewardgen("tasks", "baselines", point(tmp_path, never), "--env-steps", "2048", "--seeds", "1")
+    assert "no policy ever succeeds. `success` may ask for what nothing reaches" in " ".join(done.stdout.split())
+
+
 def row(*fitness, solved_at=0.5, reward="human"):
     slices = [
         slice_result(reward, seed, value) if value is not None else failed_slice(reward, seed)
@@ -72,7 +78,7 @@ def row(*fitness, solved_at=0.5, reward="human"):
     [
         (row(0.6, 0.7, 0.8), True, "yes (3 of 3)"),
         (row(0.1, 0.2, 0.8), False, "no (1 of 3)"),
-        (row(0.6, 0.7, solved_at=None), None, "not stated"),
+        (row(0.6, 0.7, solved_at=None), None, "| none |"),
         (row(0.6, None), None, "failed"),
     ],
 )
@@ -98,4 +104,4 @@ def test_tasks_that_are_slow_or_not_here_are_left_out_unless_named(rewardgen, tm
         "Not here: window_open: needs metaworld; pip install it.",
         "Left out, for they are too slow for two cores unless they are named: humanoid.",
     ]
-    assert baselines._chosen(("humanoid",)) == (["humanoid"], [])
+    assert baselines._chosen(("humanoid",)) == (["humanoid"], ["Not asked for: cartpole, window_open."])
