@@ -11,7 +11,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.store.history import History
 from rewardgen.store.reference import Reference, find_reference
 from rewardgen.store.run_folder import EVENTS
-from rewardgen.tasks.loading import shipped_tasks
+from rewardgen.tasks.loading import names_task
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import DEFAULT_TRAINER  # noqa: F401  (it registers the trainers)
@@ -21,10 +21,10 @@ Named = str | Path | Run | Candidate
 
 
 def is_task(named: Named) -> bool:
-    """Whether a task is named, not a run: a shipped one, or a file."""
+    """Whether a task is named, not a run."""
     if isinstance(named, Run | Candidate) or (Path(named) / EVENTS).is_file():
         return False
-    return str(named) in shipped_tasks() or Path(named).suffix == ".py"
+    return names_task(str(named))
 
 
 def referred(named: Named, runs_dir: Path) -> Reference:

@@ -119,6 +119,13 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]", "", re.sub(r"[\W_]*v\d+$", "", name.strip().lower()))
 
 
+def names_task(reference: str) -> bool:
+    """Whether a reference can only mean a task: none of what is found by it is looked at."""
+    versioned = _GYM.fullmatch(reference) and re.search(r"^gymnasium:|-v\d+$", reference)
+    named = reference in shipped_tasks() or any(each.name == reference for each in registered_tasks())
+    return Path(reference).suffix == ".py" or bool(versioned) or named
+
+
 def _gym_task_file(env: str) -> Path:
     """The task file of an environment; it is written where the user's data lies if it is not there."""
     text = _GYM_TASK.format(env=env)

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from rewardgen.api.targets import is_task
 from rewardgen.core.errors import TaskError
 from rewardgen.tasks.listing import GROUPS, listed_tasks
 from rewardgen.tasks.loading import load_task, resolve_task, shipped_tasks
@@ -36,7 +37,7 @@ def test_a_package_registers_a_task_by_module_class_or_file_and_none_of_its_code
     assert load_task("slide").episode_steps == 60
     (found,) = (each for each in listed_tasks() if each.name == "slide")
     assert (found.group, found.problem) == ("my-points", "") and found.about.startswith("Push a point")
-    assert "my_points" not in sys.modules
+    assert is_task("slide") and "my_points" not in sys.modules
 
 
 BROKEN = {
@@ -98,3 +99,13 @@ def test_every_shipped_task_is_listed_in_one_group_and_slow_if_its_class_says_so
     assert [name for group in GROUPS for name in group.names.split() if name not in shipped] == []
     here = [each for each in listed if not each.problem]
     assert [each.name for each in here if each.slow] == [each.name for each in here if load_task(each.name).slow]
+
+
+@pytest.mark.parametrize("task", ["hopper", "my/task.py", "Reacher-v5", "gymnasium:MyEnv"])
+def test_what_is_trained_may_be_named_as_any_task_is(task):
+    assert is_task(task)
+
+
+@pytest.mark.parametrize("run", ["latest", "latest:human", "20260101-hopper-ab12", "latest:g01-k2"])
+def test_a_run_is_not_taken_for_a_task(run):
+    assert not is_task(run)
