@@ -70,7 +70,7 @@ def registered_tasks(taken: Iterable[str] = ()) -> list[Registered]:
             found += _of_package(package, dist)
     owners = dict.fromkeys(taken, "rewardgen")
     told = []
-    for each in sorted(found):
+    for each in sorted(found, key=lambda each: (each.package, each.name)):
         if each.name and (owner := owners.setdefault(each.name, each.package)) != each.package:
             each = each._replace(problem=f"{owner} has a task of that name")
         told.append(each)
