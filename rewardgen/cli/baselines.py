@@ -119,10 +119,10 @@ def _chosen(names: Sequence[str]) -> tuple[list[str], list[str]]:
     Raises:
         TaskError: One that is named does not exist.
     """
-    listed = {each.name: each for each in listed_tasks() if each.path}
+    listed = {each.name: each for each in reversed(listed_tasks()) if each.path}  # shipped ones have their names
+    shipped = [name for name, each in reversed(listed.items()) if each.is_shipped]
     for each in names:
         lasting_reference(each)
-    shipped = [name for name, each in listed.items() if each.is_shipped]
     asked = names or shipped
     here = [name for name in asked if name not in listed or not listed[name].problem]
     notes = [f"Not here: {name}: {listed[name].why}." for name in asked if name not in here]
