@@ -210,8 +210,8 @@ def test_an_environment_by_its_id_becomes_a_task_file_that_is_found_again():
     ("reference", "message", "hint"),
     [
         ("Pendulun-v1", "no environment Pendulun-v1", "Pendulum-v1"),
-        ("reacher-v4", "no environment reacher-v4", "`Reacher-v5`"),
-        ("Reacher v5", "unknown task `Reacher v5`", "`Reacher-v5`"),
+        ("acrobot-v4", "no environment acrobot-v4", "`Acrobot-v1`"),
+        ("Acrobot v5", "unknown task `Acrobot v5`", "`Acrobot-v1`"),
         ("lunar_lander_continuous", "unknown task", "`LunarLanderContinuous-v3`"),
         ("Half Cheetah", "unknown task", "`half_cheetah`"),
         ("no_such_package:Thing-v0", "no_such_package", "install"),
