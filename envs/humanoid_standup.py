@@ -31,6 +31,8 @@ class HumanoidStandup(MujocoTask):
     frame_skip = 5
     episode_steps = 1000
     needs_contact_forces = True
+    solved_fitness = 1.1
+    slow = True
     training = {"ppo": PpoSettings(env_steps=2_000_000)}
 
     height = Var("m", "height of the torso's centre above the ground; 0.1 lying, 1.2 standing")

@@ -19,6 +19,7 @@ class InvertedPendulum(MujocoTask):
     frame_skip = 2
     episode_steps = 1000
     best_fitness = 1.0
+    solved_fitness = 0.9
     training = {"ppo": PpoSettings(env_steps=100_000)}
 
     cart_position = Slide("slider").position.told("position of the cart along +x: 0 in the middle, stops at -1 and 1")

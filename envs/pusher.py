@@ -26,6 +26,7 @@ class Pusher(MujocoTask):
     frame_skip = 5
     episode_steps = 100
     best_fitness = 1.0
+    solved_fitness = 0.6
     training = {"ppo": PpoSettings(env_steps=500_000)}
 
     to_object = Direction("tips_arm", "object").told("the way from the hand's wrist to the cylinder's centre")

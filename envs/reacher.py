@@ -24,6 +24,7 @@ class Reacher(MujocoTask):
     frame_skip = 2
     episode_steps = 50
     best_fitness = 1.0
+    solved_fitness = 0.5
     training = {"ppo": PpoSettings(env_steps=600_000, discount=0.95)}
 
     to_target = Var("m", "the way from the fingertip to the target along the world's axes", XY)

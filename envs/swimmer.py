@@ -22,6 +22,7 @@ class Swimmer(MujocoTask):
     model = "gymnasium:swimmer.xml"
     frame_skip = 4
     episode_steps = 1000
+    solved_fitness = 0.15
     training = {
         "ppo": PpoSettings(
             env_steps=500_000,
