@@ -42,6 +42,7 @@ GROUPS = (
         "dm-control",
     ),
     Group("Of Eureka, rebuilt small", "ball_balance quadcopter velocity_tracking"),
+    Group("Novel skills of Text2Reward", "ant_lie_down ant_wave_leg cheetah_flip hopper_backflip hopper_frontflip"),
     Group("Objects and detours", "maze_detour push_to_goal stack_two"),
     Group("Gymnasium's Box2D tasks", "bipedal_walker lunar_lander", "Box2D", "box2d"),
     Group("Meta-World", "button_press door_close drawer_open sweep_into window_open", "metaworld", "metaworld"),
