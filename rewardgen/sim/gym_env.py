@@ -22,7 +22,7 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.contract import Named, mapping_problems, require, variable_problems
 from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
-from rewardgen.sim.gym_model import ModelReader, state_of
+from rewardgen.sim.gym_model import ModelReader, render_fast, state_of
 from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS, Policy, Step
@@ -208,6 +208,7 @@ class GymVecEnv:
             TaskError: It makes no pictures.
         """
         with env_faults(self._path):
+            render_fast(self._envs[index])
             found: Any = self._envs[index].render()
         pixels = np.asarray(found)
         if pixels.dtype != np.uint8 or pixels.shape[2:] != (3,):

@@ -35,6 +35,12 @@ def state_of(env: Any) -> np.ndarray | None:
     return np.concatenate((data.qpos, data.qvel, np.hstack((data.mocap_pos, data.mocap_quat)).ravel()))
 
 
+def render_fast(env: Any) -> None:
+    """Have a model rendered as films need it: soft shadows of many texels take seconds for a picture without a GPU."""
+    if isinstance(model := getattr(env.unwrapped, "model", None), mujoco.MjModel):
+        model.vis.quality.shadowsize, model.vis.quality.offsamples = 1024, 0
+
+
 def model_file(env: Any) -> Path | None:
     """The file of an environment's model, if it has one that tells the whole of it: none is changed at run time."""
     state, path = state_of(env), Path(str(getattr(env.unwrapped, "fullpath", "")))
