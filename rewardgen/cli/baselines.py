@@ -18,7 +18,7 @@ from rewardgen.core.schema import Frozen
 from rewardgen.store.records import BASELINES
 from rewardgen.tasks.listing import listed_tasks
 from rewardgen.tasks.loading import lasting_reference
-from rewardgen.training.setup import trainer_of
+from rewardgen.training.setup import TRAINERS, trainer_of
 from rewardgen.training.transition_cache import get_or_measure
 from rewardgen.ui.baselines import BaselineRow, baselines_markdown, baselines_page
 from rewardgen.ui.console import messages, results, training_line
@@ -89,6 +89,8 @@ def own_rewards(
     given = {"--rewards": rewards, **given, "--markdown": markdown}
     command = shlex.join(["rewardgen", "suite", *names, *(str(part) for option in given.items() for part in option)])
     tasks, notes = _chosen(names)
+    if options.trainer:
+        TRAINERS.get(options.trainer)
     rows: list[BaselineRow] = []
     for number, task in enumerate(tasks):
         messages().print(f"task {number + 1} of {len(tasks)}: {task}", soft_wrap=True)
@@ -97,7 +99,7 @@ def own_rewards(
             rows += found
             if not any(each.result.success_rate for each in found):
                 notes.append(f"{task}: no policy ever succeeds. `success` may ask for what nothing reaches.")
-        except TaskError as error:
+        except UsageError as error:
             if len(tasks) == 1:
                 raise
             notes.append(f"Left out: {task}: {error.message}. {error.hint}")

@@ -17,7 +17,8 @@ from rewardgen.ui.tables import plain_table
 
 _LEGEND = (
     "fitness: interquartile mean over the seeds of what the final policies reach in a clean process; then each seed's",
-    "solved: whether that is at least the fitness from which the task's author calls it solved, and in how many seeds",
+    "solved at: the fitness from which the task's author calls it solved, if that is stated; solved: whether the mean,"
+    " and how many of the seeds, reach it",
     "steps: control steps of each seed; minutes: of one processor core for each seed, in batches of several seeds",
 )
 
