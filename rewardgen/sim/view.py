@@ -324,7 +324,11 @@ class SimView:
         numbers = self._numbers[kind]
         if name not in numbers:
             own = [each for each in numbers if each and not each.startswith(OWN_SENSORS)]
-            hint = did_you_mean(name, own) if own else f"it has no {kind} with a name"
+            hint = (
+                did_you_mean(name, own)
+                if own
+                else f'it has no {kind} with a name: give one `name="{name}"` in the model'
+            )
             raise TaskError(f"the model has no {kind} `{name}`", hint)
         return numbers[name]
 

@@ -57,7 +57,7 @@ MISTAKES = {
     "a model that does not compile": (("<worldbody>", "<worldbody><nonsense/>"), "point.xml does not compile", "point.xml"),
     "a model without actuators": (('    <motor name="force" joint="slide" ctrlrange="-1 1" gear="4"/>\n', ""), "has no actuator", "<actuator><motor "),
     "an actuator without a range": ((' ctrlrange="-1 1"', ""), "without a control range: force", 'ctrlrange="-1 1"'),
-    "a keyframe that is not there": ([*declared('keyframe = "home"'), without("reset")], "no key `home`", "no key with a name"),
+    "a keyframe that is not there": ([*declared('keyframe = "home"'), without("reset")], "no key `home`", 'give one `name="home"`'),
     "a start of no joint": ([*declared('start = {"sldie": 0.3}'), without("reset")], "no joint `sldie`", "did you mean `slide`?"),
     "a start of the wrong size": ([*declared('start = {"slide": (0.3, 0.1, 0.2)}'), without("reset")], "`start` gives `slide` 3 numbers", "one number for a joint"),
     # Class attributes.
@@ -96,7 +96,7 @@ MISTAKES = {
     "a member of sim misspelt": ([velocity("sim.qval[:, 0]")], "`sim` has no `qval` (`variables`", "did you mean `qvel`?"),
     "a field as a member": ([velocity("sim.xpos[:, 1, 0]")], "`sim` has no `xpos`", 'sim.field("xpos")'),
     "a body misspelt": ([velocity('sim.field("xpos")[:, sim.body("pint"), 0]')], "no body `pint` (`variables` of point.py, line", "`point`"),
-    "a sensor that the model lacks": ([velocity('sim.sensor("speed")')], "no sensor `speed`", "no sensor with a name"),
+    "a sensor that the model lacks": ([velocity('sim.sensor("speed")')], "no sensor `speed`", 'give one `name="speed"`'),
     "a goal that nobody drew": ([velocity('sim.goal("command")')], "there is no goal `command`", "return it from `reset`"),
     "a part for what is read of it": (declared('speed = Slide("slide")'), "`speed` is a part of the model", "position, velocity"),
     "a place that the model lacks": (declared('gap = Distance("point", "goal")'), "no body, geom or site `goal`", "valid names: point, world"),
