@@ -23,6 +23,7 @@ class AcrobotSwingup(MujocoTask):
     model = "dm_control:acrobot.xml"
     episode_steps = 1000
     best_fitness = 1.0
+    solved_fitness = 0.5
     training = {"ppo": PpoSettings(env_steps=1_000_000)}
 
     tip_distance = Var("m", "distance of the tip from the middle of the target; 0 to 4, below 0.2 it is in the target")

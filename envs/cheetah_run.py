@@ -23,6 +23,7 @@ class CheetahRun(MujocoTask):
     episode_steps = 1000
     current_fields = True
     best_fitness = 1.0
+    solved_fitness = 0.5
     training = {"ppo": PpoSettings(env_steps=1_000_000)}
 
     x_position = Slide("rootx").position.told("position of the torso along +x; episodes begin near 0")

@@ -24,6 +24,7 @@ class HopperHop(MujocoTask):
     episode_steps = 1000
     current_fields = True
     best_fitness = 1.0
+    solved_fitness = 0.4
     training = {"ppo": PpoSettings(env_steps=1_000_000)}
 
     x_position = Slide("rootx").position.told("how far the torso has come along +x since x = 0, where episodes begin")

@@ -1,4 +1,7 @@
-"""The DeepMind Control Suite's `walker-run`, on its own model (Tassa et al. 2018, arXiv:1801.00690)."""
+"""The DeepMind Control Suite's `walker-run`, on its own model (Tassa et al. 2018, arXiv:1801.00690).
+
+The human reward does not get there in a few minutes: 0.09 and 0.18 after 600,000 steps (2 seeds).
+"""
 
 import math
 
@@ -25,6 +28,7 @@ class WalkerRun(MujocoTask):
     episode_steps = 1000
     current_fields = True
     best_fitness = 1.0
+    solved_fitness = 0.45
     training = {"ppo": PpoSettings(env_steps=1_000_000)}
 
     x_position = Slide("rootx").position.told("how far the torso has come along +x since x = 0, where episodes begin")
