@@ -65,7 +65,7 @@ class BipedalWalker(GymTask):
 
     def success(self, episode):
         """It has come to the end of the ground, which ends the episode."""
-        return episode.terminated & (self.fitness(episode) > 0.93)
+        return episode.terminated & (self.fitness(episode) > 0.99)
 
     @staticmethod
     def sparse_reward(x_velocity):
