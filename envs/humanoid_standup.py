@@ -1,4 +1,4 @@
-"""Gymnasium's HumanoidStandup-v5."""
+"""Gymnasium's HumanoidStandup-v5. Its human reward was not trained yet."""
 
 import torch
 

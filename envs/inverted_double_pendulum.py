@@ -1,4 +1,8 @@
-"""Gymnasium's InvertedDoublePendulum-v5."""
+"""Gymnasium's InvertedDoublePendulum-v5.
+
+In 200,000 steps the human reward reached 0.50, 0.99 and 0.34: balance is found after 100,000 and lost at times, so
+400,000 are shipped, not tried yet. The sparse reward reached 1.00, 3 seeds of 3.
+"""
 
 import torch
 
@@ -23,7 +27,7 @@ class InvertedDoublePendulum(MujocoTask):
     episode_steps = 1000
     best_fitness = 1.0
     solved_fitness = 0.9
-    training = {"ppo": PpoSettings(env_steps=200_000)}
+    training = {"ppo": PpoSettings(env_steps=400_000)}
 
     cart_position = Slide("slider").position.told("position of the cart along +x: 0 in the middle, stops at -1 and 1")
     cart_velocity = Slide("slider").velocity.told("velocity of the cart along +x")

@@ -1,4 +1,4 @@
-"""Gymnasium's Pusher-v5."""
+"""Gymnasium's Pusher-v5. Its human reward was not trained yet."""
 
 import torch
 

@@ -1,4 +1,7 @@
-"""Gymnasium's Reacher-v5."""
+"""Gymnasium's Reacher-v5.
+
+In 300,000 steps the human reward reached 0.43, 0.36 and 0.45, still rising; 600,000 are shipped, not tried yet.
+"""
 
 import math
 
@@ -25,7 +28,7 @@ class Reacher(MujocoTask):
     episode_steps = 50
     best_fitness = 1.0
     solved_fitness = 0.5
-    training = {"ppo": PpoSettings(env_steps=600_000, discount=0.95)}
+    training = {"ppo": PpoSettings(env_steps=600_000)}
 
     to_target = Var("m", "the way from the fingertip to the target along the world's axes", XY)
     distance = Var("m", "distance between fingertip and target")

@@ -1,4 +1,8 @@
-"""Gymnasium's Swimmer-v5."""
+"""Gymnasium's Swimmer-v5.
+
+Its strokes pay late: with a discount of 0.999 and short rollouts the human reward reached 0.02, 0.12 and 0.03 in
+500,000 steps. The settings shipped follow rl-zoo's for this environment and were not tried yet.
+"""
 
 import torch
 
