@@ -1,7 +1,7 @@
 """A wall in the way: a task that a reward for getting nearer does not solve.
 
 An earlier form of the human reward solved it with two of three seeds in 500k steps (fitness 0.84, 0.74 and 0.20); the
-third stopped at a corner, where that reward jumped. This form has not been trained yet; the scripted controller succeeds.
+third stopped at a corner, where that reward jumped. This form was not trained yet; the scripted controller succeeds.
 """
 
 import torch
