@@ -6,11 +6,12 @@ They are stepped one after another in this process. Computes no reward and no fi
 from __future__ import annotations
 
 import hashlib
+import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -22,10 +23,11 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.contract import Named, mapping_problems, require, variable_problems
 from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
-from rewardgen.sim.gym_model import ModelReader, render_fast, state_of
-from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS, Policy, Step
+
+if TYPE_CHECKING:
+    from rewardgen.sim.quantities import Quantity
 
 ENDED = "ended by the environment"
 """The termination cause of an environment that does not say why."""
@@ -168,7 +170,7 @@ class GymVecEnv:
         self._path, self._reading, self._coder = path, reading, coder
         with env_faults(path):
             self._envs = [make() for _ in range(self.num_envs)]
-        self._model = ModelReader(reading.model_file, reading.model, self.num_envs) if reading.model else None
+        self._model = reading.model and of_mujoco().ModelReader(reading.model_file, reading.model, self.num_envs)
         self._space = readable(self._envs[0].observation_space)
         self.observation_size = spaces.flatdim(self._space)
         self._seeds = np.repeat(np.array(list(seeds), dtype=np.int64), envs_per_seed)
@@ -208,7 +210,8 @@ class GymVecEnv:
             TaskError: It makes no pictures.
         """
         with env_faults(self._path):
-            render_fast(self._envs[index])
+            if loaded := of_mujoco():
+                loaded.render_fast(self._envs[index])
             found: Any = self._envs[index].render()
         pixels = np.asarray(found)
         if pixels.dtype != np.uint8 or pixels.shape[2:] != (3,):
@@ -268,10 +271,7 @@ class GymVecEnv:
         told: Any = self._envs[index].step(self._coder.decoded(taken))
         observation, reward, terminated, truncated, info = told
         self._see(index, observation)
-        if np.size(reward) != 1:
-            what = f"its reward has {np.size(reward)} parts"
-            raise TaskError(what, "wrap the environment so that it gives one number, such as their sum")
-        self._reward[index] = float(np.asarray(reward).item())
+        self._reward[index] = one_number(reward)
         self._ended[:, index] = terminated, truncated
         self._success[index] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
         for key, values in self._info.items():
@@ -297,12 +297,39 @@ class GymVecEnv:
         require(mapping_problems("variables", own))
         found = dict(own)
         if self._model:
-            states = [state for each in self._envs if (state := state_of(each)) is not None]
+            states = [state for each in self._envs if (state := of_mujoco().state_of(each)) is not None]
             found |= self._model.read(states)
         if not self._checked:
             require(variable_problems(self._reading.declared, found, self.num_envs))
             self._checked = True
         return {name: found[name].float() for name in self._reading.declared}
+
+
+def of_mujoco() -> Any:
+    """The module `gym_model`; None where MuJoCo is not loaded, as no environment is MuJoCo's then.
+
+    It is not loaded for an environment that does without: where an exported one runs it may be missing.
+    """
+    if sys.modules.get("mujoco") is None:
+        return None
+    from rewardgen.sim import gym_model
+
+    return gym_model
+
+
+def one_number(reward: Any) -> float:
+    """What an environment pays for a step.
+
+    Raises:
+        TaskError: It is not one number.
+    """
+    if np.size(reward) != 1:
+        made = "gymnasium.wrappers.TransformReward(gymnasium.make(...), sum)"
+        raise TaskError(
+            f"its reward has {np.size(reward)} parts",
+            f"write a task file with `class MyTask(GymTask):` and `env = lambda: {made}`, or weigh them otherwise",
+        )
+    return float(np.asarray(reward).item())
 
 
 def start_seed(seed: int, index: int, episode: int) -> int:
@@ -329,11 +356,12 @@ def env_faults(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
+        where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
         if any(each.filename == str(path) for each in frames):
             with task_faults(path, "env"):
                 raise
         raise TaskError(
-            f"the environment of {path.name} raised {type(error).__name__}: {error}",
+            f"the environment of {path.name} raised {type(error).__name__} ({where}): {error}".rstrip(": "),
             "see whether it runs by itself: make it, reset it, and step it with random actions",
         ) from error
 

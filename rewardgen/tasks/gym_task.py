@@ -5,12 +5,10 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.metadata import packages_distributions
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -20,13 +18,18 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError, nearest
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.gym_env import ENDED, ActionCoder, GymReading, GymVecEnv, env_faults, readable
-from rewardgen.sim.gym_model import ModelReader, model_file, state_of
-from rewardgen.sim.model import compile_model
-from rewardgen.sim.quantities import Quantity
+from rewardgen.sim.gym_env import (
+    ENDED,
+    ActionCoder,
+    GymReading,
+    GymVecEnv,
+    env_faults,
+    of_mujoco,
+    one_number,
+    readable,
+)
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS
-from rewardgen.tasks.catalogue import outline
 from rewardgen.tasks.gym_names import (
     action_names,
     description,
@@ -34,8 +37,12 @@ from rewardgen.tasks.gym_names import (
     number_shape,
     observation_variables,
 )
+from rewardgen.tasks.gym_packages import packages_of, unfit
 from rewardgen.tasks.loading import named_alike
 from rewardgen.tasks.protocol import Task
+
+if TYPE_CHECKING:
+    from rewardgen.sim.quantities import Quantity
 
 _DEFAULT_STEPS = 1000
 """Of an episode of an environment that has no time limit."""
@@ -56,8 +63,6 @@ _WRAP = (
     " variables of what it should reward"
 )
 _SUCCESS = ("is_success", "success")
-_SIMULATORS = {"gymnasium.envs.mujoco.": "mujoco", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
-"""Where Gymnasium's own environments are, to what they need."""
 _REGISTERED = re.compile(r"-v\d+$")
 
 
@@ -140,9 +145,9 @@ class GymTask(Task):
     def _offered(self, rows: Tensor, info: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """What the environment offers of itself; `rows` are its observations as numbers, (N, O)."""
         known = self.known()
-        found, start = {name: info[key] for name, key in known.keys.items()}, 0
+        found, start, model = {name: info[key] for name, key in known.keys.items()}, 0, _of_a_model(known.variables)
         for name, variable in known.variables.items():
-            if name not in found and not isinstance(variable, Quantity):
+            if name not in found and name not in model:
                 end = start + max(1, len(variable.parts))
                 found[name] = rows[:, start:end] if variable.parts else rows[:, start]
                 start = end
@@ -211,7 +216,7 @@ class GymTask(Task):
         known = self.known()
         offered = not super().declared()
         declared = self.declared()
-        model = {name: each for name, each in declared.items() if isinstance(each, Quantity)}
+        model = _of_a_model(declared)
         if model and known.model_file is None:
             what = f"`{next(iter(model))}` is of a MuJoCo model, and {known.kind.__name__} has none that stays as it is"
             raise TaskError(what, "compute it in `variables`")
@@ -228,15 +233,7 @@ class GymTask(Task):
         Raises:
             TaskError: It is in a module that no installed package has.
         """
-        known, found = packages_distributions(), set()
-        for module in {each.__module__ for each in self.known().kind.__mro__}:
-            name = module.partition(".")[0]
-            found |= {needed for place, needed in _SIMULATORS.items() if module.startswith(place)}
-            if name in known and name != "gymnasium":
-                found.add(known[name][0])
-            elif name not in (*sys.stdlib_module_names, *known) and module != type(self).__module__:
-                raise TaskError(f"the environment is in `{module}`, which no installed package has", "install it")
-        return sorted(found)
+        return packages_of(self.known().kind, type(self).__module__)
 
     def model_files(self) -> tuple[Path, ...]:
         """The file of the environment's class: if it changes, the task has changed."""
@@ -273,7 +270,10 @@ def _first(task: type[GymTask]) -> gymnasium.Env[Any, Any]:
     except TaskError as error:
         cause = error.__cause__
         if isinstance(cause, gymnasium.error.DependencyNotInstalled | ModuleNotFoundError):
-            raise TaskError(f"{task.env} cannot be made: {cause}", "install what it names") from cause
+            missing = getattr(cause.__cause__ or cause, "name", "")
+            hint = "install what it names"
+            hint += f", such as by `pip install {missing}`" if missing and "." not in missing else ""
+            raise TaskError(f"{task.env} cannot be made: {cause}", hint) from cause
         if isinstance(cause, gymnasium.error.Error):
             close = named_alike(str(task.env)) or nearest(str(task.env), gymnasium.registry)
             hint = "for one that a package registers, name the package too: `my_package:MyEnv-v0`"
@@ -284,6 +284,16 @@ def _first(task: type[GymTask]) -> gymnasium.Env[Any, Any]:
 
 @lru_cache(maxsize=8)
 def _look(task: type[GymTask]) -> Known:
+    try:
+        return _looked(task)
+    except TaskError as error:
+        module = task.env.rpartition(":")[0] if isinstance(task.env, str) else ""
+        if error.__cause__ is not None and (misfits := unfit(module)):
+            raise TaskError(error.message, misfits) from error
+        raise
+
+
+def _looked(task: type[GymTask]) -> Known:
     env = _first(task)
     with env_faults(task.path):
         kind, space = type(env.unwrapped), readable(env.observation_space)
@@ -297,7 +307,7 @@ def _look(task: type[GymTask]) -> Known:
         step_s = getattr(env.unwrapped, "dt", None)
         if not isinstance(step_s, float | int | np.number):  # some have a method of that name
             step_s = 1.0 / fps if fps else 1.0
-        file = model_file(env)
+        file = loaded.model_file(env) if (loaded := of_mujoco()) else None
         env.close()
     if (size := spaces.flatdim(space)) > _MOST_OBSERVED:
         raise TaskError(
@@ -314,7 +324,8 @@ def _look(task: type[GymTask]) -> Known:
     if not variables:
         raise TaskError(
             f"{kind.__name__} offers no numbers that a reward could read: it observes pictures",
-            'declare some in a task file: `height = Var("m", "...")`, and compute them in `variables(self, obs, info)`',
+            f'write a task file with `class MyTask(GymTask):`, `env = {task.env!r}`, `height = Var("m", "...")`, and'
+            " compute it in `variables(self, obs, info)`",
         )
     shapes = {key: number_shape(value) for key, value in infos[0].items()}
     keys = {key: shape for key, shape in shapes.items() if shape is not None and np.prod(shape) <= _MOST_NUMBERS}
@@ -350,20 +361,37 @@ def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
     for number in range(1, _MOST_LOOKED_AT + 1):
         told: Any = env.step(env.action_space.sample())
         infos.append(told[4])
-        rewards.append(float(np.sum(told[1])))
-        if len(states) < _MOST_STATES and (state := state_of(env)) is not None:
+        rewards.append(one_number(told[1]))
+        if len(states) < _MOST_STATES and (state := _state_of(env)) is not None:
             states.append(state)
         if told[2] or told[3]:
             truncated_at = number if told[3] and not told[2] else None
             break
     for seed in range(1, _STARTS if states else 0):
         env.reset(seed=seed)
-        states += [state for state in [state_of(env)] if state is not None]
+        states += [state for state in [_state_of(env)] if state is not None]
     return _FirstEpisode(infos, rewards, states, truncated_at)
+
+
+def _of_a_model(declared: Mapping[str, Var]) -> dict[str, Any]:
+    """The variables that are read off a MuJoCo model; there are none where MuJoCo is not loaded."""
+    if not of_mujoco():
+        return {}
+    from rewardgen.sim.quantities import Quantity
+
+    return {name: each for name, each in declared.items() if isinstance(each, Quantity)}
+
+
+def _state_of(env: gymnasium.Env[Any, Any]) -> np.ndarray | None:
+    return loaded.state_of(env) if (loaded := of_mujoco()) else None
 
 
 def _of_model(file: Path, states: Sequence[np.ndarray], taken: set[str]) -> dict[str, Quantity]:
     """What a designer is offered of a MuJoCo model: a few quantities that change in the course of an episode."""
+    from rewardgen.sim.gym_model import ModelReader
+    from rewardgen.sim.model import compile_model
+    from rewardgen.tasks.catalogue import outline
+
     found = {name: each for name, each in outline(compile_model(file, lambda spec: None)).items() if name not in taken}
     try:
         seen = ModelReader(file, found, len(states)).read(states)

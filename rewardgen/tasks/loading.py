@@ -97,15 +97,17 @@ def resolve_task(reference: str) -> Path:
 
 
 def named_alike(reference: str) -> str:
-    """The shipped task, or else the newest of Gymnasium's environments, of a name that differs in nothing but how it is
-    written and its version, such as `Reacher-v5` for `reacher v4`; empty if there is none.
+    """What is meant by a name that differs in nothing but how it is written; empty if there is no such thing.
+
+    That is a shipped task, or with a version the newest of Gymnasium's environments: `Reacher-v5` for `reacher v4`.
 
     Args:
         reference: What was asked for.
     """
     wanted = _letters(reference.removeprefix("gymnasium:"))
-    if shipped_ones := [each for each in shipped_tasks() if _letters(each) == wanted]:
-        return shipped_ones[0]
+    plain = not re.search(r"v\d+$", reference.strip())
+    if plain and (close := [each for each in shipped_tasks() if _letters(each) == wanted]):
+        return close[0]
     try:
         from gymnasium import registry  # for an error alone: it takes a while
     except ImportError:

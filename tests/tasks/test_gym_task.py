@@ -272,13 +272,45 @@ class Reach(Slide):
     assert step.inputs["goal"][0, 1] == 0.5 and step.inputs["mode"].tolist() == [[0.0, 0.0, 1.0]]
 
 
+@pytest.mark.parametrize(("shape", "read"), [((3,), ["gap", "obs_0", "obs_1", "obs_2"]), ((3, 3), ["gap"])])
+def test_bytes_in_a_row_are_numbers_and_a_picture_of_them_is_none(tmp_path, shape, read):
+    seen = f"""
+class Bytes(Slide):
+    observation_space = spaces.Box(0, 255, {shape}, np.uint8)
+
+    def _seen(self):
+        return np.full({shape}, 7, np.uint8)
+"""
+    assert [*load_task(own(tmp_path, further=seen)).declared()] == read
+
+
 def test_what_an_environment_raises_is_told_as_its_own_fault(tmp_path):
     broken = OWN.replace("return self._seen(), -abs", "return self._seen(), [1.0, 2.0] or -abs")
     (tmp_path / "slide.py").write_text(broken.replace("ACTIONS", "spaces.Box(-1.0, 1.0, (1,))").replace("PUSH", "0.0"))
-    envs = load_task(str(tmp_path / "slide.py")).make_envs([0], 1)
+    with pytest.raises(TaskError, match="reward has 2 parts") as raised:
+        load_task(str(tmp_path / "slide.py"))
+    summed = "env = lambda: gymnasium.wrappers.TransformReward("
+    assert summed in raised.value.hint
+    text = (tmp_path / "slide.py").read_text() + "\nfrom rewardgen import GymTask\n\nclass Summed(GymTask):\n"
+    (tmp_path / "summed.py").write_text(f"{text}    {summed}Slide(), sum)\n")
+    envs = load_task(str(tmp_path / "summed.py")).make_envs([0], 1)
     envs.reset()
-    with pytest.raises(TaskError, match="reward has 2 parts"):
-        envs.step(torch.zeros(1, 1))
+    assert envs.step(torch.zeros(1, 1)).inputs["env_reward"] == 3.0
+
+
+def test_an_environment_that_fails_beside_what_its_package_does_not_suit_is_told_what_that_needs(tmp_path, monkeypatch):
+    (tmp_path / "olden.py").write_text("raise RuntimeError('no such attribute')\n")
+    about = tmp_path / "olden_envs-1.0.dist-info"
+    about.mkdir()
+    needs = ("numpy<1.0", "gymnasium>=0.2", "no-such-package>=2; python_version > '3'", "docs; extra == 'docs'")
+    lines = ["Metadata-Version: 2.1", "Name: olden-envs", "Version: 1.0", *(f"Requires-Dist: {each}" for each in needs)]
+    (about / "METADATA").write_text("\n".join(lines))
+    (about / "top_level.txt").write_text("olden\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(TaskError, match=r"RuntimeError \(olden.py, line 1\): no such attribute") as raised:
+        load_task("olden:Lever-v0")
+    missing = "`no-such-package>=2`, and none is installed: install that"
+    assert raised.value.hint.startswith(f"olden-envs needs `numpy<1.0`, and {np.__version__} is installed; {missing}")
 
 
 SMALL_WAYS = """

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 import torch
 
@@ -106,6 +105,8 @@ class _Data:
         return torch.from_numpy(np.array(getattr(self._data, name), dtype=np.float64))[None]
 
     def bring_up_to_date(self) -> None:
+        import mujoco
+
         mujoco.mj_step1(self.model, self._data)
 
     def before(self, name: str) -> torch.Tensor:
