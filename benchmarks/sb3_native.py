@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -16,6 +14,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from benchmarks.figures import Figure, Report, Say, told
 from rewardgen.core.errors import WorkerError
 from rewardgen.core.statistics import bootstrap_interval, difference_interval
+from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
@@ -88,8 +87,8 @@ def _here(name: str, task: Any, settings: Any, options: NativeOptions) -> list[f
     results: list[SliceResult] = []
     reward = RewardSpec(candidate_id="human", source=task.baselines["human"], own=True)
     slices = [SliceSpec(candidate_id="human", seed=seed) for seed in range(options.seeds)]
-    with TemporaryDirectory(prefix="rewardgen-bench-") as place:
-        folder = Path(place).resolve()
+    with scratch_folder() as place:
+        folder = place.resolve()
         setup = TrainerSetup(lasting_reference(name), settings, options.workers, folder / "scratch", Limits())
         trainer = TRAINERS.get(f"sb3-{options.algorithm}").make(setup)
         trainer.train([reward], slices, folder=folder, on_progress=lambda message: None, on_slice=results.append)

@@ -6,14 +6,13 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from benchmarks.contender import contenders
 from benchmarks.curves import Point, times_to
 from benchmarks.setups import Sb3Settings
 from rewardgen.core.errors import WorkerError
+from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.tasks.loading import lasting_reference
@@ -89,8 +88,8 @@ def train_ours(
         if target is not None and not times_to(curves, target, budget_s=0.0).missed:
             over.set()
 
-    with TemporaryDirectory(prefix="rewardgen-bench-") as name, suppress(WorkerCancelled):
-        folder = Path(name).resolve()
+    with scratch_folder() as place, suppress(WorkerCancelled):  # held, or others sweep it away
+        folder = place.resolve()
         trainer = ppo_trainer(TrainerSetup(task, settings, workers, folder / "scratch", Limits()))
         trainer.train(rewards, slices, folder=folder, on_progress=note, on_slice=results.append, cancel=over)
     for each in results:
