@@ -154,17 +154,18 @@ def _value_problems(task: Task) -> Iterator[Problem]:
 def _signature_problems(task: Task) -> Iterator[Problem]:
     """Methods that cannot be called as they will be."""
     base = next(each for each in type(task).__mro__ if each.__module__.startswith("rewardgen."))
-    for name in ("reset", "variables", "observe", "terminated", "fitness", "success", "scripted"):
-        given = [each for each in inspect.signature(getattr(base, name, _scripted)).parameters if each != "self"]
+    scripted = ["scripted"] if base is MujocoTask and hasattr(task, "scripted") else []
+    known = [
+        name for name in ("reset", "variables", "observe", "terminated", "fitness", "success") if hasattr(base, name)
+    ]
+    for name in (*known, *scripted):  # which no base class has, and which takes what `observe` takes
+        of_base = getattr(base, name if name in known else "observe")
+        given = [each for each in inspect.signature(of_base).parameters if each != "self"]
         try:
-            inspect.signature(getattr(task, name, lambda *_: None)).bind(*given)
+            inspect.signature(getattr(task, name)).bind(*given)
         except (TypeError, ValueError):
             what = f"`{name}` cannot be called with {', '.join(f'`{each}`' for each in given)}"
             yield Problem(what, f"begin it with `def {name}(self, {', '.join(given)}):`")
-
-
-def _scripted(sim: SimView, variables: Mapping[str, torch.Tensor]) -> None:
-    """Takes what a task's `scripted` does, which no base class has."""
 
 
 # One call of each method.

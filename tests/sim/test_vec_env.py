@@ -142,13 +142,13 @@ def test_inputs_of_a_step_keep_their_values_when_the_simulation_goes_on():
     ("change", "message", "hint"),
     [
         (('"velocity": sim.qvel[:, 0]}', '"velocty": sim.qvel[:, 0]}'), "`velocty` is not declared", "`velocity`"),
-        (('"velocity": sim.qvel[:, 0]}', '"velocity": sim.qvel}'), "shape (2, 1), expected (2,)", "first axis"),
+        (('"velocity": sim.qvel[:, 0]}', '"velocity": sim.qvel}'), "shape (2, 1), expected (2,)", "`values[:, 0]`"),
         (("sim.qvel[:, 0]", 'sim.field("qvle")[:, 0]'), "no data field `qvle`", "`qvel`"),
         (("sim.qvel[:, 0]", 'sim.sensor("gyro")[:, 0]'), "no sensor `gyro`", ""),
         (("sim.qvel[:, 0]", 'sim.field("cfrc_ext")[:, 1, 0]'), "`cfrc_ext`", "needs_contact_forces = True"),
         (('"point.xml"', '"pont.xml"'), "there is no model file", "relative to"),
         (('"point.xml"', '"gymnasium:hoper.xml"'), "no model `hoper.xml`", "`hopper.xml`"),
-        (("> 1.9}", "> 1.9 and True}"), "raised RuntimeError at line 32", "fix"),
+        (("> 1.9}", "> 1.9 and True}"), "raised RuntimeError at line 32", "`&`, `|`"),
         (("draw.uniform(-0.01, 0.01, 1)", "torch.zeros(1)"), "`reset`, velocities, has shape (1,)", ""),
     ],
 )
