@@ -1,4 +1,7 @@
-"""Text2Reward's hopper front flip: the backflip the other way round."""
+"""Text2Reward's hopper front flip: the backflip the other way round.
+
+Nobody has trained it yet: whether the human reward reaches it, and in how many steps, is not known.
+"""
 
 from rewardgen import Var, shipped_task
 

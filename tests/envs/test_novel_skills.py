@@ -1,12 +1,16 @@
 """The novel skills of Text2Reward: a trained policy shows each, and what only looks like one is none."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
+from rewardgen import upright
 from rewardgen.sim.episodes import Episode, record_episodes
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.expert_policy import load_expert
+from rewardgen.training.policies import load_policy
 
 SKILLS = ("hopper_backflip", "hopper_frontflip", "cheetah_flip", "ant_lie_down", "ant_wave_leg")
 SHOWN = ("hopper_backflip", "ant_wave_leg")
@@ -21,6 +25,31 @@ def test_a_policy_shows_the_skill_from_starts_that_it_was_not_trained_on(name):
     measured = measure_episodes(task, record_episodes(envs, policy).episode)
     assert measured.success.all()
     assert measured.fitness.min() >= task.solved_fitness
+
+
+def rest(task, view):
+    """Actions with which a cheetah stands and an ant on its back comes to rest, its knees bent against the ground."""
+    if task.path.stem == "cheetah_flip":
+        return torch.zeros(view.qpos.shape[0], 6)
+    hips = -0.3 * view.qpos[:, 7::2] - 0.05 * view.qvel[:, 6::2]
+    bent = view.qpos.new_tensor([1.2, -1.2, -1.2, 1.2])
+    knees = 0.3 * (bent - view.qpos[:, 8::2]) - 0.05 * view.qvel[:, 7::2]
+    return torch.stack((hips, knees), 2).flatten(1).roll(2, 1).clamp(-1.0, 1.0).float()
+
+
+@pytest.mark.parametrize("name, fewest", [("cheetah_flip", 12), ("ant_lie_down", 5)])
+def test_a_policy_turns_over_and_rest_is_within_reach(name, fewest):
+    """The policies were trained too shortly to rest by themselves."""
+    task = load_task(name)
+    envs = task.make_envs([4711], 12)
+    policy = load_policy(Path(__file__).with_name(f"{name}.npz"))
+
+    def act(observation):
+        over = envs.view.qpos[:, 2] > 6.0 if name == "cheetah_flip" else upright(envs.view.qpos[:, 3:7]) < -0.3
+        return torch.where(over.unsqueeze(1), rest(task, envs.view), policy.act(observation))
+
+    measured = measure_episodes(task, record_episodes(envs, act).episode)
+    assert int(measured.success.sum()) >= fewest
 
 
 def well_done(name):
