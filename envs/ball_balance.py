@@ -1,6 +1,6 @@
 """Balancing a ball on a plate, after the BallBalance of Isaac Gym.
 
-The human reward reached a fitness of 0.92 and a success of 100 % in 300k steps with two seeds, 0.9 after 190k.
+The human reward reaches a fitness of 0.92, 0.90 and 0.89 and a success of 100 % with three seeds.
 """
 
 import torch
