@@ -287,8 +287,10 @@ def _look(task: type[GymTask]) -> Known:
     try:
         return _looked(task)
     except TaskError as error:
+        if error.__cause__ is None:
+            raise
         module = task.env.rpartition(":")[0] if isinstance(task.env, str) else ""
-        if error.__cause__ is not None and (misfits := unfit(module)):
+        if misfits := unfit(module):
             raise TaskError(error.message, misfits) from error
         raise
 
