@@ -1,6 +1,6 @@
 """Hovering at a mark, after the Quadcopter of Isaac Gym.
 
-The human reward reached a fitness of 0.87 and a success of 100 % in 500k steps with two seeds, 0.85 after 250k.
+The human reward reaches a fitness of 0.85, 0.88 and 0.86 and a success of 100 % with three seeds.
 """
 
 import torch
