@@ -20,7 +20,7 @@ class MazeDetour(MujocoTask):
     model = "maze_detour.xml"
     frame_skip = 5
     episode_steps = 200
-    solved_fitness = 0.3
+    solved_fitness = 0.7
     training = {"ppo": PpoSettings(env_steps=400_000)}
 
     position = Body("puck").position.told("position of the puck in the world; (0, 0) is in the pocket")
