@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.wrappers import TimeLimit
 
-from rewardgen.core.resources import shipped
+from rewardgen.tasks.loading import shipped_tasks
 
 
 class CartpoleSwingUp(gymnasium.Env):
@@ -28,7 +28,7 @@ class CartpoleSwingUp(gymnasium.Env):
     """
 
     def __init__(self, rail: float, spin: float, effort: float) -> None:
-        self._model = mujoco.MjModel.from_xml_path(str(shipped("envs") / "cartpole.xml"))
+        self._model = mujoco.MjModel.from_xml_path(str(shipped_tasks()["cartpole"].with_suffix(".xml")))
         self._data = mujoco.MjData(self._model)
         self._rail, self._spin, self._effort = rail, spin, effort
         self.observation_space = Box(-np.inf, np.inf, (5,), np.float64)

@@ -28,7 +28,7 @@ from rewardgen.store.records import (
     Verdict,
 )
 from rewardgen.tasks.card import measure_card
-from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.loading import load_task, shipped_tasks
 from tests.analyzer.trained import curve, digest, points
 from tests.builders import card, record
 from tests.llm.quoting import unquoted
@@ -328,7 +328,7 @@ def test_code_of_a_metric_is_nowhere(tmp_path):
 
 
 def test_code_of_fitness_and_success_is_nowhere():
-    code = (shipped("envs") / "hopper.py").read_text()
+    code = shipped_tasks()["hopper"].read_text()
     lines = [
         line.strip() for line in code[code.index("def fitness") :].splitlines() if "(" in line and "return" in line
     ]

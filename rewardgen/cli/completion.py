@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
-from rewardgen.core.resources import shipped
+from rewardgen.core.resources import shipped, shipped_task_files
 from rewardgen.core.text import visible
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS
 
@@ -30,7 +30,7 @@ def task_names(context: Any = None, word: str = "", before: Sequence[str] = ()) 
         word: What has been typed of it.
         before: The words before it.
     """
-    names = [path.stem for path in sorted(shipped("envs").glob("*.py"))]
+    names = [path.stem for path in shipped_task_files()]
     place, _, start = word.rpartition("/")
     found = []
     with suppress(OSError), os.scandir(Path(f"{place}/" if place or word.startswith("/") else ".")) as entries:

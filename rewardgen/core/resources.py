@@ -41,6 +41,12 @@ def shipped(folder: Literal["envs", "prompts"]) -> Path:
     return installed if installed.is_dir() else PACKAGE.parent / folder
 
 
+def shipped_task_files() -> list[Path]:
+    """The shipped task files by name, from the folders of those that belong together; not the traps."""
+    found = [path for path in shipped("envs").glob("*/*.py") if path.parent.name != "traps"]
+    return sorted(found, key=lambda path: path.stem)
+
+
 def package_models(prefix: str) -> dict[str, Path]:
     """Name to file of a package's MuJoCo models; empty where it is not installed. Does not import it.
 
@@ -65,7 +71,7 @@ def model_asset(name: str) -> Path | None:
         TaskError: There is no such model.
     """
     if name.startswith(SHIPPED):
-        known = {path.name: path for path in shipped("envs").glob("*.xml")}
+        known = {path.name: path for path in shipped("envs").glob("*/*.xml")}
         return _one_of(known, name.removeprefix(SHIPPED), "rewardgen ships")
     for prefix, package in PACKAGES.items():
         if name.startswith(prefix):

@@ -13,42 +13,29 @@ from rewardgen.tasks.registered import registered_tasks
 
 
 class Group(NamedTuple):
-    """Shipped tasks that belong together.
+    """Shipped tasks that belong together: a folder of `envs/`.
 
     Attributes:
         title: What they are.
-        names: The tasks, with blanks between them.
         module: What they need beside what rewardgen itself does; empty for nothing.
         extra: The extra of rewardgen that brings it.
     """
 
     title: str
-    names: str
     module: str = ""
     extra: str = ""
 
 
-GROUPS = (
-    Group(
-        "Gymnasium's MuJoCo tasks",
-        "ant half_cheetah hopper humanoid humanoid_standup inverted_double_pendulum inverted_pendulum pusher reacher"
-        " swimmer walker2d",
-    ),
-    Group(
-        "DeepMind Control Suite",
-        "acrobot_swingup ball_in_cup cheetah_run finger_turn_hard hopper_hop humanoid_walk manipulator_bring_ball"
-        " quadruped_run walker_run",
-        "dm_control",
-        "dm-control",
-    ),
-    Group("Of Eureka, rebuilt small", "ball_balance quadcopter velocity_tracking"),
-    Group("Novel skills of Text2Reward", "ant_lie_down ant_wave_leg cheetah_flip hopper_backflip hopper_frontflip"),
-    Group("Objects and detours", "maze_detour push_to_goal stack_two"),
-    Group("Gymnasium's Box2D tasks", "bipedal_walker lunar_lander", "Box2D", "box2d"),
-    Group("Meta-World", "button_press door_close drawer_open sweep_into window_open", "metaworld", "metaworld"),
-    Group("Others", "cartpole mountain_car_continuous"),
-)
-"""What is in none is among the last."""
+GROUPS = {
+    "own": Group("On models of our own"),
+    "gymnasium": Group("Gymnasium's MuJoCo tasks"),
+    "dm_control": Group("DeepMind Control Suite", "dm_control", "dm-control"),
+    "text2reward": Group("Novel skills of Text2Reward"),
+    "classic_control": Group("Gymnasium's classic control"),
+    "box2d": Group("Gymnasium's Box2D tasks", "Box2D", "box2d"),
+    "metaworld": Group("Meta-World", "metaworld", "metaworld"),
+}
+"""By the name of the folder."""
 
 
 class Listed(NamedTuple):
@@ -75,7 +62,7 @@ class Listed(NamedTuple):
     @property
     def is_shipped(self) -> bool:
         """Whether rewardgen itself has it, and no other package."""
-        return any(self.group == each.title for each in GROUPS)
+        return any(self.group == each.title for each in GROUPS.values())
 
     @property
     def why(self) -> str:
@@ -85,15 +72,12 @@ class Listed(NamedTuple):
 
 def listed_tasks() -> list[Listed]:
     """All shipped tasks by group, then those of installed packages."""
-    tasks = shipped_tasks()
-    placed = {name for each in GROUPS for name in each.names.split()}
-    found = []
-    for group in GROUPS:
+    tasks, found = shipped_tasks(), []
+    for folder, group in GROUPS.items():
         missing = bool(group.module) and find_spec(group.module) is None
         problem, hint = (f"needs {group.module}", f"pip install 'rewardgen[{group.extra}]'") if missing else ("", "")
-        names = [name for name in group.names.split() if name in tasks]
-        names += [name for name in tasks if name not in placed and group is GROUPS[-1]]
-        found += [_read(name, group.title, tasks[name], problem, hint) for name in names]
+        paths = [path for path in tasks.values() if path.parent.name == folder]
+        found += [_read(path.stem, group.title, path, problem, hint) for path in paths]
     for each in registered_tasks(tasks):
         problem = each.problem and f"of the package {each.package}: {each.problem}"
         found.append(_read(each.name, each.package, each.path, problem))

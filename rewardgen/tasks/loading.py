@@ -17,7 +17,7 @@ from typing import Any
 
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.files import write_atomic
-from rewardgen.core.resources import shipped
+from rewardgen.core.resources import shipped_task_files
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.variables import Var
 from rewardgen.tasks.baselines import BASELINES
@@ -55,7 +55,7 @@ def expert_file(task: Path) -> Path:
 
 def shipped_tasks() -> dict[str, Path]:
     """Name to path of the shipped task files."""
-    return {path.stem: path for path in sorted(shipped("envs").glob("*.py")) if not path.stem.startswith("_")}
+    return {path.stem: path for path in shipped_task_files()}
 
 
 def resolve_task(reference: str) -> Path:

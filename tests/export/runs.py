@@ -6,12 +6,11 @@ from itertools import pairwise
 
 import torch
 
-from rewardgen.core.resources import shipped
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.records import Training
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
-from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
 from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.mlp_policy import MlpPolicy, unnormalised
 from rewardgen.training.policies import load_policy
@@ -71,7 +70,7 @@ def a_run(tmp_path, task="cartpole", source=None, transitions=True, trainer="ppo
 
 def write_policy(task, envs, path):
     """The expert of a task, or a policy that knows nothing but acts up."""
-    expert = shipped("envs") / f"{task}.expert.npz"
+    expert = expert_file(shipped_tasks()[task])
     if expert.is_file():
         path.write_bytes(expert.read_bytes())
         return

@@ -11,7 +11,6 @@ import torch
 from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, UsageError
-from rewardgen.core.resources import shipped
 from rewardgen.report import layout, shooting
 from rewardgen.report.film import films_of, make_films, plan_of, plans_for
 from rewardgen.report.film_index import FILMS, INDEX
@@ -20,6 +19,7 @@ from rewardgen.report.shooting import Plan, renderer, require_trust, shoot, take
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.tasks.loading import expert_file, shipped_tasks
 from rewardgen.training.mlp_policy import MlpPolicy
 from tests.cli.conftest import rewardgen, write_run  # noqa: F401
 from tests.tasks.test_gym_task import OWN, PUSHED
@@ -40,7 +40,7 @@ def make_run(place, *, own=True, **config):
     for (phase, _, _), each in history.trained.items():
         if each.policy:
             (folder.policies / phase).mkdir(parents=True, exist_ok=True)
-            shutil.copy(shipped("envs") / "hopper.expert.npz", folder.policies / phase / each.policy)
+            shutil.copy(expert_file(shipped_tasks()["hopper"]), folder.policies / phase / each.policy)
     return folder, history
 
 

@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from rewardgen.core.resources import shipped
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.protocol import TrainerSetup
 from tests.security.pipeline import SHORT
@@ -120,7 +120,7 @@ def train(folder: Path, sources: dict[str, str], calls: dict[str, int], *, isola
 def _task(folder: Path, calls: dict[str, int]) -> Path:
     folder.mkdir()
     for name in ("cartpole.py", "cartpole.xml"):
-        shutil.copy(shipped("envs") / name, folder)
+        shutil.copy(shipped_tasks()["cartpole"].with_name(name), folder)
     text = _OUT_OF_THE_LANGUAGE.replace("HANGING", repr(_HANGING)).replace("CALLS", repr(calls))
     (folder / "cartpole.py").write_text((folder / "cartpole.py").read_text() + text)
     return folder / "cartpole.py"

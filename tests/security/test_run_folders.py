@@ -9,12 +9,12 @@ import pytest
 
 from rewardgen.api.runs import open_run
 from rewardgen.core.config import RunConfig
-from rewardgen.core.resources import shipped
 from rewardgen.serve.site import Site
 from rewardgen.store.events import FORMAT
 from rewardgen.store.history import History
 from rewardgen.store.origin import signature, terms
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.tasks.loading import expert_file, shipped_tasks
 from rewardgen.testing.server import Answer, ChatServer
 from tests.security.elsewhere import SECRET, Elsewhere
 from tests.ui.story import DRAFT, FLAWED, RUN_ID
@@ -157,7 +157,7 @@ def with_policies(run, **config):
     for (phase, _, _), each in History.load(RunFolder(run.folder)).trained.items():
         if each.policy:
             (run.folder / "policies" / phase).mkdir(parents=True, exist_ok=True)
-            shutil.copy(shipped("envs") / "hopper.expert.npz", run.folder / "policies" / phase / each.policy)
+            shutil.copy(expert_file(shipped_tasks()["hopper"]), run.folder / "policies" / phase / each.policy)
 
 
 def films_are_a_link(run):
