@@ -170,7 +170,8 @@ class GymVecEnv:
         self._path, self._reading, self._coder = path, reading, coder
         with env_faults(path):
             self._envs = [make() for _ in range(self.num_envs)]
-        self._model = reading.model and of_mujoco().ModelReader(reading.model_file, reading.model, self.num_envs)
+        model = (reading.model_file, reading.model, self.num_envs)
+        self._model = of_mujoco().ModelReader(*model) if reading.model else None
         self._space = readable(self._envs[0].observation_space)
         self.observation_size = spaces.flatdim(self._space)
         self._seeds = np.repeat(np.array(list(seeds), dtype=np.int64), envs_per_seed)
