@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rewardgen.tasks.loading import shipped_task
     from rewardgen.tasks.metaworld import MetaWorldTask
     from rewardgen.tasks.mujoco_task import MujocoTask
+    from rewardgen.tasks.parallel_task import ParallelTask
     from rewardgen.training.ppo.settings import PpoSettings
 
 __version__ = "0.1.0"
@@ -68,6 +69,7 @@ __all__ = [
     "MujocoTask",
     "Outside",
     "Pair",
+    "ParallelTask",
     "PpoSettings",
     "Reward",
     "Run",
@@ -104,6 +106,7 @@ _HOME = {
     "GymTask": "rewardgen.tasks.gym_task",
     "MetaWorldTask": "rewardgen.tasks.metaworld",
     "MujocoTask": "rewardgen.tasks.mujoco_task",
+    "ParallelTask": "rewardgen.tasks.parallel_task",
     "Reward": "rewardgen.api.reward",
     "Run": "rewardgen.api.runs",
     "check": "rewardgen.api.checking",

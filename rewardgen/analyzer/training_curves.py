@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from statistics import fmean
 from typing import TypeVar
 
 from rewardgen.store.measurements import ComponentPoint, EvaluationPoint, TrainingCurves
-from rewardgen.store.records import CandidateResult
+from rewardgen.store.records import CandidateResult, SliceResult
 
 Point = TypeVar("Point", EvaluationPoint, ComponentPoint)
 Curve = Sequence[EvaluationPoint]
@@ -39,7 +40,18 @@ def training_curves(result: CandidateResult) -> TrainingCurves:
         curve=tuple(map(_mean_point, together)),
         components=components,
         terminations=dict(sorted(terminations.items(), key=lambda item: -item[1])),
+        credits=_credits(runs),
     )
+
+
+def _credits(runs: Sequence[SliceResult]) -> dict[str, dict[str, float]]:
+    """What each component pays each agent of a game: the mean over the runs that tell of it."""
+    paid: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for each in runs:
+        for agent, components in each.credits.items():
+            for name, value in components.items():
+                paid[agent][name].append(value)
+    return {agent: {name: fmean(told) for name, told in own.items()} for agent, own in paid.items()}
 
 
 def seed_curves(result: CandidateResult) -> tuple[Curve, ...]:

@@ -23,6 +23,7 @@ from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.gym_task import GymTask
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.task_env import one_env
 from rewardgen.training.mlp_policy import Activation, MlpPolicy, Squash
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
@@ -85,7 +86,7 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         its simulator; `reads`; `steps`; `fitness`; `success`.
     """
     task = load_task(payload["task"])
-    envs = task.make_envs([_SEED], 1)
+    envs = one_env(task, _SEED)
     act = load_policy(Path(payload["policy"])).act if payload.get("policy") else trivial_policies(envs)["random"]
     observations: list[Tensor] = []
 

@@ -160,7 +160,7 @@ def _played(
         "frame_s": frame_s,
         "steps": steps.tolist(),
         "step_s": step_s,
-        "so_far": _so_far(task, own, steps),
+        "so_far": [] if hasattr(envs, "agents") else _so_far(task, own, steps),  # of a game, not of one agent
         "pictured": isinstance(envs, GymVecEnv),
     }
     return found, own, motion

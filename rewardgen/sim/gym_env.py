@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
@@ -139,6 +138,7 @@ class GymVecEnv:
         envs_per_seed: Environments of each seed.
         episode_steps: Control steps of a full episode.
         control_step_s: Duration of one [s].
+        rows_per_env: Rows of one environment, all of the same episode.
 
     Raises:
         TaskError: The environment raised, or the variables break their contract.
@@ -150,7 +150,7 @@ class GymVecEnv:
     def __init__(
         self,
         path: Path,
-        make: Callable[[], gymnasium.Env[Any, Any]],
+        make: Callable[[], Any],
         reading: GymReading,
         coder: ActionCoder,
         seeds: Sequence[int],
@@ -158,8 +158,11 @@ class GymVecEnv:
         *,
         episode_steps: int,
         control_step_s: float,
+        rows_per_env: int = 1,
     ) -> None:
-        self.num_envs = len(seeds) * envs_per_seed
+        self._each = rows_per_env
+        per_seed = -(-envs_per_seed // rows_per_env)
+        self.num_envs = len(seeds) * per_seed * rows_per_env
         self.episode_steps, self.control_step_s = episode_steps, control_step_s
         self.action_low = torch.from_numpy(coder.low).float()
         self.action_high = torch.from_numpy(coder.high).float()
@@ -169,17 +172,16 @@ class GymVecEnv:
         self.variables = (*reading.declared, ENV_REWARD, ENV_SUCCESS)
         self._path, self._reading, self._coder = path, reading, coder
         with env_faults(path):
-            self._envs = [make() for _ in range(self.num_envs)]
+            self._envs: list[Any] = [make() for _ in range(len(seeds) * per_seed)]
         model = (reading.model_file, reading.model, self.num_envs)
         self._model = of_mujoco().ModelReader(*model) if reading.model else None
-        self._space = readable(self._envs[0].observation_space)
-        self.observation_size = spaces.flatdim(self._space)
-        self._seeds = np.repeat(np.array(list(seeds), dtype=np.int64), envs_per_seed)
-        self._index = np.tile(np.arange(envs_per_seed), len(seeds))
-        self._per_seed = envs_per_seed
-        self._episode = np.zeros(self.num_envs, dtype=np.int64)
-        self._episode_step = np.zeros(self.num_envs, dtype=np.int64)
-        self._awake = np.ones(self.num_envs, dtype=bool)
+        self.observation_size = self._observed()
+        self._seeds = np.repeat(np.array(list(seeds), dtype=np.int64), per_seed)
+        self._index = np.tile(np.arange(per_seed), len(seeds))
+        self._per_seed = per_seed
+        self._episode = np.zeros(len(self._envs), dtype=np.int64)
+        self._episode_step = np.zeros(len(self._envs), dtype=np.int64)
+        self._awake = np.ones(len(self._envs), dtype=bool)
         self._raw: list[Any] = [None] * self.num_envs
         self._flat = np.zeros((self.num_envs, self.observation_size), dtype=np.float32)
         self._info = {key: np.zeros((self.num_envs, *shape)) for key, shape in reading.info.items()}
@@ -195,7 +197,7 @@ class GymVecEnv:
         if anew:
             self._episode[:] = 0
         with env_faults(self._path):
-            for index in range(self.num_envs):
+            for index in range(len(self._envs)):
                 self._begin(index)
         if staggered:
             self._episode_step = self._index * self.episode_steps // self._per_seed
@@ -211,9 +213,10 @@ class GymVecEnv:
             TaskError: It makes no pictures.
         """
         with env_faults(self._path):
+            env = self._envs[index // self._each]
             if loaded := of_mujoco():
-                loaded.render_fast(self._envs[index])
-            found: Any = self._envs[index].render()
+                loaded.render_fast(env)
+            found: Any = env.render()
         pixels = np.asarray(found)
         if pixels.dtype != np.uint8 or pixels.shape[2:] != (3,):
             raise TaskError("its `render` returns no picture", "return an array (H, W, 3) uint8")
@@ -221,7 +224,7 @@ class GymVecEnv:
 
     def rest(self, which: Tensor) -> None:
         """See `VecEnv.rest`."""
-        self._awake &= ~which.numpy()
+        self._awake &= ~which.numpy().reshape(-1, self._each).all(1)
 
     def perturb(self, number: int) -> None:
         """See `VecEnv.perturb`: the states of an environment cannot be set."""
@@ -235,61 +238,84 @@ class GymVecEnv:
         """See `VecEnv.step`."""
         clamped = action.float().clamp(self.action_low, self.action_high).numpy()
         taken = self._coder.taken(clamped)
-        self._ended[:] = False
         with env_faults(self._path):
             for index in np.flatnonzero(self._awake).tolist():
-                self._advance(index, taken[index])
+                self._advance(index, taken[self._rows(index)])
         self._episode_step += self._awake
         with task_faults(self._path, "variables"):
             variables = self._read()
-        terminated = self._ended[0] & self._awake
-        over = self._ended[1] | (self._episode_step >= self.episode_steps)
-        truncated = over & self._awake & ~terminated
+        ended = self._ended.any(0).reshape(-1, self._each).all(1)
+        over = self._awake & (ended | (self._episode_step >= self.episode_steps))
+        terminated = np.repeat(over, self._each) & self._ended[0]
+        truncated = np.repeat(over, self._each) & ~terminated
         current = variables | {
             ENV_REWARD: torch.from_numpy(self._reward).float(),
             ENV_SUCCESS: torch.from_numpy(self._success).float(),
             "action": torch.from_numpy(taken.copy()),
         }
-        first = torch.from_numpy(self._episode_step == 1)
-        inputs = with_previous(current, self._previous or current, first)
+        steps = torch.from_numpy(np.repeat(self._episode_step, self._each))
+        inputs = with_previous(current, self._previous or current, steps == 1)
         self._previous = current
-        final, steps = torch.from_numpy(self._flat.copy()), torch.from_numpy(self._episode_step.copy())
+        final = torch.from_numpy(self._flat.copy())
         with env_faults(self._path):
-            for index in np.flatnonzero(terminated | truncated).tolist():
+            for index in np.flatnonzero(over).tolist():
                 self._begin(index)
-        ended = torch.from_numpy(terminated)
         return Step(
             observation=torch.from_numpy(self._flat.copy()),
             final_observation=final,
             inputs=inputs,
-            terminated=ended,
+            terminated=torch.from_numpy(terminated),
             truncated=torch.from_numpy(truncated),
-            causes={ENDED: ended},
+            causes={ENDED: torch.from_numpy(terminated)},
             episode_step=steps,
         )
 
+    def _rows(self, index: int) -> slice:
+        """Of one environment."""
+        return slice(index * self._each, (index + 1) * self._each)
+
+    def _observed(self) -> int:
+        """Entries of an observation."""
+        self._space = readable(self._envs[0].observation_space)
+        return spaces.flatdim(self._space)
+
     def _advance(self, index: int, taken: np.ndarray) -> None:
-        told: Any = self._envs[index].step(self._coder.decoded(taken))
+        """One control step of one environment.
+
+        Args:
+            index: Which.
+            taken: What rewards read of its actions, (rows, A).
+        """
+        told: Any = self._envs[index].step(self._coder.decoded(taken[0]))
         observation, reward, terminated, truncated, info = told
         self._see(index, observation)
-        self._reward[index] = one_number(reward)
         self._ended[:, index] = terminated, truncated
-        self._success[index] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
+        self._take(index, reward, info)
+
+    def _take(self, row: int, reward: Any, info: Mapping[str, Any]) -> None:
+        """Keep what a step says of a row besides its observation."""
+        self._reward[row] = one_number(reward)
+        self._success[row] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
         for key, values in self._info.items():
-            found = np.asarray(info.get(key, values[index]), dtype=np.float64)
-            values[index] = found if found.shape == values[index].shape else values[index]
+            found = np.asarray(info.get(key, values[row]), dtype=np.float64)
+            values[row] = found if found.shape == values[row].shape else values[row]
 
     def _begin(self, index: int) -> None:
         """The next episode of one environment: what happens in it depends on these three numbers alone."""
-        seed = start_seed(self._seeds[index], self._index[index], self._episode[index])
-        observation, _ = self._envs[index].reset(seed=seed)
-        self._see(index, observation)
+        named = f"{self._seeds[index]}/{self._index[index]}/{self._episode[index]}"
+        seed = int.from_bytes(hashlib.sha256(named.encode()).digest()[:4], "big") >> 1
+        self._ended[:, self._rows(index)] = False
+        self._reset(index, seed)
         self._episode[index] += 1
         self._episode_step[index] = 0
 
+    def _reset(self, index: int, seed: int) -> None:
+        observation, _ = self._envs[index].reset(seed=seed)
+        self._see(index, observation)
+
     def _see(self, index: int, observation: Any) -> None:
         self._raw[index] = observation
-        self._flat[index] = np.asarray(spaces.flatten(self._space, _of(self._space, observation)))
+        self._flat[index] = seen_numbers(self._space, observation)
 
     def _read(self) -> dict[str, Tensor]:
         infos = {key: torch.from_numpy(values.copy()).float() for key, values in self._info.items()}
@@ -382,8 +408,15 @@ def readable(space: spaces.Space[Any]) -> spaces.Space[Any]:
     raise TaskError(f"its observations are {type(space).__name__}", "wrap the environment so that it observes numbers")
 
 
-def _of(space: spaces.Space[Any], observation: Any) -> Any:
-    return {key: observation[key] for key in space} if isinstance(space, spaces.Dict) else observation
+def seen_numbers(space: spaces.Space[Any], observation: Any) -> np.ndarray:
+    """An observation as a row of numbers.
+
+    Args:
+        space: The part of its space that is made of numbers.
+        observation: As the environment gives it.
+    """
+    kept = {key: observation[key] for key in space} if isinstance(space, spaces.Dict) else observation
+    return np.asarray(spaces.flatten(space, kept))
 
 
 def _stacked(raw: Sequence[Any]) -> Any:

@@ -37,7 +37,7 @@ def state_of(env: Any) -> np.ndarray | None:
 
 def render_fast(env: Any) -> None:
     """Have a model rendered as films need it: soft shadows of many texels take seconds for a picture without a GPU."""
-    model: Any = getattr(env.unwrapped, "model", None)
+    model: Any = getattr(getattr(env, "unwrapped", env), "model", None)
     if isinstance(model, mujoco.MjModel):
         model.vis.quality.shadowsize, model.vis.quality.offsamples = 1024, 0
 

@@ -47,6 +47,9 @@ class Step:
 class VecEnv(Protocol):
     """N = len(seeds) * envs_per_seed environments of a task; environment i belongs to seeds[i // envs_per_seed].
 
+    Where several agents act in a game, each is an environment here, those of a game one after another, and `agents` has
+    their names, or of many their roles. There are whole games only, so N // len(seeds) may be more than was asked for.
+
     What happens in one depends only on its seed, its index among those of that seed, its episode number and the actions
     in it. Tensors lie on `device`.
 

@@ -204,6 +204,8 @@ def _curve_lines(analysis: Analysis) -> list[str]:
     if shown:
         told = "components: mean per step; share of all sizes, first→last; active: % of the last steps where not ~0"
         lines += _wrapped(f"({told}{'; change against the parent' if parent else ''})")
+    for agent, paid in curves.credits.items():
+        lines += _wrapped(f"reward per episode of {agent}: {number(sum(paid.values()))} ({named(paid)})")
     return lines
 
 

@@ -31,6 +31,11 @@ Range = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
 Readings = Annotated[tuple[Measure, ...], Field(max_length=16)]
 
 
+AgentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,48}$")]
+Credits = Annotated[dict[AgentName, dict[ComponentName, Measure]], Field(max_length=64)]
+"""What each component pays each agent of a game in an episode; empty where each acts by itself."""
+
+
 class EvaluationPoint(Frozen):
     """One evaluation phase of one slice: deterministic policy, worlds of its own, means over episodes."""
 
@@ -81,6 +86,8 @@ class TrainingCurves(Frozen):
     """At least one point each, mean over the seeds that have the component."""
     terminations: dict[str, float] = {}
     """Share of the last evaluation's episodes that ended by each cause, largest first; `time limit` for the rest."""
+    credits: Credits = {}
+    """Of the last evaluation."""
 
 
 class EarlyStop(Frozen):

@@ -13,6 +13,7 @@ from rewardgen.store.measurements import (
     ComponentName,
     ComponentPoint,
     Count,
+    Credits,
     EarlyStop,
     EpisodeDigest,
     EvaluationPoint,
@@ -85,6 +86,8 @@ class TaskCard(Frozen):
     """Changes whenever the task file or its model file changes."""
     description: str
     variables: tuple[VariableCard, ...]
+    agents: tuple[str, ...] = ()
+    """Those of a game, where several act in it by the same policy, each paid for itself."""
     choices: bool = False
     """Whether an action chooses: 1 for what is chosen, 0 for the rest."""
     action_size: int
@@ -243,6 +246,8 @@ class SliceResult(SliceSpec):
     """Best, median and worst of the last evaluation."""
     path_efficiencies: tuple[PathEfficiency, ...] = ()
     """Of the last evaluation, one per component that follows some variable's change."""
+    credits: Credits = {}
+    """Of the last evaluation."""
     idle: IdleReading | None = None
     """None where the reward or the fitness cannot be computed on idle episodes."""
     policy: FileName | None = None

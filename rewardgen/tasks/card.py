@@ -76,6 +76,7 @@ def measure_card(
         fingerprint=fingerprint(digests(made_of(task))),
         description=description(task),
         variables=describe_variables(task.declared(), list(recordings.values()), given),
+        agents=getattr(worlds, "agents", ()),
         choices=bool(getattr(worlds, "choices", ())),
         action_size=worlds.action_size,
         action_parts=worlds.action_parts,

@@ -271,7 +271,7 @@ def _check_episodes(task: Task, checked: Checked) -> None:
             if task.best_fitness is not None and found.fitness > task.best_fitness:
                 what = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {found.fitness}"
                 problems.append(Problem(what, "set it to what no fitness exceeds, or leave it out"))
-            problems += measurement_problems(task, recording.episode)
+            problems += measurement_problems(task, recording.episode, len(getattr(worlds, "agents", "1")))
     notes += fitness_notes(values)
     measured["probes"] = [each.model_dump(mode="json") for each in probes]
 

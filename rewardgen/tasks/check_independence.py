@@ -28,26 +28,27 @@ def independence_problems(task: Task) -> list[Problem]:
     Raises:
         TaskError: Task code raised.
     """
-    first, again = (_trace(task.make_envs([_SEED], _WORLDS)) for _ in range(2))
+    first, again = (_trace(task.make_envs([_SEED], _WORLDS), 1) for _ in range(2))
     if not _same(first, again):
         hint = "draw all random numbers from `draw` and keep nothing on the task between calls"
         return [Problem("the same seed and actions give different episodes", hint)]
-    among = _trace(task.make_envs([_OTHER_SEED, _SEED], _WORLDS))
-    if not _same(first, among[:, _WORLDS:]):
+    among = _trace(task.make_envs([_OTHER_SEED, _SEED], _WORLDS), 2)
+    if not _same(first, among[:, first.shape[1] :]):
         hint = "compute each world from its own row: no means or maxima over the first axis, no running state"
         return [Problem("a world's episode changes with the worlds beside it", hint)]
     return []
 
 
-def _trace(worlds: VecEnv) -> Tensor:
+def _trace(worlds: VecEnv, groups: int) -> Tensor:
     """Observations and variables of a few steps, (T, N, k), with the same actions for each group of worlds."""
     generator = torch.Generator(worlds.device).manual_seed(_SEED)
     span = worlds.action_high - worlds.action_low
     rows = [worlds.reset()]
     size = 0
     for _ in range(_STEPS):
-        noise = torch.rand(_WORLDS, worlds.action_size, generator=generator, device=worlds.device)
-        step = worlds.step(worlds.action_low + span * noise.repeat(worlds.num_envs // _WORLDS, 1))
+        each = worlds.num_envs // groups
+        noise = torch.rand(each, worlds.action_size, generator=generator, device=worlds.device)
+        step = worlds.step(worlds.action_low + span * noise.repeat(groups, 1))
         rows.append(torch.cat((step.observation, *(each.reshape(len(each), -1) for each in step.inputs.values())), 1))
         size = rows[-1].shape[1]
     rows[0] = torch.nn.functional.pad(rows[0], (0, size - rows[0].shape[1]))
@@ -59,12 +60,13 @@ def _same(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
-def measurement_problems(task: Task, episode: Episode) -> list[Problem]:
+def measurement_problems(task: Task, episode: Episode, together: int = 1) -> list[Problem]:
     """Whether fitness and success read only the steps lived, and each world by itself.
 
     Args:
         task: The task.
         episode: Recorded episodes of several worlds.
+        together: Agents of a game, whose episodes may depend on each other.
 
     Raises:
         TaskError: Fitness or success raised or broke the contract.
@@ -74,7 +76,7 @@ def measurement_problems(task: Task, episode: Episode) -> list[Problem]:
     if not _equal(found, measure_episodes(task, _with_other_padding(episode))):
         hint = "use `episode.mean`, `total`, `last`, `share` or `mask`, which heed each world's length"
         problems.append(Problem("fitness or success reads steps after an episode's end", hint))
-    half = len(found.fitness) // 2
+    half = len(found.fitness) // together // 2 * together
     first = found._replace(fitness=found.fitness[:half], success=found.success[:half])
     if not _equal(first, measure_episodes(task, episode.of_worlds(slice(half)))):
         hint = "reduce over steps (axis 0) only, never over worlds (axis 1)"

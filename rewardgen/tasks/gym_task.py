@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -63,6 +63,8 @@ _WRAP = (
     " variables of what it should reward"
 )
 _SUCCESS = ("is_success", "success")
+_EXTRAS = {"mpe2": "pettingzoo", "pettingzoo": "pettingzoo"}
+"""Packages of environments to the extras that bring them."""
 _REGISTERED = re.compile(r"-v\d+$")
 
 
@@ -81,6 +83,7 @@ class Known(NamedTuple):
         threshold: Return from which it counts as solved, if it says so.
         control_step_s: Duration of a control step [s]; 1 where nothing tells.
         model_file: Of its MuJoCo model, where it has one off which things can be read.
+        agents: Names of those that act in it, if there are several.
     """
 
     kind: type
@@ -93,7 +96,8 @@ class Known(NamedTuple):
     steps: int | None
     threshold: float | None
     control_step_s: float
-    model_file: Path | None
+    model_file: Path | None = None
+    agents: tuple[str, ...] = ()
 
 
 class GymTask(Task):
@@ -214,18 +218,24 @@ class GymTask(Task):
             TaskError: An environment cannot be made, or makes no pictures.
         """
         known = self.known()
+        options = {"episode_steps": self.episode_steps, "control_step_s": known.control_step_s}
+        make = lambda: _made(type(self), self.episode_steps, pictures=pictures)  # noqa: E731
+        return GymVecEnv(self.path, make, self._reading(), known.coder, seeds, envs_per_seed, **options)
+
+    def _reading(self) -> GymReading:
+        """What is read of the environment: the variables of the task file, or else what is offered.
+
+        Raises:
+            TaskError: A variable is of a MuJoCo model, and there is none.
+        """
+        known, declared = self.known(), self.declared()
         offered = not super().declared()
-        declared = self.declared()
         model = _of_a_model(declared)
         if model and known.model_file is None:
             what = f"`{next(iter(model))}` is of a MuJoCo model, and {known.kind.__name__} has none that stays as it is"
             raise TaskError(what, "compute it in `variables`")
         read = self._offered if offered else self.variables if len(model) < len(declared) else lambda obs, info: {}
-        file = known.model_file or Path()
-        reading = GymReading(declared, known.info, read, offered, known.success, model, file)
-        options = {"episode_steps": self.episode_steps, "control_step_s": known.control_step_s}
-        make = lambda: _made(type(self), self.episode_steps, pictures=pictures)  # noqa: E731
-        return GymVecEnv(self.path, make, reading, known.coder, seeds, envs_per_seed, **options)
+        return GymReading(declared, known.info, read, offered, known.success, model, known.model_file or Path())
 
     def packages(self) -> list[str]:
         """What has to be installed for the environment besides Gymnasium, as requirements.
@@ -256,8 +266,12 @@ def _made(task: type[GymTask], steps: int | None = None, *, pictures: bool = Fal
     return gymnasium.make(env, disable_env_checker=True, **({"max_episode_steps": steps} if steps else {}), **options)
 
 
-def _first(task: type[GymTask]) -> gymnasium.Env[Any, Any]:
+def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
     """An environment to look at.
+
+    Args:
+        task: Its task.
+        make: Makes one.
 
     Raises:
         TaskError: There is none.
@@ -266,13 +280,14 @@ def _first(task: type[GymTask]) -> gymnasium.Env[Any, Any]:
         raise TaskError("the task names no environment", 'write `env = "Reacher-v5"`, or a class that makes one')
     try:
         with env_faults(task.path):
-            return _made(task)
+            return make()
     except TaskError as error:
         cause = error.__cause__
         if isinstance(cause, gymnasium.error.DependencyNotInstalled | ModuleNotFoundError):
-            missing = getattr(cause.__cause__ or cause, "name", "")
+            missing = getattr(cause.__cause__ or cause, "name", "") or ""
+            wanted = f"'rewardgen[{_EXTRAS[missing]}]'" if missing in _EXTRAS else missing
             hint = "install what it names"
-            hint += f", such as by `pip install {missing}`" if missing and "." not in missing else ""
+            hint += f", such as by `pip install {wanted}`" if missing and "." not in missing else ""
             raise TaskError(f"{task.env} cannot be made: {cause}", hint) from cause
         if isinstance(cause, gymnasium.error.Error):
             close = named_alike(str(task.env)) or nearest(str(task.env), gymnasium.registry)
@@ -296,7 +311,10 @@ def _look(task: type[GymTask]) -> Known:
 
 
 def _looked(task: type[GymTask]) -> Known:
-    env = _first(task)
+    env = first_made(task, lambda: _made(task))
+    if hasattr(env, "possible_agents"):
+        what = f"several agents act in {type(env).__name__}"
+        raise TaskError(what, f"write a task file: `class MyTask(ParallelTask): env = {task.env!r}`")
     with env_faults(task.path):
         kind, space = type(env.unwrapped), readable(env.observation_space)
         words = kind.__doc__ or ""
@@ -319,7 +337,7 @@ def _looked(task: type[GymTask]) -> Known:
     sizes = {key: spaces.flatdim(each) for key, each in space.items()} if isinstance(space, spaces.Dict) else {}
     observed = {} if pictures else observation_variables(words, size, sizes)
     told = info_variables(infos, rewards, observed)
-    variables: dict[str, Var] = {name: _info_variable(key, value) for name, (key, value) in told.items()}
+    variables: dict[str, Var] = {name: info_variable(key, value) for name, (key, value) in told.items()}
     if file is not None:
         variables |= _of_model(file, first.states, {*variables, *observed})
     variables |= observed
@@ -329,21 +347,30 @@ def _looked(task: type[GymTask]) -> Known:
             f'write a task file with `class MyTask(GymTask):`, `env = {task.env!r}`, `height = Var("m", "...")`, and'
             " compute it in `variables(self, obs, info)`",
         )
-    shapes = {key: number_shape(value) for key, value in infos[0].items()}
-    keys = {key: shape for key, shape in shapes.items() if shape is not None and np.prod(shape) <= _MOST_NUMBERS}
     return Known(
         kind=kind,
         space=space,
         coder=coder,
         variables=variables,
         keys={name: key for name, (key, _) in told.items()},
-        info=keys,
-        success=next((key for key in _SUCCESS if any(key in info for info in first.infos)), ""),
+        info=kept_keys(infos[0]),
+        success=success_key(first.infos),
         steps=getattr(spec, "max_episode_steps", None) or first.truncated_at,
         threshold=getattr(spec, "reward_threshold", None),
         control_step_s=float(step_s),
         model_file=file,
     )
+
+
+def kept_keys(info: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Keys of an `info` whose values are numbers, with their shapes."""
+    shapes = {key: number_shape(value) for key, value in info.items()}
+    return {key: shape for key, shape in shapes.items() if shape is not None and np.prod(shape) <= _MOST_NUMBERS}
+
+
+def success_key(infos: Sequence[Mapping[str, Any]]) -> str:
+    """The key of `info` that tells of success; empty if none of them has one."""
+    return next((key for key in _SUCCESS if any(key in info for info in infos)), "")
 
 
 class _FirstEpisode(NamedTuple):
@@ -402,6 +429,7 @@ def _of_model(file: Path, states: Sequence[np.ndarray], taken: set[str]) -> dict
     return {name: found[name] for name, values in seen.items() if values.std(0).max() > _STANDING}
 
 
-def _info_variable(key: str, value: Any) -> Var:
+def info_variable(key: str, value: Any) -> Var:
+    """The variable of an entry of `info`."""
     parts = tuple(f"{key}_{number}" for number in range(len(value))) if np.ndim(value) else ()
     return Var("1", f"`{key}` as the environment's `info` has it", parts)

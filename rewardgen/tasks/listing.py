@@ -33,6 +33,7 @@ GROUPS = {
     "text2reward": Group("Novel skills of Text2Reward"),
     "classic_control": Group("Gymnasium's classic control"),
     "box2d": Group("Gymnasium's Box2D tasks", "Box2D", "box2d"),
+    "pettingzoo": Group("Several agents, of PettingZoo", "mpe2", "pettingzoo"),
     "metaworld": Group("Meta-World", "metaworld", "metaworld"),
 }
 """By the name of the folder."""

@@ -209,7 +209,7 @@ def task_in(module: ModuleType, path: Path) -> Task:
         told = f": {_listed(each.__name__ for each in leaves)}" if leaves else ""
         raise TaskError(
             f"{path.name} holds {len(leaves)} task classes{told}, expected one",
-            "define one class that derives from `rewardgen.MujocoTask`, `rewardgen.GymTask` or `gymnasium.Env`",
+            "define one that derives from `rewardgen.MujocoTask`, `GymTask` or `ParallelTask`, or from `gymnasium.Env`",
         )
     leaves[0].path = path
     _require_known_members(leaves[0], path.read_text(errors="replace"))

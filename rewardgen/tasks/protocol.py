@@ -52,7 +52,7 @@ class Task(Protocol):
 
         Args:
             seeds: One seed per group of environments.
-            envs_per_seed: Environments of each seed.
+            envs_per_seed: Environments of each seed, at least: see `VecEnv`.
             threads: Physics threads.
 
         Raises:

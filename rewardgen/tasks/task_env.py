@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.fitness import measure_episodes
@@ -37,7 +38,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def __init__(self, task: Task, reward: Paid) -> None:
         self.task, self.reward = task, reward
-        self._envs: VecEnv = task.make_envs([0], 1)
+        self._envs = one_env(task, 0)
         self._next: Tensor | None = None
         self._steps: list[dict[str, Tensor]] = []
         self.control_step_s = self._envs.control_step_s
@@ -53,7 +54,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         super().reset(seed=seed)
         if begins:
             own = int(self.np_random.integers(_MOST_SEED)) if seed is None else seed % _MOST_SEED
-            self._envs = self.task.make_envs([own], 1)
+            self._envs = one_env(self.task, own)
             self._next = None
         observation = self._envs.reset() if self._next is None else self._next
         self._next, self._steps = None, []
@@ -83,6 +84,23 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         found = measure_episodes(self.task, episode)
         success = bool(found.success[0])
         return {"fitness": float(found.fitness[0]), "success": success, "is_success": success}
+
+
+def one_env(task: Task, seed: int) -> VecEnv:
+    """A single environment of a task.
+
+    Args:
+        task: The task.
+        seed: Of its episodes.
+
+    Raises:
+        TaskError: Several agents act in it.
+    """
+    envs = task.make_envs([seed], 1)
+    if envs.num_envs > 1:
+        what = f"several agents act in {task.path.name}, and an environment of Gymnasium has one"
+        raise TaskError(what, "train it here; elsewhere, use the environment of PettingZoo itself")
+    return envs
 
 
 def _array(observation: Tensor) -> np.ndarray:

@@ -85,11 +85,13 @@ def _measure(task: Task, policies: dict[SliceSpec, list[Policy]], payload: dict[
     episodes = payload["episodes"]
     seeds = [derive_seed(payload["seed"], f"final evaluation {spec.seed}") for spec in owners]
     acting = side_by_side([policy for own in policies.values() for policy in own])
-    found = evaluate(task, task.make_envs(seeds, episodes), acting)
+    worlds = task.make_envs(seeds, episodes)
+    found = evaluate(task, worlds, acting)
+    each = worlds.num_envs // len(seeds)  # or a few more than asked for, where several agents play a game
     measured = {}
     for spec in policies:
         indices = [index for index, owner in enumerate(owners) if owner == spec]
-        parts = [slice(index * episodes, (index + 1) * episodes) for index in indices]
+        parts = [slice(index * each, index * each + episodes) for index in indices]
         problem = next((found.problems[index] for index in indices if index in found.problems), "")
         if problem:
             measured[spec] = Measured(**spec.model_dump(), problem=problem)

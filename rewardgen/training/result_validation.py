@@ -65,11 +65,13 @@ class TaskNames(NamedTuple):
     """Its causes of termination."""
     parts: Collection[str] = ()
     """Parts of its metric."""
+    agents: Collection[str] = ()
+    """Those of a game, where there are several."""
 
     @classmethod
     def of(cls, card: TaskCard) -> TaskNames:
         """The names on a task's card."""
-        return cls(card.input_parts, card.termination_causes, card.parts)
+        return cls(card.input_parts, card.termination_causes, card.parts, card.agents)
 
 
 class ResultValidator:
@@ -148,6 +150,7 @@ class ResultValidator:
         components, efficiencies = told.components.keys(), told.path_efficiencies
         _require(len(efficiencies) <= len(components), "it tells of more path efficiencies than components")
         named = {each.component for each in efficiencies}.union(*(each.components for each in told.episodes))
+        named = named.union(*told.credits.values())
         _require(named <= components, "it tells of a component that the reward does not have")
         names, episodes = self._names, told.episodes
         titles = {each.variable for each in efficiencies}.union(*({*each.variables, *each.stays} for each in episodes))
@@ -156,6 +159,7 @@ class ResultValidator:
         over_time = (cause for point in told.curve for cause in point.endings)
         _check_endings([*told.terminations, *over_time, *(each.ending for each in episodes)], names)
         _check_parts({name for each in episodes for name in each.parts}, names)
+        _require(_among(told.credits, names and names.agents), "it tells of agents that the task does not have")
         _require(all(each.times_s for each in episodes), "it tells of an episode at no time")
         complete = [len(each.times_s) == len(row) for each in episodes for row in _readings(each)]
         _require(all(complete), "an episode's rows are not as long as its times")

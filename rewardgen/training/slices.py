@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ class SliceLog:
     terminations: dict[str, float] = field(default_factory=dict)
     episodes: tuple[EpisodeDigest, ...] = ()
     path_efficiencies: tuple[PathEfficiency, ...] = ()
+    credits: dict[str, dict[str, float]] = field(default_factory=dict)
     idle: IdleReading | None = None
     failure: SliceFailure | None = None
     stopped: EarlyStop | None = None
@@ -64,6 +65,7 @@ class SliceLog:
         self.terminations = self.curve[-1].endings
         self.episodes = digests.episode_digests(found)
         self.path_efficiencies = path_efficiencies(found.variables, found.components, found.lengths)
+        self.credits = digests.credits(found)
 
     def result(self, env_steps: int, wall_s: float) -> SliceResult:
         """What became of the slice."""
@@ -80,6 +82,7 @@ class SliceLog:
             terminations=self.terminations,
             episodes=self.episodes,
             path_efficiencies=self.path_efficiencies,
+            credits=self.credits,
             idle=self.idle,
             policy=None if self.failure else policy_names(self.spec)[0],
         )
@@ -142,7 +145,7 @@ class Slices:
             env_steps: Control steps of each so far.
             final: Whether it is the last evaluation.
         """
-        if self._worlds.num_envs != len(self.training) * self._settings.evaluation_envs:
+        if self._worlds_of != len(self.training):
             self._worlds = self._make_worlds()
         found = evaluate(self._task, self._worlds, policy, self.rewards.input_names)
         for index, problem in found.problems.items():
@@ -152,8 +155,9 @@ class Slices:
             self.disable(fault.slice, fault.kind, fault.message, env_steps)
         for index, log in enumerate(self.training):
             if log.active:
-                episodes = self._settings.evaluation_envs
+                episodes = self._worlds.num_envs // len(self.training)
                 part = digests.of_slice(found, priced.components[index], index, episodes, self._rows, self._leading)
+                part = replace(part, agents=getattr(self._worlds, "agents", ()))
                 log.note(part, env_steps)
                 if self._stops and not final:
                     log.stopped = find_hacking(log.curve, self._planned_steps)
@@ -174,6 +178,7 @@ class Slices:
 
     def _make_worlds(self) -> VecEnv:
         seeds = derived([log.spec.seed for log in self.training], "evaluation")
+        self._worlds_of = len(seeds)
         return self._task.make_envs(seeds, self._settings.evaluation_envs)
 
     def _report_progress(self, log: SliceLog) -> None:

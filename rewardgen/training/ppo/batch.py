@@ -35,13 +35,13 @@ class SliceBatch:
     """
 
     def __init__(self, task: Task, job: PpoJob, report: Report) -> None:
-        self._settings = job.settings
-        self._slices = Slices(task, job, report, planned_steps(job.settings))
         self._env_steps = 0
         seeds = [spec.seed for spec in job.slices]
         worlds = task.make_envs(derived(seeds, "training"), job.settings.num_envs)
+        self._settings = job.settings.model_copy(update={"num_envs": worlds.num_envs // len(seeds)})
+        self._slices = Slices(task, job, report, planned_steps(self._settings))
         sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
-        self._learner = Learner(sizes, seeds, job.settings, worlds.device)
+        self._learner = Learner(sizes, seeds, self._settings, worlds.device)
         self._action_range = worlds.action_low, worlds.action_high
         noise = slice_generators(seeds, "exploration", worlds.device)
         self._collector = Collector(worlds, len(seeds), self._slices.rewards.input_names, noise)

@@ -45,6 +45,7 @@ class SliceEvaluation:
         rows: Of a table of these episodes.
         leading: Variables that say when most changes.
         control_step_s: Duration of a control step [s].
+        agents: Of a game, whose episodes follow each other; empty where each episode is by itself.
     """
 
     variables: Mapping[str, Tensor]
@@ -57,6 +58,7 @@ class SliceEvaluation:
     rows: Sequence[Row]
     leading: Collection[str]
     control_step_s: float
+    agents: Sequence[str] = ()
 
     @property
     def mask(self) -> Tensor:
@@ -142,6 +144,16 @@ def component_points(found: SliceEvaluation, env_steps: int) -> dict[str, Compon
             saturation=_saturation(value),
         )
         for name, value in alive.items()
+    }
+
+
+def credits(found: SliceEvaluation) -> dict[str, dict[str, float]]:
+    """What each component pays each agent of a game in an episode, the mean over the games."""
+    whose = [found.agents[row % len(found.agents)] for row in range(len(found.lengths))] if found.agents else []
+    paid = {name: (value.double() * found.mask).sum(0) for name, value in found.components.items()}
+    return {
+        agent: {name: float(values[[each == agent for each in whose]].mean()) for name, values in paid.items()}
+        for agent in dict.fromkeys(whose)
     }
 
 

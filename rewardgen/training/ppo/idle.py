@@ -27,7 +27,7 @@ def idle_readings(task: Task, rewards: Rewards, slices: int) -> list[IdleReading
         slices: S.
     """
     worlds = task.make_envs([derive_seed(0, "idle")], _EPISODES)
-    still = worlds.action_low.new_zeros(_EPISODES, worlds.action_size)
+    still = worlds.action_low.new_zeros(worlds.num_envs, worlds.action_size)
     try:
         recording = record_episodes(worlds, lambda _: still, names=rewards.input_names)
         fitness = float(measure_episodes(task, recording.episode).fitness.mean())

@@ -1,0 +1,177 @@
+"""Environments over any parallel environment of PettingZoo: several agents act in one game, and each is a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.gym_env import ActionCoder, GymReading, GymVecEnv, readable, seen_numbers
+
+ALIVE = "alive"
+"""Whether an agent is in the game still: 0 from the step at which it leaves."""
+PRESENT = "_present"
+"""Whether an agent was in the game as the step began: of others, all is zero."""
+
+
+_MOST_NAMED = 16
+"""Agents of which each is told of."""
+
+
+def role_of(agent: Any) -> str:
+    """The role of an agent: its name without its number, as `adversary` of `adversary_0`."""
+    name = re.sub(r"\W+", "_", re.sub(r"_?\d+$", "", str(agent))).strip("_").lower()
+    return name[:40] if name.isascii() and name.isidentifier() else "agent"
+
+
+def shown_names(agents: Sequence[Any]) -> tuple[str, ...]:
+    """Names by which people are told of agents; of many, their roles."""
+    names = tuple(re.sub(r"[^A-Za-z0-9_.-]+", "_", str(each))[:48] or "agent" for each in agents)
+    return names if len({*names}) == len(names) <= _MOST_NAMED else tuple(map(role_of, agents))
+
+
+def flag_of(role: str) -> str:
+    """Name of the variable that tells who has a role."""
+    return f"is_{role}"
+
+
+class AgentsCoder(ActionCoder):
+    """The actions of all agents of a game, in rows as long as the longest action.
+
+    Args:
+        actions: The space of each agent's actions.
+
+    Raises:
+        TaskError: They are of different kinds, or of a kind that nothing learns.
+    """
+
+    def __init__(self, actions: Sequence[spaces.Space[Any]]) -> None:
+        self.coders = [ActionCoder(each) for each in actions]
+        longest = max(range(len(actions)), key=lambda each: len(self.coders[each].parts))
+        super().__init__(actions[longest])
+        kinds = {type(each).__name__ for each in actions}
+        choices = {each.choices for each in self.coders}
+        if len(kinds) > 1 or (len(choices) > 1 and kinds == {"MultiDiscrete"}):
+            what = f"its agents act in different ways: {', '.join(dict.fromkeys(map(str, actions)))}"
+            raise TaskError(what, "wrap the environment so that the actions of all agents are of one kind")
+        for each in self.coders:
+            size = len(each.parts)
+            self.low[:size], self.high[:size] = np.minimum(self.low[:size], each.low), self.high[:size].clip(each.high)
+
+    def taken(self, action: np.ndarray) -> np.ndarray:
+        """See `ActionCoder.taken`; (games * agents, A), zero where an agent's action is shorter."""
+        found, agents = np.zeros_like(action), len(self.coders)
+        for place, coder in enumerate(self.coders):
+            size = len(coder.parts)
+            own = action[place::agents, :size].clip(coder.low, coder.high).astype(action.dtype)
+            found[place::agents, :size] = coder.taken(own)
+        return found
+
+
+class ParallelVecEnv(GymVecEnv):
+    """The `VecEnv` of parallel environments. Its rows are agents, those of a game one after another.
+
+    So a learner has one policy for all of them. Shorter observations end in zeros; where there are several roles, one
+    number for each follows. An agent that leaves before its game ends is a row of zeros until then.
+
+    Args:
+        path: The task file, for messages.
+        make: Makes one environment.
+        reading: What is read of it, from rows.
+        coder: Of the agents' actions.
+        agents: Their names, in their order.
+        seeds: One seed per group of games.
+        envs_per_seed: Rows of each seed at least; there are as many whole games as it takes.
+        options: As of `GymVecEnv`.
+
+    Raises:
+        TaskError: The environment raised, or the variables break their contract.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        make: Callable[[], Any],
+        reading: GymReading,
+        coder: AgentsCoder,
+        agents: Sequence[str],
+        seeds: Sequence[int],
+        envs_per_seed: int,
+        **options: Any,
+    ) -> None:
+        self._agents = tuple(agents)
+        self.agents = shown_names(agents)
+        """Names of the agents of a game."""
+        self._coders = coder.coders
+        roles = [role_of(each) for each in agents]
+        different = dict.fromkeys(roles)
+        self._roles = [[float(role == each) for each in different] if len(different) > 1 else [] for role in roles]
+        self._flags = [{flag_of(each): float(role == each) for each in different} for role in roles]
+        super().__init__(path, make, reading, coder, seeds, envs_per_seed, rows_per_env=len(agents), **options)
+
+    def _observed(self) -> int:
+        self._spaces = [readable(self._envs[0].observation_space(each)) for each in self._agents]
+        return observed_size(self._spaces) + len(self._roles[0])
+
+    def _reset(self, index: int, seed: int) -> None:
+        observations, _ = self._envs[index].reset(seed=seed)
+        for place, row in self._places(index):
+            self._note(place, row, observations, {})
+            self._info[ALIVE][row] = float(self._agents[place] in self._envs[index].agents)
+
+    def _advance(self, index: int, taken: np.ndarray) -> None:
+        env = self._envs[index]
+        before = {*env.agents}
+        taken[[each not in before for each in self._agents]] = 0.0
+        actions = {
+            each: coder.decoded(taken[place, : len(coder.parts)])
+            for place, (each, coder) in enumerate(zip(self._agents, self._coders, strict=True))
+            if each in before
+        }
+        observations, rewards, terminated, truncated, infos = env.step(actions)
+        for place, row in self._places(index):
+            agent = self._agents[place]
+            present = agent in before
+            self._info[PRESENT][row] = float(present)
+            if not present:
+                self._leave(place, row)
+                continue
+            self._note(place, row, observations, infos)
+            self._take(row, rewards.get(agent, 0.0), infos.get(agent, {}))
+            self._ended[:, row] = terminated.get(agent, False), truncated.get(agent, False)
+            self._info[ALIVE][row] = float(not self._ended[0, row])
+        if not env.agents:  # whoever was not told of its end
+            rows = self._rows(index)
+            self._ended[1, rows] |= ~self._ended[:, rows].any(0)
+
+    def _places(self, index: int) -> Iterable[tuple[int, int]]:
+        """Place and row of each agent of a game."""
+        return enumerate(range(index * self._each, (index + 1) * self._each))
+
+    def _note(self, place: int, row: int, observations: Mapping[str, Any], infos: Mapping[str, Any]) -> None:
+        """What an agent observes, and who it is."""
+        self._flat[row] = 0.0
+        if (seen := observations.get(self._agents[place])) is not None:
+            numbers = seen_numbers(self._spaces[place], seen)
+            self._flat[row, : len(numbers)] = numbers
+        self._flat[row, self.observation_size - len(self._roles[place]) :] = self._roles[place]
+        for name, value in self._flags[place].items():
+            if name in self._info:
+                self._info[name][row] = value
+
+    def _leave(self, place: int, row: int) -> None:
+        """An agent has left the game before this step."""
+        for values in self._info.values():
+            values[row] = 0.0
+        self._reward[row] = self._success[row] = 0.0
+        self._note(place, row, {}, {})
+
+
+def observed_size(observed: Iterable[spaces.Space[Any]]) -> int:
+    """Entries of the longest observation."""
+    return max(spaces.flatdim(each) for each in observed)
