@@ -3,6 +3,9 @@
 Whether the human reward reaches `solved_fitness` at the shipped budget has not been measured yet.
 """
 
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
 import math
 
 import mujoco

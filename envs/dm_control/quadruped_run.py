@@ -3,6 +3,9 @@
 Marked slow: nobody has trained the human reward to `solved_fitness` here; the budget is a guess.
 """
 
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
 import math
 from itertools import count
 
