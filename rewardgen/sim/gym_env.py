@@ -302,8 +302,7 @@ class GymVecEnv:
 
     def _begin(self, index: int) -> None:
         """The next episode of one environment: what happens in it depends on these three numbers alone."""
-        named = f"{self._seeds[index]}/{self._index[index]}/{self._episode[index]}"
-        seed = int.from_bytes(hashlib.sha256(named.encode()).digest()[:4], "big") >> 1
+        seed = start_seed(self._seeds[index], self._index[index], self._episode[index])
         self._ended[:, self._rows(index)] = False
         self._reset(index, seed)
         self._episode[index] += 1

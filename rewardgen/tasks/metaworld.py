@@ -68,6 +68,7 @@ class MetaWorldTask(GymTask):
     env = staticmethod(metaworld_env)
     episode_steps = 500
     training: ClassVar[Mapping[str, TrainerSettings]] = {"sb3-sac": TrainerSettings(env_steps=500_000)}
+    """By a learner that takes few steps, as each of these is slow."""
 
     hand = Var(
         "m", "position; actions move it by up to 1 cm along x (to the right), y (away from the robot) and z (up)", _XYZ
@@ -82,6 +83,7 @@ class MetaWorldTask(GymTask):
         Pair("at the goal beats far from it", better={"object_to_goal": 0.0}, worse={"object_to_goal": 0.2}),
         Pair("at the object beats far from it", better={"hand_to_object": 0.02}, worse={"hand_to_object": 0.3}),
     )
+    """The hand is better off at the object, and that nearer its goal."""
 
     def variables(self, obs: Tensor, info: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Parts of Meta-World's observation, and the distance that it measures itself."""
