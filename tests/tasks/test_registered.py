@@ -1,5 +1,6 @@
 """Tasks of installed packages: real metadata in a folder on the path, as an installer leaves it."""
 
+import importlib
 import sys
 
 import pytest
@@ -28,6 +29,7 @@ def install(site, name, entries, code="raise RuntimeError('imported')\n"):
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[rewardgen.tasks]\n" + "\n".join(entries) + "\n")
     point(folder)
+    importlib.invalidate_caches()  # a folder that changes within a tick of the clock looks as it was
 
 
 @pytest.mark.parametrize("value", ["my_points.point", "my_points.point:Point", "my_points/point.py"])
