@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from configparser import ConfigParser
 from importlib.machinery import PathFinder
-from importlib.metadata import Distribution, EntryPoint, distributions
+from importlib.metadata import Distribution, distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -78,29 +79,33 @@ def registered_tasks(taken: Iterable[str] = ()) -> list[Registered]:
 
 
 def _of_package(package: str, dist: Distribution) -> Iterator[Registered]:
+    # Not by `dist.entry_points`: another library's finder may have found it, whose entries let one spoil all others.
+    parser = ConfigParser(delimiters="=", interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[method-assign]
     try:
-        entries = [each for each in dist.entry_points if each.group == GROUP]
+        parser.read_string(dist.read_text("entry_points.txt") or "")
+        entries = dict(parser[GROUP]) if GROUP in parser else {}
     except Exception as error:
         yield Registered("", package, None, f"its entry points cannot be read: {error}")
         return
-    for entry in entries:
+    for name, value in entries.items():
         try:
-            yield Registered(entry.name, package, _file(entry, dist))
+            yield Registered(name, package, _file(name, value, dist))
         except (TaskError, ImportError, OSError, ValueError) as error:
-            yield Registered(entry.name, package, None, str(error))
+            yield Registered(name, package, None, str(error))
 
 
-def _file(entry: EntryPoint, dist: Distribution) -> Path:
-    if not NAME.fullmatch(entry.name):
+def _file(name: str, value: str, dist: Distribution) -> Path:
+    if not NAME.fullmatch(name):
         raise TaskError("its name is not one word of letters, digits, `_` and `-`")
-    if entry.value.endswith(".py"):
-        path = Path(str(dist.locate_file(entry.value)))
+    if value.endswith(".py"):
+        path = Path(str(dist.locate_file(value)))
         if not path.is_file():
-            raise TaskError(f"there is no file {entry.value} in it")
+            raise TaskError(f"there is no file {value} in it")
         return path.resolve()
-    wanted = _VALUE.fullmatch(entry.value.strip())
+    wanted = _VALUE.fullmatch(value.strip())
     if wanted is None:
-        raise TaskError(f"`{entry.value}` is no `module`, no `module:Class` and no file ending in .py")
+        raise TaskError(f"`{value}` is no `module`, no `module:Class` and no file ending in .py")
     path, kind = _module_file(wanted["module"]), wanted["kind"]
     if kind and kind not in {node.name for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.ClassDef)}:
         raise TaskError(f"`{wanted['module']}` has no class `{kind}`")
