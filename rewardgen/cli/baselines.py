@@ -86,7 +86,7 @@ def own_rewards(
         if each not in BASELINES:
             raise UsageError(f"`{each}` is no reward that tasks have of their own", did_you_mean(each, BASELINES))
     given = {f"--{name.replace('_', '-')}": value for name, value in options.model_dump(exclude_defaults=True).items()}
-    given = {"--rewards": rewards, **given, "--markdown": markdown}
+    given = {"--rewards": rewards, **given, "--markdown": markdown} | ({"--runs-dir": folder} if folder else {})
     command = shlex.join(["rewardgen", "suite", *names, *(str(part) for option in given.items() for part in option)])
     tasks, notes = _chosen(names)
     if options.trainer:
@@ -97,7 +97,7 @@ def own_rewards(
         try:
             found = [*_rows(task, wanted, options, folder)]
             rows += found
-            if not any(each.result.success_rate for each in found):
+            if all(each.result.success_rate == 0.0 for each in found):
                 notes.append(f"{task}: no policy ever succeeds. `success` may ask for what nothing reaches.")
         except UsageError as error:
             if len(tasks) == 1:

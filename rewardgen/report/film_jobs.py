@@ -102,7 +102,7 @@ def _envs(task: Task) -> MujocoVecEnv | GymVecEnv:
     if isinstance(task, GymTask):
         os.environ |= _HEADLESS
         try:
-            pictured = task.make_envs(seeds, STARTS, pictures=True)
+            pictured = task.make_envs(seeds, STARTS * max(1, len(task.known().agents)), pictures=True)
             pictured.reset()
             pictured.picture(0)
         except TaskError as error:
@@ -137,7 +137,7 @@ def _played(
     keep_positions()
     recording = record_episodes(envs, policy.act, anew=True, watch=keep_positions)
     measured = measure_episodes(task, recording.episode)
-    chosen = int(measured.fitness.argsort(stable=True)[STARTS // 2])
+    chosen = int(measured.fitness.argsort(stable=True)[envs.num_envs // 2])
     own = recording.of_worlds(slice(chosen, chosen + 1))
     length, step_s = int(own.episode.lengths[0]), own.episode.control_step_s
     shown = min(length, max(1, round(seconds / step_s)))
@@ -151,7 +151,7 @@ def _played(
     else:
         motion = np.stack([path[step][chosen].numpy() for step in at])
     found = {
-        "start": chosen + 1,
+        "start": chosen * STARTS // envs.num_envs + 1,
         "starts": STARTS,
         "fitness": float(measured.fitness[chosen]),
         "success": bool(measured.success[chosen]),

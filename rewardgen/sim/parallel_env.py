@@ -122,6 +122,7 @@ class ParallelVecEnv(GymVecEnv):
         observations, _ = self._envs[index].reset(seed=seed)
         for place, row in self._places(index):
             self._note(place, row, observations, {})
+            self._success[row] = 0.0
             self._info[ALIVE][row] = float(self._agents[place] in self._envs[index].agents)
 
     def _advance(self, index: int, taken: np.ndarray) -> None:
@@ -165,10 +166,10 @@ class ParallelVecEnv(GymVecEnv):
                 self._info[name][row] = value
 
     def _leave(self, place: int, row: int) -> None:
-        """An agent has left the game before this step."""
+        """An agent has left the game before this step; whether that was a success counts at the end of the game."""
         for values in self._info.values():
             values[row] = 0.0
-        self._reward[row] = self._success[row] = 0.0
+        self._reward[row] = 0.0
         self._note(place, row, {}, {})
 
 

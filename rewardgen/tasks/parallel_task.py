@@ -33,8 +33,8 @@ class ParallelTask(GymTask):
     one policy acts for all of them, and a reward is asked for each agent by itself. `self.per_game` sees a game at a
     time. Besides the task's own variables there are `alive`, and `is_ROLE` for each role where there are several; a
     role is what comes before the number in an agent's name. An agent that leaves early is a row of zeros until its game
-    ends. All else is as with a `GymTask`; the fitness is the mean of the environment's own returns over the agents of
-    the game, the same for all of them.
+    ends, but for the success that it left with. All else is as with a `GymTask`; the fitness is the mean of the
+    environment's own returns over the agents of the game, the same for all of them.
     """
 
     @classmethod

@@ -64,10 +64,11 @@ def registered_tasks(taken: Iterable[str] = ()) -> list[Registered]:
             if GROUP not in (dist.read_text("entry_points.txt") or ""):
                 continue
             package = dist.metadata["Name"]
+            known = package.lower()
         except Exception:  # a damaged package raises nearly anything
             continue
-        if package.lower() not in seen:  # the first on the path is the one that Python imports
-            seen.add(package.lower())
+        if known not in seen:  # the first on the path is the one that Python imports
+            seen.add(known)
             found += _of_package(package, dist)
     owners = dict.fromkeys(taken, "rewardgen")
     told = []
@@ -91,7 +92,7 @@ def _of_package(package: str, dist: Distribution) -> Iterator[Registered]:
     for name, value in entries.items():
         try:
             yield Registered(name, package, _file(name, value, dist))
-        except (TaskError, ImportError, OSError, ValueError) as error:
+        except (TaskError, ImportError, OSError, SyntaxError, ValueError) as error:
             yield Registered(name, package, None, str(error))
 
 
@@ -107,7 +108,8 @@ def _file(name: str, value: str, dist: Distribution) -> Path:
     if wanted is None:
         raise TaskError(f"`{value}` is no `module`, no `module:Class` and no file ending in .py")
     path, kind = _module_file(wanted["module"]), wanted["kind"]
-    if kind and kind not in {node.name for node in ast.parse(path.read_bytes()).body if isinstance(node, ast.ClassDef)}:
+    body = ast.parse(path.read_bytes(), path.name).body if kind else []
+    if kind and kind not in {node.name for node in body if isinstance(node, ast.ClassDef)}:
         raise TaskError(f"`{wanted['module']}` has no class `{kind}`")
     return path.resolve()
 

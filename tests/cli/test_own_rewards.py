@@ -33,13 +33,16 @@ def test_a_page_of_several_tasks_names_its_command_and_what_was_left_out(rewardg
     (tmp_path / "broken").mkdir()
     broken = point(tmp_path / "broken", ("frame_skip = 2", "frame_skip = gone"))
     task = point(tmp_path, ("def human_reward(", "def _human_reward("))
-    done = rewardgen("suite", task, broken, "--rewards", "human,sparse", *SHORT, "--markdown", "page.md")
+    done = rewardgen(
+        "suite", task, broken, "--rewards", "human,sparse", *SHORT, "--markdown", "page.md", "--runs-dir", "kept"
+    )
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.md").read_text()
     assert f"`rewardgen suite {task} {broken} --rewards human,sparse --seeds 2 --env-steps 4096" in page
     (row,) = re.findall(r"^\| `.*", page, re.MULTILINE)
     assert row.startswith("| `point` | sparse | ppo | ") and "| none |" in row
     assert f"Left out: {broken}: `Point` of point.py raised NameError" in page
+    assert "--markdown page.md --runs-dir kept`" in page  # by which it goes on there
     assert "Not trained yet" not in page
 
 

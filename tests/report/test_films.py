@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import av
 import mujoco
@@ -11,7 +12,7 @@ import torch
 from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, UsageError
-from rewardgen.report import layout, shooting
+from rewardgen.report import film_jobs, layout, shooting
 from rewardgen.report.film import films_of, make_films, plan_of, plans_for
 from rewardgen.report.film_index import FILMS, INDEX
 from rewardgen.report.scene import dressed, moving_geoms, outlines
@@ -300,3 +301,39 @@ def test_what_cannot_be_filmed_is_not_announced(rewardgen, tmp_path):  # noqa: F
     done = rewardgen("film", "latest")
     assert done.returncode != 0 and "not available here" in done.stderr and "rgb_array" in done.stderr
     assert "making" not in done.stderr
+
+
+GAME = """
+
+class Shown(Chase):
+    def __init__(self, render_mode=None):
+        super().__init__()
+
+    def render(self):
+        return np.zeros((40, 60, 3), np.uint8)
+
+
+Hunt.env = Shown
+"""
+
+
+def test_of_a_game_as_many_starts_are_played_as_of_any_other_task(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, value in film_jobs._HEADLESS.items():
+        monkeypatch.setenv(name, value)  # so that it is put back
+    (tmp_path / "hunt.py").write_text((Path(__file__).parents[1] / "tasks/parallel.py").read_text() + GAME)
+    moments = {"mean": torch.zeros(5).double(), "variance": torch.ones(5).double()}
+    ends = {"action_low": -torch.ones(2), "action_high": torch.ones(2)}
+    layers = ((torch.zeros(2, 5), torch.ones(2)),)
+    MlpPolicy(layers=layers, activation="tanh", squash="clip", choices=(), **moments, **ends).save(tmp_path / "p.npz")
+    payload = {
+        "task": "hunt.py",
+        "folder": ".",
+        "policies": ["p"],
+        "own": [],
+        "seconds": 2.0,
+        "speed": 1.0,
+        "kinds": {},
+    }
+    (played,) = film_jobs.rollout_job(payload, lambda told: None)["played"]
+    assert (played["start"], played["starts"]) == (3, 5)

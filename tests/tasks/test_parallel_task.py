@@ -78,6 +78,18 @@ def test_fitness_is_the_mean_return_of_a_game_and_the_reward_of_each_agent_its_o
     assert recording.episode.total(recording.episode["env_reward"])[:3].tolist() == [8.0, 1.5, 4.0]
 
 
+def test_an_agent_that_leaves_with_success_has_it_when_its_game_ends(tmp_path):
+    told = hunt(tmp_path).path
+    told.write_text(told.read_text().replace('{"place": self.places[each]}', '{"is_success": ends[each]}'))
+    task = load_task(str(told))
+    envs = task.make_envs([0], 3)
+    for _ in range(2):
+        recording = record_episodes(envs, lambda _: torch.zeros(3, 2))
+        assert measure_episodes(task, recording.episode).success.tolist() == [False, True, False]
+    envs.reset()
+    assert envs.step(torch.zeros(3, 2)).inputs["env_success"].tolist() == [0, 0, 0]
+
+
 OWN = """
     gap = Var("m", "distance of the nearest other agent")
 

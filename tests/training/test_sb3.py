@@ -7,6 +7,7 @@ import pytest
 import torch
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
+from rewardgen.core.errors import UsageError
 from rewardgen.sandbox.process import Limits
 from rewardgen.sim.gym_env import start_seed
 from rewardgen.store.records import RewardSpec, SliceSpec
@@ -198,3 +199,10 @@ def test_what_gymnasium_calls_solved_is_learned_from_the_environments_own_reward
     )
     result = SliceTraining(task, job, lambda message: None).run()
     assert result.curve[-1].success_rate > 0.8 and result.curve[-1].episode_return > 450
+
+
+@pytest.mark.parametrize("options", [{}, {"clip_range": "auto"}])
+def test_what_is_to_fall_needs_a_number_to_fall_from(options):
+    with pytest.raises(UsageError, match="`falling` names `clip_range`") as caught:
+        Sb3PpoSettings(falling=("clip_range",), options=options)
+    assert 'options={"clip_range": 0.2}' in caught.value.hint
