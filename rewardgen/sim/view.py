@@ -49,6 +49,7 @@ class SimView:
         self._readings: dict[str, slice] = {}
         self._rotated: dict[str, Tensor] = {}
         self._goals: dict[str, Tensor] = {}
+        self._has_begun = False
         self._starts: dict[str, Tensor] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -133,7 +134,7 @@ class SimView:
         """
         found = state[2] if len(state) == 3 else {}
         goals = {name: value.double() for name, value in found.items()}
-        if self._goals and goals.keys() != self._goals.keys():
+        if self._has_begun and goals.keys() != self._goals.keys():
             here, before = (", ".join(each) or "none" for each in (goals, self._goals))
             raise TaskError(f"`reset` returns the goals {here}, and before {before}", "return the same ones each time")
         self._simulator.reset(ids, state[0], state[1], self._mocap(len(ids), goals))
@@ -141,6 +142,7 @@ class SimView:
             if name not in self._goals:
                 self._goals[name] = value.new_zeros((self._simulator.num_envs, *value.shape[1:]))
             self._goals[name][ids] = value
+        self._has_begun = True
         self.keep_start(ids)
 
     def keep_start(self, ids: Tensor) -> None:

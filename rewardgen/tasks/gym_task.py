@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 _DEFAULT_STEPS = 1000
 """Of an episode of an environment that has no time limit."""
-_LOOKED_AT = 6
+LOOKED_AT = 6
 """Control steps after which it is known what numbers `info` holds."""
-_MOST_LOOKED_AT = 1000
+MOST_LOOKED_AT = 1000
 """Control steps at most after which it is known whether its last one tells of success."""
 _MOST_NUMBERS = 1000
 """Of an entry of `info` that is kept."""
@@ -321,7 +321,7 @@ def _looked(task: type[GymTask]) -> Known:
         plain = ActionCoder(env.action_space)
         coder = ActionCoder(env.action_space, action_names(words, len(plain.parts)))
         first = _first_episode(env)
-        infos, rewards = first.infos[:_LOOKED_AT], first.rewards[:_LOOKED_AT]
+        infos, rewards = first.infos[:LOOKED_AT], first.rewards[:LOOKED_AT]
         spec = getattr(env, "spec", None)
         fps = (getattr(env.unwrapped, "metadata", None) or {}).get("render_fps")
         step_s = getattr(env.unwrapped, "dt", None)
@@ -387,7 +387,7 @@ def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
     env.reset(seed=0)
     env.action_space.seed(0)
     infos, rewards, states, truncated_at = [], [], [], None
-    for number in range(1, _MOST_LOOKED_AT + 1):
+    for number in range(1, MOST_LOOKED_AT + 1):
         told: Any = env.step(env.action_space.sample())
         infos.append(told[4])
         rewards.append(one_number(told[1]))

@@ -20,10 +20,16 @@ from rewardgen.sim.parallel_env import ALIVE, PRESENT, AgentsCoder, ParallelVecE
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD
 from rewardgen.tasks.gym_names import info_variables, observation_variables
-from rewardgen.tasks.gym_task import GymTask, Known, first_made, info_variable, kept_keys, success_key
-
-_LOOKED_AT = 6
-_MOST_LOOKED_AT = 1000
+from rewardgen.tasks.gym_task import (
+    LOOKED_AT,
+    MOST_LOOKED_AT,
+    GymTask,
+    Known,
+    first_made,
+    info_variable,
+    kept_keys,
+    success_key,
+)
 
 
 class ParallelTask(GymTask):
@@ -151,9 +157,9 @@ def _look(task: type[ParallelTask]) -> Known:
         env.close()
     first = agents[0]
     seen = observation_variables("", observed_size(observed), {})
-    told = info_variables(infos[first][:_LOOKED_AT] or [{}], rewards[first][:_LOOKED_AT], {*seen, *_flags(agents)})
+    told = info_variables(infos[first][:LOOKED_AT] or [{}], rewards[first][:LOOKED_AT], {*seen, *_flags(agents)})
     for each in agents[1:]:
-        own = info_variables(infos[each][:_LOOKED_AT] or [{}], rewards[each][:_LOOKED_AT], seen)
+        own = info_variables(infos[each][:LOOKED_AT] or [{}], rewards[each][:LOOKED_AT], seen)
         told = {name: value for name, value in told.items() if name in own}
     every = [info for each in agents for info in infos[each]]
     return Known(
@@ -180,7 +186,7 @@ def _first_episode(
         env.action_space(each).seed(place)
     infos: dict[str, list[Mapping[str, Any]]] = {each: [] for each in agents}
     rewards: dict[str, list[float]] = {each: [] for each in agents}
-    for number in range(1, _MOST_LOOKED_AT + 1):
+    for number in range(1, MOST_LOOKED_AT + 1):
         told = env.step({each: env.action_space(each).sample() for each in env.agents})
         for each in told[1]:
             infos[each].append(told[4].get(each, {}))

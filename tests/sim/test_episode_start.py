@@ -100,6 +100,16 @@ def test_goals_of_a_wrong_shape_are_refused(carting, goals, told):
         carting.make_envs([0], 2)
 
 
+@pytest.mark.parametrize("names", [("mark", ""), ("", "mark")])
+def test_goals_that_come_and_go_are_refused(carting, names):
+    view = SimView(carting.make_simulator(2))
+    first, then = ({"mark": torch.zeros(2, 3)} if name else {} for name in names)
+    state = view.qpos.clone(), view.qvel.clone()
+    view.begin(torch.arange(2), (*state, first))
+    with pytest.raises(TaskError, match=f"goals {names[1] or 'none'}, and before {names[0] or 'none'}"):
+        view.begin(torch.arange(2), (*state, then))
+
+
 def test_a_goal_that_nobody_drew_is_named(carting):
     carting.variables = lambda sim: {"speed": sim.goal("sped"), "began": sim.start("qpos")[:, 0]}
     with pytest.raises(TaskError, match="there is no goal `sped`") as error:
