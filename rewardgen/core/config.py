@@ -66,7 +66,7 @@ class RunConfig(Frozen):
     trainer: str | None = None
     """What trains policies on the candidates; what the task has settings for, or `ppo`, if not given."""
     env_steps: int | None = Field(default=None, ge=1000)
-    """Control steps per slice; the task's own setting if not given."""
+    """Control steps of each training; the task's own setting if not given."""
     auto_steps: bool = False
     """If the task's own rewards cannot be told apart after the first generation, and their curves still rise, train it
     again with as many steps as the curves say that it takes; else the run only says so."""
@@ -79,7 +79,7 @@ class RunConfig(Frozen):
     """What candidates are designed from: `evolve` builds on the best so far, `best-of-n` drafts as many candidates
     independently, as a control; nothing of earlier results reaches it, nor does `--patience` end it."""
     judge: str = "fitness"
-    """What ranks candidates, for parents, stops, finalists and reports: `fitness` with its noise over seeds."""
+    """What ranks candidates, for parents, stops, finals and reports: `fitness` with its noise over seeds."""
     patience: int = Field(default=3, ge=1)
     """Generations without a gain beyond noise before the search stops; after two it tries fresh drafts."""
     target_fitness: float | Literal["human"] | None = None
