@@ -19,7 +19,6 @@ from torch import Tensor
 from rewardgen.core.errors import TaskError, nearest
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.gym_env import (
-    ENDED,
     ActionCoder,
     GymReading,
     GymVecEnv,
@@ -198,7 +197,7 @@ class GymTask(Task):
         return {
             "reset": "As the environment itself begins an episode.",
             "observe": f"The environment's own observation, {spaces.flatdim(known.space)} numbers.",
-            "terminated": f"The environment itself may end an episode ({ENDED}).",
+            "terminated": "The environment itself may end an episode.",
             "success": success,
             "fitness": "The environment's own return: the sum of its rewards over the episode.",
         }.get(method, "")
@@ -290,7 +289,7 @@ def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
             hint += f", such as by `pip install {wanted}`" if missing and "." not in missing else ""
             raise TaskError(f"{task.env} cannot be made: {cause}", hint) from cause
         if isinstance(cause, gymnasium.error.Error):
-            close = named_alike(str(task.env)) or nearest(str(task.env), gymnasium.registry)
+            close = named_alike(str(task.env)) or nearest(str(task.env), gymnasium.registry, sure=True)
             hint = "for one that a package registers, name the package too: `my_package:MyEnv-v0`"
             hint = f"did you mean `{close}`? {hint}" if close else hint
             raise TaskError(f"there is no environment {task.env}: {cause}", hint) from cause

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.errors import TaskError, did_you_mean, nearest
 from rewardgen.core.files import write_atomic
 from rewardgen.core.resources import shipped_task_files
 from rewardgen.sim.faults import task_faults
@@ -90,10 +90,9 @@ def resolve_task(reference: str) -> Path:
         drafted = f"`rewardgen run {shlex.quote(reference)} --robot hopper --model ...`"
         hint = f"have a task drafted, by naming the robot and a model: {drafted}"
         raise TaskError("a run needs a task that measures what is wanted, and these are words", hint)
-    raise TaskError(
-        f"unknown task `{reference}`",
-        did_you_mean(reference, [*tasks, *(each.name for each in registered if each.name)]),
-    )
+    close = nearest(reference, [*tasks, *(each.name for each in registered if each.name)])
+    hint = "see `rewardgen tasks list`, or give the path of a task file, or an environment such as `Reacher-v5`"
+    raise TaskError(f"unknown task `{reference}`", f"did you mean `{close}`? {hint}" if close else hint)
 
 
 def named_alike(reference: str) -> str:
