@@ -31,12 +31,16 @@ class BipedalWalker(GymTask):
     hull_angular_velocity = Var("rad/s", "of that tilt")
     x_velocity = Var("m/s", "horizontal velocity of the hull, positive forward")
     y_velocity = Var("m/s", "vertical velocity of the hull, positive upwards")
-    joint_angle = Var("rad", "of the joints", parts=JOINTS)
+    joint_angle = Var(
+        "rad",
+        "of the joints, positive swings forward; hips 0 straight down, knees 1 straight (at most 0.9)",
+        parts=JOINTS,
+    )
     joint_velocity = Var("1", "angular velocity of the joints, as a part of what the motors reach", parts=JOINTS)
     legs = Var("1", "1 for each leg whose lower part touches the ground, else 0", parts=("leg_1", "leg_2"))
     ground = Var(
         "1",
-        "how far the ground is in ten directions, from straight below to straight ahead; 1 is 5.3 m or more",
+        "how far the ground is in ten directions, from straight below to 77 degrees forward; 1 is 5.3 m or more",
         parts=tuple(f"ray_{number}" for number in range(10)),
     )
 

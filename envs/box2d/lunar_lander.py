@@ -28,7 +28,7 @@ class LunarLander(GymTask):
     y_velocity = Var("m/s", "vertical velocity, positive upwards")
     angle = Var("rad", "tilt from upright, positive counterclockwise")
     angular_velocity = Var("rad/s", "of that tilt")
-    legs = Var("1", "1 for each leg that touches the ground, else 0", parts=("first", "second"))
+    legs = Var("1", "1 for each leg that touches the ground, else 0", parts=("right", "left"))
 
     pairs = (
         Pair("over the pad beats beside it", better=OVER, worse=OVER | {"x": 8.0}, graded=True),

@@ -1,4 +1,4 @@
-"""Gymnasium's Humanoid-v5. Its human reward does not solve it in the steps shipped: 0.8 m/s after 2.3 million."""
+"""Gymnasium's Humanoid-v5. Its human reward does not solve it: 0.8 m/s after 2.3 million steps, more than ship."""
 
 import torch
 

@@ -73,7 +73,7 @@ class MazeDetour(MujocoTask):
 
     @staticmethod
     def human_reward(position, distance, to_goal, velocity):
-        """The length of the way around the nearer wing that is left, in place of the straight distance."""
+        """The length of the way around the nearer wing that is left, in place of the straight distance; our own."""
         x, y = position[:, 0], position[:, 1].abs()
         side = torch.where(position[:, 1] < 0.0, -1.0, 1.0)
         last = torch.hypot(x + to_goal[:, 0] - 0.68, y + side * to_goal[:, 1] - 0.8)

@@ -81,7 +81,7 @@ class PushToGoal(MujocoTask):
 
     @staticmethod
     def human_reward(to_box, to_goal, distance, box_velocity):
-        """Nearness of the box to the goal, the hand behind the box, and rest once it is there."""
+        """Nearness of the box to the goal, the hand behind the box, and rest once it is there; our own."""
         ahead = to_goal[:, :2] / distance.clamp(min=0.02)[:, None]
         behind = (to_box[:, :2] - 0.08 * ahead).norm(dim=-1)
         near = tolerance(distance, 0.0, 0.01, 0.25, "long_tail")

@@ -99,7 +99,7 @@ class StackTwo(MujocoTask):
 
     @staticmethod
     def human_reward(to_upper, stack, left_touch, right_touch, upper_height, upper_velocity, opening):
-        """In stages: reach the box, hold it, lift it, bring it over the other, put it down, let go."""
+        """In stages: reach the box, hold it, lift it, bring it over the other, put it down, let go; our own."""
         held = left_touch * right_touch
         far = to_upper.norm(dim=-1)
         reach = 0.5 * tolerance(far, 0.0, 0.01, 0.2, "long_tail") + 0.5 * tolerance(far, 0.0, 0.01, 0.04, "long_tail")

@@ -29,10 +29,14 @@ class VelocityTracking(MujocoTask):
     command_turning = Var("rad/s", "commanded angular velocity about the vertical, positive to the left")
     velocity = Var("m/s", "velocity of the torso along the robot's own level x (ahead) and y (left) axes", ("x", "y"))
     turning = Var("rad/s", "angular velocity of the torso about the vertical, positive to the left")
-    z_velocity = Var("m/s", "vertical velocity of the torso")
+    z_velocity = Var("m/s", "vertical velocity of the torso, positive upwards")
     upright = Body("torso").upright
     height = Body("torso").height.told("height of the torso's centre; 0.35 standing")
-    joint_position = Var("rad", "joint angles, 0 as it stands", JOINTS)
+    joint_position = Var(
+        "rad",
+        "joint angles, 0 as it stands: positive abduction swings a leg left, positive thigh and knee back",
+        JOINTS,
+    )
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
     torque = Var("N m", "torques of the servos", JOINTS)
     ends = {"fell": Outside("height", low=0.2), "tipped over": Outside("upright", low=0.5)}
