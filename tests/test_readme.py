@@ -28,7 +28,7 @@ def test_the_clean_clone_script_runs_the_test_command_of_the_readme_and_what_it_
     install, test = re.search(r"## Development\n```\n(.+)\n(.+)\n```", TEXT).groups()  # type: ignore[union-attr]
     script = (ROOT / ".ci" / "run").read_text().rstrip()
     assert install.removeprefix("pip install") in script
-    assert script.endswith(f'\n{test}\n{test} -m "matrix or slow"')
+    assert script.endswith(f"\n{test}\n{test} -m matrix")
 
 
 def test_the_readme_is_short_and_starts_with_a_picture():

@@ -11,7 +11,7 @@ from tests.e2e.command import SHORTER, history, rewardgen
 HUNT = Path(__file__).parent.parent / "tasks" / "parallel.py"
 
 
-@pytest.mark.parametrize("trainer", ["ppo", "sb3-ppo"])
+@pytest.mark.parametrize("trainer", ["ppo", pytest.param("sb3-ppo", marks=pytest.mark.slow)])
 def test_a_run_tells_what_each_agent_is_paid(tmp_path, trainer):
     shutil.copy(HUNT, tmp_path / "hunt.py")
     done = rewardgen("run", "hunt.py", "--trainer", trainer, *SHORTER, cwd=tmp_path)

@@ -20,6 +20,8 @@ SUITE = {
     "quadruped_run": ("quadruped", "run"),
     "walker_run": ("walker", "run"),
 }
+QUICK = ("ball_in_cup", "cheetah_run", "finger_turn_hard")
+"""Of these whole episodes are compared in the test command; of all with the slow tests."""
 
 
 def flat(observation):
@@ -43,7 +45,11 @@ def suite_at(name, view):
 
 @pytest.mark.parametrize(
     ("name", "scale"),
-    [(name, 1.0) for name in SUITE] + [pytest.param(name, 0.1, marks=pytest.mark.slow) for name in SUITE],
+    [
+        pytest.param(name, scale, marks=[] if scale == 1.0 and name in QUICK else pytest.mark.slow)
+        for name in SUITE
+        for scale in (1.0, 0.1)
+    ],
 )
 def test_whole_episodes_equal_the_suites(name, scale):
     task = load_task(name)

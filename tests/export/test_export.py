@@ -157,7 +157,9 @@ GYM_RUNS = {
 }
 
 
-@pytest.mark.parametrize("trainer", ["sb3-ppo", "sb3-sac", pytest.param("sb3-td3", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "trainer", ["sb3-ppo", *(pytest.param(each, marks=pytest.mark.slow) for each in ("sb3-sac", "sb3-td3"))]
+)
 def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_those_of_the_run(
     trainer, python, tmp_path, monkeypatch
 ):

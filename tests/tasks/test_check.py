@@ -15,7 +15,18 @@ def problems(folder, *changes, **options):
     return check(point(folder, *changes, **options))["problems"]
 
 
-@pytest.mark.parametrize("name", [name for name in shipped_tasks() if not load_task(name).slow])
+OF_EACH_GROUP = ("hopper", "hopper_hop", "quadcopter", "cheetah_flip")
+"""The others are checked with the slow tests."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in OF_EACH_GROUP else pytest.mark.slow)
+        for name in shipped_tasks()
+        if not load_task(name).slow
+    ],
+)
 def test_a_shipped_task_has_no_problem(name):
     assert check(name)["problems"] == []
 

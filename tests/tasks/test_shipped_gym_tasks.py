@@ -50,7 +50,9 @@ def landing(seen):
     return heuristic(env.unwrapped, seen)
 
 
-@pytest.mark.parametrize("name", ["mountain_car_continuous", "lunar_lander", "bipedal_walker"])
+@pytest.mark.parametrize(
+    "name", ["mountain_car_continuous", "lunar_lander", pytest.param("bipedal_walker", marks=pytest.mark.slow)]
+)
 def test_a_shipped_task_is_sound_and_doing_nothing_solves_nothing(name):
     pytest.importorskip("Box2D", reason='needs `pip install "rewardgen[box2d]"`')
     task = load_task(name)

@@ -187,6 +187,7 @@ def test_fewer_steps_than_a_rollout_has_are_a_training_too(tmp_path):
     assert results[0].failure is None and results[0].env_steps == 512 and results[0].final_fitness is not None
 
 
+@pytest.mark.slow
 def test_what_gymnasium_calls_solved_is_learned_from_the_environments_own_reward(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     task = load_task(lasting_reference("CartPole-v1"))

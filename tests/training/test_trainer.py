@@ -96,7 +96,7 @@ class Killer(Heard):
                 os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("ids", ["a", "ab"])
+@pytest.mark.parametrize("ids", [pytest.param("a", marks=pytest.mark.slow), "ab"])
 def test_what_something_outside_kills_is_trained_anew_each_candidate_alone(tmp_path, ids):
     sources = {id: UPRIGHT.replace("upright'", f"{id}'") for id in ids}
     heard = train(tmp_path, sources, settings=LONGER, heard=Killer(tmp_path, 1))
