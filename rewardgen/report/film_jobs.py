@@ -45,8 +45,8 @@ _MOST_POINTS = 300
 _BELOW_M = 0.02
 _SMOOTHED_S = 0.2
 """Time over which what a component pays is averaged, so that a bar can be read [s]."""
-_HEADLESS = {"MUJOCO_GL": "egl", "SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy"}
-"""Variables by which environments render without a display."""
+_HEADLESS = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy"}
+"""Variables by which games draw and sound without a display."""
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -60,7 +60,8 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     Args:
         payload: `task`; `folder` with the policy files; `policies`, names of files in it without suffix; `own`, which
             of them were trained with a reward of the task's own; `seconds` of an episode that are shown at most, and
-            their `speed`, 1 in real time; `kinds` of policies as in `POLICY_KINDS`.
+            their `speed`, 1 in real time; `kinds` of policies as in `POLICY_KINDS`; `renderer`, the `MUJOCO_GL` by
+            which an environment that makes its own pictures is to render.
         report: Told `ready` once it is known that there is something to film.
 
     Returns:
@@ -74,7 +75,7 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         if kind not in POLICY_KINDS:
             POLICY_KINDS.register(kind, target)
     task = load_task(payload["task"])
-    envs = _envs(task)
+    envs = _envs(task, payload["renderer"])
     report({"ready": True})
     played, motions = [], []
     for name in payload["policies"]:
@@ -97,10 +98,10 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     return {"played": played}
 
 
-def _envs(task: Task) -> MujocoVecEnv | GymVecEnv:
+def _envs(task: Task, renderer: str) -> MujocoVecEnv | GymVecEnv:
     seeds = [derive_seed(_SEED, "film")]
     if isinstance(task, GymTask):
-        os.environ |= _HEADLESS
+        os.environ |= {**_HEADLESS, "MUJOCO_GL": renderer}
         try:
             pictured = task.make_envs(seeds, STARTS * max(1, len(task.known().agents)), pictures=True)
             pictured.reset()

@@ -6,17 +6,22 @@ nothing else, and the one that makes pictures runs neither task nor reward.
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, FiniteFloat, ValidationError
 
-from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError, WorkerError
+from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError, WorkerError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
+from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
 from rewardgen.report.film_index import SCENE, Film, Shot, add_films, films_folder, motion_name
 from rewardgen.sandbox.answers import clean
@@ -54,7 +59,7 @@ _DRAWN = "draw"
 _KEPT = "keep"
 """The pictures that the environment made itself."""
 _RENDERERS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
-"""Ways to render without a display, in the order in which they are tried."""
+"""Ways to render without a display, in the order in which they are tried; that of `MUJOCO_GL` is before them."""
 _SUFFIXES = (".mp4", ".webp", ".png")
 
 Note = Callable[[str], None]
@@ -239,8 +244,9 @@ def shoot(
             how = _rendered(films, scratch, draw, note) if films else _DRAWN
         for plan in kept:
             for suffix in _SUFFIXES:
-                content = read_plain(scratch / "film" / f"{plan.name}{suffix}", _MOST_FILE_BYTES)
-                write_atomic(place / f"{plan.name}{suffix}", content)
+                name = f"{plan.name}{suffix}"
+                made = next((scratch / "film").glob(f"*/{name}"), scratch / name)
+                write_atomic(place / name, read_plain(made, _MOST_FILE_BYTES))
         return add_films(folder, [_shot(plan, sound[plan.take.name], how) for plan in kept])
 
 
@@ -305,9 +311,17 @@ def play(
         "seconds": seconds,
         "speed": speed,
     }
-    answer = run_worker(
-        PLAY, payload, limits=_limits(history), scratch=scratch / "rollout", on_message=lambda message: ready()
-    )
+    answer: dict[str, Any] = {}
+    for how in (ways := _renderers()):  # each in its own worker: a process can load one only
+        asked = payload | {"renderer": "glfw" if how == "cgl" else how}  # which Gymnasium has on macOS
+        place = scratch / "rollout"
+        try:
+            limits = _limits(history)
+            answer = run_worker(PLAY, asked, limits=limits, scratch=place, on_message=lambda message: ready())
+            break
+        except TaskError:
+            if how == ways[-1]:
+                raise
     try:
         played = [Played.model_validate(each) for each in answer["played"]]
     except (KeyError, TypeError, ValidationError, UsageError) as error:
@@ -340,6 +354,10 @@ def play_files(
             raise RunFolderError("the task has no MuJoCo model of its own to turn about", "film it: `rewardgen film`")
         place = scratch / "rollout"
         yield str(place / SCENE), str(place / motion_name(take.name)), str(played.frame_s)
+
+
+def _renderers() -> list[str]:
+    return sorted(_RENDERERS, key=lambda how: how != os.environ.get("MUJOCO_GL"))
 
 
 def _limits(history: History) -> Limits:
@@ -405,7 +423,7 @@ def _of_seed(take: Take) -> str:
 
 def _rendered(films: list[dict[str, Any]], scratch: Path, draw: bool, note: Note) -> str:
     """Have the pictures made in the first way that works here; which one that was."""
-    for how in () if draw else _RENDERERS:
+    for how in () if draw else _renderers():
         with suppress(UsageError, WorkerError):
             _render(films, scratch, how, note)
             return how
@@ -416,19 +434,37 @@ def _rendered(films: list[dict[str, Any]], scratch: Path, draw: bool, note: Note
 
 
 def _render(films: list[dict[str, Any]], scratch: Path, how: str, note: Note = lambda text: None) -> str:
-    payload = {"how": how, "folder": str(scratch / "rollout"), "films": films}
+    """Have the pictures made in one way, in `film/*/`, by a worker for each core; what made them."""
+    workers = max(1, min(usable_cores(), len(films)))
+    shares: dict[int, list[dict[str, Any]]] = {0: []}
+    sides = [len(film["motions"]) for film in films]
+    # Neighbours stay together: they show the same policies, and a worker renders each of these once.
+    for film, own, end in zip(films, sides, accumulate(sides), strict=True):
+        shares.setdefault((2 * end - own) * workers // (2 * sum(sides)), []).append(film)
+    stop, finished = threading.Event(), count(1)
 
     def done(message: dict[str, Any]) -> None:
-        if isinstance(number := message.get("done"), int) and len(films) > 1:
-            note(f"film {number + 1} of {len(films)}")
+        if "done" in message and len(films) > 1:
+            note(f"film {next(finished)} of {len(films)}")
 
-    answer = run_worker(RENDER, payload, limits=_LIMITS, scratch=scratch / "film", on_message=done)
-    return clean(answer.get("renderer", ""), 100)
+    def make(number: int) -> str:
+        payload = {"how": how, "folder": str(scratch / "rollout"), "films": shares[number]}
+        place = scratch / "film" / str(number)
+        answer = run_worker(RENDER, payload, limits=_LIMITS, scratch=place, on_message=done, cancel=stop)
+        return clean(answer.get("renderer", ""), 100)
+
+    with ThreadPoolExecutor(workers, thread_name_prefix="film") as pool:
+        try:
+            told, *_ = pool.map(make, shares)
+            return told
+        except BaseException:
+            stop.set()
+            raise
 
 
 def renderer() -> str | None:
     """What renders here, in the words of its driver; None if OpenGL does not, so that films are drawn."""
-    for how in _RENDERERS:
+    for how in _renderers():
         with suppress(UsageError, WorkerError), scratch_folder() as scratch:
             (scratch / "rollout").mkdir()
             return f"{how}, {_render([], scratch, how)}"

@@ -97,7 +97,9 @@ def test_it_is_rendered_where_opengl_needs_no_display_and_two_are_shown_beside_e
     folder, history = make_run(tmp_path)
     final = [each for each in plans_for(folder, history) if each.take.phase == "final"]
     assert [(each.take.id, each.beside and each.beside.id) for each in final] == [(CHOSEN, "human"), (CHOSEN, None)]
-    pair, alone = shoot(folder, history, final, seconds=0.6)
+    notes = []
+    pair, alone = shoot(folder, history, final, seconds=0.6, note=notes.append)
+    assert notes == ["film 1 of 2", "film 2 of 2"]
     assert not pair.drawn and pair.beside == "human"
     assert pictures(pair)[0].shape[1] == 2 * pictures(alone)[0].shape[1]
     require_a_robot(alone)
@@ -257,6 +259,10 @@ RENDERS = """
         self.render_mode = render_mode
 
     def render(self):
+        import os
+
+        if os.environ["MUJOCO_GL"] == "egl":
+            raise RuntimeError("there is no EGL")
         picture = np.full((40, 60, 3), 255, np.uint8)
         picture[18:22, 28:32] = (200, 0, 0)
         picture[:4, : 1 + int(10 * abs(self.place))] = (0, 0, 200)
@@ -319,8 +325,8 @@ Hunt.env = Shown
 
 def test_of_a_game_as_many_starts_are_played_as_of_any_other_task(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, value in film_jobs._HEADLESS.items():
-        monkeypatch.setenv(name, value)  # so that it is put back
+    for name in (*film_jobs._HEADLESS, "MUJOCO_GL"):
+        monkeypatch.setenv(name, "")  # so that it is put back
     (tmp_path / "hunt.py").write_text((Path(__file__).parents[1] / "tasks/parallel.py").read_text() + GAME)
     moments = {"mean": torch.zeros(5).double(), "variance": torch.ones(5).double()}
     ends = {"action_low": -torch.ones(2), "action_high": torch.ones(2)}
@@ -334,6 +340,7 @@ def test_of_a_game_as_many_starts_are_played_as_of_any_other_task(tmp_path, monk
         "seconds": 2.0,
         "speed": 1.0,
         "kinds": {},
+        "renderer": "egl",
     }
     (played,) = film_jobs.rollout_job(payload, lambda told: None)["played"]
     assert (played["start"], played["starts"]) == (3, 5)
