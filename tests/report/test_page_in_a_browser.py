@@ -84,14 +84,20 @@ def test_markup_commands_and_links_in_a_run_are_shown_as_text(chromium, tmp_path
     assert opened.wrong == []
 
 
-def test_two_hundred_candidates_stay_under_five_megabytes_and_answer_within_two_seconds(chromium, tmp_path):  # noqa: F811
+def test_two_hundred_candidates_stay_under_five_megabytes_and_open_nearly_as_fast_as_two(
+    chromium,  # noqa: F811
+    story_page,
+    tmp_path,
+):
     folder = RunFolder(tmp_path / RUN_ID)
     file = written(folder, large(folder))
     assert 1_000_000 < file.stat().st_size < 5_000_000
     started = time.perf_counter()
+    Opened(chromium, story_page).settled()
+    opened = time.perf_counter()
     page = Opened(chromium, file).settled()
     turn_to(page, "g10-k3")
-    assert time.perf_counter() - started < 2.0
+    assert time.perf_counter() - opened < 6.0 * (opened - started)
     assert page.locator("#tree button").count() == 200
 
 
