@@ -19,6 +19,10 @@ SandboxMode = Literal["strict", "auto", "off"]
 """What to do about a layer of the sandbox that this machine lacks: refuse, go on without it, or use none of them."""
 
 
+Device = Literal["cpu", "cuda", "warp-cpu"]
+"""What simulates and learns: CPU cores, a GPU by MuJoCo Warp, or, to try the GPU's code without one, MuJoCo Warp on the
+CPU, which is slow."""
+
 FURTHER_SHARE = 3
 """Trainings of leaders with further seeds are one in so many of the others of the search at most."""
 
@@ -67,6 +71,9 @@ class RunConfig(Frozen):
     """What trains policies on the candidates; what the task has settings for, or `ppo`, if not given."""
     env_steps: int | None = Field(default=None, ge=1000)
     """Control steps of each training; the task's own setting if not given."""
+    device: Device | Literal["auto"] = "cpu"
+    """What simulates and learns: `cpu`; `cuda`, a GPU by MuJoCo Warp; `auto`, the GPU if there is one; or `warp-cpu`,
+    the GPU's code on the CPU, to try it. Fitness that decides is measured on the CPU always."""
     auto_steps: bool = False
     """If the task's own rewards cannot be told apart after the first generation, and their curves still rise, train it
     again with as many steps as the curves say that it takes; else the run only says so."""

@@ -127,3 +127,13 @@ def explain_os_error(path: Path, error: OSError, option: str = "--runs-dir") -> 
             f"cannot write {path}: {error.strerror}", f"choose a folder you may write with `{option}`"
         )
     return RunFolderError(f"cannot write {path}: {error.strerror or error}", f"check the path given with `{option}`")
+
+
+def cache_folder(name: str) -> Path:
+    """Where something is kept between runs; it may not be there.
+
+    Raises:
+        RuntimeError: The user has no home.
+    """
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / name

@@ -33,6 +33,8 @@ class Job(Frozen):
     writes: tuple[str, ...] = ()
     """Keys of the payload whose values name a file that it writes outside its own folder: not for jobs that run
     generated code."""
+    device: tuple[str, ...] = ()
+    """Keys of the payload, one within the other, that lead to the name of the device it computes on."""
     inputs: str | None = None
     """`module:function` from the payload to further files and folders that it reads. It runs before the worker is
     confined, so it may find them by running what is trusted, such as the user's own task file."""
@@ -42,7 +44,13 @@ _JOBS: Registry[Job] = Registry("job")
 
 
 def register(
-    name: str, function: str, *, reads: tuple[str, ...] = (), writes: tuple[str, ...] = (), inputs: str | None = None
+    name: str,
+    function: str,
+    *,
+    reads: tuple[str, ...] = (),
+    writes: tuple[str, ...] = (),
+    device: tuple[str, ...] = (),
+    inputs: str | None = None,
 ) -> Job:
     """Register a job, so that its module is imported once and for all workers.
 
@@ -51,12 +59,23 @@ def register(
         function: `module:function`.
         reads: Keys of its payload that name what it reads.
         writes: Keys of its payload that name files that it writes.
+        device: Keys of its payload that lead to its device.
         inputs: `module:function` that finds what else it reads.
 
     Raises:
         UsageError: Another job has this name.
     """
-    return _JOBS.register(name, Job(name=name, function=function, reads=reads, writes=writes, inputs=inputs))
+    return _JOBS.register(
+        name, Job(name=name, function=function, reads=reads, writes=writes, device=device, inputs=inputs)
+    )
+
+
+def uses_gpu(job: Job, payload: dict[str, Any]) -> bool:
+    """Whether a job computes on a GPU, for one payload."""
+    found: Any = payload if job.device else None
+    for key in job.device:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found == "cuda"
 
 
 def modules() -> list[str]:
@@ -73,6 +92,6 @@ def imported(target: str) -> Any:
 
 def files_of(job: Job, payload: dict[str, Any]) -> tuple[list[Path], list[Path]]:
     """What a job reads besides its own folder, and the folders that it writes to, for one payload."""
-    reads = [Path(payload[key]) for key in job.reads if key in payload]
+    reads = [Path(payload[key]) for key in job.reads if payload.get(key)]
     reads += imported(job.inputs)(payload) if job.inputs else []
     return reads, [Path(payload[key]).parent for key in job.writes]

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.sandbox import layers
-from rewardgen.sandbox.jobs import Job, JobFunction, files_of, imported
+from rewardgen.sandbox.jobs import Job, JobFunction, files_of, imported, uses_gpu
 from rewardgen.sandbox.limits import Limits
 
 
@@ -81,7 +81,10 @@ def _policy(job: Job, request: dict[str, Any]) -> layers.Policy:
     """What this job needs of the machine."""
     reads, writes = files_of(job, request["payload"])
     limits = Limits.model_validate(request["limits"])
-    return layers.Policy(folder=Path(request["folder"]), reads=tuple(reads), writes=tuple(writes), limits=limits)
+    gpu = uses_gpu(job, request["payload"])
+    return layers.Policy(
+        folder=Path(request["folder"]), reads=tuple(reads), writes=tuple(writes), gpu=gpu, limits=limits
+    )
 
 
 def _in_words(error: BaseException) -> str:

@@ -81,8 +81,8 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         check_names(folder, config)
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
         trainer = config.trainer or trainer_of(task)
-        settings = settings_for(trainer, task, config.env_steps)
-        card = card_for(trainer, task, config.env_steps, config.seeds)
+        settings = settings_for(trainer, task, config.env_steps, config.device)
+        card = card_for(trainer, task, config.env_steps, config.seeds, config.device)
         trainings = _trainings(config, len(task.baselines))
         usages = [_usage(config, folder, card, most=most) for most in (False, True)]
         each_s = _seconds(config, trainer, settings, task.baselines, card, scratch) if measured else None

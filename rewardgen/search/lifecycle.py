@@ -297,8 +297,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
             f"{task.card.name} has no human reward, so `--target-fitness human` is never reached",
             "give a number, or write a `human_reward` in the task file",
         )
-    settings = settings_for(config.trainer, task, config.env_steps)
-    card = card_for(config.trainer, task, config.env_steps, config.seeds)
+    settings = settings_for(config.trainer, task, config.env_steps, config.device)
+    card = card_for(config.trainer, task, config.env_steps, config.seeds, config.device)
     if settings.origin:
         listener.note(f"{settings.origin} Here it is {settings.env_steps:,}: `--env-steps`")
     check = checked_goal(folder, config, card)

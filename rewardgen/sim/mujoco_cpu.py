@@ -15,15 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError, did_you_mean
-
-_CONTACT_FORCES = "cfrc_ext"
-_MOCAP = ("mocap_pos", "mocap_quat")
-_LARGEST_STATE = 1e10
-"""MuJoCo's own limit (mjMAXVAL) beyond which a state counts as bad."""
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, LiveFields, without_contact_forces
 
 
-class CpuSimulator:
+class CpuSimulator(LiveFields):
     """N worlds over `mujoco.batch`; a `Simulator`. The arguments are those of `SimulatorFactory`."""
 
     def __init__(
@@ -39,6 +35,7 @@ class CpuSimulator:
         if contact_forces and current_fields:  # forces belong to the contacts of the substep that they come from
             what = "contact forces are those of the last physics substep, and other fields cannot be later"
             raise TaskError(what, "set one of `needs_contact_forces` and `current_fields`")
+        super().__init__()
         self.model = model
         self.device = torch.device("cpu")
         self.num_envs = num_envs
@@ -48,35 +45,18 @@ class CpuSimulator:
         self._batch = mujoco.batch.Batch(model, num_envs, threads, persistent=contact_forces or current_fields)
         self._stage = mujoco.mjtStage.mjSTAGE_VEL if current_fields else mujoco.mjtStage.mjSTAGE_NONE
         self._arrays: dict[str, NDArray[np.float64]] = {}
-        self._fields: dict[str, Tensor] = {}
-        self._before: dict[str, Tensor] = {}
-        self._fresh = True
         self._scratch = mujoco.MjData(model) if contact_forces else None
         if contact_forces:
-            self._hold(_CONTACT_FORCES, np.zeros((num_envs, model.nbody, 6)))
-        for name in ("qpos", "qvel", "ctrl", *(_MOCAP if model.nmocap else ())):
+            self._fields[CONTACT_FORCES] = self._shared(CONTACT_FORCES, np.zeros((num_envs, model.nbody, 6)))
+        for name in ("qpos", "qvel", "ctrl", *(MOCAP if model.nmocap else ())):
             self.field(name)
         self.reset(torch.arange(num_envs, device=self.device))
         self.before("qpos")
         self.before("qvel")
 
-    def field(self, name: str) -> Tensor:
-        """See `Simulator.field`; `cfrc_ext` is there only with `contact_forces`."""
-        if name not in self._fields:
-            self._bind(name)
-        return self._fields[name]
-
-    def before(self, name: str) -> Tensor:
-        """See `Simulator.before`."""
-        if name not in self._before:
-            self._need_fresh(f"before({name!r})")
-            self._before[name] = self.field(name).clone()
-        return self._before[name]
-
     def step(self, control: Tensor, ids: Tensor | None = None) -> None:
         """See `Simulator.step`."""
-        for name, kept in self._before.items():
-            kept.copy_(self._fields[name])
+        self._remember()
         self._fields["ctrl"].copy_(control)
         self._batch.step(None if ids is None else ids.numpy(), nstep=self._frame_skip, stage=self._stage)
         self._fresh = False
@@ -98,11 +78,11 @@ class CpuSimulator:
     ) -> None:
         """See `Simulator.reset`."""
         rows = ids.numpy()
-        places = [self._arrays[name][rows] for name in _MOCAP] if self.model.nmocap else []
+        places = [self._arrays[name][rows] for name in MOCAP] if self.model.nmocap else []
         self._batch.reset(rows, stage=mujoco.mjtStage.mjSTAGE_NONE)
         if mocap is not None:
             places = [mocap[..., :3].numpy(), mocap[..., 3:].numpy()]
-        for name, place in zip(_MOCAP, places, strict=False):
+        for name, place in zip(MOCAP, places, strict=False):
             self._arrays[name][rows] = place
         if qpos is not None:
             self._arrays["qpos"][rows] = qpos.numpy()
@@ -110,41 +90,31 @@ class CpuSimulator:
             self._arrays["qvel"][rows] = qvel.numpy()
         self._batch.forward(rows)
         if self._scratch is not None:
-            self._arrays[_CONTACT_FORCES][rows] = 0.0
-        for name, kept in self._before.items():
-            kept[ids] = self._fields[name][ids]
+            self._arrays[CONTACT_FORCES][rows] = 0.0
+        self._remember(ids)
         self._fresh = self._fresh or len(ids) == self.num_envs
 
     def _update_contact_forces(self, scratch: mujoco.MjData, ids: Iterable[int]) -> None:
         """Contact forces from the contacts of the last substep, as Gymnasium computes them after `mj_step`."""
-        forces = self._arrays[_CONTACT_FORCES]
+        forces = self._arrays[CONTACT_FORCES]
         for world in ids:
             self._batch.get_data(world, scratch)
             mujoco.mj_rnePostConstraint(self.model, scratch)
             forces[world] = scratch.cfrc_ext
 
-    def _bind(self, name: str) -> None:
-        if name == _CONTACT_FORCES:
-            raise TaskError("`cfrc_ext` is read but not computed", "set `needs_contact_forces = True` in the task")
-        if name not in mujoco.batch.DATA_FIELDS:
-            raise TaskError(f"MuJoCo has no data field `{name}`", did_you_mean(name, mujoco.batch.DATA_FIELDS))
-        self._need_fresh(f"field({name!r})")
-        self._hold(name, self._batch.bind(name))
+    def _bound(self, name: str) -> Tensor:
+        if name == CONTACT_FORCES:
+            raise without_contact_forces()
+        shared = self._shared(name, self._batch.bind(name))
         self._batch.forward()  # a derived field is zero until the first call after its binding
+        return shared
 
-    def _need_fresh(self, what: str) -> None:
-        if not self._fresh:
-            raise TaskError(
-                f"`{what}` was first read in the middle of an episode",
-                "read it at every call of the method, whatever the state",
-            )
-
-    def _hold(self, name: str, array: NDArray[np.float64]) -> None:
+    def _shared(self, name: str, array: NDArray[np.float64]) -> Tensor:
         self._arrays[name] = array
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-            self._fields[name] = torch.from_numpy(array)
+            return torch.from_numpy(array)
 
 
 def _sound(state: NDArray[np.float64]) -> bool:
-    return bool(np.abs(state).max() < _LARGEST_STATE)
+    return bool(np.abs(state).max() < LARGEST_STATE)

@@ -14,12 +14,13 @@ A task chooses it by that name: `simulator = "point-mass"`. It may register its 
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import mujoco
 import torch
 from torch import Tensor
 
+from rewardgen.core.errors import MachineError
 from rewardgen.core.registry import Registry
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 
@@ -117,6 +118,22 @@ class SimulatorFactory(Protocol):
 OWN_SENSORS = "rewardgen:"
 """What the names of the sensors begin with that are added to a model."""
 MUJOCO_CPU = "mujoco-cpu"
+ON_DEVICE = {"cuda": "mujoco-warp", "warp-cpu": "mujoco-warp-cpu"}
+"""What steps a model that `MUJOCO_CPU` would step, by the device that is asked for."""
+
+
+def _warp(device: str) -> SimulatorFactory:
+    def make(model: mujoco.MjModel, num_envs: int, frame_skip: int, **options: Any) -> Simulator:
+        try:
+            from rewardgen.sim.mujoco_warp import WarpSimulator
+        except ImportError as error:
+            raise MachineError(f"MuJoCo Warp is not installed: {error}", "pip install 'rewardgen[gpu]'") from error
+        return WarpSimulator(model, num_envs, frame_skip, device=device, **options)
+
+    return make
+
 
 SIMULATORS: Registry[SimulatorFactory] = Registry("simulator")
 SIMULATORS.register(MUJOCO_CPU, CpuSimulator)
+SIMULATORS.register(ON_DEVICE["cuda"], _warp("cuda"))
+SIMULATORS.register(ON_DEVICE["warp-cpu"], _warp("cpu"))

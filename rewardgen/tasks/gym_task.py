@@ -16,6 +16,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
+from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError, nearest
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.gym_env import (
@@ -203,7 +204,13 @@ class GymTask(Task):
         }.get(method, "")
 
     def make_envs(
-        self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1, pictures: bool = False
+        self,
+        seeds: Sequence[int],
+        envs_per_seed: int,
+        *,
+        threads: int = 1,
+        device: Device = "cpu",
+        pictures: bool = False,
     ) -> GymVecEnv:
         """Environments, stepped one after another; see `Task.make_envs`.
 
@@ -211,6 +218,7 @@ class GymTask(Task):
             seeds: One seed per group of environments.
             envs_per_seed: Environments of each seed.
             threads: Not used.
+            device: Not used: environments run on the CPU.
             pictures: Whether they are asked for pictures.
 
         Raises:

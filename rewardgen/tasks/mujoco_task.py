@@ -17,6 +17,7 @@ import mujoco
 import torch
 from torch import Tensor
 
+from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.contract import Named, mapping_problems, require
@@ -24,7 +25,7 @@ from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.model import find_model, included_files, load_model
 from rewardgen.sim.mujoco_env import MujocoVecEnv
-from rewardgen.sim.protocol import MUJOCO_CPU, SIMULATORS, Simulator
+from rewardgen.sim.protocol import MUJOCO_CPU, ON_DEVICE, SIMULATORS, Simulator
 from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.variables import Outside
 from rewardgen.sim.view import Draws, SimView, Start
@@ -189,16 +190,19 @@ class MujocoTask(Task):
     # `scripted(self, sim, variables)`, the actions (N, A) of a simple controller that gets somewhere: the critic then
     # tries rewards on its transitions too. It has no memory, so that it acts alike whenever it is asked.
 
-    def make_envs(self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1) -> MujocoVecEnv:
+    def make_envs(
+        self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1, device: Device = "cpu"
+    ) -> MujocoVecEnv:
         """A vectorised environment of the task; see `Task.make_envs`."""
-        return MujocoVecEnv(self, self.make_simulator(len(seeds) * envs_per_seed, threads), seeds)
+        return MujocoVecEnv(self, self.make_simulator(len(seeds) * envs_per_seed, threads, device), seeds)
 
-    def make_simulator(self, num_envs: int, threads: int = 1) -> Simulator:
+    def make_simulator(self, num_envs: int, threads: int = 1, device: Device = "cpu") -> Simulator:
         """Fresh worlds of the task's model.
 
         Args:
             num_envs: N.
             threads: Physics threads.
+            device: What simulates; a simulator of the task's own stays as it is.
 
         Raises:
             TaskError: The model is missing, does not compile, or has an actuator without a control range.
@@ -206,7 +210,8 @@ class MujocoTask(Task):
         """
         edits = type(self).edit_model is not MujocoTask.edit_model
         model = load_model(self.model_file(), self._prepare if edits or self._quantities else None)
-        return SIMULATORS.get(self.simulator)(
+        simulator = ON_DEVICE.get(device, self.simulator) if self.simulator == MUJOCO_CPU else self.simulator
+        return SIMULATORS.get(simulator)(
             model,
             num_envs,
             self.frame_skip,

@@ -13,6 +13,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
+from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.gym_env import env_faults, readable
@@ -86,7 +87,13 @@ class ParallelTask(GymTask):
         )
 
     def make_envs(
-        self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1, pictures: bool = False
+        self,
+        seeds: Sequence[int],
+        envs_per_seed: int,
+        *,
+        threads: int = 1,
+        device: Device = "cpu",
+        pictures: bool = False,
     ) -> ParallelVecEnv:
         """Games, stepped one after another; see `GymTask.make_envs`."""
         known, reading, flags = self.known(), self._reading(), _flags(self.known().agents)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from rewardgen.core.config import Device
 from rewardgen.sim.variables import Invariance, Pair, Var
 from rewardgen.store.records import TrainerSettings
 
@@ -47,16 +48,19 @@ class Task(Protocol):
     """Files and folders that it reads besides those in its own folder and what its model includes, relative to the task
     file: `("../meshes", "/data/terrain.npy")`. The sandbox keeps its code from all others once it is loaded."""
 
-    def make_envs(self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1) -> VecEnv:
+    def make_envs(
+        self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1, device: Device = "cpu"
+    ) -> VecEnv:
         """A vectorised environment of the task.
 
         Args:
             seeds: One seed per group of environments.
             envs_per_seed: Environments of each seed, at least: see `VecEnv`.
             threads: Physics threads.
+            device: What simulates.
 
         Raises:
-            TaskError: The task breaks its contract.
+            TaskError: The task breaks its contract, or cannot be simulated on the device.
         """
         ...
 

@@ -21,6 +21,8 @@ class TrainJob(Frozen):
     settings: SerializeAsAny[TrainerSettings]
     folder: str
     """Where the policies are written, under `policy_names`."""
+    kernels: str | None = None
+    """Folder of what was compiled for the settings' device, if that needs any."""
     stop_hacking: bool = False
     """Whether to stop slices whose reward rises while their fitness falls."""
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from rewardgen.core.errors import RewardgenError
-from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.core.files import cache_folder, read_plain, write_atomic
 from rewardgen.core.schema import Frozen
 from rewardgen.store.names import AbsolutePath, Digest, FileName
 from rewardgen.store.records import SliceResult, SliceSpec, Training
 from rewardgen.tasks.fingerprint import changed
-from rewardgen.training.transition_cache import beside, cache_folder, code
+from rewardgen.training.transition_cache import beside, code
 
 _KEPT = 400
 """Trainings that are kept; those used longest ago go first."""

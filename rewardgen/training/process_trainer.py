@@ -8,7 +8,7 @@ from __future__ import annotations
 import queue
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,18 @@ class ProcessTrainer:
         setup: What every trainer is made of.
         job: The worker job that trains: from a `TrainJob`, as plain data, to `{"slices": results}`, with a report of
             each slice at each evaluation and the policies saved under `policy_names`.
+        kernels: Compiles what the job needs for its device; the folder that it is in.
+        batches: Batches trained at a time; as many as there are workers if not given.
     """
 
-    def __init__(self, setup: TrainerSetup, job: Job) -> None:
+    def __init__(
+        self, setup: TrainerSetup, job: Job, *, kernels: Callable[[], Path] | None = None, batches: int | None = None
+    ) -> None:
         self._setup = setup
         self._job = job
+        self._compile = kernels
+        self._kernels: Path | None = None
+        self._batches = batches or setup.workers
 
     def train(
         self,
@@ -63,14 +70,17 @@ class ProcessTrainer:
         That a training says that the task cannot be simulated, or the disk is full, is not enough to end the run: it
         must be seen without generated code.
         """
-        work = _Work(self._setup, self._job, {each.candidate_id: each for each in rewards}, folder, stop_hacking)
+        if self._compile and not self._kernels:
+            self._kernels = self._compile()
+        by_id = {each.candidate_id: each for each in rewards}
+        work = _Work(self._setup, self._job, by_id, folder, self._kernels, stop_hacking)
         if self._setup.isolate:
             parts = by_candidate(slices)
         else:
             own = {each.candidate_id for each in rewards if each.own}
             groups = [[each for each in slices if (each.candidate_id in own) == of_task] for of_task in (True, False)]
-            parts = [part for group in groups if group for part in split(group, self._setup.workers)]
-        with ThreadPoolExecutor(self._setup.workers, thread_name_prefix="train") as pool:
+            parts = [part for group in groups if group for part in split(group, self._batches)]
+        with ThreadPoolExecutor(self._batches, thread_name_prefix="train") as pool:
             try:
                 pending = {pool.submit(work.run, part) for part in parts}
                 while pending:
@@ -121,12 +131,19 @@ class _Work:
     """What the threads share: how to run a batch of slices, the news for the caller, and the word to stop."""
 
     def __init__(
-        self, setup: TrainerSetup, job: Job, rewards: dict[str, RewardSpec], folder: Path, stop_hacking: bool
+        self,
+        setup: TrainerSetup,
+        job: Job,
+        rewards: dict[str, RewardSpec],
+        folder: Path,
+        kernels: Path | None,
+        stop_hacking: bool,
     ) -> None:
         self._setup = setup
         self._job = job
         self._rewards = rewards
         self._folder = folder
+        self._kernels = kernels
         self._stop_hacking = stop_hacking
         self._news: queue.Queue[Progress | SliceResult] = queue.Queue()
         self.stop = threading.Event()
@@ -182,6 +199,7 @@ class _Work:
             slices=tuple(batch),
             settings=self._setup.settings,
             folder=str(scratch),
+            kernels=str(self._kernels) if self._kernels else None,
             stop_hacking=self._stop_hacking,
         )
         limits = limits_for(len(batch), self._setup.limits, self._setup.settings)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from rewardgen.core.errors import UsageError
+import glob
+from importlib.util import find_spec
+from typing import Literal
+
+from rewardgen.core.config import Device
+from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
+from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.protocol import TRAINERS
 from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
@@ -17,25 +23,48 @@ def trainer_of(task: MeasuredTask) -> str:
     return DEFAULT_TRAINER if DEFAULT_TRAINER in task.training else next(iter(task.training), DEFAULT_TRAINER)
 
 
-def settings_for(trainer: str | None, task: MeasuredTask, env_steps: int | None = None) -> TrainerSettings:
+def settings_for(
+    trainer: str | None, task: MeasuredTask, env_steps: int | None = None, device: Device | Literal["auto"] = "cpu"
+) -> TrainerSettings:
     """The settings of a trainer on a task: those that the task gives, else known ones, else the trainer's defaults.
 
     Args:
         trainer: Its name; that of `trainer_of` if not given.
         task: The task.
         env_steps: Control steps of each slice, in place of those.
+        device: What simulates and learns.
 
     Raises:
-        UsageError: There is no such trainer, or a setting that it does not have.
+        UsageError: There is no such trainer, or a setting that it does not have, or one of them needs the CPU.
+        MachineError: The device needs a package that is not installed.
     """
     trainer = trainer or trainer_of(task)
     kind = TRAINERS.get(trainer)
     given = task.training[trainer] if trainer in task.training else kind.tuned(task.environment)
     settings = kind.settings.model_validate(given)
+    if isinstance(settings, PpoSettings) and not task.environment:
+        settings = settings.on(_found(device))
+        if settings.device != "cpu" and not find_spec("mujoco_warp"):
+            raise MachineError("`--device` needs MuJoCo Warp, which is not installed", "pip install 'rewardgen[gpu]'")
+    elif device not in ("cpu", "auto"):
+        what = f"{task.card.name} is simulated" if task.environment else f"the trainer `{trainer}` trains"
+        raise UsageError(f"{what} on the CPU only", "leave out `--device`")
     return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
 
 
-def card_for(trainer: str | None, task: MeasuredTask, env_steps: int | None = None, seeds: int = 0) -> TaskCard:
+def _found(device: Device | Literal["auto"]) -> Device:
+    if device != "auto":
+        return device
+    return "cuda" if glob.glob("/dev/nvidia[0-9]*") and find_spec("mujoco_warp") else "cpu"
+
+
+def card_for(
+    trainer: str | None,
+    task: MeasuredTask,
+    env_steps: int | None = None,
+    seeds: int = 0,
+    device: Device | Literal["auto"] = "cpu",
+) -> TaskCard:
     """A task's card that says what trains on the rewards.
 
     Args:
@@ -43,12 +72,13 @@ def card_for(trainer: str | None, task: MeasuredTask, env_steps: int | None = No
         task: The task.
         env_steps: Control steps of each slice, in place of the task's own setting.
         seeds: Policies that are trained with each reward, if that is known.
+        device: What simulates and learns.
 
     Raises:
         UsageError: There is no such trainer, or a setting that it does not have; or it cannot learn the task's actions.
     """
     trainer = trainer or trainer_of(task)
-    kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps)
+    kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps, device)
     if task.card.choices and not kind.chooses:
         what = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
         raise UsageError(what, "train with `--trainer sb3-ppo`")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardgen.analyzer.hacking import find_hacking
+from rewardgen.core.config import Device
 from rewardgen.sim.moments import leading_variables
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.episode_rows import episode_rows
@@ -96,13 +97,15 @@ class Slices:
         job: Rewards, slices, settings, and the folder for the policies.
         report: Called with each slice's progress at each evaluation.
         planned_steps: Control steps that a slice is given.
+        device: What simulates.
     """
 
-    def __init__(self, task: Task, job: TrainJob, report: Report, planned_steps: int) -> None:
+    def __init__(self, task: Task, job: TrainJob, report: Report, planned_steps: int, device: Device = "cpu") -> None:
         self.logs = [SliceLog(spec) for spec in job.slices]
         self.training = [*self.logs]
         """Those that still train, in the order in which networks, worlds and rewards are stacked."""
         self._task = task
+        self._device: Device = device
         self._settings = job.settings
         self._stops = job.stop_hacking
         self._folder = Path(job.folder)
@@ -179,7 +182,7 @@ class Slices:
     def _make_worlds(self) -> VecEnv:
         seeds = derived([log.spec.seed for log in self.training], "evaluation")
         self._worlds_of = len(seeds)
-        return self._task.make_envs(seeds, self._settings.evaluation_envs)
+        return self._task.make_envs(seeds, self._settings.evaluation_envs, device=self._device)
 
     def _report_progress(self, log: SliceLog) -> None:
         point = log.curve[-1]

@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from rewardgen.core.errors import RewardgenError, RunFolderError
-from rewardgen.core.files import sweep_unfinished, write_atomic
+from rewardgen.core.files import cache_folder, sweep_unfinished, write_atomic
 from rewardgen.core.resources import PACKAGE
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import register
@@ -127,16 +127,6 @@ def sweep_cache() -> list[Path]:
         names = ("transitions", "baselines")
         return [path for name in names for path in sweep_unfinished(cache_folder(name), shared=True)]
     return []
-
-
-def cache_folder(name: str) -> Path:
-    """Where something is kept between runs; it may not be there.
-
-    Raises:
-        RuntimeError: The user has no home.
-    """
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / name
 
 
 def _place(task: str) -> Path | None:

@@ -37,9 +37,10 @@ class SliceBatch:
     def __init__(self, task: Task, job: PpoJob, report: Report) -> None:
         self._env_steps = 0
         seeds = [spec.seed for spec in job.slices]
-        worlds = task.make_envs(derived(seeds, "training"), job.settings.num_envs)
+        device = job.settings.device
+        worlds = task.make_envs(derived(seeds, "training"), job.settings.num_envs, device=device)
         self._settings = job.settings.model_copy(update={"num_envs": worlds.num_envs // len(seeds)})
-        self._slices = Slices(task, job, report, planned_steps(self._settings))
+        self._slices = Slices(task, job, report, planned_steps(self._settings), device)
         sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
         self._learner = Learner(sizes, seeds, self._settings, worlds.device)
         self._action_range = worlds.action_low, worlds.action_high

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
+from rewardgen.core.config import Device
 from rewardgen.core.errors import UsageError
 from rewardgen.store.records import TrainerSettings
 from rewardgen.training.artifacts import TrainJob
+
+_ENVS_ON_GPU = 1024
 
 
 class PpoSettings(TrainerSettings):
@@ -34,6 +37,16 @@ class PpoSettings(TrainerSettings):
     """Standard deviation of the untrained policy, in units of half the action range."""
     hidden: tuple[int, ...] = (64, 64)
     normalise_reward: bool = True
+    device: Device = "cpu"
+    """What simulates and learns."""
+
+    def on(self, device: Device) -> PpoSettings:
+        """The same training on a device: a GPU takes many environments at a time, and half as many, larger updates."""
+        if device != "cuda":
+            return self.model_copy(update={"device": device})
+        num_envs = max(self.num_envs, _ENVS_ON_GPU)
+        env_steps = max(self.env_steps, self.env_steps * num_envs // (2 * self.num_envs))
+        return self.model_copy(update={"device": device, "num_envs": num_envs, "env_steps": env_steps})
 
     @property
     def most_env_steps(self) -> int:

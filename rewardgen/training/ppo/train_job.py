@@ -1,7 +1,8 @@
-"""The worker job that trains rewards with PPO, all slices in one batch."""
+"""The worker jobs of PPO: one trains rewards, all slices in one batch; one compiles beforehand what that needs."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,5 +24,29 @@ def train_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """
     torch.set_num_threads(1)
     job = PpoJob.model_validate(payload)
+    if job.kernels:
+        _use_kernels(Path(job.kernels))
     results = SliceBatch(load_task(job.task), job, report).run()
     return {"slices": [result.model_dump(mode="json") for result in results]}
+
+
+def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Compile the kernels of a task for a device. It runs no generated code, so it may write what others load.
+
+    Args:
+        payload: `task`; `device`; `used`, a file in the folder of the kernels that is written at the end.
+        report: Not used.
+    """
+    used = Path(payload["used"])
+    _use_kernels(used.parent)
+    worlds = load_task(payload["task"]).make_envs([0], 2, device=payload["device"])
+    worlds.reset()
+    worlds.step(worlds.action_low.expand(2, -1))
+    used.touch()
+    return {}
+
+
+def _use_kernels(folder: Path) -> None:
+    from rewardgen.sim.mujoco_warp import use_kernels  # an extra
+
+    use_kernels(folder)
