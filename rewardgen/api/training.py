@@ -114,6 +114,7 @@ def train(
     first_seed: int | None = None,
     trainer: str | None = None,
     folder: str | Path | None = None,
+    trainings: str | Path = TRAININGS,
     workers: int | None = None,
     runs_dir: str | Path = DEFAULT_RUNS_DIR,
     agreed: bool = False,
@@ -132,7 +133,8 @@ def train(
         seeds: How many.
         first_seed: The first of them; if not given, the first that the run has not used, and 0 for a task.
         trainer: What trains it on a task; if not given, the one that the task has settings for, or PPO.
-        folder: Where it is kept; if not given, in `trainings/` of the run's folder, or where you are for a task.
+        folder: Where it is kept; if not given, in a folder of its own in `trainings/` of the run, or in `trainings`.
+        trainings: Where those of tasks are kept.
         workers: Training processes; the CPU cores if not given.
         runs_dir: Where the runs are.
         agreed: Whether the task file of a run that you did not start may be run.
@@ -156,15 +158,11 @@ def train(
         wanted = wanted._replace(training=wanted.training.model_copy(update={"settings": settings}))
     wanted = wanted._replace(workers=workers or usable_cores())
     name = f"{Path(wanted.task).stem}-{wanted.reward.candidate_id}-{wanted.digest}"
-    place = Path(folder) if folder else _place(run, name)
+    place = Path(folder) if folder else run.folder.place_within(TRAININGS, name) if run else Path(trainings, name)
     first = first if first_seed is None else first_seed
     anew = run is not None and not run.history.is_own and place.resolve().is_relative_to(run.folder.path.resolve())
     results = train_reward(wanted, range(first, first + seeds), place, on_progress=on_progress, anew=anew)
     return TrainedReward(place, wanted.reward, results, notes)
-
-
-def _place(run: Reference | None, name: str) -> Path:
-    return run.folder.place_within(TRAININGS, name) if run else Path(TRAININGS, name)
 
 
 _Wanted = tuple[RewardTraining, int, list[str]]

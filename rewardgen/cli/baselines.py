@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rewardgen.api.training import TRAININGS, train
 from rewardgen.cli.output import Json, TaskName, next_steps, print_json
-from rewardgen.core.errors import TaskError, UsageError, did_you_mean
+from rewardgen.core.errors import RewardgenError, TaskError, UsageError, did_you_mean
 from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen
 from rewardgen.store.records import BASELINES
@@ -99,7 +99,7 @@ def own_rewards(
             rows += found
             if all(each.result.success_rate == 0.0 for each in found):
                 notes.append(f"{task}: no policy ever succeeds. `success` may ask for what nothing reaches.")
-        except UsageError as error:
+        except RewardgenError as error:
             if len(tasks) == 1:
                 raise
             notes.append(f"Left out: {task}: {error.message}. {error.hint}")
@@ -153,7 +153,7 @@ def _rows(task: str, wanted: Sequence[str], options: OwnRewards, folder: Path | 
             seeds=options.seeds,
             trainer=trainer,
             workers=options.workers,
-            folder=folder and folder / f"{known.card.name}-{each}",
+            trainings=folder or TRAININGS,
             on_progress=training_line,
         )
         yield BaselineRow(known.card.name, each, trainer, done.result, known.solved_fitness)

@@ -30,18 +30,24 @@ def test_an_author_sees_whether_the_own_rewards_solve_the_task_and_trains_nothin
 
 
 def test_a_page_of_several_tasks_names_its_command_and_what_was_left_out(rewardgen, tmp_path):
-    (tmp_path / "broken").mkdir()
+    for name in ("broken", "dying", "other"):
+        (tmp_path / name).mkdir()
     broken = point(tmp_path / "broken", ("frame_skip = 2", "frame_skip = gone"))
-    task = point(tmp_path, ("def human_reward(", "def _human_reward("))
+    dying = point(tmp_path / "dying", ("frame_skip = 2", "frame_skip = __import__('os')._exit(3)"))
+    sparse_only = ("def human_reward(", "def _human_reward(")
+    task, other = point(tmp_path, sparse_only), point(tmp_path / "other", sparse_only)
+    named = (dying, task, broken, other)
     done = rewardgen(
-        "suite", task, broken, "--rewards", "human,sparse", *SHORT, "--markdown", "page.md", "--runs-dir", "kept"
+        "suite", *named, "--rewards", "human,sparse", *SHORT, "--markdown", "page.md", "--runs-dir", "kept"
     )
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.md").read_text()
-    assert f"`rewardgen suite {task} {broken} --rewards human,sparse --seeds 2 --env-steps 4096" in page
-    (row,) = re.findall(r"^\| `.*", page, re.MULTILINE)
-    assert row.startswith("| `point` | sparse | ppo | ") and "| none |" in row
+    assert f"`rewardgen suite {' '.join(named)} --rewards human,sparse --seeds 2 --env-steps 4096" in page
+    rows = re.findall(r"^\| `.*", page, re.MULTILINE)
+    assert len(rows) == 2 and all(row.startswith("| `point` | sparse | ppo | ") and "| none |" in row for row in rows)
+    assert len(list((tmp_path / "kept").iterdir())) == 2  # each has its own, though their names are the same
     assert f"Left out: {broken}: `Point` of point.py raised NameError" in page
+    assert re.search(f"Left out: {dying}: .* ended without an answer", page)
     assert "--markdown page.md --runs-dir kept`" in page  # by which it goes on there
     assert "Not trained yet" not in page
 
