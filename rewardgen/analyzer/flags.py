@@ -77,6 +77,7 @@ for _row in (
     Detector("clipped-reward", "the learner cut off much of the reward", learning_curves.clipped_reward),
     Detector("dominant-component", "a component is nearly the whole reward", components.dominance),
     Detector("against-fitness", "fitter episodes have less of a component or reward", components.against_fitness),
+    Detector("simulator-error", "fitness is lost in the clean evaluation", learning_curves.lives_on_the_simulator),
     Detector("no-better-than-trivial", "no better than a trivial policy", learning_curves.no_better_than_trivial),
     Detector(
         "seeds-disagree",

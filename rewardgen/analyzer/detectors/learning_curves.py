@@ -6,18 +6,22 @@ One fires only if every seed shows it, but for a training that was stopped.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import fmean
 
 from rewardgen.analyzer.hacking import MOVED, fell, fell_while_return_rose, smooth_fitness
 from rewardgen.analyzer.training_curves import Curve
 from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
 from rewardgen.core.formatting import number, percent
 from rewardgen.core.statistics import later_mean
+from rewardgen.store.measurements import EvaluationPoint
 from rewardgen.store.records import Flag
 
 LOST = 0.1
 """A loss of fitness against doing nothing that counts, relative to the larger of the two."""
 CLIPPED = 0.1
 """Part of the reward that the learner cut off, from which on its components no longer weigh what they say."""
+UNLIKELY = 4.0
+"""Standard errors by which two evaluations of a policy differ that are not of the same physics."""
 DISAGREE = 0.5
 """Range of the fitness over seeds, relative to its largest magnitude."""
 
@@ -98,3 +102,21 @@ def seeds_disagree(evidence: TrainingEvidence) -> Iterator[Flag]:
             f"The seeds disagree, from {number(min(values))} to {number(max(values))}: one number stands for neither."
         )
         yield flag("seeds-disagree", message, lowest=min(values), highest=max(values))
+
+
+def lives_on_the_simulator(evidence: TrainingEvidence) -> Iterator[Flag]:
+    """What the policies did in training they do not do in the clean evaluation, which is simulated on the CPU."""
+    measured = [each for each in evidence.result.slices if each.curve and each.final_fitness is not None]
+    ends = [(each.curve[-1], each.final_fitness or 0.0) for each in measured]
+    if ends and all(_well_above(last, clean) for last, clean in ends):
+        trained, clean = fmean(last.fitness for last, _ in ends), fmean(each for _, each in ends)
+        message = (
+            f"The fitness of {number(trained)} in training is {number(clean)} in the clean evaluation: the policy "
+            "lives on an error of the simulator that it was trained in."
+        )
+        yield flag("simulator-error", message, in_training=trained, clean=clean)
+
+
+def _well_above(last: EvaluationPoint, clean: float) -> bool:
+    noise = UNLIKELY * 2**0.5 * last.fitness_spread
+    return 0.0 < noise < last.fitness - clean > LOST * max(abs(last.fitness), abs(clean))
