@@ -1,6 +1,6 @@
 """`rewardgen completion`, and what a shell that has its script asks at every Tab: names of tasks, runs and prompts.
 
-That answer comes from names of files alone, before anything else is imported, so that it takes no longer than a key.
+That answer comes from names of files and packages alone, and nothing heavy is imported for it: it takes no longer than a key.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PROMPT = ".md.j2"
 
 
 def task_names(context: Any = None, word: str = "", before: Sequence[str] = ()) -> list[str]:
-    """Shipped tasks, and Python files and folders that begin like the word.
+    """Shipped tasks, those of installed packages, and Python files and folders that begin like the word.
 
     Args:
         context: What cyclopts knows; nothing of it is needed.
@@ -32,6 +32,10 @@ def task_names(context: Any = None, word: str = "", before: Sequence[str] = ()) 
     """
     names = [path.stem for path in shipped_task_files()]
     place, _, start = word.rpartition("/")
+    if not place:
+        from rewardgen.tasks.registered import registered_tasks  # not at the top: not every Tab is for a task
+
+        names += [each.name for each in registered_tasks(names) if not each.problem]
     found = []
     with suppress(OSError), os.scandir(Path(f"{place}/" if place or word.startswith("/") else ".")) as entries:
         for entry in islice(entries, 10 * _MOST):

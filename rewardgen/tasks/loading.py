@@ -71,12 +71,12 @@ def resolve_task(reference: str) -> Path:
     tasks = shipped_tasks()
     if reference in tasks:
         return tasks[reference]
+    if wanted := _GYM.fullmatch(reference):
+        return _gym_task_file(wanted["env"])
     registered = registered_tasks(tasks) if NAME.fullmatch(reference) else []
     for each in registered:
         if each.name == reference:
             return each.file()
-    if wanted := _GYM.fullmatch(reference):
-        return _gym_task_file(wanted["env"])
     path = Path(reference).expanduser()
     if path.suffix == ".py" or "/" in reference:
         if path.is_file():
@@ -122,9 +122,11 @@ def _letters(name: str) -> str:
 
 def names_task(reference: str) -> bool:
     """Whether a reference can only mean a task: none of what is found by it is looked at."""
-    versioned = _GYM.fullmatch(reference) and re.search(r"^gymnasium:|-v\d+$", reference)
-    named = reference in shipped_tasks() or any(each.name == reference for each in registered_tasks())
-    return Path(reference).suffix == ".py" or bool(versioned) or named
+    if Path(reference).suffix == ".py" or reference in shipped_tasks():
+        return True
+    if _GYM.fullmatch(reference):
+        return bool(re.search(r"^gymnasium:|-v\d+$", reference))
+    return bool(NAME.fullmatch(reference)) and any(each.name == reference for each in registered_tasks())
 
 
 def _gym_task_file(env: str) -> Path:

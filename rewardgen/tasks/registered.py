@@ -19,8 +19,8 @@ from typing import NamedTuple
 from rewardgen.core.errors import TaskError
 
 GROUP = "rewardgen.tasks"
-NAME = re.compile(r"\w[\w-]*")
-"""Of a task that is not named by a path."""
+NAME = re.compile(r"(?!latest$|.*-v\d+$)\w[\w-]*")
+"""Of a task that is not named by a path: none that means a run or an environment."""
 _VALUE = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<kind>\w+))?")
 
 
@@ -98,7 +98,9 @@ def _of_package(package: str, dist: Distribution) -> Iterator[Registered]:
 
 def _file(name: str, value: str, dist: Distribution) -> Path:
     if not NAME.fullmatch(name):
-        raise TaskError("its name is not one word of letters, digits, `_` and `-`")
+        raise TaskError(
+            "its name is not one word of letters, digits, `_` and `-`, or it is that of a run or an environment"
+        )
     if value.endswith(".py"):
         path = Path(str(dist.locate_file(value)))
         if not path.is_file():

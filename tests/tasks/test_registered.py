@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from rewardgen.api.targets import is_task
+from rewardgen.cli.completion import task_names
 from rewardgen.core.errors import TaskError
 from rewardgen.tasks.listing import GROUPS, listed_tasks
 from rewardgen.tasks.loading import load_task, resolve_task, shipped_tasks
@@ -38,7 +39,7 @@ def test_a_package_registers_a_task_by_module_class_or_file_and_none_of_its_code
     assert load_task("slide").episode_steps == 60
     (found,) = (each for each in listed_tasks() if each.name == "slide")
     assert (found.group, found.problem) == ("my-points", "") and found.about.startswith("Push a point")
-    assert is_task("slide") and "my_points" not in sys.modules
+    assert is_task("slide") and "slide" in task_names() and "my_points" not in sys.modules
 
 
 BROKEN = {
@@ -49,6 +50,8 @@ BROKEN = {
     "file = my_points/gone.py": "there is no file my_points/gone.py",
     "odd = a value": "is no `module`, no `module:Class` and no file",
     "two words = my_points.point": "its name is not one word",
+    "latest = my_points.point": "or it is that of a run",
+    "Reacher-v5 = my_points.point": "or it is that of a run or an environment",
     "hopper = my_points.point": "rewardgen has a task of that name",
     "text = my_points.text": "cannot be read",
     "wrong = my_points.text:Words": "invalid syntax (text.py, line 1)",
@@ -65,6 +68,7 @@ def test_a_broken_entry_is_named_and_stops_no_other(site, entry, finder):
     found = {each.name: each.problem for each in listed_tasks() if each.group == "my-points"}
     assert found["slide"] == "" and BROKEN[entry] in found[name]
     assert resolve_task("slide").is_file() and resolve_task("hopper") == shipped_tasks()["hopper"]
+    assert resolve_task("Reacher-v5").parent != site / "my_points" and not is_task("latest")
     if name in ("gone", "pont"):
         with pytest.raises(
             TaskError, match=f"the task `{name}` of the installed package my-points is broken"
