@@ -1,6 +1,6 @@
 """`rewardgen completion`, and what a shell that has its script asks at every Tab: names of tasks, runs and prompts.
 
-That answer comes from names of files and packages alone, and nothing heavy is imported for it: it takes no longer than a key.
+That answer comes from names of files and packages alone, and nothing heavy is imported: it takes no longer than a key.
 """
 
 from __future__ import annotations
