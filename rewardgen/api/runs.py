@@ -218,7 +218,7 @@ class Run:
             progress: As for `search`.
             track: As for `search`.
             **changes: Fields of its configuration that are set anew: `model`, `critic_model`, `api_base`, `max_cost`,
-                `max_tokens`, `ablate`.
+                `max_tokens`, `ablate`, `executor`, `ray_address`.
 
         Returns:
             The run as it is now.

@@ -27,7 +27,7 @@ from rewardgen.cli.output import (
     print_json,
     with_runs_dir,
 )
-from rewardgen.core.config import BUILTIN, Ablation, RunConfig, checked_config, read_config
+from rewardgen.core.config import BUILTIN, Ablation, Executor, RunConfig, checked_config, read_config
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.formatting import percent
 from rewardgen.llm.factory import SCHEMES, lasting_model
@@ -59,6 +59,7 @@ _NAMED = {
     "critic_model": "is asked too",
     "api_base": "gets the key, and all that is asked",
     "sandbox": "what keeps generated code from your files and the network",
+    "ray_address": "gets the task's files and trains; what it answers is taken as it is",
 }
 
 _UNASKED_USD = 1.0
@@ -125,6 +126,10 @@ MaxTokens = Annotated[
 ]
 Model = Annotated[str | None, Parameter(help="Model to go on with, and to ask again what was refused.")]
 CriticModel = Annotated[str | None, Parameter(help="Model that reads candidates from now on; empty for none.")]
+Executing = Annotated[
+    Executor | None, Parameter(name="--executor", help="What to train in from now on: this machine, or a Ray cluster.")
+]
+RayAddress = Annotated[str | None, Parameter(help="The cluster to go on with; empty for the one here.")]
 ApiBase = Annotated[str | None, Parameter(help="Address of the server to go on with; empty for the model's own.")]
 Ablate = Annotated[tuple[Ablation, ...] | None, Parameter(help="Parts to leave out too from now on.", negative="")]
 
@@ -260,6 +265,8 @@ def resume(
     max_cost: MaxCost = None,
     max_tokens: MaxTokens = None,
     ablate: Ablate = None,
+    executor: Executing = None,
+    ray_address: RayAddress = None,
     changed_task: ChangedTask = False,
     track: Track = (),
     yes: Agree = False,
@@ -270,7 +277,9 @@ def resume(
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
     given = {"model": model, "critic_model": critic_model, "api_base": api_base, "ablate": ablate}
-    given |= {"max_cost": max_cost, "max_tokens": max_tokens}
+    given |= {"max_cost": max_cost, "max_tokens": max_tokens, "executor": executor, "ray_address": ray_address}
+    if executor == "processes":
+        given["ray_address"] = ""
     changes: dict[str, Any] = {
         name: None if value == "" else value for name, value in given.items() if value is not None
     }

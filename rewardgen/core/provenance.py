@@ -18,7 +18,7 @@ def provenance() -> dict[str, object]:
     return {
         "command": shlex.join(["rewardgen", *sys.argv[1:]]),
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: installed_version(name) for name in PACKAGES},
         "commit": _commit(),
         "platform": platform.platform(),
         "processor": platform.machine(),
@@ -32,7 +32,8 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _version(package: str) -> str | None:
+def installed_version(package: str) -> str | None:
+    """The version of an installed package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -34,6 +34,7 @@ from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.baseline_cache import BaselineCache
 from rewardgen.training.protocol import Trainer, TrainerSetup
+from rewardgen.training.ray_trainer import RayTrainer, require_ray
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
 from rewardgen.training.transition_cache import get_or_record_transitions
@@ -48,7 +49,8 @@ def check_names(folder: RunFolder, config: RunConfig) -> None:
     """Fail at once if the configuration names what there is not, or a model without its key.
 
     Raises:
-        UsageError: An unknown trainer, strategy, judge or kind of model, or a tuner for a strategy that does not learn.
+        UsageError: An unknown trainer, strategy, judge or kind of model, a tuner for a strategy that does not learn, or
+            a package that is missing.
         ModelError: A language model that no provider is known for.
         CredentialsError: A missing key.
     """
@@ -60,6 +62,8 @@ def check_names(folder: RunFolder, config: RunConfig) -> None:
         )
     if config.trainer:
         TRAINERS.get(config.trainer)
+    if config.executor == "ray":
+        require_ray()
     _make_roles(folder, config)
 
 
@@ -82,17 +86,18 @@ def make_parts(folder: RunFolder, history: History) -> Parts:
     settings = trainer.settings.model_validate(training.settings)
 
     def make_trainer(times: float) -> Trainer:
-        return trainer.make(
-            TrainerSetup(
-                task=config.task,
-                settings=settings.model_copy(update={"env_steps": round(times * settings.env_steps)}),
-                workers=config.workers or usable_cores(),
-                scratch=folder.scratch.resolve(),
-                limits=Limits(wall_s=times * config.slice_timeout_s, sandbox=config.sandbox),
-                isolate=config.isolate,
-                names=TaskNames.of(card),
-            )
+        setup = TrainerSetup(
+            task=config.task,
+            settings=settings.model_copy(update={"env_steps": round(times * settings.env_steps)}),
+            workers=config.workers or usable_cores(),
+            scratch=folder.scratch.resolve(),
+            limits=Limits(wall_s=times * config.slice_timeout_s, sandbox=config.sandbox),
+            isolate=config.isolate,
+            names=TaskNames.of(card),
         )
+        if config.executor == "ray":
+            return RayTrainer(training.trainer, setup, history.task_files, config.ray_address, config.workers)
+        return trainer.make(setup)
 
     return Parts(
         designer=roles.designer,

@@ -68,7 +68,9 @@ class ChangedTask(Frozen):
 class Resumption(Frozen):
     """With what a run goes on: the data of `run-resumed`."""
 
-    changes: dict[Literal["model", "critic_model", "api_base", "ablate", "max_cost", "max_tokens"], Any] = {}
+    changes: dict[
+        Literal["model", "critic_model", "api_base", "ablate", "max_cost", "max_tokens", "executor", "ray_address"], Any
+    ] = {}
     """Fields of the configuration that the user set anew."""
     generations: Annotated[int, Field(ge=1)] | None = None
     """How many there shall be in all, if the user asked for more."""

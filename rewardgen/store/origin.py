@@ -34,6 +34,8 @@ class Terms(Frozen):
     api_base: str | None
     """Gets the key, and all that is asked."""
     sandbox: SandboxMode
+    ray_address: str | None = None
+    """Gets the task's files, and answers as one trusts it."""
 
 
 def terms(run_id: str, config: RunConfig) -> Terms:
@@ -44,7 +46,9 @@ def terms(run_id: str, config: RunConfig) -> Terms:
 def signature(agreed: Terms) -> str:
     """The user's signature under these terms; empty where there is no key and none can be kept."""
     key = _key()
-    return hmac.new(key, agreed.model_dump_json().encode(), "sha256").hexdigest() if key else ""
+    # What is as it always was is left out, so that runs stay signed which are older than a field.
+    told = agreed.model_dump_json(exclude_defaults=True).encode()
+    return hmac.new(key, told, "sha256").hexdigest() if key else ""
 
 
 def is_signed(agreed: Terms, by: str) -> bool:

@@ -11,7 +11,6 @@ import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from pydantic import ValidationError
 
 from rewardgen.core.errors import RewardgenError, RunFolderError
 from rewardgen.core.files import cache_folder, sweep_unfinished, write_atomic
+from rewardgen.core.provenance import installed_version
 from rewardgen.core.resources import PACKAGE
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.jobs import register
@@ -147,11 +147,7 @@ def code(sources: Sequence[str]) -> Iterator[str]:
     Args:
         sources: Patterns of the modules, in the package's folder.
     """
-    for package in ("rewardgen", *_PACKAGES):
-        try:
-            yield version(package)
-        except PackageNotFoundError:
-            yield ""
+    yield from (installed_version(package) or "" for package in ("rewardgen", *_PACKAGES))
     yield from digests(path for each in sources for path in sorted(PACKAGE.glob(each))).values()
 
 

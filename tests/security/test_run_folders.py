@@ -81,6 +81,17 @@ def was_changed_after_it_was_signed(run):
     run.change("run-started", change)
 
 
+def trains_on_another_cluster(run):
+    """The user's own run, with another cluster put in."""
+    run.interrupted()
+
+    def change(data):
+        data["signature"] = signature(terms(RUN_ID, RunConfig.model_validate(data["config"])))
+        data["config"] |= {"executor": "ray", "ray_address": run.server.api_base.split("/")[2]}
+
+    run.change("run-started", change)
+
+
 def has_the_signature_of_another_run(run):
     run.interrupted(task=str(run.task), model="builtin")
 
@@ -250,7 +261,7 @@ ATTACKS = [
     *((attack, RESUME, "was not started here by you") for attack in (
         asks_another_server, reads_along_on_another_server, runs_a_task_file_unconfined, runs_a_task_file,
         writes_into_a_mailbox, signs_with_another_key, was_changed_after_it_was_signed,
-        has_the_signature_of_another_run,
+        has_the_signature_of_another_run, trains_on_another_cluster,
     )),
     *((attack, command, "") for attack in (runs_a_task_file, runs_a_task_file_unconfined) for command in (SHOW, LIST)),
     *((attack, REWARDS, "is not run") for attack in (runs_a_task_file, runs_a_task_file_unconfined)),
@@ -309,6 +320,7 @@ def test_what_is_left_below_scratch_is_removed_and_not_what_it_leads_to(rewardge
 def test_the_question_names_all_that_the_run_does_in_the_users_name(rewardgen, elsewhere):
     named = {"task": str(elsewhere.task), "model": "openai/gpt-5.1", "critic_model": "openai/gpt-5-mini"}
     named |= {"api_base": elsewhere.server.api_base, "sandbox": "off"}
+    named |= {"ray_address": "cluster.example:6379", "executor": "ray"}
     elsewhere.interrupted(**named)
     said = rewardgen(*RESUME).stderr
     assert [each for each in named.values() if each not in said] == []

@@ -1,0 +1,114 @@
+"""What a node of a Ray cluster does for a run: it trains one candidate as this machine alone would. Knows no Ray.
+
+Plain data goes in and out. The node's own process trainer confines the training, measures the policies and validates
+what comes back; its scratch lies in the node's temporary folder, and nothing of a run is written anywhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from rewardgen import __version__
+from rewardgen.core.errors import MachineError, RewardgenError
+from rewardgen.core.provenance import installed_version
+from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
+from rewardgen.sandbox.process import Limits
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.training.baseline_cache import SOURCES
+from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.result_validation import TaskNames
+from rewardgen.training.setup import TRAINERS
+from rewardgen.training.task_transfer import PackedTask, unpacked
+from rewardgen.training.transition_cache import code
+
+_PACKAGES = ("gymnasium", "mujoco", "mujoco-warp", "numpy", "stable-baselines3", "torch", "warp-lang")
+
+
+def software() -> dict[str, str]:
+    """What decides here about the numbers: versions, and a hash of the package's own code."""
+    versions = {package: installed_version(package) or "missing" for package in _PACKAGES}
+    sources = hashlib.sha256("\0".join(code(SOURCES)).encode()).hexdigest()
+    return {"rewardgen": __version__, **versions, "code of rewardgen": sources[:12]}
+
+
+def train_on_node(
+    expected: dict[str, str], order: dict[str, Any], fetch: Callable[[], Mapping[str, bytes]]
+) -> Iterator[dict[str, Any]]:
+    """Train one candidate.
+
+    Args:
+        expected: `software` of the machine that the run is on.
+        order: What to do, as `rewardgen.training.ray_trainer` writes it.
+        fetch: Brings the files of the task.
+
+    Yields:
+        As it comes: `{"progress": ...}`, `{"slice": result, "files": name to content}`, or at last `{"error": ...}`.
+    """
+    own = software()
+    if differing := [
+        f"{name} {own.get(name)}, not {wanted}" for name, wanted in expected.items() if own.get(name) != wanted
+    ]:
+        message = f"a node has {', '.join(differing)}: its numbers would be others"
+        yield _told(MachineError(message, "install the same versions on every node"))
+        return
+    sweep_scratch()  # of tasks that were killed
+    news: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    cancel = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(_train, order, fetch, news, cancel)
+        try:
+            while (each := news.get()) is not None:
+                yield each
+        finally:
+            cancel.set()
+        working.result()
+
+
+def _train(
+    order: dict[str, Any],
+    fetch: Callable[[], Mapping[str, bytes]],
+    news: queue.SimpleQueue[dict[str, Any] | None],
+    cancel: threading.Event,
+) -> None:
+    try:
+        with scratch_folder() as scratch:
+            folder = scratch / "policies"
+
+            def tell(result: SliceResult) -> None:
+                names = filter(None, (result.policy, result.episodes_file))
+                files = {name: (folder / name).read_bytes() for name in names}
+                news.put({"slice": result.model_dump(mode="json"), "files": files})
+
+            kind = TRAINERS.get(order["trainer"])
+            setup = TrainerSetup(
+                task=unpacked(PackedTask(*order["task"]), fetch),
+                settings=kind.settings.model_validate(order["settings"]),
+                workers=1,
+                scratch=scratch.resolve() / "work",
+                limits=Limits.model_validate(order["limits"]),
+                names=TaskNames(**order["names"]) if order["names"] else None,
+            )
+            kind.make(setup).train(
+                [RewardSpec.model_validate(order["reward"])],
+                [SliceSpec.model_validate(each) for each in order["slices"]],
+                folder=folder,
+                on_progress=lambda message: news.put({"progress": message}),
+                on_slice=tell,
+                stop_hacking=order["stop_hacking"],
+                cancel=cancel,
+            )
+    except RewardgenError as error:
+        news.put(_told(error))
+    finally:
+        news.put(None)
+
+
+def _told(error: RewardgenError) -> dict[str, Any]:
+    message = f"{error.message} (on the node {platform.node()})"
+    return {"error": {"type": type(error).__name__, "message": message, "hint": error.hint}}

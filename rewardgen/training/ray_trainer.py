@@ -1,0 +1,231 @@
+"""Training on the machines of a Ray cluster: each candidate is a task of it, with all its seeds.
+
+The driver's side. What a node does is `rewardgen.training.ray_node`; results and files come back from there as they are
+ready, and only this process writes them to the run's folder. Ray is an extra, and is loaded when a run asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from rewardgen.core.errors import (
+    MachineError,
+    RewardgenError,
+    RunFolderError,
+    SandboxError,
+    TaskError,
+    UsageError,
+    WorkerError,
+)
+from rewardgen.core.files import write_atomic
+from rewardgen.sandbox.process import WorkerCancelled
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.training.process_trainer import by_candidate
+from rewardgen.training.protocol import OnProgress, OnSlice, TrainerSetup
+from rewardgen.training.ray_node import software, train_on_node
+from rewardgen.training.task_transfer import packed
+
+_POLL_S = 0.1
+_REACH_S = 5.0
+_START = "start one with `ray start --head`, name it with `--ray-address`, or train here with `--executor processes`"
+_TOLD = {each.__name__: each for each in (TaskError, UsageError, RunFolderError, SandboxError, WorkerError)}
+"""What a node tells of, beside what is wrong with its machine."""
+
+
+def require_ray() -> Any:
+    """The library.
+
+    Raises:
+        UsageError: It is not installed.
+    """
+    # With `uv run`, it would send the current folder to all nodes.
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError as error:
+        raise UsageError("`--executor ray` needs the package ray", 'pip install "rewardgen[ray]"') from error
+    return ray
+
+
+class RayTrainer:
+    """Trains each candidate on some node of a cluster, by the ordinary trainer of a kind.
+
+    Args:
+        kind: Name of the kind of trainer.
+        setup: What that is made of on each node; its scratch and its workers are the node's own.
+        task_files: What the task is made of.
+        address: Of the cluster; the one that runs on this machine if not given.
+        most: Candidates that train at once; as many as there is room for if not given.
+
+    Raises:
+        UsageError: Ray is not installed.
+        TaskError: A file of the task cannot be sent.
+        MachineError: The cluster cannot be reached, or has nothing of what a training needs.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        setup: TrainerSetup,
+        task_files: Iterable[str],
+        address: str | None = None,
+        most: int | None = None,
+    ) -> None:
+        task, files = packed(setup.task, task_files)
+        self._ray = _connected(address)
+        wanted = {"CPU": 1, "GPU": 1 if getattr(setup.settings, "device", "cpu") == "cuda" else 0}
+        there = self._ray.cluster_resources()
+        if missing := [name for name, number in wanted.items() if number > there.get(name, 0)]:
+            raise MachineError(
+                f"the Ray cluster has no {' and no '.join(missing)}", "add nodes that have; see `ray status`"
+            )
+        resources = {"num_cpus": wanted["CPU"], "num_gpus": wanted["GPU"]}
+        options = {"num_returns": "streaming", "max_retries": 0, **resources}
+        self._task = self._ray.remote(**options)(_on_node)
+        self._files = self._ray.put(files)
+        self._software = software()
+        self._most = most
+        self._order = {
+            "trainer": kind,
+            "task": tuple(task),
+            "settings": setup.settings.model_dump(mode="json"),
+            "limits": setup.limits.model_dump(mode="json"),
+            "names": setup.names and setup.names._asdict(),
+        }
+
+    def train(
+        self,
+        rewards: Sequence[RewardSpec],
+        slices: Sequence[SliceSpec],
+        *,
+        folder: Path,
+        on_progress: OnProgress,
+        on_slice: OnSlice,
+        stop_hacking: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        """See `rewardgen.training.protocol.Trainer.train`.
+
+        A candidate whose node is lost is trained once more, on another, as far as its results are not here. If that
+        one is lost too, the run ends.
+        """
+        ray, errors = self._ray, self._ray.exceptions
+        lost = (errors.NodeDiedError, errors.WorkerCrashedError, errors.LocalRayletDiedError)
+        lost += (errors.ObjectLostError, errors.OutOfMemoryError)
+        sources = {each.candidate_id: each for each in rewards}
+        left = {each[0].candidate_id: {spec.seed: spec for spec in each} for each in by_candidate(slices)}
+        begun_anew: set[str] = set()
+
+        def begin(id: str) -> Any:
+            what = {"reward": sources[id].model_dump(), "slices": [each.model_dump() for each in left[id].values()]}
+            order = self._order | what | {"stop_hacking": stop_hacking}
+            return self._task.remote(self._software, order, [self._files])
+
+        waiting, running = [*left], dict[Any, str]()
+        try:
+            while waiting or running:
+                while waiting and (self._most is None or len(running) < self._most):
+                    id = waiting.pop(0)
+                    running[begin(id)] = id
+                for each in ray.wait([*running], timeout=_POLL_S)[0]:
+                    id = running[each]
+                    try:
+                        news = ray.get(next(each))
+                    except StopIteration:
+                        del running[each]
+                        if left[id]:
+                            raise MachineError(f"a node ended without the results of {id}", _AGAIN) from None
+                        continue
+                    except lost as error:
+                        del running[each]
+                        if id in begun_anew:
+                            what = f"the training of {id} was lost with its node, and not for the first time"
+                            raise MachineError(f"{what}: {_in_brief(error)}", _AGAIN) from error
+                        begun_anew.add(id)
+                        waiting.append(id)
+                        continue
+                    if "progress" in news:
+                        on_progress(news["progress"])
+                    elif "slice" in news:
+                        result = SliceResult.model_validate(news["slice"])
+                        for name in filter(None, (result.policy, result.episodes_file)):
+                            write_atomic(folder / name, news["files"][name])
+                        del left[id][result.seed]
+                        on_slice(result)
+                    else:
+                        raise _raised(**news["error"])
+                if cancel is not None and cancel.is_set():
+                    raise WorkerCancelled("the training was cancelled")
+        except errors.RayError as error:
+            raise MachineError(f"the Ray cluster failed: {_in_brief(error)}", _AGAIN) from error
+        finally:
+            for each in running:
+                with suppress(errors.RayError):
+                    ray.cancel(each, force=True)
+
+
+_AGAIN = "what was finished is kept, and `rewardgen resume latest` goes on; `ray status` tells of the cluster"
+
+
+def _on_node(expected: dict[str, str], order: dict[str, Any], files: list[Any]) -> Iterator[dict[str, Any]]:
+    """What Ray runs on a node. The files lie in a list so that they are only fetched where they are missing."""
+    yield from train_on_node(expected, order, lambda: require_ray().get(files[0]))
+
+
+def _raised(type: str, message: str, hint: str) -> RewardgenError:
+    return _TOLD.get(type, MachineError)(message, hint)
+
+
+def _in_brief(error: BaseException) -> str:
+    """What Ray says in many lines: what a node raised is in the last one, anything else in the first."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[-1 if type(error).__name__.startswith("RayTaskError") else 0]
+
+
+def _connected(address: str | None) -> Any:
+    """Ray, connected to a cluster; as it is if this process has a connection already.
+
+    Raises:
+        MachineError: There is no cluster, or it is one of another version.
+    """
+    ray = require_ray()
+    if ray.is_initialized():
+        return ray
+    address = address or os.environ.get("RAY_ADDRESS") or "auto"
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        _reach(address)
+        # It tells of lost nodes on standard output, which belongs to results.
+        ray._private.worker.print_to_stdstream = lambda *_, **__: None
+        ray.init(address, log_to_driver=False, logging_level="ERROR")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise MachineError(f"cannot connect to the Ray cluster at {address}: {_in_brief(error)}", _START) from error
+    finally:
+        # It has the process exit at SIGTERM, and a run has to be saved.
+        if threading.current_thread() is threading.main_thread() and before is not None:
+            signal.signal(signal.SIGTERM, before)
+    return ray
+
+
+def _reach(address: str) -> None:
+    """Ray itself tries for two minutes, and ends the process then.
+
+    Raises:
+        OSError: Nobody listens there.
+        ValueError: It is no address.
+    """
+    if address == "auto":
+        return
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    if not parts.hostname or not parts.port:
+        raise ValueError("it has the form HOST:PORT or ray://HOST:PORT")
+    socket.create_connection((parts.hostname, parts.port), _REACH_S).close()
