@@ -81,6 +81,10 @@ class ParallelTask(GymTask):
         crew = ", ".join(f"{count} of role `{role}`" for role, count in roles.items())
         told = f"The agent's own observation, {spaces.flatdim(known.space)} numbers"
         told += " (filled up with zeros where it is shorter), and one for each role." if len(roles) > 1 else "."
+        coder = _coder(known)
+        if len({len(each.parts) for each in coder.coders}) > 1:
+            chosen = "choices takes its choice 0 where the policy takes one that it lacks"
+            told += f" An agent with fewer {chosen if coder.choices else 'actions acts by the first of them'}."
         return (
             f"{told} {len(known.agents)} agents play a game together ({crew}) and act by one policy, which all of them"
             " share. The reward is computed for each agent by itself, from that agent's variables and action."

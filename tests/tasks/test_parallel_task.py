@@ -122,9 +122,22 @@ def test_the_card_tells_of_the_agents_and_not_of_what_the_environment_pays(tmp_p
     card = measure_card(hunt(tmp_path))
     assert card.agents == ("hunter_0", "hare_0", "hare_1") and card.episode_steps == 8
     assert "1 of role `hunter`, 2 of role `hare`" in card.observation and "for each agent by itself" in card.observation
+    assert "An agent with fewer actions acts by the first of them" in card.observation
     assert [each.name for each in card.variables][:3] == ["alive", "is_hunter", "is_hare"]
     assert "paid" not in card.description and "env_reward" not in card.model_dump_json()
     assert "env_reward" not in record_transitions(hunt(tmp_path)).inputs
+
+
+def test_the_card_tells_what_becomes_of_a_choice_that_an_agent_lacks(tmp_path):
+    path = tmp_path / "hunt.py"
+    box, choice = 'spaces.Box(-1, 1, (2 if agent == "hunter_0" else 1,), np.float32)', "spaces.Discrete(len(agent))"
+    path.write_text(HUNT.read_text().replace(box, choice).replace("float(action[0])", "action"))
+    task = load_task(str(path))
+    assert "takes its choice 0 where the policy takes one that it lacks" in task.default_words("observe")
+    envs = task.make_envs([0], 3)
+    envs.reset()
+    step = envs.step(torch.eye(8)[[7, 7, 5]])
+    assert step.inputs["action"].argmax(1).tolist() == [7, 0, 5]
 
 
 @pytest.mark.parametrize("continuous", [True, False])
