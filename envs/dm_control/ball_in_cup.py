@@ -15,6 +15,7 @@ class BallInCup(MujocoTask):
 
     The cup is 10 cm wide and deep and open above, and springs hold it in the middle. Two motors push it along x and z.
     The ball, 5 cm across, has to be swung up above the rim and caught, and then stay in the cup.
+    In some episodes it begins above the cup and falls into it by itself.
     """
 
     model = "dm_control:ball_in_cup.xml"

@@ -34,7 +34,7 @@ class QuadrupedRun(MujocoTask):
     episode_steps = 1000
     current_fields = True
     best_fitness = 1.0
-    solved_fitness = 0.65
+    solved_fitness = 0.7
     slow = True
     training = {"ppo": PpoSettings(env_steps=2_000_000)}
 

@@ -20,7 +20,7 @@ LYING = STILL | {"height": 0.1, "head_height": 0.1, "upright": 0.0, "foot_cleara
 
 
 class HumanoidStandup(MujocoTask):
-    """A human-like robot lies on its back. Stand up, and stay standing, upright and still, on both feet.
+    """A human-like robot lies on its back. Stand up, and stay standing, upright.
 
     A torso with abdomen, two legs (three hip joints and a knee each; the feet are balls without ankles) and two arms
     (two shoulder joints and an elbow each). Seventeen motors turn the joints; the action lists them in nearly the order

@@ -15,9 +15,11 @@ REACH, TOUCH = 0.15, 0.3
 
 class SimpleSpread(ParallelTask):
     """Two discs of 0.15 m radius that push themselves about a plane, and two landmarks that do not move, at random
-    places within 1 m of the middle. Have an agent on each landmark soon, without agents bumping into each other:
-    they have to agree who takes which. Every agent sees where both landmarks and the other agent are. Its action
-    is five pushes from 0 to 1: the first does nothing, the others push to -x, +x, -y and +y.
+    places within 1 m of the middle. Have an agent on each landmark soon, without agents bumping into each other.
+
+    They have to agree who takes which; of landmarks that lie close together one agent may cover both. Every agent sees
+    where both landmarks and the other agent are. Its action is five pushes from 0 to 1: the first does nothing, the
+    others push to -x, +x, -y and +y.
     """
 
     env = "mpe2.simple_spread_v3"

@@ -55,10 +55,10 @@ def list_all(*, json: Json = False) -> int:
     table = plain_table("task", "", "about")
     table.columns[0].no_wrap = table.columns[1].no_wrap = True
     for group, each_of in groupby(tasks, lambda each: each.group):
-        table.add_row(Text(group, "bold"), "", "")
+        table.add_row("", "", Text(group, "bold"))
         for each in each_of:
             mark = Text("not here", "red") if each.problem else Text("slow" if each.slow else "", "yellow")
-            table.add_row(f"  {each.name}", mark, Text(each.about, no_wrap=True, overflow="ellipsis"))
+            table.add_row(each.name, mark, Text(each.about, no_wrap=True, overflow="ellipsis"))
     results().print(table)
     for why, each_of in groupby(sorted(tasks, key=lambda each: each.why), lambda each: each.why):
         if why:

@@ -104,6 +104,9 @@ class BudgetExhausted(RewardgenError):
     """The limit on cost or tokens leaves no room for the next call."""
 
 
+_MANY = 20
+
+
 def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | None:
     """The valid name closest to a wrong one, or None if nothing is close.
 
@@ -123,8 +126,10 @@ def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | Non
 
 
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
-    """A hint for an unknown name: the nearest valid one, then the whole list."""
+    """A hint for an unknown name: the nearest valid one, then all of them, if they are few or none is near."""
     names = sorted(valid)
     close = nearest(name, names)
     listed = ", ".join(names)
+    if close and len(names) > _MANY:
+        return f"did you mean `{close}`?"
     return f"did you mean `{close}`? valid names: {listed}" if close else f"valid names: {listed}"

@@ -151,8 +151,9 @@ def _landlock(policy: Policy) -> str:
     try:
         version = landlock.restrict(worker_grants(policy.folder, policy.reads, policy.writes, policy.gpu))
     except RuntimeError as error:
-        hint = "start it at its first use: only a process with one thread can be confined, or `--sandbox off`"
-        raise SandboxError(f"the task file starts a thread while it is imported ({error})", hint) from error
+        hint = "only a process with one thread can be confined: start it at its first use, in an episode's first step;"
+        hint += " an environment that starts one when it is made or reset needs `--sandbox off`"
+        raise SandboxError(f"the task starts a thread before its worker is confined ({error})", hint) from error
     return f"ABI {version}: {landlock.covers(version)}"
 
 

@@ -28,7 +28,7 @@ from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS, Policy, Step
 if TYPE_CHECKING:
     from rewardgen.sim.quantities import Quantity
 
-ENDED = "ended by the environment"
+ENDED = "the environment's own end"
 """The termination cause of an environment that does not say why."""
 
 _NUMBERS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Tuple, spaces.Dict)

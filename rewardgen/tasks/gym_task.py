@@ -293,8 +293,8 @@ def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
         if isinstance(cause, gymnasium.error.DependencyNotInstalled | ModuleNotFoundError):
             missing = getattr(cause.__cause__ or cause, "name", "") or ""
             wanted = f"'rewardgen[{_EXTRAS[missing]}]'" if missing in _EXTRAS else missing
-            hint = "install what it names"
-            hint += f", such as by `pip install {wanted}`" if missing and "." not in missing else ""
+            hint = "its successor is Gymnasium: `gymnasium:...`" if missing == "gym" else "install what it names"
+            hint += f", such as by `pip install {wanted}`" if missing not in ("", "gym") and "." not in missing else ""
             raise TaskError(f"{task.env} cannot be made: {cause}", hint) from cause
         if isinstance(cause, gymnasium.error.Error):
             close = named_alike(str(task.env)) or nearest(str(task.env), gymnasium.registry, sure=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from rewardgen.core.readable import first_line
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.tasks.registered import registered_tasks
 
@@ -45,7 +45,7 @@ class Listed(NamedTuple):
     Attributes:
         name: Its name.
         group: Title of its group, or the package that it is from.
-        about: First line of its description.
+        about: What the robot should do: the last sentence of the first paragraph of its description.
         path: Its file; None if there is none.
         slow: Whether it is left out of tables of all tasks.
         problem: Why it cannot be run here; empty if it can.
@@ -96,4 +96,9 @@ def _read(name: str, group: str, path: Path | None, problem: str = "", hint: str
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
     texts = [text for node in classes if (text := ast.get_docstring(node))]
     slow = any(ast.unparse(each) == "slow = True" for node in classes for each in node.body)
-    return Listed(name, group, first_line(texts[-1]) if texts else "", path, slow, problem, hint)
+    return Listed(name, group, _command(texts[-1]) if texts else "", path, slow, problem, hint)
+
+
+def _command(description: str) -> str:
+    paragraph = " ".join(description.strip().partition("\n\n")[0].split())
+    return re.split(r"(?<=[.!]) ", paragraph)[-1]

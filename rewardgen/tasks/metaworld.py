@@ -67,6 +67,8 @@ class MetaWorldTask(GymTask):
 
     env = staticmethod(metaworld_env)
     episode_steps = 500
+    solved_fitness = 0.9
+    """About nine successes in ten episodes."""
     training: ClassVar[Mapping[str, TrainerSettings]] = {"sb3-sac": TrainerSettings(env_steps=500_000)}
     """By a learner that takes few steps, as each of these is slow."""
 

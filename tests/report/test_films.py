@@ -291,7 +291,7 @@ def test_an_environment_of_gymnasium_is_filmed_by_the_pictures_it_makes(rewardge
     notes = []
     pair, alone = shoot(folder, history, plans, seconds=8.0, note=notes.append, announcement="ready")
     assert notes[0] == "ready" and not any("cannot" in each for each in notes)
-    assert pair.pictured and not pair.drawn and "ended by the environment after" in alone.caption
+    assert pair.pictured and not pair.drawn and "the environment's own end after" in alone.caption
     shown = pictures(alone)
     width = shown[0].shape[1]
     red = shown[0][..., 0] - shown[0][..., 2] > 100
