@@ -53,6 +53,10 @@ class ObservationNormaliser:
 
     Args:
         moments: Moments of the observations (S, O).
+
+    Attributes:
+        mean: (S, 1, O) float32.
+        scale: Likewise.
     """
 
     def __init__(self, moments: RunningMoments) -> None:
@@ -66,11 +70,11 @@ class ObservationNormaliser:
 
     def __call__(self, observation: Tensor) -> Tensor:
         """Normalised observations, (S, N, O) float32."""
-        return ((observation - self._mean) * self._scale).clamp_(-_LIMIT, _LIMIT)
+        return ((observation - self.mean) * self.scale).clamp_(-_LIMIT, _LIMIT)
 
     def _refresh(self) -> None:
-        self._mean = self.moments.mean.float().unsqueeze(1)
-        self._scale = (self.moments.variance + _TINY).rsqrt().float().unsqueeze(1)
+        self.mean = self.moments.mean.float().unsqueeze(1)
+        self.scale = (self.moments.variance + _TINY).rsqrt().float().unsqueeze(1)
 
 
 class RewardScaler:
