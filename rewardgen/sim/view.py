@@ -281,8 +281,10 @@ class SimView:
             geoms: Their names, or numbers.
 
         Raises:
-            TaskError: The model has no such geom, or one has no lowest point, as a plane has none.
+            TaskError: The model has no such geom, or one has no lowest point, as a plane has none; or none is named.
         """
+        if not geoms:
+            raise TaskError("`sim.clearance()` is of no geom", 'name some: `sim.clearance("left_foot", "right_foot")`')
         places, turns = self.field("geom_xpos"), self.field("geom_xmat")
         numbers = [self.geom(each) if isinstance(each, str) else each for each in geoms]
         heights = [lowest_point(self.model, each, places[:, each], turns[:, each]) for each in numbers]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
+from importlib.metadata import PackageNotFoundError, files, packages_distributions, requires, version
 
 from rewardgen.core.errors import TaskError
 
@@ -27,7 +28,7 @@ def packages_of(kind: type, own: str) -> list[str]:
         name = module.partition(".")[0]
         found |= {needed for place, needed in _SIMULATORS.items() if module.startswith(place)}
         if name in known and name != "gymnasium":
-            found.add(known[name][0])
+            found.add(_owner(module, known[name]))
         elif name not in (*sys.stdlib_module_names, *known) and module != own:
             raise TaskError(f"the environment is in `{module}`, which no installed package has", "install it")
     return sorted(found)
@@ -43,7 +44,7 @@ def unfit(module: str) -> str:
         from packaging.requirements import InvalidRequirement, Requirement
     except ImportError:  # Stable-Baselines3 brings it; an exported environment may lie where that is not
         return ""
-    package = next(iter(packages_distributions().get(module.partition(".")[0], [])), "")
+    package = _owner(module, packages_distributions().get(module.partition(".")[0], []))
     told = []
     for each in (requires(package) or []) if package else []:
         with suppress(InvalidRequirement):
@@ -53,6 +54,15 @@ def unfit(module: str) -> str:
             if asked and not (have and needed.specifier.contains(have, prereleases=True)):
                 told.append(f"`{needed.name}{needed.specifier}`, and {have or 'none'} is installed")
     return f"{package} needs {'; '.join(told)}: install that, or another release of {package}" if told else ""
+
+
+def _owner(module: str, packages: Sequence[str]) -> str:
+    """Which of some packages has a module, where several share its namespace; empty without any."""
+    path = module.replace(".", "/")
+    for each in packages if len(packages) > 1 else ():
+        if {f"{path}.py", f"{path}/__init__.py"} & {file.as_posix() for file in files(each) or ()}:
+            return each
+    return next(iter(packages), "")
 
 
 def _installed(package: str) -> str:

@@ -86,7 +86,7 @@ def find_robot(reference: str) -> Path:
     Raises:
         TaskError: There is no such robot.
     """
-    if asset := model_asset(_shipped_model(reference) or reference):
+    if asset := model_asset(_model_in(shipped_tasks().get(reference)) or reference):
         return asset
     path = Path(reference).expanduser()
     if path.is_dir():
@@ -100,7 +100,7 @@ def find_robot(reference: str) -> Path:
 
 def known_robots() -> dict[str, str]:
     """Name of each robot that is here to where it comes from."""
-    found = dict.fromkeys(filter(_shipped_model, shipped_tasks()), "a shipped task's model")
+    found = {name: "a shipped task's model" for name, path in shipped_tasks().items() if _model_in(path)}
     for prefix, package in PACKAGES.items():
         found |= {f"{prefix}{name}": package.owner for name in package_models(prefix)}
     if importlib.util.find_spec("robot_descriptions"):
@@ -130,16 +130,15 @@ def model_named(robot: str, task: Path) -> str:
         robot: See `find_robot`.
         task: The task file.
     """
-    name = _shipped_model(robot) or robot
+    name = _model_in(shipped_tasks().get(robot)) or robot
     if model_asset(name):
         return name
     path, folder = find_robot(robot), task.resolve().parent
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
-def _shipped_model(task: str) -> str:
+def _model_in(path: Path | None) -> str:
     """The `model` of a shipped task as any task file may name it, read without running the file; empty without one."""
-    path = shipped_tasks().get(task)
     kinds = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)] if path else []
     for node in (node for kind in kinds for node in kind.body if isinstance(node, ast.Assign)):
         if ast.unparse(node.targets[0]) == "model":

@@ -164,6 +164,8 @@ def test_the_clearance_of_every_shape_is_the_height_at_which_it_touches_the_grou
         assert np.allclose(quantities[name].read(view), lowest, atol=2e-3), name
     both = torch.stack([view.clearance(each) for each in ("lower", view.model.ngeom - 2)]).amin(0)
     assert torch.equal(quantities["two"].read(view), both)
+    with pytest.raises(TaskError, match="of no geom"):
+        view.clearance()
 
 
 def test_a_plane_has_no_lowest_point(tmp_path):

@@ -1,5 +1,7 @@
 """Tasks on Gymnasium environments: what is read of them, and that they do what Gymnasium itself does."""
 
+import importlib
+
 import gymnasium
 import mujoco
 import numpy as np
@@ -14,6 +16,7 @@ from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.check import check_task
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.gym_names import observation_variables
+from rewardgen.tasks.gym_packages import packages_of
 from rewardgen.tasks.loading import lasting_reference, load_task, resolve_task
 from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.tasks.wording import description, first_paragraph
@@ -311,6 +314,19 @@ def test_an_environment_that_fails_beside_what_its_package_does_not_suit_is_told
         load_task("olden:Lever-v0")
     missing = "`no-such-package>=2`, and none is installed: install that"
     assert raised.value.hint.startswith(f"olden-envs needs `numpy<1.0`, and {np.__version__} is installed; {missing}")
+
+
+def test_of_packages_that_share_a_namespace_the_one_with_the_environment_s_file_is_named(tmp_path, monkeypatch):
+    (tmp_path / "shared_envs").mkdir()
+    for name in ("first", "second"):
+        (tmp_path / f"shared_envs/{name}.py").write_text("class Lever:\n    pass\n")
+        about = tmp_path / f"{name}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (about / "RECORD").write_text(f"shared_envs/{name}.py,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("first", "second"):
+        assert packages_of(importlib.import_module(f"shared_envs.{name}").Lever, "") == [name]
 
 
 SMALL_WAYS = """
