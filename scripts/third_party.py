@@ -112,7 +112,7 @@ def _ended(command: list[str], folder: Path) -> Ended:
     told = done.stdout + done.stderr
     if done.returncode == 0:
         return Ended("works")
-    error, _, hint = told.partition("error:")[2].partition("hint:")
+    error, _, hint = (told.partition("error:")[2] or told[-1500:]).partition("hint:")
     said = " ".join(f"{error} hint: {hint}".split())[:400]
     return Ended("error", said.replace("|", "\\|"), sound=bool(error and hint) and "Traceback" not in told)
 

@@ -419,6 +419,9 @@ def conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
             results().print(judgement_text(judgement))
             results().print()
         results().print(closing_table(summary))
+    if summary and not reward:
+        hint = "what the variables say is all that a reward can be made of: see `tasks show`, and name more in the task"
+        messages().print(f"\nhint: {hint}", soft_wrap=True)
     if summary and reward:
         show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)
         steps.append((show, "the chosen reward and its origin"))

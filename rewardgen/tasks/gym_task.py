@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -76,6 +77,7 @@ class Known(NamedTuple):
         space: Of its observations.
         coder: Of its actions.
         variables: Derived from `info` and the observation, for a task that declares none.
+        entries: Variable to the entries of the observation that are its numbers.
         keys: Variable to key of `info`.
         info: Key of `info` to the shape of its values.
         success: Key of `info` that tells of success.
@@ -90,6 +92,7 @@ class Known(NamedTuple):
     space: spaces.Space[Any]
     coder: ActionCoder
     variables: dict[str, Var]
+    entries: dict[str, slice]
     keys: dict[str, str]
     info: dict[str, tuple[int, ...]]
     success: str
@@ -149,13 +152,9 @@ class GymTask(Task):
     def _offered(self, rows: Tensor, info: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """What the environment offers of itself; `rows` are its observations as numbers, (N, O)."""
         known = self.known()
-        found, start, model = {name: info[key] for name, key in known.keys.items()}, 0, _of_a_model(known.variables)
-        for name, variable in known.variables.items():
-            if name not in found and name not in model:
-                end = start + max(1, len(variable.parts))
-                found[name] = rows[:, start:end] if variable.parts else rows[:, start]
-                start = end
-        return found
+        seen = {name: rows[:, place] for name, place in known.entries.items()}
+        seen = {name: each if known.variables[name].parts else each[:, 0] for name, each in seen.items()}
+        return {name: info[key] for name, key in known.keys.items()} | seen
 
     def observe(self, obs: Any) -> Any:
         """The environment's own observation."""
@@ -340,9 +339,13 @@ def _looked(task: type[GymTask]) -> Known:
         raise TaskError(
             f"{kind.__name__} observes {size} numbers, a picture: no policy here learns from so many", _WRAP
         )
-    pictures = isinstance(space, spaces.Box) and len(space.shape) > 1 and space.dtype == np.uint8
-    sizes = {key: spaces.flatdim(each) for key, each in space.items()} if isinstance(space, spaces.Dict) else {}
-    observed = {} if pictures else observation_variables(words, size, sizes)
+    keyed = dict(space.items()) if isinstance(space, spaces.Dict) else {}
+    observed = observation_variables(words, size, {key: spaces.flatdim(each) for key, each in keyed.items()})
+    entries = entries_of(observed)
+    pictures = [*map(_is_picture, keyed.values())] if keyed else [_is_picture(space)] * len(observed)
+    if len(pictures) == len(observed):  # a documentation may name entries, not keys
+        observed = {name: each for (name, each), picture in zip(observed.items(), pictures, strict=True) if not picture}
+        entries = {name: entries[name] for name in observed}
     told = info_variables(infos, rewards, observed)
     variables: dict[str, Var] = {name: info_variable(key, value) for name, (key, value) in told.items()}
     if file is not None:
@@ -359,6 +362,7 @@ def _looked(task: type[GymTask]) -> Known:
         space=space,
         coder=coder,
         variables=variables,
+        entries=entries,
         keys={name: key for name, (key, _) in told.items()},
         info=kept_keys(infos[0]),
         success=success_key(first.infos),
@@ -367,6 +371,16 @@ def _looked(task: type[GymTask]) -> Known:
         control_step_s=float(step_s),
         model_file=file,
     )
+
+
+def _is_picture(space: spaces.Space[Any]) -> bool:
+    return isinstance(space, spaces.Box) and len(space.shape) > 1 and space.dtype == np.uint8
+
+
+def entries_of(observed: Mapping[str, Var]) -> dict[str, slice]:
+    """Where the numbers of variables are that make up an observation, one after another."""
+    ends = [*accumulate(max(1, len(each.parts)) for each in observed.values())]
+    return {name: slice(start, end) for name, start, end in zip(observed, [0, *ends], ends, strict=False)}
 
 
 def kept_keys(info: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:

@@ -275,6 +275,23 @@ class Reach(Slide):
     assert step.inputs["goal"][0, 1] == 0.5 and step.inputs["mode"].tolist() == [[0.0, 0.0, 1.0]]
 
 
+def test_a_picture_among_other_observations_is_no_variable(tmp_path):
+    seen = """
+class Camera(Slide):
+    observation_space = spaces.Dict({
+        "camera": spaces.Box(0, 255, (2, 2), np.uint8), "mode": spaces.Box(-1.0, 1.0, (1,)),
+    })
+
+    def _seen(self):
+        return {"camera": np.full((2, 2), 7, np.uint8), "mode": np.array([0.5], np.float32)}
+"""
+    task = load_task(own(tmp_path, further=seen))
+    assert [*task.declared()] == ["gap", "mode"]
+    envs = task.make_envs([0], 1)
+    assert envs.reset().shape == (1, 5)  # a policy sees it
+    assert envs.step(torch.zeros(1, 1)).inputs["mode"].tolist() == [[0.5]]
+
+
 @pytest.mark.parametrize(("shape", "read"), [((3,), ["gap", "obs_0", "obs_1", "obs_2"]), ((3, 3), ["gap"])])
 def test_bytes_in_a_row_are_numbers_and_a_picture_of_them_is_none(tmp_path, shape, read):
     seen = f"""
