@@ -61,11 +61,12 @@ class WarpSimulator(LiveFields):
         device: str = "cuda",
     ) -> None:
         super().__init__()
-        self.model, self.num_envs, self.device = model, num_envs, torch.device(device)
+        self.model, self.num_envs = model, num_envs
         self.control_step_s = float(model.opt.timestep) * frame_skip
         self._frame_skip, self._contact_forces, self._current_fields = frame_skip, contact_forces, current_fields
         wp.config.log_level = wp.LOG_ERROR
         self._place = _opened(device)
+        self.device = torch.device(*("cuda", self._place.ordinal) if self._place.is_cuda else ("cpu",))
         with wp.ScopedDevice(self._place):
             simulated = _accepted(model)
             self._model = _put(simulated)
@@ -158,6 +159,7 @@ class WarpSimulator(LiveFields):
         launch()  # compiles and loads what cannot be while a graph is recorded
         with wp.ScopedCapture() as capture:
             launch()
+        wp.synchronize_device(self._place)  # from here on all work is on torch's stream
         graph: Any = capture.graph
         return lambda: wp.capture_launch(graph, wp.stream_from_torch(self.device))
 
