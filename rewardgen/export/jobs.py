@@ -128,8 +128,8 @@ def policy_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     actions = policy.act(observations)
     if payload["kind"] == "sb3":
         write_sb3(network, folder / "policy.zip", payload["discount"], payload["algorithm"])
-        if network.choices:
-            actions = torch.stack([each.argmax(1) for each in actions.split(network.choices, 1)], 1).squeeze(1)
+        if network.policy.choices:
+            actions = torch.stack([each.argmax(1) for each in actions.split(network.policy.choices, 1)], 1).squeeze(1)
     else:
         write_onnx(network, folder)
     _save(payload, {"observations": observations, "actions": actions})

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.files import write_atomic
-from rewardgen.training.mlp_policy import Activation, MlpPolicy, Squash
-from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
+from rewardgen.training.mlp_policy import MlpPolicy
 from rewardgen.training.ppo.policy import PpoPolicy
 
 Layers = Sequence[tuple[Tensor, Tensor]]
@@ -22,31 +21,23 @@ Layers = Sequence[tuple[Tensor, Tensor]]
 
 
 class Network(NamedTuple):
-    """A policy, however it was trained: a normaliser, layers, and what becomes of their output.
+    """A policy, however it was trained, and what other programs need of it.
 
     Attributes:
+        policy: As a plain network.
         mean: Of observations, (O,) float32.
         scale: Of observations, (O,) float32.
         limit: Of normalised observations; infinite where they are taken as they are.
         layers: Of the policy; where it is cut off and no more, the last gives actions in units of the actuators.
-        activation: Between them.
-        squash: As `MlpPolicy` has it.
-        choices: As `MlpPolicy` has them.
-        low: (A,).
-        high: (A,).
         value: Layers of the value network, where it is kept.
         log_std: (A,), in units of the actuators, where it is kept.
     """
 
+    policy: MlpPolicy
     mean: Tensor
     scale: Tensor
     limit: float
     layers: Layers
-    activation: Activation
-    squash: Squash
-    choices: tuple[int, ...]
-    low: Tensor
-    high: Tensor
     value: Layers = ()
     log_std: Tensor | None = None
 
@@ -59,36 +50,29 @@ def network_of(policy: Any) -> Network:
     """
     low, high = policy.action_low, policy.action_high
     middle, half = (high + low) / 2, (high - low) / 2
+    value, log_std = (), None
     if isinstance(policy, PpoPolicy):
-        used = ObservationNormaliser(
-            RunningMoments(policy.mean[None], policy.variance[None], policy.mean.new_ones(1, 1))
-        )
-        mean, scale = used.mean.flatten(), used.scale.flatten()
-        layers, value = _layers(policy, "policy"), _layers(policy, "value")
-        log_std = policy.parameters["log_std"][0] + half.log()
-        kept: tuple[Activation, Squash, tuple[int, ...]] = "tanh", "clip", ()
-        limit = 10.0
-    elif isinstance(policy, MlpPolicy):
-        plain = bool((policy.variance < 0).all())
-        mean, limit = policy.mean.float(), math.inf if plain else 10.0
-        scale = torch.ones_like(mean) if plain else (policy.variance + 1e-8).rsqrt().float()
-        layers, value, log_std = list(policy.layers), (), None
-        kept = policy.activation, policy.squash, policy.choices
-    else:
+        value, log_std = _layers(policy, "value"), policy.parameters["log_std"][0] + half.log()
+        layers = _layers(policy, "policy")
+        policy = MlpPolicy(layers, "tanh", "clip", (), policy.mean, policy.variance, low, high)
+    if not isinstance(policy, MlpPolicy):
         raise TypeError("it is no policy of this package")
-    if kept[1] == "clip":
+    plain = bool((policy.variance < 0).all())
+    scale = torch.ones_like(policy.mean).float() if plain else (policy.variance + 1e-8).rsqrt().float()
+    layers = policy.layers
+    if policy.squash == "clip":
         weight, bias = layers[-1]
-        layers[-1] = (half[:, None] * weight, middle + half * bias)
-    return Network(mean, scale, limit, layers, *kept, low, high, value, log_std)
+        layers = (*layers[:-1], (half[:, None] * weight, middle + half * bias))
+    return Network(policy, policy.mean.float(), scale, math.inf if plain else 10.0, layers, value, log_std)
 
 
-def _layers(policy: PpoPolicy, network: str) -> list[tuple[Tensor, Tensor]]:
+def _layers(policy: PpoPolicy, network: str) -> tuple[tuple[Tensor, Tensor], ...]:
     """Weight (out, in) and bias (out,) of each layer."""
     named = policy.parameters
-    return [
+    return tuple(
         (named[f"{network}.{index}.weight"].T.contiguous(), named[f"{network}.{index}.bias"][0])
         for index in range(len(policy.sizes.hidden) + 1)
-    ]
+    )
 
 
 def write_sb3(network: Network, path: Path, discount: float, algorithm: str) -> None:
@@ -106,11 +90,12 @@ def write_sb3(network: Network, path: Path, discount: float, algorithm: str) -> 
 
     from rewardgen.export.shipped import sb3_policy
 
-    acted = gymnasium.spaces.Box(network.low.numpy(), network.high.numpy(), dtype=np.float32)
-    if network.choices:
-        one = len(network.choices) == 1
+    policy, low, high = network.policy, network.policy.action_low, network.policy.action_high
+    acted = gymnasium.spaces.Box(low.numpy(), high.numpy(), dtype=np.float32)
+    if policy.choices:
+        one = len(policy.choices) == 1
         acted = (
-            gymnasium.spaces.Discrete(network.choices[0]) if one else gymnasium.spaces.MultiDiscrete([*network.choices])
+            gymnasium.spaces.Discrete(policy.choices[0]) if one else gymnasium.spaces.MultiDiscrete([*policy.choices])
         )
 
     class Spaces(gymnasium.Env):
@@ -119,15 +104,15 @@ def write_sb3(network: Network, path: Path, discount: float, algorithm: str) -> 
 
     options: dict[str, Any] = {
         "net_arch": [len(bias) for _, bias in network.layers[:-1]],
-        "activation_fn": torch.nn.Tanh if network.activation == "tanh" else torch.nn.ReLU,
+        "activation_fn": torch.nn.Tanh if policy.activation == "tanh" else torch.nn.ReLU,
     }
     given: dict[str, Any] = {"gamma": discount, "device": "cpu"}
     if algorithm != "PPO":
         given["buffer_size"] = 1
-    if network.squash == "tanh2":
+    if policy.squash == "tanh2":
         given["use_sde"] = True
-    policy = sb3_policy.NormalisedPolicy if algorithm == "PPO" else "MlpPolicy"
-    model = getattr(stable_baselines3, algorithm)(policy, Spaces(), policy_kwargs=options, **given)
+    kind = sb3_policy.NormalisedPolicy if algorithm == "PPO" else "MlpPolicy"
+    model = getattr(stable_baselines3, algorithm)(kind, Spaces(), policy_kwargs=options, **given)
     own = model.policy
     if algorithm == "PPO":
         for extractor in {own.features_extractor, own.pi_features_extractor, own.vf_features_extractor}:
@@ -157,50 +142,15 @@ def _put(layers: Layers, *modules: torch.nn.Module) -> None:
         module.bias.data.copy_(bias)
 
 
-def _fixed(value: Tensor) -> torch.nn.Parameter:
-    return torch.nn.Parameter(value, requires_grad=False)
-
-
-class _Acting(torch.nn.Module):
-    """A policy for TorchScript."""
-
-    mean: Tensor
-    scale: Tensor
-    low: Tensor
-    high: Tensor
-
-    def __init__(self, network: Network) -> None:
-        super().__init__()
-        for name in ("mean", "scale", "low", "high"):
-            self.register_buffer(name, getattr(network, name))
-        parts: list[torch.nn.Module] = []
-        for weight, bias in network.layers:
-            linear = torch.nn.Linear(weight.shape[1], weight.shape[0])
-            linear.weight, linear.bias = _fixed(weight), _fixed(bias)
-            parts += [linear, torch.nn.Tanh() if network.activation == "tanh" else torch.nn.ReLU()]
-        self.body = torch.nn.Sequential(*parts[:-1])
-        self.limit, self.squash, self.choices = network.limit, network.squash, network.choices
-
-    def forward(self, observation: Tensor) -> Tensor:
-        """Actions (N, A) for observations (N, O)."""
-        values = self.body(((observation - self.mean) * self.scale).clamp(-self.limit, self.limit))
-        if self.choices:
-            groups = values.split(self.choices, 1)
-            return torch.cat([torch.nn.functional.one_hot(each.argmax(1), each.shape[1]).float() for each in groups], 1)
-        if self.squash != "clip":
-            cut = values.clamp(-2.0, 2.0) if self.squash == "tanh2" else values
-            values = (self.high + self.low) / 2 + (self.high - self.low) / 2 * cut.tanh()
-        return torch.minimum(torch.maximum(values, self.low), self.high)
-
-
 def write_onnx(network: Network, folder: Path) -> None:
     """Write a policy as `policy.pt`, for TorchScript, and as `policy.onnx`; (N, O) to (N, A)."""
     import warnings
 
     from onnx import TensorProto, checker, helper, numpy_helper
 
+    policy, low, high = network.policy, network.policy.action_low, network.policy.action_high
     with warnings.catch_warnings(action="ignore"), torch.no_grad():
-        traced = torch.jit.trace(_Acting(network).eval(), torch.zeros(2, len(network.mean)))
+        traced = torch.jit.trace(policy.act, torch.zeros(2, len(network.mean)))
         content = io.BytesIO()
         torch.jit.save(traced, content)
     write_atomic(folder / "policy.pt", content.getvalue())
@@ -221,26 +171,26 @@ def write_onnx(network: Network, folder: Path) -> None:
         constants |= {f"weight{index}": weight, f"bias{index}": bias}
         then("Gemm", f"weight{index}", f"bias{index}", transB=1)
         if index < len(network.layers) - 1:
-            then("Tanh" if network.activation == "tanh" else "Relu")
-    if network.choices:
-        constants["counts"] = torch.tensor(network.choices)
-        parts = [f"part{number}" for number in range(len(network.choices))]
+            then("Tanh" if policy.activation == "tanh" else "Relu")
+    if policy.choices:
+        constants["counts"] = torch.tensor(policy.choices)
+        parts = [f"part{number}" for number in range(len(policy.choices))]
         nodes.append(helper.make_node("Split", [nodes[-1].output[0], "counts"], parts, axis=1))
         nodes += [helper.make_node("Hardmax", [each], [f"chosen_{each}"], axis=1) for each in parts]
         nodes.append(helper.make_node("Concat", [f"chosen_{each}" for each in parts], ["action"], axis=1))
     else:
-        constants |= {"low": network.low, "high": network.high}
-        if network.squash == "tanh2":
+        constants |= {"low": low, "high": high}
+        if policy.squash == "tanh2":
             constants |= {"two": torch.tensor(2.0), "minus_two": torch.tensor(-2.0)}
             then("Clip", "minus_two", "two")
-        if network.squash != "clip":
-            constants |= {"middle": (network.high + network.low) / 2, "half": (network.high - network.low) / 2}
+        if policy.squash != "clip":
+            constants |= {"middle": (high + low) / 2, "half": (high - low) / 2}
             then("Tanh")
             then("Mul", "half")
             then("Add", "middle")
         then("Max", "low")
         then("Min", "high", to="action")
-    sizes = {"observation": len(network.mean), "action": len(network.low)}
+    sizes = {"observation": len(network.mean), "action": len(low)}
     ends = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", size]) for name, size in sizes.items()}
     stored = [numpy_helper.from_array(value.detach().numpy(), name) for name, value in constants.items()]
     graph = helper.make_graph(nodes, "policy", [ends["observation"]], [ends["action"]], stored)

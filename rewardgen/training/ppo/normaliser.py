@@ -53,10 +53,6 @@ class ObservationNormaliser:
 
     Args:
         moments: Moments of the observations (S, O).
-
-    Attributes:
-        mean: (S, 1, O) float32.
-        scale: Likewise.
     """
 
     def __init__(self, moments: RunningMoments) -> None:
@@ -70,11 +66,11 @@ class ObservationNormaliser:
 
     def __call__(self, observation: Tensor) -> Tensor:
         """Normalised observations, (S, N, O) float32."""
-        return ((observation - self.mean) * self.scale).clamp_(-_LIMIT, _LIMIT)
+        return ((observation - self._mean) * self._scale).clamp_(-_LIMIT, _LIMIT)
 
     def _refresh(self) -> None:
-        self.mean = self.moments.mean.float().unsqueeze(1)
-        self.scale = (self.moments.variance + _TINY).rsqrt().float().unsqueeze(1)
+        self._mean = self.moments.mean.float().unsqueeze(1)
+        self._scale = (self.moments.variance + _TINY).rsqrt().float().unsqueeze(1)
 
 
 class RewardScaler:
