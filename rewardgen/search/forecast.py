@@ -163,6 +163,8 @@ def _seconds(
     steps = min(_MEASURED_STEPS, math.ceil(settings.env_steps / settings.evaluation_phases))
     short = settings.model_copy(update={"env_steps": steps, "evaluation_phases": 1})
     workers = config.workers or usable_cores()
+    if config.executor == "ray":  # it is timed here
+        workers = min(workers, usable_cores())
     kind, results = TRAINERS.get(named), list[SliceResult]()
     limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
     trainer = kind.make(

@@ -225,7 +225,7 @@ def _reach(address: str) -> None:
     """
     if address == "auto":
         return
-    parts = urlsplit(address if "://" in address else f"//{address}")
-    if not parts.hostname or not parts.port:
-        raise ValueError("it has the form HOST:PORT or ray://HOST:PORT")
+    parts = urlsplit(f"//{address}")
+    if "://" in address or not parts.hostname or not parts.port:
+        raise ValueError("it has the form HOST:PORT; through `ray://`, no result comes as it is ready")
     socket.create_connection((parts.hostname, parts.port), _REACH_S).close()

@@ -80,8 +80,10 @@ def unpacked(task: PackedTask, fetch: Callable[[], Mapping[str, bytes]]) -> str:
             with tempfile.TemporaryDirectory(dir=place.parent) as made:
                 for name, data in fetch().items():
                     write_atomic(Path(made) / "whole" / name, data)
-                with suppress(FileExistsError, NotADirectoryError):  # another process was first
+                with suppress(OSError):  # another process was first
                     (Path(made) / "whole").rename(place)
+            if not place.is_dir():
+                raise OSError(f"{place} cannot be made")
     except (OSError, RuntimeError) as error:
         raise MachineError(f"the task's files cannot be unpacked: {error}", "set `XDG_CACHE_HOME`") from error
     return str(place / task.reference)

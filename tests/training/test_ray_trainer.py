@@ -1,5 +1,6 @@
 """Training on a real Ray cluster of three nodes on this machine, whose processes see no file of the run."""
 
+import os
 import signal
 import sys
 import threading
@@ -31,6 +32,17 @@ def trainer(folder, address, env_steps=2048):
     return RayTrainer("ppo", TrainerSetup("cartpole", settings, 1, folder, Limits()), (), address)
 
 
+def train(trainer, ids, folder, on_progress=lambda message: None, cancel=None):
+    trainer.train(
+        [RewardSpec(candidate_id=id, source=UPRIGHT) for id in ids],
+        [SliceSpec(candidate_id=id, seed=0) for id in ids],
+        folder=folder / "policies",
+        on_progress=on_progress,
+        on_slice=lambda result: None,
+        cancel=cancel,
+    )
+
+
 def test_without_the_extra_its_name_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     done = rewardgen("run", "cartpole", "--executor", "ray", cwd=tmp_path)
@@ -38,7 +50,7 @@ def test_without_the_extra_its_name_is_told(tmp_path, monkeypatch):
 
 
 @needs_ray
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "auto"])
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "ray://127.0.0.1:1", "auto"])
 def test_a_cluster_that_is_not_there_is_told_at_once(tmp_path, monkeypatch, address):
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     with pytest.raises(MachineError, match="cannot connect") as caught:
@@ -53,18 +65,20 @@ def test_a_node_with_other_software_says_what_differs():
 
 @pytest.fixture(scope="module")
 def cluster():
-    """The driver's own node and two more, each with one core."""
+    """The driver's own node, which trains nothing, and two more with one core each."""
+    handler = signal.getsignal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("ANTHROPIC_API_KEY", KEYS[1])
         import ray
         from ray.cluster_utils import Cluster
 
-        size = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_log_monitor": False}
-        made = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
+        size = {"object_store_memory": 80 << 20, "include_log_monitor": False}
+        made = Cluster(initialize_head=True, head_node_args={**size, "num_cpus": 0, "include_dashboard": False})
         for _ in range(2):
-            made.add_node(**size, wait=False)
+            made.add_node(**size, num_cpus=1, wait=False)
         made.wait_for_nodes()
+    signal.signal(signal.SIGTERM, handler)
     yield made
     ray.shutdown()
     made.shutdown()
@@ -88,10 +102,14 @@ def holds(pid, word, file="cmdline"):
         return False
 
 
+def raylet(node):
+    (found,) = node.all_processes["raylet"]
+    return found.process.pid
+
+
 def workers(node):
     """Sandboxed processes on a node: those that start workers, and the workers."""
-    (raylet,) = node.all_processes["raylet"]
-    return [pid for pid in below(raylet.process.pid) if holds(pid, "rewardgen.sandbox")]
+    return [pid for pid in below(raylet(node)) if holds(pid, "rewardgen.sandbox")]
 
 
 def ended(pids, within_s=5.0):
@@ -162,12 +180,27 @@ def test_nothing_is_left_of_a_training_that_is_cancelled(cluster, tmp_path):
         cancel.set()
 
     with pytest.raises(WorkerCancelled):
-        trainer(tmp_path, cluster.address, 100_000).train(
-            [RewardSpec(candidate_id=id, source=UPRIGHT) for id in "abc"],
-            [SliceSpec(candidate_id=id, seed=0) for id in "abc"],
-            folder=tmp_path / "policies",
-            on_progress=look,
-            on_slice=seen.append,
-            cancel=cancel,
-        )
+        train(trainer(tmp_path, cluster.address, 40_000), "abc", tmp_path, look, cancel)
     assert len(seen) >= 2 and ended(seen)
+
+
+@needs_ray
+def test_a_candidate_that_is_lost_twice_ends_the_run(cluster, tmp_path):
+    killed, ended = set(), threading.Event()
+
+    def kill():
+        while not ended.wait(0.02):
+            for pid in {pid for node in cluster.list_all_nodes() for pid in below(raylet(node))} - killed:
+                if holds(pid, "ray::_on_node"):
+                    os.kill(pid, signal.SIGKILL)
+                    killed.add(pid)
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    try:
+        with pytest.raises(MachineError, match="training of a was lost") as caught:
+            train(trainer(tmp_path, cluster.address), "a", tmp_path)
+    finally:
+        ended.set()
+        killing.join()
+    assert len(killed) == 2 and "resume" in caught.value.hint
