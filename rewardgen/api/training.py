@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rewardgen.api.display import data_frame, table_html
 from rewardgen.api.reward import Reward, reward_source
 from rewardgen.api.targets import Named, is_task, limits_of, referred
+from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
@@ -113,6 +114,7 @@ def train(
     seeds: int = 3,
     first_seed: int | None = None,
     trainer: str | None = None,
+    device: Device | Literal["auto"] = "cpu",
     folder: str | Path | None = None,
     trainings: str | Path = TRAININGS,
     workers: int | None = None,
@@ -133,6 +135,7 @@ def train(
         seeds: How many.
         first_seed: The first of them; if not given, the first that the run has not used, and 0 for a task.
         trainer: What trains it on a task; if not given, the one that the task has settings for, or PPO.
+        device: What simulates and learns on a task: see `RunConfig.device`.
         folder: Where it is kept; if not given, in a folder of its own in `trainings/` of the run, or in `trainings`.
         trainings: Where those of tasks are kept.
         workers: Training processes; the CPU cores if not given.
@@ -148,11 +151,11 @@ def train(
         RewardgenError: A file cannot be written, or a worker could not be started.
     """
     run = None if is_task(target) else referred(target, Path(runs_dir))
-    if run and trainer:
+    if run and (trainer or device != "cpu"):
         raise UsageError(
             "a run's reward is trained as the run does", "name the task and give the reward's file instead"
         )
-    wanted, first, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward, trainer)
+    wanted, first, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward, trainer, device)
     if steps is not None:
         settings = wanted.training.settings | {"env_steps": steps}
         wanted = wanted._replace(training=wanted.training.model_copy(update={"settings": settings}))
@@ -169,11 +172,13 @@ _Wanted = tuple[RewardTraining, int, list[str]]
 """What to train, from which seed on, and what speaks against comparing it."""
 
 
-def _of_task(named: str, reward: str | Path | Reward | None, trainer: str | None) -> _Wanted:
+def _of_task(
+    named: str, reward: str | Path | Reward | None, trainer: str | None, device: Device | Literal["auto"]
+) -> _Wanted:
     task = lasting_reference(named)
     known = get_or_measure(task)
     trainer = trainer or trainer_of(known)
-    settings = settings_for(trainer, known)
+    settings = settings_for(trainer, known, device=device)
     if reward is None and "human" not in known.baselines:
         raise TaskError(f"{known.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
     card_for(trainer, known)  # raises for actions that it cannot learn

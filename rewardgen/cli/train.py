@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -11,6 +11,7 @@ from cyclopts.validators import Number
 from rewardgen.api.training import train as train_reward
 from rewardgen.cli.completion import task_and_run_names
 from rewardgen.cli.output import Agree, Json, RunsDir, Trainer, print_json
+from rewardgen.core.config import Device
 from rewardgen.core.formatting import percent, percent_interval
 from rewardgen.core.readable import count, number, tokens
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
@@ -43,6 +44,12 @@ def train(
         int | None, Parameter(help="The first of them; if not given, one that the run has not used.")
     ] = None,
     trainer: Trainer = None,
+    device: Annotated[
+        Device | Literal["auto"],
+        Parameter(
+            help="What simulates and learns on a task: the CPU, a GPU (`cuda`), or the GPU if there is one (`auto`)."
+        ),
+    ] = "cpu",
     folder: Annotated[
         Path | None, Parameter(help="Where it is kept; in `trainings/` of the run or of the working folder otherwise.")
     ] = None,
@@ -64,6 +71,7 @@ def train(
         seeds=seeds,
         first_seed=first_seed,
         trainer=trainer,
+        device=device,
         folder=folder,
         workers=workers,
         runs_dir=runs_dir,
