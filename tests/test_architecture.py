@@ -37,7 +37,7 @@ LAYERS = (
 PUBLIC_FAKES = "testing"
 """For whoever writes tests: no part of the package may import it, it may import them all."""
 
-HEAVY = ("torch", "mujoco", "litellm", "gymnasium", "stable_baselines3", "openai")
+HEAVY = ("torch", "mujoco", "litellm", "gymnasium", "stable_baselines3", "openai", "ray")
 NOT_IN_CORE = ("torch", "mujoco", "litellm")
 
 LONGEST = 600

@@ -48,7 +48,8 @@ def train_on_node(
         fetch: Brings the files of the task.
 
     Yields:
-        As it comes: `{"progress": ...}`, `{"slice": result, "files": name to content}`, or at last `{"error": ...}`.
+        As it comes: `{"progress": ...}` or `{"slice": result, "files": name to content}`; at last, if something is
+        wrong, `{"error": name of its class, "message": ..., "hint": ...}`.
     """
     own = software()
     if differing := [
@@ -111,4 +112,4 @@ def _train(
 
 def _told(error: RewardgenError) -> dict[str, Any]:
     message = f"{error.message} (on the node {platform.node()})"
-    return {"error": {"type": type(error).__name__, "message": message, "hint": error.hint}}
+    return {"error": type(error).__name__, "message": message, "hint": error.hint}

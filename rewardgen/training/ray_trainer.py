@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 from rewardgen.core.errors import (
     MachineError,
-    RewardgenError,
     RunFolderError,
     SandboxError,
     TaskError,
@@ -85,12 +84,10 @@ class RayTrainer:
         wanted = {"CPU": 1, "GPU": 1 if getattr(setup.settings, "device", "cpu") == "cuda" else 0}
         there = self._ray.cluster_resources()
         if missing := [name for name, number in wanted.items() if number > there.get(name, 0)]:
-            raise MachineError(
-                f"the Ray cluster has no {' and no '.join(missing)}", "add nodes that have; see `ray status`"
-            )
+            what = f"the Ray cluster has no {' and no '.join(missing)}"
+            raise MachineError(what, "add nodes that have; see `ray status`")
         resources = {"num_cpus": wanted["CPU"], "num_gpus": wanted["GPU"]}
-        options = {"num_returns": "streaming", "max_retries": 0, **resources}
-        self._task = self._ray.remote(**options)(_on_node)
+        self._task = self._ray.remote(num_returns="streaming", max_retries=0, **resources)(_on_node)
         self._files = self._ray.put(files)
         self._software = software()
         self._most = most
@@ -140,18 +137,14 @@ class RayTrainer:
                     id = running[each]
                     try:
                         news = ray.get(next(each))
-                    except StopIteration:
+                    except (StopIteration, *lost) as error:
                         del running[each]
-                        if left[id]:
-                            raise MachineError(f"a node ended without the results of {id}", _AGAIN) from None
-                        continue
-                    except lost as error:
-                        del running[each]
-                        if id in begun_anew:
+                        if left[id] and id in begun_anew:
                             what = f"the training of {id} was lost with its node, and not for the first time"
                             raise MachineError(f"{what}: {_in_brief(error)}", _AGAIN) from error
-                        begun_anew.add(id)
-                        waiting.append(id)
+                        if left[id]:
+                            begun_anew.add(id)
+                            waiting.append(id)
                         continue
                     if "progress" in news:
                         on_progress(news["progress"])
@@ -162,9 +155,12 @@ class RayTrainer:
                         del left[id][result.seed]
                         on_slice(result)
                     else:
-                        raise _raised(**news["error"])
+                        raise _TOLD.get(news["error"], MachineError)(news["message"], news["hint"])
                 if cancel is not None and cancel.is_set():
                     raise WorkerCancelled("the training was cancelled")
+        except errors.RayTaskError as error:
+            what = f"a node cannot train: {str(error).strip().splitlines()[-1]}"
+            raise MachineError(what, "install the same rewardgen, and what the task needs, on every node") from error
         except errors.RayError as error:
             raise MachineError(f"the Ray cluster failed: {_in_brief(error)}", _AGAIN) from error
         finally:
@@ -181,14 +177,9 @@ def _on_node(expected: dict[str, str], order: dict[str, Any], files: list[Any]) 
     yield from train_on_node(expected, order, lambda: require_ray().get(files[0]))
 
 
-def _raised(type: str, message: str, hint: str) -> RewardgenError:
-    return _TOLD.get(type, MachineError)(message, hint)
-
-
 def _in_brief(error: BaseException) -> str:
-    """What Ray says in many lines: what a node raised is in the last one, anything else in the first."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[-1 if type(error).__name__.startswith("RayTaskError") else 0]
+    """The first of the many lines that Ray says."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _connected(address: str | None) -> Any:

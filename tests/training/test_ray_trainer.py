@@ -27,8 +27,8 @@ KEYS = ("sk-in-the-environment-of-the-driver", "sk-in-the-environment-of-the-nod
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'rewardgen[ray]'")
 
 
-def trainer(folder, address, env_steps=2048):
-    settings = TINY.model_copy(update={"env_steps": env_steps, "evaluation_phases": 8})
+def trainer(folder, address, env_steps=2048, **settings):
+    settings = TINY.model_copy(update={"env_steps": env_steps, "evaluation_phases": 8, **settings})
     return RayTrainer("ppo", TrainerSetup("cartpole", settings, 1, folder, Limits()), (), address)
 
 
@@ -50,9 +50,8 @@ def test_without_the_extra_its_name_is_told(tmp_path, monkeypatch):
 
 
 @needs_ray
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "ray://127.0.0.1:1", "auto"])
-def test_a_cluster_that_is_not_there_is_told_at_once(tmp_path, monkeypatch, address):
-    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "ray://127.0.0.1:1"])
+def test_a_cluster_that_is_not_there_is_told_at_once(tmp_path, address):
     with pytest.raises(MachineError, match="cannot connect") as caught:
         trainer(tmp_path, address)
     assert "--ray-address" in caught.value.hint
@@ -60,7 +59,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(tmp_path, monkeypatch, addr
 
 def test_a_node_with_other_software_says_what_differs():
     (told,) = train_on_node(software() | {"torch": "0.1"}, {}, dict)
-    assert "torch" in told["error"]["message"] and "not 0.1" in told["error"]["message"]
+    assert told["error"] == "MachineError" and "torch" in told["message"] and "not 0.1" in told["message"]
 
 
 @pytest.fixture(scope="module")
@@ -204,3 +203,9 @@ def test_a_candidate_that_is_lost_twice_ends_the_run(cluster, tmp_path):
         ended.set()
         killing.join()
     assert len(killed) == 2 and "resume" in caught.value.hint
+
+
+@needs_ray
+def test_a_cluster_without_a_gpu_is_told_where_one_is_asked_for(cluster, tmp_path):
+    with pytest.raises(MachineError, match="no GPU"):
+        trainer(tmp_path, cluster.address, device="cuda")
