@@ -347,7 +347,8 @@ class History:
             before, self.config = self.config, RunConfig.model_validate(self.config.model_dump() | resumed.changes)
             for name in resumed.changes:
                 was, now = (getattr(each, name) or "none" for each in (before, self.config))
-                self.changes.append(f"{at}, `{name}` changed from {_listed(was)} to {_listed(now)}")
+                if was != now:
+                    self.changes.append(f"{at}, `{name}` changed from {_listed(was)} to {_listed(now)}")
             if {"max_cost", "max_tokens"} & resumed.changes.keys():
                 self.exhausted = ""
         if resumed.generations is not None:

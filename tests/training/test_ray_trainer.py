@@ -15,6 +15,8 @@ from rewardgen.core.errors import MachineError
 from rewardgen.core.files import cache_folder
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.search.lifecycle import start
+from rewardgen.store.events import EventLog
+from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.training.protocol import TrainerSetup
@@ -47,6 +49,16 @@ def test_without_the_extra_its_name_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     done = rewardgen("run", "cartpole", "--executor", "ray", cwd=tmp_path)
     assert done.returncode == 2 and "rewardgen[ray]" in done.stderr
+
+
+def test_a_run_leaves_its_cluster_and_tells_only_what_changed(tmp_path):
+    history = History()
+    history.config = RunConfig(task="cartpole", executor="ray", ray_address="first:6379")
+    log = EventLog(tmp_path / "events.jsonl")
+    for _ in range(2):  # the second time, nothing does
+        history.apply(log.append("run-resumed", 0.0, {"changes": {"executor": "processes", "ray_address": ""}}))
+    assert history.config.executor == "processes" and not history.config.ray_address
+    assert [each.split("`")[1] for each in history.changes] == ["executor", "ray_address"]
 
 
 @needs_ray
