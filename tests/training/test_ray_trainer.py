@@ -196,6 +196,7 @@ def test_nothing_is_left_of_a_training_that_is_cancelled(cluster, tmp_path):
 
 
 @needs_ray
+@pytest.mark.slow
 def test_a_candidate_that_is_lost_twice_ends_the_run(cluster, tmp_path):
     killed, ended = set(), threading.Event()
 
