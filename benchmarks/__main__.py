@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
@@ -15,11 +16,13 @@ from rich.text import Text
 from benchmarks.agreement import bench_agreement
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
+from benchmarks.gpu import GpuOptions, bench_gpu
 from benchmarks.racing import RacingOptions, bench_racing
 from benchmarks.sb3_native import ENVIRONMENTS, NativeOptions, bench_native
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
 from benchmarks.stacking import StackingOptions, bench_stacking
 from benchmarks.train import TrainOptions, bench_train
+from benchmarks.warp import bench_warp
 from benchmarks.whole_run import QUICK_SEARCH, SEARCH, bench_search
 from rewardgen.cli import failures
 from rewardgen.cli.output import TASK_HELP, Json, print_json
@@ -189,6 +192,39 @@ def native(
     """
     options = NativeOptions(environments or ENVIRONMENTS, algorithm)
     return show(bench_native(_given(options, quick, seeds=seeds, workers=workers, steps=steps), _say), json)
+
+
+@app.command
+def gpu(
+    *,
+    task: Annotated[str | None, Parameter(help="`cartpole`, `hopper` or `half_cheetah`.")] = None,
+    worlds: Annotated[tuple[int, ...] | None, Parameter(help="Numbers of worlds to step.")] = None,
+    candidates: Annotated[tuple[int, ...] | None, Parameter(help="Numbers of candidates to train.")] = None,
+    seeds: Annotated[tuple[int, ...] | None, Parameter(help="Numbers of seeds of each.")] = None,
+    env_steps: Annotated[int | None, Parameter(help="Control steps of each slice.", validator=_ENOUGH)] = None,
+    plot: Annotated[Path | None, Parameter(help="Also draw it, as SVG.")] = None,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Measure a generation on a GPU against a process per candidate there and against the CPU.
+
+    Without a GPU MuJoCo Warp runs on the CPU, which shows that it works and nothing else.
+
+    Example: `python -m benchmarks gpu --plot gpu.svg`
+    """
+    chosen = {"task": task, "worlds": worlds, "candidates": candidates, "seeds": seeds, "env_steps": env_steps}
+    return show(bench_gpu(_given(GpuOptions(), quick, **chosen), _say, plot), json)
+
+
+@app.command
+def warp(
+    *tasks: Annotated[str, Parameter(help=f"{TASK_HELP} [default: all that a GPU could simulate]")], json: Json = False
+) -> int:
+    """Compare MuJoCo Warp's states with MuJoCo's, on a GPU if there is one.
+
+    Example: `python -m benchmarks warp cartpole`
+    """
+    return show(bench_warp(tasks, _say), json)
 
 
 def _given(options: Any, quick: bool, **chosen: object) -> Any:

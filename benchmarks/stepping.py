@@ -134,7 +134,7 @@ def human_rewards(task: Task) -> Rewards:
 def random_actions(envs: VecEnv, segment: int, steps: int) -> list[Tensor]:
     """Uniform actions in the actuators' ranges, one (N, A) per step, the same for the same segment."""
     generator = torch.Generator().manual_seed(segment)
-    draws = torch.rand((steps, envs.num_envs, envs.action_size), generator=generator)
+    draws = torch.rand((steps, envs.num_envs, envs.action_size), generator=generator).to(envs.action_low.device)
     return list(envs.action_low + (envs.action_high - envs.action_low) * draws)
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, cast
 
@@ -129,7 +130,11 @@ def _gpu() -> Check:
     if done.returncode:
         return Check("torch", "fail", done.stderr.strip().rpartition("\n")[2], "install torch again")
     name = done.stdout.strip()
-    return Check("gpu", "ok", f"{name}; not used yet, training runs on the CPU" if name else "none; none is needed")
+    if not name:
+        return Check("gpu", "ok", "none; none is needed")
+    if not find_spec("mujoco_warp"):
+        return Check("gpu", "ok", f"{name}; not used without MuJoCo Warp", "`pip install 'rewardgen[gpu]'`")
+    return Check("gpu", "ok", f"{name}; MuJoCo Warp is installed, `run --device cuda` trains on it")
 
 
 def _sandbox() -> Iterator[Check]:

@@ -24,6 +24,7 @@ import warp as wp
 from torch import Tensor
 
 from rewardgen.core.errors import MachineError, TaskError
+from rewardgen.sim import warp_contacts  # noqa: F401  (mends MuJoCo Warp)
 from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, LiveFields, without_contact_forces
 
 _ON_CPU = "train it with `--device cpu`"

@@ -1,0 +1,31 @@
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks.__main__ import main
+
+
+@pytest.mark.slow
+def test_all_of_the_gpus_benchmark_runs_on_warps_cpu_device_and_is_drawn(tmp_path, capfd):
+    assert main(["gpu", "--quick", "--json", "--plot", str(tmp_path / "gpu.svg")]) == 0
+    report = json.loads(capfd.readouterr().out)
+    found = {(each["name"], each["subject"]): each["median"] for each in report["figures"]}
+    ways = ("one batch, warp-cpu, 1 seeds", "a process each, warp-cpu, 1 seeds", "all cores, cpu, 1 seeds")
+    assert set(found) == {
+        *((f"steps, {device}", f"{worlds} worlds") for device in ("warp-cpu", "cpu") for worlds in (2, 4)),
+        *((way, f"{candidates} candidates") for way in ways for candidates in (1, 2)),
+    }
+    assert all(value > 0 for value in found.values())
+    assert any("No figure of a GPU" in note for note in report["notes"])
+    drawn = ElementTree.parse(tmp_path / "gpu.svg")
+    assert len(drawn.findall(".//{*}polyline")) == 5
+
+
+@pytest.mark.slow
+def test_both_simulators_are_compared_on_a_task_and_a_tolerance_is_told(capfd):
+    assert main(["warp", "hopper", "--json"]) == 0
+    report = json.loads(capfd.readouterr().out)
+    by_warp = [each for each in report["figures"] if each["name"].startswith("Warp")]
+    assert [each["name"] for each in by_warp] == ["Warp, 1 step", "Warp, 10 steps", "Warp, 100 steps"]
+    assert all(each["reached"] and len(each["values"]) == 8 for each in by_warp)

@@ -1,0 +1,33 @@
+"""A whole run on MuJoCo Warp's CPU device: the code that a GPU runs, from the task to the closing table."""
+
+from rewardgen.core.files import cache_folder
+from tests.e2e.command import history, rewardgen
+
+SWING = '''
+from rewardgen import PpoSettings
+from rewardgen.tasks.loading import shipped_task
+
+
+class Swing(shipped_task("cartpole")):
+    """A cart on a rail carries a pole. Swing it up."""
+
+    model = "shipped:cartpole.xml"
+    frame_skip = 1
+    episode_steps = 12
+    sparse_reward = None
+    training = {
+        "ppo": PpoSettings(env_steps=512, num_envs=16, rollout_steps=16, evaluation_phases=1, evaluation_envs=2)
+    }
+'''
+SMALLEST = ["--no-films", "--generations", "1", "--candidates", "1", "--seeds", "1", "--leaders", "1"]
+
+
+def test_a_whole_run_on_warps_cpu_device_ends_with_the_table_and_leaves_its_kernels_to_the_next(tmp_path):
+    (tmp_path / "swing.py").write_text(SWING)
+    asked = [*SMALLEST, "--final-seeds", "1", "--device", "warp-cpu"]
+    done = rewardgen("run", tmp_path / "swing.py", *asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = history(tmp_path)
+    assert found.training.settings["device"] == "warp-cpu"
+    assert [(row.candidate_id, row.failure) for row in found.summary.rows] == [("g00-k0", ""), ("human", "")]
+    assert list(cache_folder("kernels").glob("warp-*/**/*.o"))
