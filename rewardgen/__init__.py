@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rewardgen.tasks.gym_task import GymTask
     from rewardgen.tasks.loading import shipped_task
     from rewardgen.tasks.metaworld import MetaWorldTask
+    from rewardgen.tasks.mjlab_task import MjlabTask
     from rewardgen.tasks.mujoco_task import MujocoTask
     from rewardgen.tasks.parallel_task import ParallelTask
     from rewardgen.training.ppo.settings import PpoSettings
@@ -66,6 +67,7 @@ __all__ = [
     "GymTask",
     "Hinge",
     "MetaWorldTask",
+    "MjlabTask",
     "MujocoTask",
     "Outside",
     "Pair",
@@ -105,6 +107,7 @@ _HOME = {
     "PpoSettings": "rewardgen.training.ppo.settings",
     "GymTask": "rewardgen.tasks.gym_task",
     "MetaWorldTask": "rewardgen.tasks.metaworld",
+    "MjlabTask": "rewardgen.tasks.mjlab_task",
     "MujocoTask": "rewardgen.tasks.mujoco_task",
     "ParallelTask": "rewardgen.tasks.parallel_task",
     "Reward": "rewardgen.api.reward",

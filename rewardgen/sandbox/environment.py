@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sysconfig
 from pathlib import Path
 
+from rewardgen.core.files import cache_folder
 from rewardgen.core.resources import PACKAGE
+
+KERNELS = "REWARDGEN_KERNELS"
+"""Names the folder of compiled kernels, which lasts, where the home is the worker's own."""
 
 _KEPT = (
     "CUDA_DEVICE_ORDER",
@@ -44,7 +49,14 @@ def worker_environment(scratch: Path) -> dict[str, str]:
         "PYTHONPATH": _import_path(),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
+        **_kernels(),
     }
+
+
+def _kernels() -> dict[str, str]:
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        return {KERNELS: str(cache_folder("kernels"))}
+    return {}
 
 
 def _import_path() -> str:

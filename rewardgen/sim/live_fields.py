@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mujoco.batch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
@@ -25,6 +24,8 @@ class LiveFields:
     def field(self, name: str) -> Tensor:
         """See `Simulator.field`; `cfrc_ext` is there only with `contact_forces`."""
         if name not in self._fields:
+            import mujoco.batch  # not in the releases that mjlab needs
+
             if name not in mujoco.batch.DATA_FIELDS:
                 raise TaskError(f"MuJoCo has no data field `{name}`", did_you_mean(name, mujoco.batch.DATA_FIELDS))
             self._need_fresh(f"field({name!r})")

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterable
 
 import mujoco
-import mujoco.batch
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -42,6 +41,8 @@ class CpuSimulator(LiveFields):
         self.control_step_s = float(model.opt.timestep) * frame_skip
         self._frame_skip = frame_skip
         # A batch that keeps each world's data goes on from the stage that it has computed, instead of doing it twice.
+        import mujoco.batch  # not in the releases that mjlab needs
+
         self._batch = mujoco.batch.Batch(model, num_envs, threads, persistent=contact_forces or current_fields)
         self._stage = mujoco.mjtStage.mjSTAGE_VEL if current_fields else mujoco.mjtStage.mjSTAGE_NONE
         self._arrays: dict[str, NDArray[np.float64]] = {}

@@ -13,7 +13,6 @@ import copy
 import dataclasses
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -190,11 +189,6 @@ class WarpSimulator(LiveFields):
         if self.num_envs > fit:
             what = f"{self.num_envs} worlds do not fit into the memory of {self._place}, {fit} do"
             raise MachineError(what, "train with a smaller `num_envs`, or fewer candidates or seeds at a time")
-
-
-def use_kernels(folder: Path) -> None:
-    """Keep compiled kernels in a folder, and take them from there. For a process that has simulated nothing yet."""
-    wp.config.kernel_cache_dir = str(folder)
 
 
 def _opened(device: str) -> Any:

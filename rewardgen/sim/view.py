@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 import mujoco
-import mujoco.batch
 import torch
 from torch import Tensor
 
@@ -53,6 +52,8 @@ class SimView:
         self._starts: dict[str, Tensor] = {}
 
     def __getattr__(self, name: str) -> Any:
+        import mujoco.batch  # not in the releases that mjlab needs
+
         if name in mujoco.batch.DATA_FIELDS:
             raise UnknownName(f"`sim` has no `{name}`", f'read it as `sim.field("{name}")`, worlds first')
         offered = ("model", "device", "control_step_s", "qpos0", *(each for each in dir(SimView) if each[0] != "_"))

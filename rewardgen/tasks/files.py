@@ -9,6 +9,9 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sandbox.grants import declared_reads, included_reads
 from rewardgen.tasks.loading import load_task, resolve_task, shipped_tasks
 
+PREPARED = "mjlab"
+"""The folder of shipped tasks that need more than what every worker reads."""
+
 
 def task_files(payload: dict[str, Any]) -> list[Path]:
     """The folder of a user's own task, what its model includes, and what it says it reads.
@@ -19,8 +22,8 @@ def task_files(payload: dict[str, Any]) -> list[Path]:
         payload: Of a job, with `task`, the task's reference.
     """
     reference = payload["task"]
-    if reference in shipped_tasks():
-        return []
+    if reference in (shipped := shipped_tasks()):
+        return list(load_task(reference).prepare()) if shipped[reference].parent.name == PREPARED else []
     try:
         folder = resolve_task(reference).parent
     except TaskError:
@@ -31,4 +34,4 @@ def task_files(payload: dict[str, Any]) -> list[Path]:
         return [folder]
     model = task.model_files()
     included = included_reads(model[0], model) if model else []
-    return [folder, *included, *declared_reads(task.path, task.reads)]
+    return [folder, *included, *declared_reads(task.path, task.reads), *task.prepare()]

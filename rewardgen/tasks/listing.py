@@ -18,13 +18,15 @@ class Group(NamedTuple):
     Attributes:
         title: What they are.
         module: What they need beside what rewardgen itself does; empty for nothing.
-        extra: The extra of rewardgen that brings it.
+        extra: The extra of rewardgen that brings it; empty if none can.
     """
 
     title: str
     module: str = ""
     extra: str = ""
 
+
+OWN_ENVIRONMENT = "it takes an environment of its own: see docs/environments.md"
 
 GROUPS = {
     "own": Group("On models of our own"),
@@ -35,6 +37,7 @@ GROUPS = {
     "box2d": Group("Gymnasium's Box2D tasks", "Box2D", "box2d"),
     "pettingzoo": Group("Several agents, of PettingZoo", "mpe2", "pettingzoo"),
     "metaworld": Group("Meta-World", "metaworld", "metaworld"),
+    "mjlab": Group("mjlab", "mjlab"),
 }
 """By the name of the folder."""
 
@@ -76,7 +79,8 @@ def listed_tasks() -> list[Listed]:
     tasks, found = shipped_tasks(), []
     for folder, group in GROUPS.items():
         missing = bool(group.module) and find_spec(group.module) is None
-        problem, hint = (f"needs {group.module}", f"pip install 'rewardgen[{group.extra}]'") if missing else ("", "")
+        brings = f"pip install 'rewardgen[{group.extra}]'" if group.extra else OWN_ENVIRONMENT
+        problem, hint = (f"needs {group.module}", brings) if missing else ("", "")
         paths = [path for path in tasks.values() if path.parent.name == folder]
         found += [_read(path.stem, group.title, path, problem, hint) for path in paths]
     for each in registered_tasks(tasks):

@@ -88,6 +88,14 @@ class Task(Protocol):
         """Files outside the task's own folder, or in it, that its simulation is built from, the model's first."""
         return ()
 
+    def prepare(self) -> Sequence[Path]:
+        """Make what simulating it needs besides; called in a worker before it is confined, and runs nothing generated.
+
+        Returns:
+            Files and folders that a confined worker reads for it.
+        """
+        return ()
+
     @classmethod
     def declared(cls) -> dict[str, Var]:
         """The declared variables by name, in the order of declaration, base classes first."""

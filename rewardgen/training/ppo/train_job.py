@@ -47,6 +47,7 @@ def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _use_kernels(folder: Path) -> None:
-    from rewardgen.sim.mujoco_warp import use_kernels  # an extra
+    """Keep compiled kernels in a folder, and take them from there. For a process that has simulated nothing yet."""
+    import warp  # an extra  # pyright: ignore[reportMissingImports]
 
-    use_kernels(folder)
+    warp.config.kernel_cache_dir = str(folder)

@@ -1,0 +1,243 @@
+"""`MjlabTask`: a task of mjlab, by its id."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from torch import Tensor
+
+from rewardgen.core.config import Device
+from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.sandbox.environment import KERNELS
+from rewardgen.sim.gym_env import ActionCoder
+from rewardgen.sim.variables import Var
+from rewardgen.sim.vec_env import VecEnv
+from rewardgen.tasks.gym_task import GymTask, Known
+from rewardgen.tasks.listing import OWN_ENVIRONMENT
+
+_XYZ = ("x", "y", "z")
+_ROOT = {
+    "linear_velocity": Var("m/s", "velocity of {} in its own frame: x ahead, y to the left, z up", _XYZ),
+    "angular_velocity": Var("rad/s", "angular velocity of {} in its own frame", _XYZ),
+    "gravity": Var("1", "direction of gravity in the frame of {}; z is -1 where it stands upright", _XYZ),
+}
+_FIELDS = {
+    "linear_velocity": "root_link_lin_vel_b",
+    "angular_velocity": "root_link_ang_vel_b",
+    "gravity": "projected_gravity_b",
+}
+_MOST_SEEN = 4096
+_WITHOUT_PROGRAMS = {"IMAGEIO_FFMPEG_EXE": "ffmpeg", "GIT_PYTHON_REFRESH": "quiet", "WANDB_MODE": "disabled"}
+"""For packages that mjlab imports: they start programs as they are imported, which a confined worker cannot."""
+
+
+class MjlabTask(GymTask):
+    """A task of mjlab. Subclass it in a task file: `env = "Mjlab-Velocity-Flat-Unitree-Go1"`.
+
+    Physics, observations, commands and terminations are mjlab's; its rewards, weighed and summed as it does, are the
+    human reward alone. Variables are those declared with `Var`, which `variables` then computes from the environment;
+    without any, velocities, direction of gravity and joints of each robot or object, and each command. Each episode is
+    drawn by itself: `rewardgen.sim.mjlab_env.prepared` says what is left out for that.
+    """
+
+    env: ClassVar[str]
+    """Its id, as `list_tasks` of `mjlab.tasks.registry` has it."""
+    action_limit: ClassVar[float] = 1.0
+    """Largest size of an entry of an action; mjlab has no limit."""
+    _kernels: ClassVar[Path | None] = None
+
+    def edit_config(self, config: Any) -> None:
+        """Change mjlab's configuration before environments are made of it.
+
+        Args:
+            config: A `ManagerBasedRlEnvCfg`, changed in place.
+        """
+
+    @classmethod
+    def known(cls) -> Known:
+        """What one look at the environment tells.
+
+        Raises:
+            TaskError: mjlab is not installed, has no such task, or it observes pictures.
+        """
+        return _look(cls)
+
+    def variables(self, env: Any) -> Mapping[str, Tensor]:  # type: ignore[override]
+        """The variables after a control step, each (N,) or (N, k).
+
+        Args:
+            env: The `ManagerBasedRlEnv`, as in `env.scene["robot"].data` or `env.command_manager.get_command("twist")`.
+        """
+        return {name: value for name, (_, value) in _offered(env).items()}
+
+    def default_words(self, method: str) -> str:
+        """See `Task.default_words`."""
+        if method == "":
+            return ""
+        if method == "terminated":
+            return "mjlab's own terminations end an episode early; its causes have their names."
+        return super().default_words(method)
+
+    def make_envs(  # type: ignore[override]
+        self,
+        seeds: Sequence[int],
+        envs_per_seed: int,
+        *,
+        threads: int = 1,
+        device: Device = "cpu",
+        pictures: bool = False,
+    ) -> VecEnv:
+        """Environments; see `Task.make_envs`.
+
+        Args:
+            seeds: One seed per group of environments.
+            envs_per_seed: Environments of each seed.
+            threads: Not used.
+            device: What simulates: MuJoCo Warp, also on the CPU.
+            pictures: Not available.
+
+        Raises:
+            TaskError: mjlab cannot make them, or pictures are asked for.
+        """
+        if pictures:
+            raise TaskError("environments of mjlab are not filmed here", "play the exported policy with mjlab's viewer")
+        known = self.known()
+        from rewardgen.sim.mjlab_env import MjlabVecEnv
+
+        env = _made(type(self), len(seeds) * envs_per_seed, self.episode_steps, "cuda:0" if device == "cuda" else "cpu")
+        return MjlabVecEnv(
+            self.path, env, self.declared(), self.variables, known.coder, seeds, episode_steps=self.episode_steps
+        )
+
+    def model_files(self) -> tuple[Path, ...]:
+        """The packages as they are installed: none of their files is the task's own."""
+        return ()
+
+    def prepare(self) -> Sequence[Path]:
+        """Kernels for the CPU, compiled once for all workers by a process of their own; see `Task.prepare`."""
+        try:
+            versions = [version(each) for each in ("mjlab", "warp-lang", "mujoco-warp")]
+            place = Path(os.environ[KERNELS])
+        except (PackageNotFoundError, KeyError):
+            return ()  # what is missing is told where environments are made
+        folder = Path(place, "-".join(("mjlab", *versions)), self.env)
+        if not folder.is_dir():
+            code = "import sys; from rewardgen.tasks.mjlab_task import compile_kernels; compile_kernels(*sys.argv[1:])"
+            subprocess.run([sys.executable, "-c", code, str(self.path), str(folder)], check=False)
+        if not folder.is_dir():
+            return ()  # each worker compiles what it needs for itself
+        type(self)._kernels = folder
+        return (folder.parent,)
+
+
+def _made(task: type[MjlabTask], num_envs: int, episode_steps: int, device: str = "cpu") -> Any:
+    """Fresh environments of a task; with its own episodes if `episode_steps` is 0."""
+    config = _config(task.env)
+    from rewardgen.sim.mjlab_env import made, prepared
+
+    task.edit_config(object.__new__(task), config)
+    steps = episode_steps or round(config.episode_length_s / (config.sim.mujoco.timestep * config.decimation))
+    return made(task.path, prepared(config, num_envs, steps), device, task._kernels)
+
+
+def compile_kernels(path: str, folder: str) -> None:
+    """Compile what simulating a task needs on the CPU, in a process that has simulated nothing yet.
+
+    Args:
+        path: The task file.
+        folder: Is there once all is in it.
+    """
+    import warp  # pyright: ignore[reportMissingImports]
+
+    from rewardgen.tasks.loading import load_task
+
+    Path(folder).parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=Path(folder).parent, ignore_cleanup_errors=True) as place:
+        warp.config.kernel_cache_dir = f"{place}/own"
+        worlds = load_task(path).make_envs([0], 2)
+        worlds.step(worlds.action_low.expand(2, -1))
+        with contextlib.suppress(OSError):  # another process was faster
+            os.rename(f"{place}/own", folder)
+
+
+def _config(name: str) -> Any:
+    """The configuration of a task.
+
+    Raises:
+        TaskError: mjlab is not installed, or has no such task.
+    """
+    for key, value in _WITHOUT_PROGRAMS.items():
+        os.environ.setdefault(key, value)
+    try:
+        importlib.import_module("mjlab.tasks")
+        registry = importlib.import_module("mjlab.tasks.registry")
+    except ImportError as error:
+        raise TaskError(f"mjlab cannot be imported: {error}", OWN_ENVIRONMENT) from None
+    if name not in registry.list_tasks():
+        raise TaskError(f"mjlab has no task `{name}`", did_you_mean(name, registry.list_tasks()))
+    return registry.load_env_cfg(name)
+
+
+@lru_cache(maxsize=8)
+def _look(task: type[MjlabTask]) -> Known:
+    env = _made(task, 1, vars(task).get("episode_steps", 0))
+    from rewardgen.sim.mjlab_env import observed
+
+    offered = _offered(env)
+    size = int(observed(env.observation_manager.compute()).shape[1])
+    if size > _MOST_SEEN:
+        raise TaskError(f"{task.env} observes {size} numbers, a picture", "choose a task that observes numbers")
+    limit = np.full(env.action_manager.total_action_dim, task.action_limit, np.float32)
+    return Known(
+        kind=type(env).__mro__[1],
+        space=spaces.Box(-np.inf, np.inf, (size,)),
+        coder=ActionCoder(spaces.Box(-limit, limit), _action_parts(env)),
+        variables={name: variable for name, (variable, _) in offered.items()},
+        entries={},
+        keys={},
+        info={},
+        success="",
+        steps=int(env.max_episode_length),
+        threshold=None,
+        control_step_s=float(env.step_dt),
+    )
+
+
+def _action_parts(env: Any) -> tuple[str, ...]:
+    """Names of what is acted on, such as joints; empty where an action has others."""
+    terms = [env.action_manager.get_term(each) for each in env.action_manager.active_terms]
+    return tuple(name for each in terms for name in getattr(each, "target_names", ()))
+
+
+def _offered(env: Any) -> dict[str, tuple[Var, Tensor]]:
+    """What an environment offers of its robots, objects and commands: variables and their values."""
+    found: dict[str, tuple[Var, Tensor]] = {}
+    entities = env.scene.entities
+    for name, entity in entities.items():
+        start = "" if len(entities) == 1 else f"{name}_"
+        data = entity.data
+        if not entity.is_fixed_base:
+            for each, variable in _ROOT.items():
+                told = Var(variable.unit, variable.meaning.format(f"`{name}`"), variable.parts)
+                found[start + each] = (told, getattr(data, _FIELDS[each]))
+        if entity.is_articulated:
+            joints = tuple(entity.joint_names)
+            found[f"{start}joint_position"] = (Var("rad", f"joint positions of `{name}`", joints), data.joint_pos)
+            found[f"{start}joint_velocity"] = (Var("rad/s", f"joint velocities of `{name}`", joints), data.joint_vel)
+    for name in env.command_manager.active_terms:
+        value = env.command_manager.get_command(name)
+        parts = tuple(f"{name}_{number}" for number in range(value.shape[1]))
+        found[name] = (Var("1", f"mjlab's command `{name}`", parts), value)
+    return found
