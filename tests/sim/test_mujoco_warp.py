@@ -13,8 +13,9 @@ from rewardgen.core.errors import MachineError, TaskError
 from rewardgen.core.files import cache_folder
 from rewardgen.sim import mujoco_warp
 from rewardgen.sim.mujoco_cpu import CpuSimulator
-from rewardgen.sim.mujoco_warp import WarpSimulator, use_kernels
+from rewardgen.sim.mujoco_warp import WarpSimulator
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.ppo.train_job import use_kernels
 
 # A leg that stands steeply is pushed aslant over the floor, a mark is put anywhere.
 LAB = mujoco.MjModel.from_xml_string("""

@@ -25,7 +25,7 @@ def train_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     torch.set_num_threads(1)
     job = PpoJob.model_validate(payload)
     if job.kernels:
-        _use_kernels(Path(job.kernels))
+        use_kernels(Path(job.kernels))
     results = SliceBatch(load_task(job.task), job, report).run()
     return {"slices": [result.model_dump(mode="json") for result in results]}
 
@@ -38,7 +38,7 @@ def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         report: Not used.
     """
     used = Path(payload["used"])
-    _use_kernels(used.parent)
+    use_kernels(used.parent)
     worlds = load_task(payload["task"]).make_envs([0], 2, device=payload["device"])
     worlds.reset()
     worlds.step(worlds.action_low.expand(2, -1))
@@ -46,7 +46,7 @@ def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     return {}
 
 
-def _use_kernels(folder: Path) -> None:
+def use_kernels(folder: Path) -> None:
     """Keep compiled kernels in a folder, and take them from there. For a process that has simulated nothing yet."""
     import warp  # an extra  # pyright: ignore[reportMissingImports]
 
