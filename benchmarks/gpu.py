@@ -52,7 +52,7 @@ class GpuOptions(NamedTuple):
 
     def quick(self) -> GpuOptions:
         """The same, so small that it says only that all of it works."""
-        return self._replace(task="cartpole", worlds=(2, 4), candidates=(1, 2), seeds=(1,), env_steps=1024)
+        return self._replace(task="cartpole", worlds=(2, 4), candidates=(2,), seeds=(1,), env_steps=1024)
 
 
 def bench_gpu(options: GpuOptions, say: Say, plot: Path | None = None) -> Report:
@@ -85,7 +85,7 @@ def bench_gpu(options: GpuOptions, say: Say, plot: Path | None = None) -> Report
     return Report(
         bench="gpu",
         settings={"task": options.task, "device": device, "cores": usable_cores()},
-        figures=(*_figures(stepped, "worlds", "/s"), *_figures(trained, "candidates", " an hour")),
+        figures=(*_figures(stepped, "worlds", "/s"), *_figures(trained, "candidates", "per hour")),
         notes=_NOTES,
     )
 
