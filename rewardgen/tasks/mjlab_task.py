@@ -221,10 +221,15 @@ def _action_parts(env: Any) -> tuple[str, ...]:
     return tuple(name for each in terms for name in getattr(each, "target_names", ()))
 
 
+def _moves(entity: Any) -> bool:
+    """Whether it is more than terrain."""
+    return not entity.is_fixed_base or entity.is_articulated
+
+
 def _offered(env: Any) -> dict[str, tuple[Var, Tensor]]:
     """What an environment offers of its robots, objects and commands: variables and their values."""
     found: dict[str, tuple[Var, Tensor]] = {}
-    entities = env.scene.entities
+    entities = {name: each for name, each in env.scene.entities.items() if _moves(each)}
     for name, entity in entities.items():
         start = "" if len(entities) == 1 else f"{name}_"
         data = entity.data
