@@ -30,7 +30,7 @@ PACKAGES = {
     "safety-gymnasium": "safety_gymnasium:SafetyPointGoal1-v0",
     "miniworld": "miniworld:MiniWorld-Hallway-v0",
     "ale-py": "ale_py:ALE/Pong-v5",
-    "highway-env": "highway_env:highway-v0",
+    "highway-env": "highway_env:highway-fast-v0",
 }
 """Name on PyPI to an environment."""
 TINY = ["--generations", "1", "--candidates", "2", "--seeds", "1", "--leaders", "1", "--final-seeds", "1"]
