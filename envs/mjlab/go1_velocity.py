@@ -20,6 +20,7 @@ class Go1Velocity(MjlabTask):
     action_limit = 2.0
     slow = True
     best_fitness = 1.0
+    solved_fitness = 0.85
     training = {"ppo": PpoSettings(env_steps=20_000_000, initial_std=0.5, hidden=(256, 128))}
 
     command = Var("m/s", "commanded velocity along the robot's own x (ahead) and y (left) axes", ("x", "y"))
@@ -71,3 +72,10 @@ class Go1Velocity(MjlabTask):
         missed = (episode["command"] - episode["linear_velocity"][..., :2]).square().sum(-1)
         turned = (episode["command_turning"] - episode["angular_velocity"][..., 2]).square()
         return 0.5 * (torch.exp(-missed / 0.25) + torch.exp(-turned / 0.25))
+
+    @staticmethod
+    def sparse_reward(command, command_turning, linear_velocity, angular_velocity):
+        """The command is followed closely or not."""
+        missed = (command - linear_velocity[:, :2]).norm(dim=-1)
+        turned = (command_turning - angular_velocity[:, 2]).abs()
+        return {"followed": ((missed < 0.2) & (turned < 0.2)).float()}

@@ -51,7 +51,7 @@ RESERVED = frozenset(
 path training reads start make_envs fitness success measured model_files declared model simulator frame_skip read
 staticmethod needs_contact_forces current_fields edit_model reset variables observe terminated default_words
 make_simulator model_file metric human_reward sparse_reward scripted action lived time torch math F np tolerance
-rewardgen annotations solved_fitness slow
+rewardgen annotations solved_fitness slow prepare
 """)
 )
 """What no variable may be called: a task has it otherwise."""

@@ -57,7 +57,7 @@ class Task(Protocol):
             seeds: One seed per group of environments.
             envs_per_seed: Environments of each seed, at least: see `VecEnv`.
             threads: Physics threads.
-            device: What simulates.
+            device: What simulates; only given where that is not the CPU.
 
         Raises:
             TaskError: The task breaks its contract, or cannot be simulated on the device.

@@ -182,7 +182,7 @@ class Slices:
     def _make_worlds(self) -> VecEnv:
         seeds = derived([log.spec.seed for log in self.training], "evaluation")
         self._worlds_of = len(seeds)
-        return self._task.make_envs(seeds, self._settings.evaluation_envs, device=self._device)
+        return envs_on(self._device, self._task, seeds, self._settings.evaluation_envs)
 
     def _report_progress(self, log: SliceLog) -> None:
         point = log.curve[-1]
@@ -200,3 +200,10 @@ def input_names(task: Task) -> set[str]:
 def derived(seeds: Sequence[int], purpose: str) -> list[int]:
     """A seed for one purpose from each."""
     return [derive_seed(seed, purpose) for seed in seeds]
+
+
+def envs_on(device: Device, task: Task, seeds: Sequence[int], envs_per_seed: int) -> VecEnv:
+    """A task's environments on a device; a kind of task that knows the CPU only need not know of devices."""
+    if device == "cpu":
+        return task.make_envs(seeds, envs_per_seed)
+    return task.make_envs(seeds, envs_per_seed, device=device)

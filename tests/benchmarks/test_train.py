@@ -106,6 +106,7 @@ def test_stacked_slices_are_compared_with_one_at_a_time():
     assert found["worker of 1 slices"].median < 1024.0
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_worker_grows_with_its_slices():
     with contenders({"memory": "memory"}) as found:
         few, many = (found["memory"].ask("train", task="cartpole", slices=slices)["mib"] for slices in (1, 16))

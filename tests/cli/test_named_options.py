@@ -12,7 +12,7 @@ PACKAGE = Path(rewardgen.__file__).parent
 ROOT = PACKAGE.parent
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
 
-OF_OTHERS = {"--porcelain"}
+OF_OTHERS = {"--porcelain", "--head", "--address", "--num-cpus", "--no-deps"}
 """Options of other programs that are called."""
 
 

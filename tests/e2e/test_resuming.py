@@ -157,6 +157,7 @@ def test_lost_episodes_of_earlier_candidates_end_a_resume_with_their_names_and_a
     assert found.summary is not None and found.config.ablate == ("tpe",)
 
 
+@pytest.mark.slow
 def test_a_run_whose_reader_goes_away_goes_on_to_its_end(tmp_path):
     arguments = " ".join([str(POINT), *SHORTER])
     command = f"{sys.executable} -m rewardgen run {arguments} 2>&1 | head -n 1; exit ${{PIPESTATUS[0]}}"

@@ -104,6 +104,7 @@ def test_a_metric_that_does_not_hold_goes_back_with_the_evidence(tmp_path):
     assert "`partial 3`: pitch" in evidence[0]
 
 
+@pytest.mark.slow
 def test_a_metric_that_never_holds_is_no_task(tmp_path):
     with server(BAD) as chat:
         made = new(chat, tmp_path, "--yes")

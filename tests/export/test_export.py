@@ -157,9 +157,8 @@ GYM_RUNS = {
 }
 
 
-@pytest.mark.parametrize(
-    "trainer", ["sb3-ppo", *(pytest.param(each, marks=pytest.mark.slow) for each in ("sb3-sac", "sb3-td3"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("trainer", GYM_RUNS)
 def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_those_of_the_run(
     trainer, python, tmp_path, monkeypatch
 ):

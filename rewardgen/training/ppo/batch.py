@@ -12,7 +12,7 @@ from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.rollout import Collector, Rollout
 from rewardgen.training.ppo.seeding import slice_generators
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
-from rewardgen.training.slices import Report, Slices, derived
+from rewardgen.training.slices import Report, Slices, derived, envs_on
 
 
 def evaluation_updates(updates: int, phases: int) -> list[int]:
@@ -38,7 +38,7 @@ class SliceBatch:
         self._env_steps = 0
         seeds = [spec.seed for spec in job.slices]
         device = job.settings.device
-        worlds = task.make_envs(derived(seeds, "training"), job.settings.num_envs, device=device)
+        worlds = envs_on(device, task, derived(seeds, "training"), job.settings.num_envs)
         self._settings = job.settings.model_copy(update={"num_envs": worlds.num_envs // len(seeds)})
         self._slices = Slices(task, job, report, planned_steps(self._settings), device)
         sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
