@@ -20,9 +20,10 @@ for step, action in enumerate(actions):
         print(f"from step {step} of {len(actions)} on, the physics is not to the last bit what it was in the run")
         sys.exit(0 if step > 10 else 1)
     observation, reward, terminated, truncated, info = env.step(action)
-    np.testing.assert_allclose(reward, rewards[step], rtol=1e-6, atol=1e-6)
+    # Single precision, in batches of another size; and of states that may be 1e-5 apart, as above.
+    np.testing.assert_allclose(reward, rewards[step], rtol=1e-4, atol=1e-5)
 assert terminated or truncated, "the episode goes on"
-np.testing.assert_allclose(info["fitness"], fitness, rtol=1e-6, atol=1e-9)
+np.testing.assert_allclose(info["fitness"], fitness, rtol=1e-4, atol=1e-6)
 assert info["success"] == success
 print(f"an episode of {len(actions)} steps is that of the run: rewards, fitness {fitness:.6g}, success {success}")
 
