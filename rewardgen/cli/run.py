@@ -31,6 +31,7 @@ from rewardgen.core.config import BUILTIN, Ablation, Executor, RunConfig, checke
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.formatting import percent
 from rewardgen.llm.factory import SCHEMES, lasting_model
+from rewardgen.llm.replay import differing
 from rewardgen.report.closing import close_run
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, told
@@ -428,6 +429,9 @@ def conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
         messages().print(f"\nreward: {reward}", soft_wrap=True)
     if report := close():
         messages().print(f"report: {report}", soft_wrap=True)
+    if others := differing(folder.calls):
+        told = f"of the replies of the replay, {others} were recorded for requests that differ: llm/ says where"
+        messages().print(told, soft_wrap=True)
     if outcome.history.config and outcome.history.config.model != BUILTIN:
         say = with_runs_dir(f'feedback {folder.word} "your words"', runs_dir)
         steps.append((say, "for the designer of further generations"))

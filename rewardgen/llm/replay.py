@@ -1,17 +1,28 @@
-"""Answers from the archive of a recorded run, and from nothing else."""
+"""Answers from the archive of a recorded run, and from nothing else.
+
+Trainings on another processor end in other digits, and these are in later requests. So a request that was not recorded
+word for word is given the reply that was recorded for the same part of the same candidate; the transcript of the call
+says so, and `differing` counts them.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from rewardgen.core.errors import ModelError, RunFolderError, did_you_mean
+from rewardgen.core.errors import RunFolderError, did_you_mean
 from rewardgen.llm.archive import ArchivedCall, read_archive
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 
+_OTHERWISE = ", recorded for a request that differs: "
+_DESIGN = re.compile("(.*)/designer/(?!repair)")
+"""Labels of designs. A repair answers what was said of one draft: it stands for no other reply, nor any other for it."""
+
+
 class ReplayLLM:
-    """Gives each recorded request its recorded answer, at no cost. A call that failed when recorded fails again.
+    """Gives each request its recorded answer, at no cost. A call that failed when recorded fails again.
 
     Args:
         folder: The archive of the recorded run.
@@ -38,7 +49,8 @@ class ReplayLLM:
         """See `LLM.complete`.
 
         Raises:
-            ModelError: The request was not recorded; says where it differs from the one with the same label.
+            CallFailed: It failed when it was recorded.
+            CallRefused: It was refused when it was recorded, or nothing was recorded for what asks.
         """
         found = [call for call in self._calls if call.request == request]
         reply = next((call.reply for call in found if call.reply), None)
@@ -50,23 +62,38 @@ class ReplayLLM:
                 raise CallRefused(found[-1].failure, "it was refused when it was recorded")
             hint = f"it failed when it was recorded: `rewardgen resume {self._folder.parent.name}` makes it again"
             raise CallFailed(found[-1].failure, hint, transient=False)
-        raise self._unseen(request)
+        return self._nearest(request)
 
-    def _unseen(self, request: LLMRequest) -> ModelError:
-        same_label = [call for call in self._calls if call.request.label == request.label]
-        hint = "replay with the configuration and the version of rewardgen that recorded the run"
-        if same_label:
-            place = _first_difference(same_label[0], request)
-            return ModelError(f"the request `{request.label}` differs from the recorded one: {place}", hint)
-        labels = {call.request.label for call in self._calls}
-        return ModelError(
-            f"the request `{request.label}` was not recorded in {self._folder}", did_you_mean(request.label, labels)
-        )
+    def _nearest(self, request: LLMRequest) -> Reply:
+        """The reply to the same label, else the same candidate's design by another operator."""
+        answered = [call for call in self._calls if call.reply]
+        fitting = [call for call in answered if call.request.label == request.label]
+        if not fitting and (drawn := _DESIGN.match(request.label)):
+            alike = (_DESIGN.match(call.request.label) for call in answered)
+            fitting = [call for call, one in zip(answered, alike, strict=True) if one and one[1] == drawn[1]]
+        if not fitting or not (reply := fitting[-1].reply):
+            labels = {call.request.label for call in self._calls}
+            raise CallRefused(
+                f"the request `{request.label}` was not recorded in {self._folder}", did_you_mean(request.label, labels)
+            )
+        told = f"{reply.model}{_OTHERWISE}{_first_difference(fitting[-1], request)}"
+        return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0, "model": told})
+
+
+def differing(folder: Path) -> int:
+    """How many replies in a run's archive come from a replay in which the request was another.
+
+    Raises:
+        RunFolderError: The archive is damaged.
+    """
+    return sum(_OTHERWISE in call.reply.model for call in read_archive(folder) if call.reply)
 
 
 def _first_difference(call: ArchivedCall, request: LLMRequest) -> str:
     """Where a request first leaves the recorded one, with both lines."""
     old, new = call.request, request
+    if old.label != new.label:
+        return f"it was `{old.label}`, is `{new.label}`"
     for name in ("temperature", "max_tokens"):
         if getattr(old, name) != getattr(new, name):
             return f"{name} was {getattr(old, name)}, is {getattr(new, name)}"

@@ -97,6 +97,10 @@ def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
     cells: list[Cell] = []
     for seed, task, designer, strategy in product(suite.seeds, suite.tasks, designers, strategies):
         fields = {**suite.run, "model": designer, **designers[designer], "strategy": strategy, **strategies[strategy]}
+        for name in ("model", "critic_model"):  # a mailbox or a recording of its own for each run
+            for key, value in {"task": Path(task).stem, "strategy": strategy, "seed": seed}.items():
+                if isinstance(model := fields.get(name), str):
+                    fields[name] = model.replace(f"{{{key}}}", str(value))
         config = validated(RunConfig, {**fields, "task": task, "seed": seed}, f"{strategy} with {designer}", _EXAMPLE)
         if "patience" not in fields:  # budgets shall be equal: no plateau ends a run before its last generation
             config = config.model_copy(update={"patience": config.generations})

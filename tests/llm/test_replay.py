@@ -1,9 +1,9 @@
 import pytest
 
-from rewardgen.core.errors import ModelError, RunFolderError
-from rewardgen.llm.archive import ArchivedLLM
+from rewardgen.core.errors import RunFolderError
+from rewardgen.llm.archive import ArchivedLLM, read_archive
 from rewardgen.llm.protocol import CallFailed, CallRefused
-from rewardgen.llm.replay import ReplayLLM
+from rewardgen.llm.replay import ReplayLLM, differing
 from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import Usage
 from rewardgen.testing.scripted import ScriptedLLM
@@ -56,20 +56,27 @@ def test_attempt_that_failed_before_a_reply_does_not_matter(tmp_path):
         ({"content": "same\nold line", "temperature": 0.5}, "temperature was 1.0, is 0.5"),
     ],
 )
-def test_request_that_differs_fails_with_the_first_place(tmp_path, changes, place):
-    replay = recorded(tmp_path, request("a", content="same\nold line"))
-    with pytest.raises(ModelError) as caught:
-        ask_one(replay, request("a", **changes))
-    assert "`a`" in caught.value.message
-    assert place in caught.value.message
+def test_request_that_differs_gets_the_reply_of_its_label_and_the_first_place_is_told(tmp_path, changes, place):
+    replay = recorded(tmp_path / "old", request("a", content="same\nold line"), request("b"))
+    ask(ArchivedLLM(replay, tmp_path / "new"), request("a", **changes), request("b"))
+    told = {call.request.label: call.reply for call in read_archive(tmp_path / "new")}
+    assert told["a"].text == "reply to a" and told["a"].model.endswith(place)
+    assert differing(tmp_path / "new") == 1 and differing(tmp_path / "old") == 0
 
 
-def test_unknown_label_fails_with_the_nearest_one(tmp_path):
+def test_design_by_another_operator_stands_for_that_of_the_same_candidate(tmp_path):
+    replay = recorded(tmp_path, *map(request, ["g01-k1/designer/repair-1", "g01-k1/designer/edit", "g01-k2/designer/add"]))
+    reply = ask_one(replay, request("g01-k1/designer/tune"))
+    assert reply.text == "reply to g01-k1/designer/edit" and "is `g01-k1/designer/tune`" in reply.model
+
+
+@pytest.mark.parametrize("unknown", ["g00-k7/designer/draft", "g00-k1/designer/repair-1", "g00-k1/critic/reading-0"])
+def test_label_that_nothing_stands_for_is_refused_with_the_nearest_one(tmp_path, unknown):
     replay = recorded(tmp_path, request("g00-k1/designer/draft"))
-    with pytest.raises(ModelError) as caught:
-        ask_one(replay, request("g00-k7/designer/draft"))
-    assert "g00-k7/designer/draft" in caught.value.message
-    assert "g00-k1/designer/draft" in caught.value.hint
+    with pytest.raises(CallRefused) as caught:
+        ask_one(replay, request(unknown))
+    assert unknown in caught.value.message
+    assert unknown.endswith("reading-0") or "g00-k1/designer/draft" in caught.value.hint
 
 
 def test_run_without_calls_cannot_be_replayed(tmp_path):

@@ -41,6 +41,14 @@ def test_no_plateau_ends_a_run_before_its_budget_is_spent_unless_the_file_says_s
     assert [each.config.patience for each in found] == [9, 2]
 
 
+def test_each_run_may_have_a_mailbox_of_its_own(tmp_path):
+    told = {"designers": {"people": {"model": "mailbox:mail/{task}-{strategy}-{seed}"}}, "strategies": TWO}
+    found = cells(tmp_path, tasks=["cartpole", "hopper"], seeds=[4], **told)
+    assert [each.config.model.rpartition("/")[2] for each in found] == [
+        f"{task}-{strategy}-4" for task in ("cartpole", "hopper") for strategy in TWO
+    ]
+
+
 EARLY = {"strategy": "evolve", "patience": 2}
 WRONG = {
     "unknown key": ({"task": ["hopper"]}, "unknown key `task`", "did you mean `tasks`?"),
