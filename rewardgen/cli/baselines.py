@@ -94,9 +94,11 @@ def own_rewards(
     rows: list[BaselineRow] = []
     for number, task in enumerate(tasks):
         messages().print(f"task {number + 1} of {len(tasks)}: {task}", soft_wrap=True)
+        found: list[BaselineRow] = []
         try:
-            found = [*_rows(task, wanted, options, folder)]
-            rows += found
+            for row in _rows(task, wanted, options, folder):
+                found.append(row)
+                rows.append(row)
             if all(each.result.success_rate == 0.0 for each in found):
                 notes.append(f"{task}: no policy ever succeeds. `success` may ask for what nothing reaches.")
         except RewardgenError as error:

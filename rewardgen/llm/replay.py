@@ -15,10 +15,9 @@ from rewardgen.llm.archive import ArchivedCall, read_archive
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
-
 _OTHERWISE = ", recorded for a request that differs: "
 _DESIGN = re.compile("(.*)/designer/(?!repair)")
-"""Labels of designs. A repair answers what was said of one draft: it stands for no other reply, nor any other for it."""
+"""Of designs. A repair answers what was said of one draft: it stands for no other reply, nor any other for it."""
 
 
 class ReplayLLM:

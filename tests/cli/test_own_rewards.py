@@ -2,9 +2,12 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from rewardgen.cli.baselines import OwnRewards, own_rewards
+from rewardgen.core.errors import RunFolderError
 from rewardgen.store.records import CandidateResult
 from rewardgen.ui.baselines import BaselineRow, baselines_markdown
 from tests.builders import failed_slice, slice_result
@@ -50,6 +53,18 @@ def test_a_page_of_several_tasks_names_its_command_and_what_was_left_out(rewardg
     assert re.search(f"Left out: {dying}: .* ended without an answer", page)
     assert "--markdown page.md --runs-dir kept`" in page  # by which it goes on there
     assert "Not trained yet" not in page
+
+
+def test_what_one_reward_reached_is_told_though_the_next_could_not_be_trained(tmp_path, monkeypatch):
+    def train(reference, reward, **_):
+        if reward == "sparse":
+            raise RunFolderError("the disk is full", "make room")
+        return SimpleNamespace(result=CandidateResult(candidate_id=reward, slices=(slice_result(reward),)))
+
+    monkeypatch.setattr("rewardgen.cli.baselines.train", train)
+    own_rewards((point(tmp_path), "cartpole"), "human,sparse", OwnRewards(), markdown=tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text()
+    assert page.count("| human |") == 2 and page.count("the disk is full. make room") == 2
 
 
 @pytest.mark.parametrize(

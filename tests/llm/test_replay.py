@@ -65,7 +65,9 @@ def test_request_that_differs_gets_the_reply_of_its_label_and_the_first_place_is
 
 
 def test_design_by_another_operator_stands_for_that_of_the_same_candidate(tmp_path):
-    replay = recorded(tmp_path, *map(request, ["g01-k1/designer/repair-1", "g01-k1/designer/edit", "g01-k2/designer/add"]))
+    replay = recorded(
+        tmp_path, *map(request, ["g01-k1/designer/repair-1", "g01-k1/designer/edit", "g01-k2/designer/add"])
+    )
     reply = ask_one(replay, request("g01-k1/designer/tune"))
     assert reply.text == "reply to g01-k1/designer/edit" and "is `g01-k1/designer/tune`" in reply.model
 

@@ -1,0 +1,412 @@
+"""Writes the tables and pictures of docs/evidence.md from the runs in benchmarks/evidence: `python -m docs.study`.
+
+`python -m docs.study keep RUN...` first takes up finished runs: their events and calls, without the places of the
+machine that they ran on. `python -m docs.study compare RUN...` says whether repeated runs come to the same verdicts.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import litellm
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.files import write_atomic
+from rewardgen.core.formatting import number
+from rewardgen.search.suite import Cell, CellResult, measure
+from rewardgen.store.history import FinalRow, History, Summary
+from rewardgen.store.records import CandidateRecord
+from rewardgen.store.run_folder import RunFolder, list_runs
+from rewardgen.tasks.loading import load_task
+
+KEPT = Path(__file__).parent.parent / "benchmarks" / "evidence"
+PAGE = Path(__file__).parent / "evidence.md"
+WAYS = ("evolve", "best-of-n", "built-in")
+"""Two strategies with a language model, and the search with the built-in designer."""
+PRICED_AS = "gpt-5.1"
+"""The replies were free; what a model with this price in LiteLLM's table would have taken."""
+_WORDS = {"above": "better", "on par": "undecided", "below": "worse", None: "no winner"}
+_COLOURS = {"human": "#777777", "sparse": "#bbbbbb", "evolve": "#1f5fa8", "best-of-n": "#d98a1f", "built-in": "#5a9e4b"}
+
+
+class StudyRun(NamedTuple):
+    """One finished run of the study."""
+
+    task: str
+    way: str
+    """One of `WAYS`."""
+    seed: int
+    history: History
+    summary: Summary
+
+    @property
+    def name(self) -> str:
+        """Its folder's."""
+        return f"{self.task}-{self.way}-{self.seed}"
+
+    @property
+    def verdict(self) -> str:
+        """Its winner against the human reward, on fresh seeds."""
+        return _WORDS[self.summary.against_human if self.summary.chosen else None]
+
+    @property
+    def candidates(self) -> list[CandidateRecord]:
+        """Of the search, in their order."""
+        return [found for id in self.history.ids() if (found := self.history.record(id))]
+
+    def row(self, id: str) -> FinalRow | None:
+        """A row of its closing table: `human`, `sparse` or `winner`."""
+        wanted = self.summary.chosen if id == "winner" else id
+        return next((row for row in self.summary.rows if row.candidate_id == wanted), None)
+
+
+def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
+    """The finished runs among some, by task, way and seed.
+
+    Args:
+        folders: Of runs.
+    """
+    found: list[StudyRun] = []
+    for history in map(History.load, folders):
+        if history.config and history.card and history.summary:
+            way = "built-in" if history.config.model == BUILTIN else history.config.strategy
+            found.append(StudyRun(history.card.name, way, history.config.seed, history, history.summary))
+    return sorted(found, key=lambda run: (run.task, WAYS.index(run.way), run.seed))
+
+
+def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:
+    """Take up finished runs: their events, their settings and their calls.
+
+    Args:
+        runs: Their folders.
+        into: Where the study's runs are.
+    """
+    for folder in runs:
+        (run,) = read([folder])
+        here = Path(__file__).resolve().parents[1]
+        places = {str(Path(each).parents[2]) for each in run.history.task_files if "/envs/" in each} | {str(here)}
+        for source in (folder.events, folder.path / "run.toml", *sorted(folder.calls.glob("*.json"))):
+            text = re.sub(r'(mailbox|replay):/[^"]*/', r"\1:", source.read_text())
+            for place in places:
+                text = text.replace(place, "/rewardgen")
+            write_atomic(
+                into / run.name / source.relative_to(folder.path), re.sub(r'/[^" ]*/site-packages', "/python", text)
+            )
+
+
+def tables(runs: Sequence[StudyRun]) -> dict[str, str]:
+    """The page's tables by name.
+
+    Args:
+        runs: Of the study.
+    """
+    return {
+        "counts": _counts(runs),
+        "results": _results(runs),
+        "drafts": _drafts(runs),
+        "gates": _gates(runs),
+        "costs": _costs(runs),
+    }
+
+
+def with_tables(page: str, found: dict[str, str]) -> str:
+    """A page with its tables set anew, each between `<!-- NAME -->` and `<!-- end -->`.
+
+    Args:
+        page: The page.
+        found: Tables by name.
+    """
+    for name, table in found.items():
+        page, times = re.subn(
+            rf"(<!-- {name} -->\n).*?(<!-- end -->)",
+            lambda m, table=table: f"{m[1]}{table}\n{m[2]}",
+            page,
+            flags=re.DOTALL,
+        )
+        if times != 1:
+            raise SystemExit(f"{PAGE.name} has {times} places for the table `{name}`")
+    return page
+
+
+def _counts(runs: Sequence[StudyRun]) -> str:
+    rows: list[list[str]] = []
+    for way in WAYS:
+        found = Counter(run.verdict for run in runs if run.way == way)
+        if found:
+            rows.append([way, f"{found.total()}", *(f"{found[word]}" for word in _WORDS.values())])
+    return _table(["way", "runs", *(f"{word}" for word in _WORDS.values())], rows, right=1)
+
+
+def _results(runs: Sequence[StudyRun]) -> str:
+    head = ["task", "seed", "solved at", "human", "sparse", *WAYS]
+    rows: list[list[str]] = []
+    for task, seed in _cells(runs):
+        here = {run.way: run for run in runs if (run.task, run.seed) == (task, seed)}
+        any_run = next(iter(here.values()))
+        bars = [_estimate(any_run.row(id)) for id in ("human", "sparse")]
+        found = [f"{_estimate(run.row('winner'))} {run.verdict}" if (run := here.get(way)) else "" for way in WAYS]
+        rows.append([f"`{task}`", f"{seed}", _solved(task), *bars, *found])
+    return _table(head, rows, right=2)
+
+
+def _drafts(runs: Sequence[StudyRun]) -> str:
+    """How far independent drafts get: all of best-of-n, and the first generation of evolve, by their search seeds."""
+    head = ["task", "drafts", "crashed or rejected", "solved it", "above the human reward's mean", "best", "median"]
+    rows: list[list[str]] = []
+    for task in _tasks(runs):
+        here = [run for run in runs if run.task == task and run.way != "built-in"]
+        drafts = [(run, each) for run in here for each in run.candidates if each.candidate.operator == "draft"]
+        reached = [(run, each.fitness) for run, each in drafts if each.fitness is not None]
+        values = sorted(value for _, value in reached)
+        solved = load_task(task).solved_fitness
+        above = sum(value > human for run, value in reached if (human := _search_fitness(run, "human")) is not None)
+        rows.append(
+            [
+                f"`{task}`",
+                f"{len(drafts)}",
+                f"{len(drafts) - len(reached)}",
+                "" if solved is None else f"{sum(value >= solved for value in values)}",
+                f"{above}",
+                *([number(values[-1]), number(values[len(values) // 2])] if values else ["", ""]),
+            ]
+        )
+    return _table(head, rows, right=1)
+
+
+def _gates(runs: Sequence[StudyRun]) -> str:
+    head = ["gate", "detector", "first versions stopped", "sound after one repair", "not trained"]
+    rows: list[list[str]] = []
+    for (gate, detector), stopped in sorted(_stopped(runs).items()):
+        repaired = sum(_accepted(run, id) for run, id in stopped)
+        rows.append([gate, f"`{detector}`", f"{len(stopped)}", f"{repaired}", f"{len(stopped) - repaired}"])
+    total = sum(len(run.candidates) for run in runs if run.way != "built-in")
+    return f"{_table(head, rows, right=2)}\n\nOf {total} candidates that a language model wrote."
+
+
+def _stopped(runs: Sequence[StudyRun]) -> dict[tuple[str, str], list[tuple[StudyRun, str]]]:
+    """The candidates of language models whose first version a gate stopped, by gate and detector."""
+    found: dict[tuple[str, str], list[tuple[StudyRun, str]]] = {}
+    for run in runs:
+        for (id, repairs), verdict in run.history.reviewed.items():
+            if run.way != "built-in" and not repairs and verdict.rejections:
+                first = verdict.rejections[0]
+                found.setdefault((first.gate, first.detector), []).append((run, id))
+    return found
+
+
+def _costs(runs: Sequence[StudyRun]) -> str:
+    head = [
+        "task",
+        "way",
+        "calls",
+        "thousand tokens",
+        f"USD as {PRICED_AS}",
+        "million control steps",
+        "minutes on one core",
+    ]
+    rows: list[list[str]] = []
+    for task in _tasks(runs):
+        for way in WAYS:
+            here = [run for run in runs if (run.task, run.way) == (task, way)]
+            if here:
+                found = [_measured(run) for run in here]
+                rows.append(
+                    [
+                        f"`{task}`",
+                        way,
+                        f"{_mean(each.calls for each in found):.0f}",
+                        f"{_mean(each.tokens for each in found) / 1000:.0f}",
+                        f"{_mean(_price(run) for run in here):.2f}",
+                        f"{_mean(run.history.spent_steps for run in here) / 1e6:.1f}",
+                        f"{_mean(run.history.training_s for run in here) / 60:.0f}",
+                    ]
+                )
+    return _table(head, rows, right=2)
+
+
+def _price(run: StudyRun) -> float:
+    usage = run.history.usage
+    entry = litellm.model_cost[PRICED_AS]
+    output, put = (entry[f"{kind}_cost_per_token"] for kind in ("output", "input"))
+    return usage.prompt_tokens * put + usage.completion_tokens * output
+
+
+def _measured(run: StudyRun) -> CellResult:
+    config = run.history.config or RunConfig(task=run.task)
+    return measure(Cell(run.task, config.strategy, run.way, config), run.history)
+
+
+def draw(runs: Sequence[StudyRun], folder: Path = PAGE.parent) -> None:
+    """The three pictures of the page.
+
+    Args:
+        runs: Of the study.
+        folder: Where they go.
+    """
+    with rc_context(
+        {"svg.hashsalt": "rewardgen", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+    ):
+        for name, picture in (("fitness", _draw_fitness), ("course", _draw_course), ("gates", _draw_gates)):
+            picture(runs).savefig(folder / f"evidence-{name}.svg", metadata={"Date": None})
+
+
+def _panels(tasks: Sequence[str]) -> tuple[Figure, list[Axes]]:
+    """A figure with a part for each task."""
+    columns = min(4, len(tasks))
+    lines = -(-len(tasks) // columns)
+    figure = Figure(figsize=(2.7 * columns, 2.3 * lines), layout="constrained")
+    axes: list[Axes] = list(figure.subplots(lines, columns, squeeze=False).flat)
+    for unused in axes[len(tasks) :]:
+        unused.axis("off")
+    for axis, task in zip(axes, tasks, strict=False):
+        axis.set_title(task, fontsize=9)
+    return figure, axes
+
+
+def _draw_fitness(runs: Sequence[StudyRun]) -> Figure:
+    """Of the winners and of the tasks' own rewards, on fresh seeds."""
+    figure, axes = _panels(_tasks(runs))
+    for axis, task in zip(axes, _tasks(runs), strict=False):
+        here = [run for run in runs if run.task == task]
+        for place, name in enumerate(reversed(_COLOURS)):
+            if name in WAYS:
+                rows = [run.row("winner") for run in here if run.way == name]
+            else:  # runs with the same seed have the same fresh seeds, so what the first opened is told
+                rows = [next(run for run in here if run.seed == seed).row(name) for _, seed in _cells(here)]
+            found = [row.fitness for row in rows if row and row.fitness]
+            for number_of, each in enumerate(found):
+                y, colour = place + 0.2 * (number_of - (len(found) - 1) / 2), _COLOURS[name]
+                axis.plot([each.low, each.high], [y, y], color=colour, linewidth=1.5)
+                axis.plot([each.value], [y], "o", color=colour, markersize=4)
+        axis.set_yticks(range(len(_COLOURS)), reversed(_COLOURS))
+        axis.grid(axis="x", alpha=0.3)
+        axis.set_xlabel("fitness", fontsize=8)
+    return figure
+
+
+def _draw_course(runs: Sequence[StudyRun]) -> Figure:
+    """The best so far over the candidates of the search, by their mean over its seeds."""
+    figure, axes = _panels(_tasks(runs))
+    for axis, task in zip(axes, _tasks(runs), strict=False):
+        here = [run for run in runs if run.task == task]
+        for run in here:
+            best = [
+                max((v for v in _values(run)[: n + 1] if v is not None), default=None) for n in range(len(_values(run)))
+            ]
+            points = [(n, value) for n, value in enumerate(best, start=1) if value is not None]
+            axis.plot(*zip(*points, strict=True), color=_COLOURS[run.way], drawstyle="steps-post", linewidth=1.5)
+        for name in ("human", "sparse"):
+            for value in {_search_fitness(run, name) for run in here} - {None}:
+                axis.axhline(value, color=_COLOURS[name], linestyle=":", linewidth=1)  # pyright: ignore[reportArgumentType]
+        axis.set_xlabel("candidates", fontsize=8)
+    for name, colour in _COLOURS.items():
+        axes[0].plot([], [], color=colour, label=name, linestyle="-" if name in WAYS else ":")
+    axes[0].legend(fontsize=7, frameon=False)
+    return figure
+
+
+def _draw_gates(runs: Sequence[StudyRun]) -> Figure:
+    """What stopped the first versions of language models' candidates, and whether a repair helped."""
+    stopped = _stopped(runs)
+    figure = Figure(figsize=(7.0, 0.8 + 0.3 * len(stopped)), layout="constrained")
+    axis = figure.subplots()
+    for place, (_, found) in enumerate(sorted(stopped.items())):
+        repaired = sum(_accepted(run, id) for run, id in found)
+        axis.barh(place, repaired, color="#9cc3e6", label="sound after one repair" if not place else None)
+        axis.barh(
+            place, len(found) - repaired, left=repaired, color="#1f5fa8", label="not trained" if not place else None
+        )
+    axis.set_yticks(range(len(stopped)), [f"{gate}: {detector}" for gate, detector in sorted(stopped)])
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_xlabel("candidates")
+    if stopped:
+        axis.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def _values(run: StudyRun) -> list[float | None]:
+    return [each.fitness for each in run.candidates]
+
+
+def _search_fitness(run: StudyRun, name: str) -> float | None:
+    found = run.history.result("search", name)
+    return found.fitness if found else None
+
+
+def _accepted(run: StudyRun, id: str) -> bool:
+    found = run.history.record(id)
+    return found is not None and found.verdict.accepted
+
+
+def _cells(runs: Sequence[StudyRun]) -> list[tuple[str, int]]:
+    return list(dict.fromkeys((run.task, run.seed) for run in runs))
+
+
+def _tasks(runs: Sequence[StudyRun]) -> list[str]:
+    return list(dict.fromkeys(run.task for run in runs))
+
+
+def _solved(task: str) -> str:
+    value = load_task(task).solved_fitness
+    return "" if value is None else number(value)
+
+
+def _estimate(row: FinalRow | None) -> str:
+    if not row or not row.fitness:
+        return row.failure if row else ""
+    return f"{number(row.fitness.value)} [{number(row.fitness.low)}, {number(row.fitness.high)}]"
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> str:
+    """A Markdown table, its columns from the index `right` on to the right."""
+    rule = ["---" if place < right else "--:" for place in range(len(head))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *rows))
+
+
+def compare(runs: Sequence[StudyRun], again: Sequence[StudyRun]) -> str:
+    """Whether runs that were made again come to the same verdicts, as a table.
+
+    Args:
+        runs: Of the study.
+        again: The repeated ones.
+    """
+    known = {run.name: run for run in runs}
+    rows = [
+        [run.name, before.verdict, run.verdict, _estimate(before.row("winner")), _estimate(run.row("winner"))]
+        for run in again
+        if (before := known.get(run.name))
+    ]
+    same = sum(row[1] == row[2] for row in rows)
+    table = _table(["run", "verdict", "again", "fitness", "again"], rows, right=1)
+    return f"{table}\n\n{same} of {len(rows)} verdicts are the same."
+
+
+def main(arguments: Sequence[str]) -> None:
+    """See the module."""
+    what, *given = arguments or ["page"]
+    if what == "keep":
+        keep([RunFolder(Path(each)) for each in given])
+    runs = read(list_runs(KEPT))
+    if what == "compare":
+        print(compare(runs, read(RunFolder(Path(each)) for each in given)))
+        return
+    write_atomic(PAGE, with_tables(PAGE.read_text(), tables(runs)))
+    draw(runs)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

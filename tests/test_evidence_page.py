@@ -1,0 +1,53 @@
+"""docs/evidence.md says what the runs in benchmarks/evidence say, and these can be replayed anywhere."""
+
+import re
+
+import pytest
+
+from docs.study import KEPT, PAGE, compare, keep, read, tables, with_tables
+from rewardgen.llm.archive import read_archive
+from rewardgen.store.history import History
+from rewardgen.store.run_folder import RunFolder, list_runs
+
+FOLDERS = list_runs(KEPT)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return read(FOLDERS)
+
+
+def test_the_tables_are_those_of_the_runs(runs):
+    assert PAGE.read_text() == with_tables(PAGE.read_text(), tables(runs)), "run `python -m docs.study`"
+
+
+def test_every_run_is_finished_and_lies_where_its_name_says(runs):
+    assert [run.name for run in runs] == [run.name for run in read(RunFolder(KEPT / run.name) for run in runs)]
+    assert {run.name for run in runs} == {each.path.name for each in FOLDERS}
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.path.name)
+def test_a_run_holds_every_reply_and_no_place_of_a_machine(folder):
+    history = History.load(folder)
+    written = {id for id, _ in history.designed} if history.config.model != "builtin" else set()
+    answered = {call.request.label.partition("/")[0] for call in read_archive(folder.calls) if call.reply}
+    assert written <= answered
+    text = "".join(each.read_text() for each in folder.path.rglob("*") if each.is_file())
+    assert not re.search(r"[\"' =:](/(?!rewardgen|python)\w+){2}", text)
+
+
+def test_a_run_that_is_taken_up_loses_its_places_and_keeps_its_verdict(runs, tmp_path):
+    first = runs[0]
+    source, there = RunFolder(tmp_path / "somewhere" / "run"), KEPT / first.name
+    for file in (each for each in there.rglob("*") if each.is_file()):
+        text = file.read_text().replace('"/rewardgen/', '"/home/me/checkout/').replace("mailbox:", "mailbox:/home/me/")
+        (source.path / file.relative_to(there)).parent.mkdir(parents=True, exist_ok=True)
+        (source.path / file.relative_to(there)).write_text(text)
+    keep([source], tmp_path / "kept")
+    assert {each.relative_to(there): each.read_text() for each in there.rglob("*.*") if each.is_file()} == {
+        each.relative_to(tmp_path / "kept" / first.name): each.read_text()
+        for each in (tmp_path / "kept").rglob("*.*")
+        if each.is_file()
+    }
+    again = read(list_runs(tmp_path / "kept"))
+    assert compare(runs, again).endswith("1 of 1 verdicts are the same.")
