@@ -13,12 +13,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import litellm
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from rewardgen.cli.drafting import DRAFT_SUFFIX
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import number
@@ -26,14 +26,18 @@ from rewardgen.search.suite import Cell, CellResult, measure
 from rewardgen.store.history import FinalRow, History, Summary
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import RunFolder, list_runs
+from rewardgen.tasks.drafting import Drafted
 from rewardgen.tasks.loading import load_task
 
 KEPT = Path(__file__).parent.parent / "benchmarks" / "evidence"
 PAGE = Path(__file__).parent / "evidence.md"
 WAYS = ("evolve", "best-of-n", "built-in")
 """Two strategies with a language model, and the search with the built-in designer."""
-PRICED_AS = "gpt-5.1"
-"""The replies were free; what a model with this price in LiteLLM's table would have taken."""
+WORDS = "words"
+"""The way of runs on tasks that were drafted from a sentence."""
+_DRAFT_FILES = ("draft.json", "sketches.json", "draft-*.py", "llm/*.json")
+PRICE_IN, PRICE_OUT = 1.25, 10.0
+"""Of a million tokens [USD]: of GPT-5.1 in November 2026. The replies of the study were free."""
 _WORDS = {"above": "better", "on par": "undecided", "below": "worse", None: "no winner"}
 _COLOURS = {"human": "#777777", "sparse": "#bbbbbb", "evolve": "#1f5fa8", "best-of-n": "#d98a1f", "built-in": "#5a9e4b"}
 
@@ -51,7 +55,7 @@ class StudyRun(NamedTuple):
     @property
     def name(self) -> str:
         """Its folder's."""
-        return f"{self.task}-{self.way}-{self.seed}"
+        return f"{WORDS}-{self.task}" if self.way == WORDS else f"{self.task}-{self.way}-{self.seed}"
 
     @property
     def verdict(self) -> str:
@@ -70,7 +74,7 @@ class StudyRun(NamedTuple):
 
 
 def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
-    """The finished runs among some, by task, way and seed.
+    """The finished runs among some, by way, task and seed.
 
     Args:
         folders: Of runs.
@@ -79,8 +83,9 @@ def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
     for history in map(History.load, folders):
         if history.config and history.card and history.summary:
             way = "built-in" if history.config.model == BUILTIN else history.config.strategy
+            way = WORDS if history.config.goal else way
             found.append(StudyRun(history.card.name, way, history.config.seed, history, history.summary))
-    return sorted(found, key=lambda run: (run.task, WAYS.index(run.way), run.seed))
+    return sorted(found, key=lambda run: (run.task, (*WAYS, WORDS).index(run.way), run.seed))
 
 
 def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:
@@ -92,15 +97,21 @@ def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:
     """
     for folder in runs:
         (run,) = read([folder])
-        here = Path(__file__).resolve().parents[1]
-        places = {str(Path(each).parents[2]) for each in run.history.task_files if "/envs/" in each} | {str(here)}
-        for source in (folder.events, folder.path / "run.toml", *sorted(folder.calls.glob("*.json"))):
+        files = {path: path.relative_to(folder.path) for path in (folder.events, *folder.calls.glob("*.json"))}
+        places = {str(Path(each).parents[2]) for each in run.history.task_files if "/envs/" in each}
+        places.add(str(Path(__file__).resolve().parents[1]))
+        if run.way == WORDS and run.history.config:
+            task = Path(run.history.config.task)
+            draft = task.with_suffix(DRAFT_SUFFIX)
+            drafting = (path for pattern in _DRAFT_FILES for path in draft.glob(pattern))
+            files |= {task: Path("task.py"), **{path: "draft" / path.relative_to(draft) for path in drafting}}
+            places.add(str(task.parent))
+        for source, name in files.items():
             text = re.sub(r'(mailbox|replay):/[^"]*/', r"\1:", source.read_text())
+            text = re.sub(r'/[^" ]*/site-packages', "/python", text)
             for place in places:
                 text = text.replace(place, "/rewardgen")
-            write_atomic(
-                into / run.name / source.relative_to(folder.path), re.sub(r'/[^" ]*/site-packages', "/python", text)
-            )
+            write_atomic(into / run.name / name, text)
 
 
 def tables(runs: Sequence[StudyRun]) -> dict[str, str]:
@@ -109,13 +120,9 @@ def tables(runs: Sequence[StudyRun]) -> dict[str, str]:
     Args:
         runs: Of the study.
     """
-    return {
-        "counts": _counts(runs),
-        "results": _results(runs),
-        "drafts": _drafts(runs),
-        "gates": _gates(runs),
-        "costs": _costs(runs),
-    }
+    of_words, of_tasks = ([run for run in runs if (run.way == WORDS) == wanted] for wanted in (True, False))
+    found = {"counts": _counts, "results": _results, "drafts": _drafts, "gates": _gates, "costs": _costs}
+    return {**{name: table(of_tasks) for name, table in found.items()}, "words": _words(of_words)}
 
 
 def with_tables(page: str, found: dict[str, str]) -> str:
@@ -209,7 +216,7 @@ def _costs(runs: Sequence[StudyRun]) -> str:
         "way",
         "calls",
         "thousand tokens",
-        f"USD as {PRICED_AS}",
+        "USD",
         "million control steps",
         "minutes on one core",
     ]
@@ -233,11 +240,22 @@ def _costs(runs: Sequence[StudyRun]) -> str:
     return _table(head, rows, right=2)
 
 
+def _words(runs: Sequence[StudyRun]) -> str:
+    head = ["sentence", "robot", "drafts", "authors of sketches that agree", "fitness", "success", "the reader"]
+    rows: list[list[str]] = []
+    for run in runs:
+        drafted = Drafted.model_validate_json((KEPT / run.name / "draft" / "draft.json").read_text())
+        authors, row, judged = drafted.trial.verdict, run.row("winner"), run.history.judgement
+        success = "" if not row or row.success_rate is None else f"{100 * row.success_rate:.0f} %"
+        agree = f"{authors.agreeing} of {len(authors.authors)}"
+        said = (judged.answer if judged else None) or "none"
+        rows.append([drafted.words, drafted.robot, f"{drafted.drafts}", agree, _estimate(row), success, said])
+    return _table(head, rows, right=2)
+
+
 def _price(run: StudyRun) -> float:
     usage = run.history.usage
-    entry = litellm.model_cost[PRICED_AS]
-    output, put = (entry[f"{kind}_cost_per_token"] for kind in ("output", "input"))
-    return usage.prompt_tokens * put + usage.completion_tokens * output
+    return (PRICE_IN * usage.prompt_tokens + PRICE_OUT * usage.completion_tokens) / 1e6
 
 
 def _measured(run: StudyRun) -> CellResult:
@@ -252,6 +270,7 @@ def draw(runs: Sequence[StudyRun], folder: Path = PAGE.parent) -> None:
         runs: Of the study.
         folder: Where they go.
     """
+    runs = [run for run in runs if run.way != WORDS]
     with rc_context(
         {"svg.hashsalt": "rewardgen", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
     ):
