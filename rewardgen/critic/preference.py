@@ -1,6 +1,7 @@
 """Trajectory preference: a reward must rank recorded episodes as the task's fitness does, or it is not trained.
 
-To reject a reward takes evidence: enough pairs, of policies that differ beyond noise. With less it is a warning.
+To reject a reward takes evidence: enough pairs, of policies that differ beyond noise, one of which does the task. Among
+failures alone, which is a little less bad says nothing of what leads to success. With less it is a warning.
 
 After CARD's trajectory preference evaluation (Sun et al. 2024, "A Large Language Model-Driven Reward Code Design
 Framework via Dynamic Feedback"), with pairs clearly apart in fitness where success is rare.
@@ -114,8 +115,8 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
 
     Returns:
         A rejection if its returns rank less than `RIGHT_SHARE` of the pairs right; a warning if the episodes are too
-        few for that, or of policies that are not surely better or worse than each other. Rewards per step are told
-        beside that, but decide nothing: where episodes end early, a short one is often the better per step. On the
+        few for that, failures all, or of policies that are not surely better or worse than each other. Rewards per step
+        are told beside that, but decide nothing: where episodes end early, a short one is often the better per step. On the
         hopper, Gymnasium's own reward ranks all pairs right by its return, and 43 % per step.
     """
     pairs = ordered_pairs(episodes)
@@ -131,10 +132,11 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
     )
     per_step = [total / each.steps for total, each in zip(totals, episodes, strict=True)]
     shares = {"right_in_total": share, "right_per_step": _right_share(per_step, pairs)}
-    policies = _differing(episodes)
-    certain = len(pairs) >= _VETO_PAIRS and policies >= _VETO_POLICIES
+    policies, done = _differing(episodes), any(each.success for each in episodes)
+    certain = done and len(pairs) >= _VETO_PAIRS and policies >= _VETO_POLICIES
     if not certain:
-        message += f"; that is too little to reject it: {policies} pairs of policies differ beyond noise"
+        why = f"{policies} pairs of policies differ beyond noise" if done else "none of the episodes succeeds"
+        message += f"; that is too little to reject it: {why}"
     finding = Finding(
         gate="preference",
         detector="ranks-against-fitness",

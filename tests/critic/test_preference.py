@@ -15,9 +15,11 @@ def episodes(*fitness, steps=100, success=lambda fitness: False):
 
 
 def of_policies(*fitness):
-    """Two episodes of each policy."""
+    """Two episodes of each policy; those with a fitness of 1 succeed."""
     return [
-        RecordedEpisode(f"policy {n}", each + e, False, 100) for n, each in enumerate(fitness) for e in (0.0, 0.001)
+        RecordedEpisode(f"policy {n}", each + e, each >= 1.0, 100)
+        for n, each in enumerate(fitness)
+        for e in (0.0, 0.001)
     ]
 
 
@@ -60,6 +62,12 @@ def test_what_is_no_evidence_warns_and_rejects_nothing(recorded):
         assert all(each.severity == "warn" for each in check_preference({"a": returns}, recorded))
 
 
+def test_failures_alone_reject_nothing_however_far_apart_they_are():
+    failures = [each._replace(success=False) for each in RISING]
+    (finding,) = check_preference({"bad": [-each.fitness for each in failures]}, failures)
+    assert finding.severity == "warn" and finding.message.endswith("to reject it: none of the episodes succeeds")
+
+
 def test_a_warning_for_want_of_evidence_says_so():
     recorded = of_policies(0.0, 0.0, 1.0, 1.0)[:8] + of_policies(0.0)[:2]
     recorded = [each._replace(name="one" if each.fitness < 0.5 else "other") for each in recorded]
@@ -96,7 +104,7 @@ def test_episodes_are_drawn_from_slices_of_all_levels_of_fitness():
 
 
 def trained(id, fitness, file):
-    kept = tuple(KeptEpisode(fitness=fitness + each, success=False, steps=10) for each in (0.0, 0.001))
+    kept = tuple(KeptEpisode(fitness=fitness + each, success=fitness >= 1.0, steps=10) for each in (0.0, 0.001))
     result = slice_result(id, 0, fitness, episodes_file=file, kept=kept)
     return record(id).model_copy(update={"result": CandidateResult(candidate_id=id, slices=(result,))})
 
