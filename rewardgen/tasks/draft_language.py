@@ -42,6 +42,7 @@ _SETTINGS = {
     "keyframe": str,
     "start_noise": float,
     "success_terminates": bool,
+    "sees_place": bool,
     "best_fitness": float,
 }
 _DECLARED = {"ends": ("Outside",), "pairs": ("Pair",), "invariances": ("Shift", "Flip", "Wrap")}

@@ -66,6 +66,8 @@ class MujocoTask(Task):
     """What is elsewhere at the start: a hinge or slide joint to its position, a body that moves freely to its place."""
     start_noise: ClassVar[float] = 0.005
     """Largest difference of a position and a velocity from it at the start [m, rad, and per second]."""
+    sees_place: ClassVar[bool] = False
+    """Whether policies also see x and y of a robot that floats freely, alone: where it is matters to the task."""
     ends: ClassVar[Mapping[str, Outside]] = {}
     """What ends an episode early: name of the cause to `Outside("height", low=0.7)`."""
 
@@ -118,10 +120,11 @@ class MujocoTask(Task):
     def observe(self, sim: SimView, variables: Mapping[str, Tensor]) -> Tensor:
         """What the policy sees, (N, observation size).
 
-        Unless a task has it otherwise: all positions, but for x and y of the robot if nothing else moves about, and all
-        velocities clipped to [-10, 10].
+        Unless a task has it otherwise: all positions, but for x and y of the robot if nothing else moves about and not
+        `sees_place`, and all velocities clipped to [-10, 10].
         """
-        return torch.cat((sim.qpos[:, 2 if sim.floats_alone else 0 :], sim.qvel.clamp(-10.0, 10.0)), 1)
+        first = 2 if sim.floats_alone and not self.sees_place else 0
+        return torch.cat((sim.qpos[:, first:], sim.qvel.clamp(-10.0, 10.0)), 1)
 
     def terminated(self, sim: SimView, variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Causes that end an episode early: name of the cause to (N,) bool. The docstring tells the designer."""
@@ -137,11 +140,12 @@ class MujocoTask(Task):
         moved = ", ".join(f"{name} at {_numbers(place)}" for name, place in self.start.items())
         pose = f"the model's keyframe `{self.keyframe}`" if self.keyframe else "the model's reference pose"
         pose += f", but with {moved}" if moved else ""
+        but = "" if self.sees_place else ", without x and y of a robot that floats freely"
         units = {name: each.unit for name, each in self.declared().items()}
         when = ", or ".join(each.in_words(units.get(each.variable, "")) for each in self.ends.values())
         return {
             "reset": f"In {pose}, with uniform noise of {self.start_noise:g} on every position and velocity.",
-            "observe": "All positions, without x and y of a robot that floats freely; all velocities, in [-10, 10].",
+            "observe": f"All positions{but}; all velocities, in [-10, 10].",
             "terminated": f"The episode ends when {when}." if when else "Nothing ends an episode early.",
         }.get(method, "")
 

@@ -196,6 +196,21 @@ def test_the_file_that_new_writes_lacks_nothing_but_the_metric(table, tmp_path):
     assert again.returncode == 2 and "exists" in again.stderr
 
 
+@pytest.mark.parametrize(("sees", "size", "words"), [(False, 11, "without x and y"), (True, 13, "All positions; all")])
+def test_a_robot_that_floats_sees_where_it_is_if_that_matters(sees, size, words, tmp_path):
+    (tmp_path / "orbit.py").write_text(
+        "from rewardgen import Body, MujocoTask\n\n\n"
+        "class Orbit(MujocoTask):\n"
+        '    """Fly round a circle."""\n\n'
+        f'    model = "shipped:quadcopter.xml"\n    sees_place = {sees}\n'
+        '    place = Body("drone").position\n'
+    )
+    task = load_task(str(tmp_path / "orbit.py"))
+    envs = task.make_envs([0], 1)
+    assert envs.reset().shape[-1] == size
+    assert words in task.default_words("observe")
+
+
 def test_a_task_can_be_declared_without_methods(table, tmp_path):
     (tmp_path / "push.py").write_text(
         "from rewardgen import Body, Distance, MujocoTask, Outside\n\n\n"

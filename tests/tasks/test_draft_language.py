@@ -1,7 +1,10 @@
 """What a drafted task may hold: declarations, settings and a metric; anything else is refused with what to write."""
 
+import re
+
 import pytest
 
+from rewardgen.llm.prompts import render
 from rewardgen.tasks.draft_language import QUANTITIES, RESERVED, Draft, read_draft
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.mujoco_task import MujocoTask
@@ -126,8 +129,19 @@ def test_the_line_of_a_fault_in_the_metric_is_that_of_the_draft():
 def test_nothing_that_a_task_has_can_be_hidden_by_a_variable():
     assert {name for name in dir(MujocoTask) if not name.startswith("_")} <= RESERVED | {
         *("episode_steps", "success_terminates", "keyframe", "start_noise", "ends", "pairs", "invariances"),
-        "best_fitness",
+        *("best_fitness", "sees_place"),
     }
+
+
+def test_what_the_prompt_offers_for_a_metric_is_in_the_language():
+    (line,) = [each for each in render("task/draft_system").splitlines() if "Time is axis 1" in each]
+    offered = [each for each in re.findall(r"`([^`]+)`", line) if re.search(r"\bx\b.*[])]$|\bx\b.*values$", each)]
+    offered = [each for each in offered if not each.startswith("tolerance(x, lower=0.0")]
+    assert len(offered) == 8
+    for each in offered:
+        assert isinstance(
+            read_draft(draft((METRIC, f"x = pitch\n        offered = {each}\n        {METRIC}"))), Draft
+        ), each
 
 
 def test_every_quantity_of_the_package_can_be_drafted():
