@@ -116,8 +116,8 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
     Returns:
         A rejection if its returns rank less than `RIGHT_SHARE` of the pairs right; a warning if the episodes are too
         few for that, failures all, or of policies that are not surely better or worse than each other. Rewards per step
-        are told beside that, but decide nothing: where episodes end early, a short one is often the better per step. On the
-        hopper, Gymnasium's own reward ranks all pairs right by its return, and 43 % per step.
+        are told beside that, but decide nothing: where episodes end early, a short one is often the better per step. On
+        the hopper, Gymnasium's own reward ranks all pairs right by its return, and 43 % per step.
     """
     pairs = ordered_pairs(episodes)
     totals = [sum(values) for values in zip(*sums.values(), strict=True)]
