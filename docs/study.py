@@ -1,11 +1,13 @@
 """Writes the tables and pictures of docs/evidence.md from the runs in benchmarks/evidence: `python -m docs.study`.
 
 `python -m docs.study keep RUN...` first takes up finished runs: their events and calls, without the places of the
-machine that they ran on. `python -m docs.study compare RUN...` says whether repeated runs come to the same verdicts.
+machine that they ran on. `python -m docs.study rejected NAME...` trains what the critic stopped in kept runs, and
+`python -m docs.study compare RUN...` says whether repeated runs come to the same verdicts.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections import Counter
@@ -18,10 +20,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from rewardgen.api.training import train
 from rewardgen.cli.drafting import DRAFT_SUFFIX
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import number
+from rewardgen.llm.answers import tokens_in
+from rewardgen.llm.archive import read_archive
 from rewardgen.search.suite import Cell, CellResult, measure
 from rewardgen.store.history import FinalRow, History, Summary
 from rewardgen.store.records import CandidateRecord
@@ -35,6 +40,9 @@ WAYS = ("evolve", "best-of-n", "built-in")
 """Two strategies with a language model, and the search with the built-in designer."""
 WORDS = "words"
 """The way of runs on tasks that were drafted from a sentence."""
+REJECTED = "rejected.json"
+"""Id of a candidate to the fitness by seed of its first version, which was rejected and trained all the same."""
+_CAN_BE_TRAINED = ("static", "probe", "preference", "model")
 _DRAFT_FILES = ("draft.json", "sketches.json", "draft-*.py", "llm/*.json")
 PRICE_IN, PRICE_OUT = 1.25, 10.0
 """Of a million tokens [USD]: of GPT-5.1 in November 2026. The replies of the study were free."""
@@ -121,8 +129,9 @@ def tables(runs: Sequence[StudyRun]) -> dict[str, str]:
         runs: Of the study.
     """
     of_words, of_tasks = ([run for run in runs if (run.way == WORDS) == wanted] for wanted in (True, False))
-    found = {"counts": _counts, "results": _results, "drafts": _drafts, "gates": _gates, "costs": _costs}
-    return {**{name: table(of_tasks) for name, table in found.items()}, "words": _words(of_words)}
+    found = {"counts": _counts, "results": _results, "drafts": _drafts, "costs": _costs}
+    told = {name: table(of_tasks) for name, table in found.items()}
+    return {**told, "gates": _gates(runs), "words": _words(of_words)}
 
 
 def with_tables(page: str, found: dict[str, str]) -> str:
@@ -158,8 +167,7 @@ def _results(runs: Sequence[StudyRun]) -> str:
     rows: list[list[str]] = []
     for task, seed in _cells(runs):
         here = {run.way: run for run in runs if (run.task, run.seed) == (task, seed)}
-        any_run = next(iter(here.values()))
-        bars = [_estimate(any_run.row(id)) for id in ("human", "sparse")]
+        bars = [_estimate(_bar([*here.values()], id)) for id in ("human", "sparse")]
         found = [f"{_estimate(run.row('winner'))} {run.verdict}" if (run := here.get(way)) else "" for way in WAYS]
         rows.append([f"`{task}`", f"{seed}", _solved(task), *bars, *found])
     return _table(head, rows, right=2)
@@ -190,13 +198,40 @@ def _drafts(runs: Sequence[StudyRun]) -> str:
 
 
 def _gates(runs: Sequence[StudyRun]) -> str:
-    head = ["gate", "detector", "first versions stopped", "sound after one repair", "not trained"]
+    head = ["gate", "detector", "first versions stopped", "sound after one repair", "trained all the same, fitness"]
     rows: list[list[str]] = []
     for (gate, detector), stopped in sorted(_stopped(runs).items()):
         repaired = sum(_accepted(run, id) for run, id in stopped)
-        rows.append([gate, f"`{detector}`", f"{len(stopped)}", f"{repaired}", f"{len(stopped) - repaired}"])
+        told = [f"{number(mean)} (its run's best {best})" for run, id in stopped for mean, best in _had_been(run, id)]
+        rows.append([gate, f"`{detector}`", f"{len(stopped)}", f"{repaired}", "; ".join(told)])
     total = sum(len(run.candidates) for run in runs if run.way != "built-in")
     return f"{_table(head, rows, right=2)}\n\nOf {total} candidates that a language model wrote."
+
+
+def _had_been(run: StudyRun, id: str) -> list[tuple[float, str]]:
+    """What a rejected first version reached when it was trained all the same, and the best of its run's search."""
+    file = KEPT / run.name / REJECTED
+    values = json.loads(file.read_text()).get(id, []) if file.exists() else []
+    best = max((value for value in _values(run) if value is not None), default=None)
+    return [(_mean(values), "none" if best is None else number(best))] if values else []
+
+
+def train_rejected(run: StudyRun) -> None:
+    """Train what the critic stopped in a run, for as many seeds and steps as the others: was it right to?
+
+    Args:
+        run: The run, kept before. Duplicates are left out: they are what they duplicate.
+    """
+    if not (config := run.history.config):
+        return
+    task = str(KEPT / run.name / "task.py") if run.way == WORDS else run.task
+    found: dict[str, list[float]] = {}
+    for (gate, _), stopped in _stopped([run]).items():
+        for _, id in stopped if gate in _CAN_BE_TRAINED else ():
+            source = run.history.designed[id, 0].source
+            done = train(task, source, steps=config.env_steps, seeds=config.seeds, first_seed=0)
+            found[id] = [*done.result.by_seed.values()]
+    write_atomic(KEPT / run.name / REJECTED, json.dumps(found, indent=1))
 
 
 def _stopped(runs: Sequence[StudyRun]) -> dict[tuple[str, str], list[tuple[StudyRun, str]]]:
@@ -218,7 +253,7 @@ def _costs(runs: Sequence[StudyRun]) -> str:
         "thousand tokens",
         "USD",
         "million control steps",
-        "minutes on one core",
+        "minutes of training",
     ]
     rows: list[list[str]] = []
     for task in _tasks(runs):
@@ -231,7 +266,7 @@ def _costs(runs: Sequence[StudyRun]) -> str:
                         f"`{task}`",
                         way,
                         f"{_mean(each.calls for each in found):.0f}",
-                        f"{_mean(each.tokens for each in found) / 1000:.0f}",
+                        f"{_mean(sum(_tokens(run)) for run in here) / 1000:.0f}",
                         f"{_mean(_price(run) for run in here):.2f}",
                         f"{_mean(run.history.spent_steps for run in here) / 1e6:.1f}",
                         f"{_mean(run.history.training_s for run in here) / 60:.0f}",
@@ -253,9 +288,16 @@ def _words(runs: Sequence[StudyRun]) -> str:
     return _table(head, rows, right=2)
 
 
+def _tokens(run: StudyRun) -> tuple[int, int]:
+    """Tokens read and written in a run's calls, by the length of the texts."""
+    calls = read_archive(KEPT / run.name / "llm")
+    read_ones = sum(tokens_in(message.content) for call in calls for message in call.request.messages)
+    return read_ones, sum(tokens_in(call.reply.text) for call in calls if call.reply)
+
+
 def _price(run: StudyRun) -> float:
-    usage = run.history.usage
-    return (PRICE_IN * usage.prompt_tokens + PRICE_OUT * usage.completion_tokens) / 1e6
+    read_ones, written = _tokens(run)
+    return (PRICE_IN * read_ones + PRICE_OUT * written) / 1e6
 
 
 def _measured(run: StudyRun) -> CellResult:
@@ -270,12 +312,14 @@ def draw(runs: Sequence[StudyRun], folder: Path = PAGE.parent) -> None:
         runs: Of the study.
         folder: Where they go.
     """
-    runs = [run for run in runs if run.way != WORDS]
+    of_tasks = [run for run in runs if run.way != WORDS]
     with rc_context(
         {"svg.hashsalt": "rewardgen", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
     ):
         for name, picture in (("fitness", _draw_fitness), ("course", _draw_course), ("gates", _draw_gates)):
-            picture(runs).savefig(folder / f"evidence-{name}.svg", metadata={"Date": None})
+            picture(runs if picture is _draw_gates else of_tasks).savefig(
+                folder / f"evidence-{name}.svg", metadata={"Date": None}
+            )
 
 
 def _panels(tasks: Sequence[str]) -> tuple[Figure, list[Axes]]:
@@ -299,8 +343,8 @@ def _draw_fitness(runs: Sequence[StudyRun]) -> Figure:
         for place, name in enumerate(reversed(_COLOURS)):
             if name in WAYS:
                 rows = [run.row("winner") for run in here if run.way == name]
-            else:  # runs with the same seed have the same fresh seeds, so what the first opened is told
-                rows = [next(run for run in here if run.seed == seed).row(name) for _, seed in _cells(here)]
+            else:
+                rows = [_bar([run for run in here if run.seed == seed], name) for _, seed in _cells(here)]
             found = [row.fitness for row in rows if row and row.fitness]
             for number_of, each in enumerate(found):
                 y, colour = place + 0.2 * (number_of - (len(found) - 1) / 2), _COLOURS[name]
@@ -374,6 +418,11 @@ def _tasks(runs: Sequence[StudyRun]) -> list[str]:
     return list(dict.fromkeys(run.task for run in runs))
 
 
+def _bar(runs: Sequence[StudyRun], id: str) -> FinalRow | None:
+    """A row of the task's own reward. Runs with the same seed have the same fresh seeds: of that which opened most."""
+    return max((row for run in runs if (row := run.row(id))), key=lambda row: row.seeds, default=None)
+
+
 def _solved(task: str) -> str:
     value = load_task(task).solved_fitness
     return "" if value is None else number(value)
@@ -420,6 +469,10 @@ def main(arguments: Sequence[str]) -> None:
     if what == "keep":
         keep([RunFolder(Path(each)) for each in given])
     runs = read(list_runs(KEPT))
+    if what == "rejected":
+        for run in runs:
+            if run.name in given:
+                train_rejected(run)
     if what == "compare":
         print(compare(runs, read(RunFolder(Path(each)) for each in given)))
         return
