@@ -22,6 +22,7 @@ run.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
@@ -153,7 +154,9 @@ def metric_words(task: Task) -> dict[str, str]:
     paragraphs = [" ".join(each.split()) for each in text.split("\n\n") if each.strip()]
     # Of more than two, nothing is lost: what follows the first is about success.
     told = [*paragraphs[:1], " ".join(paragraphs[1:])] if len(paragraphs) > 1 else paragraphs
-    words: dict[str, str] = dict(zip((FITNESS, SUCCESS), told, strict=False))
+    # They are told after the name, which an author may have put there too.
+    named = zip((FITNESS, SUCCESS), told, strict=False)
+    words = {name: re.sub(rf"^`?{name}`?:\s+", "", text, flags=re.IGNORECASE) for name, text in named}
     for name, which in ((FITNESS, "first"), (SUCCESS, "second")):
         if name not in words:
             hint = f"say there what `{name}` means: the designer of rewards reads it"

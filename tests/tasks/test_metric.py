@@ -118,6 +118,12 @@ def test_a_task_with_a_metric_needs_no_fitness_and_no_success(tmp_path):
     assert 0.0 < card.probes[0].fitness < 1.0
 
 
+def test_a_paragraph_that_begins_with_its_own_name_is_not_told_with_it_twice(tmp_path):
+    path = tmp_path / "standing.py"
+    path.write_text(TASK.format(body="up = lived.mean(1)").replace("It is so", "Success: It is so"))
+    assert load_task(str(path)).default_words("success").startswith("It is so nearly always.")
+
+
 @pytest.mark.parametrize(
     "body", ["up = open('/etc/passwd')", "import os\n        up = os.getcwd()", "while True: pass"]
 )
