@@ -1,6 +1,6 @@
 """The DeepMind Control Suite's `acrobot-swingup`, on its own model (Tassa et al. 2018, arXiv:1801.00690).
 
-Whether the human reward reaches `solved_fitness` at the shipped budget has not been measured yet.
+The human reward does not reach `solved_fitness` at the shipped budget: 0.04, 0.05 and 0.005 with three seeds.
 """
 
 import math

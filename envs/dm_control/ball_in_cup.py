@@ -1,6 +1,6 @@
 """The DeepMind Control Suite's `ball_in_cup-catch`, on its own model (Tassa et al. 2018, arXiv:1801.00690).
 
-Whether the human reward reaches `solved_fitness` at the shipped budget has not been measured yet.
+The human reward reaches `solved_fitness` at the shipped budget with two of three seeds (0.90, 0.90 and 0.27).
 """
 
 import torch

