@@ -380,7 +380,7 @@ def _draw_course(runs: Sequence[StudyRun]) -> Figure:
 def _draw_gates(runs: Sequence[StudyRun]) -> Figure:
     """What stopped the first versions of language models' candidates, and whether a repair helped."""
     stopped = _stopped(runs)
-    figure = Figure(figsize=(7.0, 0.8 + 0.3 * len(stopped)), layout="constrained")
+    figure = Figure(figsize=(7.0, 1.1 + 0.3 * len(stopped)), layout="constrained")
     axis = figure.subplots()
     for place, (_, found) in enumerate(sorted(stopped.items())):
         repaired = sum(_accepted(run, id) for run, id in found)
@@ -392,7 +392,7 @@ def _draw_gates(runs: Sequence[StudyRun]) -> Figure:
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel("candidates")
     if stopped:
-        axis.legend(fontsize=8, frameon=False)
+        figure.legend(fontsize=8, frameon=False, loc="outside upper right", ncols=2)
     return figure
 
 
