@@ -62,8 +62,10 @@ class StudyRun(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its folder's."""
-        return f"{WORDS}-{self.task}" if self.way == WORDS else f"{self.task}-{self.way}-{self.seed}"
+        """Its folder's: of a task from a sentence, as its mailbox was called."""
+        if self.way == WORDS and self.history.config:
+            return Path(self.history.config.model.partition(":")[2]).name
+        return f"{self.task}-{self.way}-{self.seed}"
 
     @property
     def verdict(self) -> str:
@@ -93,7 +95,7 @@ def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
             way = "built-in" if history.config.model == BUILTIN else history.config.strategy
             way = WORDS if history.config.goal else way
             found.append(StudyRun(history.card.name, way, history.config.seed, history, history.summary))
-    return sorted(found, key=lambda run: (run.task, (*WAYS, WORDS).index(run.way), run.seed))
+    return sorted(found, key=lambda run: (run.task, (*WAYS, WORDS).index(run.way), run.seed, run.name))
 
 
 def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:

@@ -26,6 +26,13 @@ Bound = float | Sequence[float] | Tensor
 _MOST_PROPOSALS = 1000
 
 
+def floats_alone(model: mujoco.MjModel) -> bool:
+    """Whether a model begins with a robot's free joint, and nothing else floats freely."""
+    free = model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
+    alone = free.sum() == 1 and bool(free[0])
+    return alone and body_roles(model)[model.jnt_bodyid[0]] == "robot"
+
+
 class SimView:
     """All worlds of a simulation as batched tensors, float64, world axis first.
 
@@ -171,10 +178,8 @@ class SimView:
 
     @cached_property
     def floats_alone(self) -> bool:
-        """Whether the model begins with a robot's free joint, and nothing else floats freely."""
-        free = self.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
-        alone = free.sum() == 1 and bool(free[0])
-        return alone and body_roles(self.model)[self.model.jnt_bodyid[0]] == "robot"
+        """See the function of this name."""
+        return floats_alone(self.model)
 
     def keyframe(self, name: str) -> tuple[Tensor, Tensor]:
         """Positions (nq,) and velocities (nv,) of a named keyframe of the model.

@@ -28,7 +28,7 @@ from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.protocol import MUJOCO_CPU, ON_DEVICE, SIMULATORS, Simulator
 from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.variables import Outside
-from rewardgen.sim.view import Draws, SimView, Start
+from rewardgen.sim.view import Draws, SimView, Start, floats_alone
 from rewardgen.tasks.metric import Measured, Metric, metric_fault, metric_of, metric_words
 from rewardgen.tasks.metric_contract import FITNESS, METRIC, SUCCESS
 from rewardgen.tasks.protocol import Task
@@ -140,9 +140,10 @@ class MujocoTask(Task):
         moved = ", ".join(f"{name} at {_numbers(place)}" for name, place in self.start.items())
         pose = f"the model's keyframe `{self.keyframe}`" if self.keyframe else "the model's reference pose"
         pose += f", but with {moved}" if moved else ""
-        but = "" if self.sees_place else ", without x and y of a robot that floats freely"
         units = {name: each.unit for name, each in self.declared().items()}
         when = ", or ".join(each.in_words(units.get(each.variable, "")) for each in self.ends.values())
+        hidden = method == "observe" and not self.sees_place and floats_alone(self._load_model())
+        but = ", without x and y of the robot, which floats freely" if hidden else ""
         return {
             "reset": f"In {pose}, with uniform noise of {self.start_noise:g} on every position and velocity.",
             "observe": f"All positions{but}; all velocities, in [-10, 10].",
@@ -212,8 +213,7 @@ class MujocoTask(Task):
             TaskError: The model is missing, does not compile, or has an actuator without a control range.
             UsageError: There is no such simulator.
         """
-        edits = type(self).edit_model is not MujocoTask.edit_model
-        model = load_model(self.model_file(), self._prepare if edits or self._quantities else None)
+        model = self._load_model()
         simulator = ON_DEVICE.get(device, self.simulator) if self.simulator == MUJOCO_CPU else self.simulator
         return SIMULATORS.get(simulator)(
             model,
@@ -223,6 +223,10 @@ class MujocoTask(Task):
             contact_forces=self.needs_contact_forces,
             current_fields=self.current_fields,
         )
+
+    def _load_model(self) -> mujoco.MjModel:
+        edits = type(self).edit_model is not MujocoTask.edit_model
+        return load_model(self.model_file(), self._prepare if edits or self._quantities else None)
 
     def _prepare(self, spec: mujoco.MjSpec) -> None:
         with task_faults(self.path, "edit_model"):
