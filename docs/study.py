@@ -354,6 +354,7 @@ def _draw_fitness(runs: Sequence[StudyRun]) -> Figure:
                 axis.plot([each.value], [y], "o", color=colour, markersize=4)
         axis.set_yticks(range(len(_COLOURS)), reversed(_COLOURS))
         axis.grid(axis="x", alpha=0.3)
+        axis.set_xlim(left=min(0.0, axis.get_xlim()[0]))
         axis.set_xlabel("fitness", fontsize=8)
     return figure
 
@@ -373,6 +374,7 @@ def _draw_course(runs: Sequence[StudyRun]) -> Figure:
             for value in {_search_fitness(run, name) for run in here} - {None}:
                 axis.axhline(value, color=_COLOURS[name], linestyle=":", linewidth=1)  # pyright: ignore[reportArgumentType]
         axis.set_xlabel("candidates", fontsize=8)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     for name, colour in _COLOURS.items():
         axes[0].plot([], [], color=colour, label=name, linestyle="-" if name in WAYS else ":")
     axes[0].legend(fontsize=7, frameon=False)
