@@ -22,12 +22,11 @@ from matplotlib.ticker import MaxNLocator
 
 from rewardgen.api.training import train
 from rewardgen.cli.drafting import DRAFT_SUFFIX
-from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.llm.answers import tokens_in
 from rewardgen.llm.archive import read_archive
-from rewardgen.search.suite import Cell, CellResult, measure
 from rewardgen.store.history import FinalRow, History, Summary
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import RunFolder, list_runs
@@ -55,7 +54,7 @@ class StudyRun(NamedTuple):
 
     task: str
     way: str
-    """One of `WAYS`."""
+    """One of `WAYS`, or `WORDS`."""
     seed: int
     history: History
     summary: Summary
@@ -99,7 +98,7 @@ def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
 
 
 def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:
-    """Take up finished runs: their events, their settings and their calls.
+    """Take up finished runs: their events and calls, and of a drafted task its file and its drafting.
 
     Args:
         runs: Their folders.
@@ -262,12 +261,11 @@ def _costs(runs: Sequence[StudyRun]) -> str:
         for way in WAYS:
             here = [run for run in runs if (run.task, run.way) == (task, way)]
             if here:
-                found = [_measured(run) for run in here]
                 rows.append(
                     [
                         f"`{task}`",
                         way,
-                        f"{_mean(each.calls for each in found):.0f}",
+                        f"{_mean(run.history.usage.calls for run in here):.0f}",
                         f"{_mean(sum(_tokens(run)) for run in here) / 1000:.0f}",
                         f"{_mean(_price(run) for run in here):.2f}",
                         f"{_mean(run.history.spent_steps for run in here) / 1e6:.1f}",
@@ -300,11 +298,6 @@ def _tokens(run: StudyRun) -> tuple[int, int]:
 def _price(run: StudyRun) -> float:
     read_ones, written = _tokens(run)
     return (PRICE_IN * read_ones + PRICE_OUT * written) / 1e6
-
-
-def _measured(run: StudyRun) -> CellResult:
-    config = run.history.config or RunConfig(task=run.task)
-    return measure(Cell(run.task, config.strategy, run.way, config), run.history)
 
 
 def draw(runs: Sequence[StudyRun], folder: Path = PAGE.parent) -> None:

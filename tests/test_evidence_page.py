@@ -4,12 +4,13 @@ import re
 
 import pytest
 
-from docs.study import KEPT, PAGE, compare, keep, read, tables, with_tables
+from docs.study import KEPT, PAGE, WORDS, compare, keep, read, tables, with_tables
 from rewardgen.llm.archive import read_archive
+from rewardgen.search.suite import plan, read_suite
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder, list_runs
 
-FOLDERS = list_runs(KEPT)
+FOLDERS, SUITE = list_runs(KEPT), KEPT / "study.toml"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,17 @@ def test_a_run_holds_every_reply_and_no_place_of_a_machine(folder):
     assert written <= answered
     text = "".join(each.read_text() for each in folder.path.rglob("*") if each.is_file())
     assert not re.search(r"[\"' =:](/(?!rewardgen|python)\w+){2}", text)
+
+
+def test_the_suite_that_repeats_the_study_asks_for_what_the_kept_runs_were_asked_for(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(KEPT.parents[1])
+    cells = {f"{each.task}-{each.strategy}-{each.config.seed}": each for each in plan(read_suite(SUITE), tmp_path)}
+    kept = {run.name: run.history.config for run in runs if run.way != WORDS}
+    assert cells.keys() == kept.keys()
+    for name, cell in cells.items():
+        apart = {"model": cell.config.model, "workers": cell.config.workers}
+        assert kept[name].model_copy(update=apart) == cell.config
+        assert cell.config.model in ("builtin", f"replay:{KEPT / name}")
 
 
 def test_a_run_that_is_taken_up_loses_its_places_and_keeps_its_verdict(runs, tmp_path):

@@ -1,8 +1,8 @@
 """Answers from the archive of a recorded run, and from nothing else.
 
-Trainings on another processor end in other digits, and these are in later requests. So a request that was not recorded
-word for word is given the reply that was recorded for the same part of the same candidate; the transcript of the call
-says so, and `differing` counts them.
+Trainings on another processor may end in other digits, and these are in later requests. So a request that was not
+recorded word for word is given the reply that was recorded for the same part of the same candidate; the transcript of
+the call says so, and `differing` counts them.
 """
 
 from __future__ import annotations
