@@ -155,6 +155,7 @@ def _design_request(design_request: DesignRequest) -> str:
     return render(
         "designer/mutate",
         **common,
+        leading_ideas=design_request.leading_ideas,
         parents=parents,
         best=design_request.best,
         reached=_reached(parents[0]),

@@ -8,7 +8,7 @@ from rewardgen.analyzer.analyzer import fitness_alone
 from rewardgen.core.errors import ModelError
 from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.search.context import Context
-from rewardgen.search.failed_ideas import failed_ideas
+from rewardgen.search.earlier_ideas import failed_ideas, leading_ideas
 from rewardgen.search.feedback import feedback_for
 from rewardgen.search.tuning import tuned_candidate
 from rewardgen.store.ranking import Ranking
@@ -104,6 +104,8 @@ def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         parents, earlier = map(fitness_alone, parents), [*map(fitness_alone, earlier)]
     own = (run.history.baseline_record(name) for name in run.history.baselines) if run.parts.strategy.learns else ()
     bars = tuple(each for each in own if each and each.fitness is not None)
+    best = _best_beside(earlier, ranking, slot)
+    at_length = (*slot.parents, *([best.candidate.id] if best else []))
     return DesignRequest(
         candidate_id=slot.candidate_id,
         generation=generation,
@@ -112,8 +114,9 @@ def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         goal=run.config.goal,
         lens=slot.lens,
         parents=tuple(parents),
-        best=_best_beside(earlier, ranking, slot),
-        failed_ideas=failed_ideas(tuple(earlier), ranking, apart_from=slot.parents),
+        best=best,
+        leading_ideas=leading_ideas(tuple(earlier), ranking, apart_from=at_length),
+        failed_ideas=failed_ideas(tuple(earlier), ranking, apart_from=at_length),
         bars=bars,
         feedback=feedback_for(run.history, generation),
         seed=slot.seed,

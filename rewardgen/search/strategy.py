@@ -64,10 +64,10 @@ LENSES = (
     " together pay",
     "split the way into two or three stages, each opened by a measured condition, with pay that adds up and never"
     " falls between them",
-    "put nearly all pay on one variable, the one that success depends on most, and keep all else to one small penalty"
-    " on the action",
-    "pay velocities toward the goal, not positions: the part of the motion along the direction to it, bounded, and"
-    " stillness once it is reached",
+    "put nearly all pay on one variable or product, whatever success depends on most; all else is one small penalty on"
+    " the action",
+    "pay velocities toward the goal, not positions: the part of motion along the direction to it, bounded, and stillness"
+    " where it has to stop",
     "let one narrow, steep term on the end state carry most of the pay, and one wide, ten times smaller term lead to"
     " it",
     "find a state that must be passed on the way, such as a contact or a height, pay progress to it, and more beyond"
@@ -78,18 +78,18 @@ LENSES = (
     " closeness to it",
     "find what a policy that stands still or throws itself would collect, and multiply each such term by progress, so"
     " that it collects nothing",
-    "describe the end state in full: one bounded term for each variable that has a definite value there, added with"
-    " equal weights",
+    "describe the end state, or the steady motion, in full: one bounded term for each variable that has a definite value"
+    " there, hardest weighted most",
 )
 """Structures for a reward, for tasks of any kind: hints that make the drafts of one generation differ."""
 
 
 def lenses(seed: int, given: int) -> Iterator[str]:
-    """The lenses without end, in an order of the run's own.
+    """Each lens in an order of the run's own, then none, for what a designer would write unasked, and so on.
 
     Args:
         seed: Of the run.
         given: How many candidates had one already.
     """
-    order = random.Random(f"{seed}/lenses").sample(LENSES, len(LENSES))
+    order = (*random.Random(f"{seed}/lenses").sample(LENSES, len(LENSES)), "")
     return (order[number % len(order)] for number in count(given))

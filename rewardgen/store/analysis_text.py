@@ -36,7 +36,7 @@ LONGEST = 27
 """Of a row's name with its unit; a longer name is cut before its unit."""
 SMALL = 0.1
 """Share of the reward below which a component has no row in the episodes."""
-MOMENTS, MOMENTS_OF_THE_SECOND = 6, 2
+MOMENTS, MOMENTS_OF_THE_SECOND = 6, 4
 """Of an episode; of another one only the last: it is shown for how it ends."""
 TINY = 0.01
 """Share below which, throughout, a component has no row at all."""

@@ -558,6 +558,8 @@ class DesignRequest(Frozen):
     parents: tuple[CandidateRecord, ...] = ()
     best: CandidateRecord | None = None
     """The best of all so far, for operators that have to do something else, if it is no parent."""
+    leading_ideas: tuple[str, ...] = ()
+    """One line each: the best of what is not shown at length, and what it reached."""
     failed_ideas: tuple[str, ...] = ()
     """One line each: what was tried, why it failed."""
     bars: tuple[CandidateRecord, ...] = ()

@@ -36,7 +36,14 @@ FAILED = {
         "g00-k5 (draft): Product of speed, posture and calm. -> component `calm` is nan at 12 of 4096 states",
     ),
 }
-"""What was tried before, by task."""
+"""What was tried in vain, by task."""
+LEADING = {
+    "hopper": (
+        "g01-k2 (crossover of g00-k1 and g00-k3): Speed with a knee at 2.6 m/s, gated by posture. -> fitness 1.94 "
+        "(by seed: 1.71, 2.17), +0.31 against its parent, within noise.",
+    ),
+}
+"""What did well, by task."""
 EPISODES = """\
 policies trained on the chosen reward, one per fresh seed: 2
 fitness of each: 0.246, 0.114
@@ -94,6 +101,7 @@ def later(task: str) -> DesignRequest:
         card=card,
         parents=parents,
         best=first if operator == "explore" else None,
+        leading_ideas=LEADING.get(task, ()),
         failed_ideas=FAILED.get(task, ()),
     )
 

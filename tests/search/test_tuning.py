@@ -11,7 +11,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.designer.protocol import NO_REPLY
 from rewardgen.reward.signature import read_signature
 from rewardgen.search.assembly import check_names
-from rewardgen.search.failed_ideas import failed_ideas
+from rewardgen.search.earlier_ideas import failed_ideas
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.search.tuning import one_of_each_tuned, tuned_candidate, tuned_slots
 from rewardgen.store.rows import search_rows

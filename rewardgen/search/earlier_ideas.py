@@ -1,4 +1,4 @@
-"""What was tried in vain, as later design requests tell it."""
+"""What was tried before, in vain or not, as later design requests tell it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,33 @@ def failed_ideas(
     """
     # A tuner's steps are no ideas, and as many as these.
     tried = [each for each in records if each.candidate.operator != "constants"]
-    lines = [_told(record, ranking) for record in reversed(tried) if record.candidate.id not in apart_from]
+    lines = [
+        _told(record, record.outcome[:160] or (_became(record) if _in_vain(record, ranking) else ""))
+        for record in reversed(tried)
+        if record.candidate.id not in apart_from
+    ]
     return tuple(line for line in lines if line)[:limit]
 
 
-def _told(record: CandidateRecord, ranking: Ranking) -> str:
-    candidate, became = record.candidate, record.outcome[:160] or _loss(record, ranking)
+def leading_ideas(
+    records: Sequence[CandidateRecord], ranking: Ranking, apart_from: Collection[str] = (), limit: int = 3
+) -> tuple[str, ...]:
+    """The best of what was tried, best first, in lines like those of `failed_ideas`, in which none of them is.
+
+    Args:
+        records: All candidates so far.
+        ranking: Of these.
+        apart_from: Ids that are told of at length elsewhere.
+        limit: Lines at most.
+    """
+    by_id = {each.candidate.id: each for each in records}
+    leaders = [by_id[id] for id in ranking.ids if id in by_id and id not in apart_from]
+    lines = [_told(record, _became(record)) for record in leaders if not _in_vain(record, ranking)]
+    return tuple(line for line in lines if line)[:limit]
+
+
+def _told(record: CandidateRecord, became: str) -> str:
+    candidate = record.candidate
     if not became:
         return ""
     of = f" of {' and '.join(candidate.parents)}" if candidate.parents else ""
@@ -47,10 +68,18 @@ def _told(record: CandidateRecord, ranking: Ranking) -> str:
     return f"{candidate.id} ({candidate.operator}{of}): {idea} -> {' '.join(became.split())}{flags}.{learned}"
 
 
-def _loss(record: CandidateRecord, ranking: Ranking) -> str:
-    """What became of a trained candidate that did not better its parent, or reached nothing; empty for others."""
+def _in_vain(record: CandidateRecord, ranking: Ranking) -> bool:
+    """Whether a trained candidate did not better its parent, or reached nothing."""
+    if record.analysis is None or improves(record, ranking):
+        return False
+    reached_nothing = any(flag.detector == "no-better-than-trivial" for flag in record.analysis.flags)
+    return reached_nothing or (record.analysis.fitness_delta is not None and record.analysis.parent is not None)
+
+
+def _became(record: CandidateRecord) -> str:
+    """What a trained candidate reached, and against its parent; empty for others."""
     analysis, result = record.analysis, record.result
-    if analysis is None or result is None or record.fitness is None or improves(record, ranking):
+    if analysis is None or result is None or record.fitness is None:
         return ""
     values = ", ".join(number(each.final_fitness) for each in result.slices if each.final_fitness is not None)
     reached = f"fitness {number(record.fitness)} (by seed: {values})"
@@ -60,5 +89,4 @@ def _loss(record: CandidateRecord, ranking: Ranking) -> str:
         if limit is not None and abs(analysis.fitness_delta) > limit:
             side = "beyond noise"
         return f"{reached}, {analysis.fitness_delta:+.3g} against its parent, {side}"
-    reached_nothing = any(flag.detector == "no-better-than-trivial" for flag in analysis.flags)
-    return reached if reached_nothing else ""
+    return reached
