@@ -66,8 +66,8 @@ LENSES = (
     " falls between them",
     "put nearly all pay on one variable or product, whatever success depends on most; all else is one small penalty on"
     " the action",
-    "pay velocities toward the goal, not positions: the part of motion along the direction to it, bounded, and stillness"
-    " where it has to stop",
+    "pay velocities toward the goal, not positions: the part of motion along the direction to it, bounded, and"
+    " stillness where it has to stop",
     "let one narrow, steep term on the end state carry most of the pay, and one wide, ten times smaller term lead to"
     " it",
     "find a state that must be passed on the way, such as a contact or a height, pay progress to it, and more beyond"
@@ -78,8 +78,8 @@ LENSES = (
     " closeness to it",
     "find what a policy that stands still or throws itself would collect, and multiply each such term by progress, so"
     " that it collects nothing",
-    "describe the end state, or the steady motion, in full: one bounded term for each variable that has a definite value"
-    " there, hardest weighted most",
+    "describe the end state, or the steady motion, in full: one bounded term for each variable that has a definite"
+    " value there, hardest weighted most",
 )
 """Structures for a reward, for tasks of any kind: hints that make the drafts of one generation differ."""
 
