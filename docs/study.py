@@ -54,7 +54,7 @@ class StudyRun(NamedTuple):
 
     task: str
     way: str
-    """One of `WAYS`, or `WORDS`."""
+    """One of `WAYS`, `WORDS`, or a strategy without a part of the search: `evolve-without-analyzer`."""
     seed: int
     history: History
     summary: Summary
@@ -92,9 +92,10 @@ def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
     for history in map(History.load, folders):
         if history.config and history.card and history.summary:
             way = "built-in" if history.config.model == BUILTIN else history.config.strategy
-            way = WORDS if history.config.goal else way
+            way = WORDS if history.config.goal else "-without-".join((way, *history.config.ablate))
             found.append(StudyRun(history.card.name, way, history.config.seed, history, history.summary))
-    return sorted(found, key=lambda run: (run.task, (*WAYS, WORDS).index(run.way), run.seed, run.name))
+    places = {way: place for place, way in enumerate(WAYS)}
+    return sorted(found, key=lambda run: (run.task, places.get(run.way, len(places)), run.seed, run.name))
 
 
 def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:
@@ -129,10 +130,10 @@ def tables(runs: Sequence[StudyRun]) -> dict[str, str]:
     Args:
         runs: Of the study.
     """
-    of_words, of_tasks = ([run for run in runs if (run.way == WORDS) == wanted] for wanted in (True, False))
+    of_words, of_tasks = [run for run in runs if run.way == WORDS], [run for run in runs if run.way in WAYS]
     found = {"counts": _counts, "results": _results, "drafts": _drafts, "costs": _costs}
     told = {name: table(of_tasks) for name, table in found.items()}
-    return {**told, "gates": _gates(runs), "words": _words(of_words)}
+    return {**told, "parts": _parts(runs), "gates": _gates(runs), "words": _words(of_words)}
 
 
 def with_tables(page: str, found: dict[str, str]) -> str:
@@ -196,6 +197,18 @@ def _drafts(runs: Sequence[StudyRun]) -> str:
             ]
         )
     return _table(head, rows, right=1)
+
+
+def _parts(runs: Sequence[StudyRun]) -> str:
+    """Searches without a part beside the whole ones of the same task and seed."""
+    whole = {(run.task, run.seed): run for run in runs if run.way == "evolve"}
+    rows: list[list[str]] = []
+    for run in runs:
+        if run.history.config and (parts := run.history.config.ablate) and (other := whole.get((run.task, run.seed))):
+            pair = [f"{_estimate(each.row('winner'))} {each.verdict}" for each in (other, run)]
+            calls = [f"{each.history.usage.calls}" for each in (other, run)]
+            rows.append([f"`{run.task}`", f"{run.seed}", ", ".join(parts), *pair, *calls])
+    return _table(["task", "seed", "left out", "with it", "without it", "calls with it", "without it"], rows, right=3)
 
 
 def _gates(runs: Sequence[StudyRun]) -> str:
@@ -307,7 +320,7 @@ def draw(runs: Sequence[StudyRun], folder: Path = PAGE.parent) -> None:
         runs: Of the study.
         folder: Where they go.
     """
-    of_tasks = [run for run in runs if run.way != WORDS]
+    of_tasks = [run for run in runs if run.way in WAYS]
     with rc_context(
         {"svg.hashsalt": "rewardgen", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
     ):

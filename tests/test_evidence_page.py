@@ -10,7 +10,7 @@ from rewardgen.search.suite import plan, read_suite
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder, list_runs
 
-FOLDERS, SUITE = list_runs(KEPT), KEPT / "study.toml"
+FOLDERS, SUITES = list_runs(KEPT), sorted(KEPT.glob("study*.toml"))
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,10 @@ def test_a_run_holds_every_reply_and_no_place_of_a_machine(folder):
     assert not re.search(r"[\"' =:](/(?!rewardgen|python)\w+){2}", text)
 
 
-def test_the_suite_that_repeats_the_study_asks_for_what_the_kept_runs_were_asked_for(runs, tmp_path, monkeypatch):
+def test_the_suites_that_repeat_the_study_ask_for_what_the_kept_runs_were_asked_for(runs, tmp_path, monkeypatch):
     monkeypatch.chdir(KEPT.parents[1])
-    cells = {f"{each.task}-{each.strategy}-{each.config.seed}": each for each in plan(read_suite(SUITE), tmp_path)}
+    planned = [each for suite in SUITES for each in plan(read_suite(suite), tmp_path)]
+    cells = {f"{each.task}-{each.strategy}-{each.config.seed}": each for each in planned}
     kept = {run.name: run.history.config for run in runs if run.way != WORDS}
     assert cells.keys() == kept.keys()
     for name, cell in cells.items():

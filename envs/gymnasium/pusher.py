@@ -1,4 +1,8 @@
-"""Gymnasium's Pusher-v5. Its human reward was not trained yet."""
+"""Gymnasium's Pusher-v5.
+
+The human reward reaches 0.51 at the shipped budget, short of `solved_fitness` (0.57, 0.50 and 0.49 with three seeds),
+and no success.
+"""
 
 import torch
 

@@ -1,7 +1,7 @@
 """Stacking two boxes with a gripper on a gantry.
 
-It can be done: the scripted controller succeeds. The human reward has not been seen to solve it: in 400k steps an
-earlier form of it learned to close in on the box and no more (fitness 0.10).
+It can be done: the scripted controller succeeds. The human reward reaches 0.49 at the shipped budget, short of
+`solved_fitness` (0.79, 0.52 and 0.09 with three seeds).
 """
 
 import torch

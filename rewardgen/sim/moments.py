@@ -12,6 +12,8 @@ from torch import Tensor
 
 _APART = 0.01
 """Of an episode's length, between two moments."""
+_CLEARLY = 0.1
+"""Part of its range that a row is away from the middle of it, on either side, to count as on that side."""
 _STRAIGHT = 0.03
 """Distance of all rows from a straight line, relative to their spans, that is not worth another moment."""
 
@@ -58,6 +60,14 @@ def leading_variables(units: Mapping[str, str]) -> set[str]:
         units: Name of each variable to its unit.
     """
     return {name for name, unit in units.items() if "/s" not in unit} or {*units}
+
+
+def crossings(values: Tensor) -> int:
+    """How often (T,) passes from clearly below the middle of its range to clearly above it, or back."""
+    low, high = values.min(), values.max()
+    place = values - (low + high) / 2
+    sides = place[place.abs() > _CLEARLY * (high - low)].sign()
+    return int((sides.diff() != 0).sum())
 
 
 def choose_moments(series: Tensor, span: Tensor, most: int) -> list[int]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rewardgen.core.formatting import named, number, percent, thousands
-from rewardgen.store.measurements import STARTS, ComponentPoint
+from rewardgen.store.measurements import STARTS, ComponentPoint, Swing
 from rewardgen.store.records import (
     Analysis,
     CandidateRecord,
@@ -253,6 +253,8 @@ def _episode_lines(analysis: Analysis, shown: ShownEpisode, moments: int) -> lis
     lines += [_row(_titled(name), width, cells, 8) for name, cells in rows.items()]
     if rest := [f"{name} {_reading(values[-1])}" for name, values in still.items() if values]:
         lines += _wrapped(f"hardly changing: {', '.join(rest)}")
+    if moments == MOMENTS and (swings := [_swing(name, each) for name, each in shown.swings.items()]):
+        lines += _wrapped(f"to and fro: {'; '.join(swings)}")
     for name, stay in shown.stays.items():
         if stay.visits == 1 and stay.first <= shown.times_s[0] and (stay.last_left or math.inf) >= shown.times_s[-1]:
             lines.append(f"{name}: throughout")
@@ -263,6 +265,10 @@ def _episode_lines(analysis: Analysis, shown: ShownEpisode, moments: int) -> lis
             f"{name}: from {number(stay.first)} s, {visits}, longest {number(stay.longest_s)} s{left or ', to the end'}"
         )
     return lines
+
+
+def _swing(name: str, swing: Swing) -> str:
+    return f"{name} {_reading(swing.low)} to {_reading(swing.high)}, {swing.crossings} times across the middle"
 
 
 def _moves(name: str, values: Sequence[float], series: Mapping[str, Sequence[float]]) -> bool:

@@ -162,6 +162,15 @@ class Stay(Frozen):
     """None if it was 1 at the end."""
 
 
+class Swing(Frozen):
+    """A row of an episode that goes to and fro."""
+
+    low: Measure
+    high: Measure
+    crossings: Count
+    """How often it passes the middle between the two."""
+
+
 class EpisodeDigest(Frozen):
     """One evaluation episode of a training in a few numbers, read when most changes."""
 
@@ -180,3 +189,5 @@ class EpisodeDigest(Frozen):
     """Parts of its fitness by name."""
     stays: dict[str, Stay] = Field(default={}, max_length=64)
     """Of its variables that are 0 or 1 throughout, those that were ever 1."""
+    swings: dict[str, Swing] = Field(default={}, max_length=MOST_ROWS)
+    """Of the rows that say when most changes, those that go to and fro."""

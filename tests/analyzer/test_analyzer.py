@@ -205,6 +205,12 @@ def test_parts_and_stays_of_an_episode_are_told():
     assert "on_floor: from 0.2 s, 3 times, longest 1.5 s, last left at 2.5 s" in text
 
 
+def test_a_typical_episode_tells_what_goes_to_and_fro_and_another_does_not():
+    swings = {"position": {"low": -0.5, "high": 0.52, "crossings": 7}}
+    told = "to and fro: position -0.5 to 0.52, 7 times across the middle"
+    assert table(episodes=(digest(swings=swings), digest("worst", 0.2, swings=swings))).count(told) == 1
+
+
 def test_what_hardly_changes_and_what_is_on_throughout_is_told_in_a_line():
     on = {"first": 0.05, "visits": 1, "longest_s": 5.0}
     text = table(

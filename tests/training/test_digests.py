@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from rewardgen.store.episode_rows import episode_rows
-from rewardgen.store.measurements import Stay
+from rewardgen.store.measurements import Stay, Swing
 from rewardgen.training.ppo.digests import (
     SliceEvaluation,
     component_points,
@@ -107,6 +107,23 @@ def test_digest_tells_when_a_switch_was_on():
     assert worst.stays == {"touch": Stay(first=1.0, visits=2, longest_s=1.0, last_left=3.0)}
     assert median.stays == {"touch": Stay(first=0.5, visits=1, longest_s=0.5)}
     assert best.stays == {}
+
+
+def test_digest_tells_what_goes_to_and_fro_and_how_often():
+    steps = torch.arange(41).unsqueeze(1)
+    values = {
+        "sway": 0.5 * torch.sin(steps * torch.pi / 5),
+        "rate": torch.cos(steps * torch.pi / 5),
+        "way": steps * 0.1,
+        "once": (steps - 20.0).abs(),
+    }
+    one = {"lengths": torch.tensor([41]), "fitness": torch.zeros(1), "success": torch.zeros(1), "parts": {}}
+    rows, leading = episode_rows({name: () for name in values}), {"sway", "way", "once"}
+    changes = {"variables": values, "components": {}, "endings": ["time limit"], "rows": rows, "leading": leading}
+    best, *_ = episode_digests(evaluation(**changes, **one))
+    assert best.swings == {
+        "sway": Swing(low=float(values["sway"].min()), high=float(values["sway"].max()), crossings=7)
+    }
 
 
 def test_saturation_is_the_share_of_steps_near_the_largest_value():

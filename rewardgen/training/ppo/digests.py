@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from rewardgen.sim.episodes import ending_shares
-from rewardgen.sim.moments import choose_moments, row_values, spans
+from rewardgen.sim.moments import choose_moments, crossings, row_values, spans
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.episode_rows import Row
-from rewardgen.store.measurements import ComponentPoint, EpisodeDigest, EvaluationPoint, Stay
+from rewardgen.store.measurements import ComponentPoint, EpisodeDigest, EvaluationPoint, Stay, Swing
 from rewardgen.training.evaluation import Evaluation
 
 _NEARLY_ZERO = 0.01
@@ -26,6 +26,8 @@ _AT_BEST = 0.05
 """Distance from a component's largest value that counts as saturated, relative to its range in the evaluation."""
 _MOMENTS = 6
 """Times at which an episode is read at most."""
+_TO_AND_FRO = 4
+"""Crossings of its middle from which on a row goes to and fro: two periods."""
 _STAYS = 64
 """Variables that are 0 or 1 of which an episode tells at most."""
 
@@ -208,9 +210,20 @@ def episode_digests(found: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
                     for name, value in switches.items()
                     if bool(value[:length, episode].any())
                 },
+                swings=_swings(own, span, found),
             )
         )
     return tuple(digests)
+
+
+def _swings(own: Tensor, span: Tensor, found: SliceEvaluation) -> dict[str, Swing]:
+    """The rows of one episode (T, R) that say when most changes, by their spans (R,), and go to and fro."""
+    counted = {place: crossings(own[:, place]) for place in span.nonzero()[:, 0].tolist()}
+    return {
+        found.rows[place].title: Swing(low=float(own[:, place].min()), high=float(own[:, place].max()), crossings=times)
+        for place, times in counted.items()
+        if times >= _TO_AND_FRO
+    }
 
 
 def _switches(found: SliceEvaluation) -> dict[str, Tensor]:
