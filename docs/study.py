@@ -158,10 +158,17 @@ def with_tables(page: str, found: dict[str, str]) -> str:
 def _counts(runs: Sequence[StudyRun]) -> str:
     rows: list[list[str]] = []
     for way in WAYS:
-        found = Counter(run.verdict for run in runs if run.way == way)
+        here = [run for run in runs if run.way == way]
+        found = Counter(run.verdict for run in here)
         if found:
-            rows.append([way, f"{found.total()}", *(f"{found[word]}" for word in _WORDS.values())])
-    return _table(["way", "runs", *(f"{word}" for word in _WORDS.values())], rows, right=1)
+            rows.append([way, f"{len(here)}", *(f"{found[word]}" for word in _WORDS.values()), f"{_higher(here)}"])
+    return _table(["way", "runs", *_WORDS.values(), "higher mean"], rows, right=1)
+
+
+def _higher(runs: Iterable[StudyRun]) -> int:
+    """How many winners are above the human reward by the mean alone, as published counts have it."""
+    pairs = [(run.row("winner"), run.row("human")) for run in runs]
+    return sum(a.fitness.value > b.fitness.value for a, b in pairs if a and b and a.fitness and b.fitness)
 
 
 def _results(runs: Sequence[StudyRun]) -> str:
