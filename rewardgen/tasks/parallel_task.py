@@ -150,7 +150,11 @@ def _made(task: type[ParallelTask], *, pictures: bool = False) -> Any:
     if isinstance(env, str):
         module, _, name = env.partition(":")
         env = getattr(importlib.import_module(module), name or "parallel_env")
-    return env(**options)
+    made = env(**options)
+    game = getattr(made, "unwrapped", made)
+    if not pictures and hasattr(game, "game_font"):
+        game.game_font = None  # a particle game keeps its file open, and there may be thousands that draw nothing
+    return made
 
 
 @lru_cache(maxsize=8)

@@ -26,10 +26,3 @@ def test_a_run_tells_what_each_agent_is_paid(tmp_path, trainer):
         assert sum(paid) / 3 == pytest.approx(trained.curve[-1].episode_return, rel=1e-4, abs=1e-4)
         assert "reward per episode of hare_1" in analysis_text(record)
         assert len(trained.outcomes) in (16, 32)
-
-
-def test_games_that_each_keep_a_file_open_train_with_several_seeds_at_once(tmp_path):
-    """Each of the 66 games of mpe2 holds its font."""
-    done = rewardgen("train", "simple_spread", "--reward", "human", "--seeds", "3", "--steps", "3000", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "over 3 seeds" in done.stdout

@@ -16,6 +16,7 @@ from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.tasks.task_env import TaskEnv
 
+FILES = Path("/proc/self/fd")
 HUNT = Path(__file__).with_name("parallel.py")
 HUNTER, GONE, HARE = range(3)
 
@@ -195,6 +196,15 @@ def test_what_is_no_parallel_environment_is_told_with_what_would_be(tmp_path, li
     with pytest.raises(TaskError) as raised:
         load_task(str(path))
     assert message in raised.value.message and hint in raised.value.hint
+
+
+@pytest.mark.skipif(not FILES.is_dir(), reason="open files are counted in /proc")
+def test_games_keep_no_file_open_for_there_may_be_thousands():
+    task = load_task("simple_spread")
+    task.make_envs([0], 2)
+    before = len([*FILES.iterdir()])
+    envs = task.make_envs([0, 1], 20)
+    assert len([*FILES.iterdir()]) <= before and envs.num_envs == 40
 
 
 def test_an_environment_of_several_agents_by_its_name_alone_is_told_what_to_write(tmp_path, monkeypatch):
