@@ -1,7 +1,6 @@
 """Waving a leg, one of the novel skills of Text2Reward (Xie et al., 2024), on Gymnasium's ant as it stands at first.
 
-The scripted controller succeeds in all episodes. The human reward is not yet trained in its present form; an earlier
-one lifted the leg and did not swing it.
+The scripted controller succeeds in all episodes, and so do policies of the human reward with each of three seeds.
 """
 
 import torch

@@ -31,7 +31,7 @@ MOST_CHARS = 4_000
 """Of a diagnosis that are kept, and told to designers."""
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, of episodes that are not worth showing twice."""
-MOST_ROWS = 9
+MOST_ROWS = 13
 """Variables, and parts of vectors, that an episode is shown by."""
 OFTEN = 0.5
 """Success rate from which on it says something of a start that a candidate fails there."""

@@ -74,7 +74,8 @@ def episode_text(
     best = result.best
     if best is None or not best.kept or best.episodes_file is None:
         raise RunFolderError("no episodes of it were kept")
-    rows = episode_rows({each.name: each.parts for each in card.variables}, MOST_ROWS)
+    rates = {each.name for each in card.variables if "/s" in each.unit}
+    rows = episode_rows({each.name: each.parts for each in card.variables}, MOST_ROWS, last=rates)
     readings = _read(policies / best.episodes_file, rows, task, card, limits, scratch)
     if len(readings) != len(best.kept) or any(len(each.rows) != len(rows) for each in readings):
         raise WorkerError("the digest worker told of other episodes or variables than it was asked for")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 MOST_PARTS = 12
@@ -24,16 +24,19 @@ class Row(NamedTuple):
     part: int | None = None
 
 
-def episode_rows(variables: Mapping[str, Sequence[str]], most: int = MOST_ROWS) -> list[Row]:
+def episode_rows(
+    variables: Mapping[str, Sequence[str]], most: int = MOST_ROWS, last: Collection[str] = ()
+) -> list[Row]:
     """All rows of a task's variables, in their order.
 
     Args:
         variables: Name to the names of its parts; none for a scalar.
         most: Rows for which there is room; the longest vectors are told by their size until the rest fits.
+        last: Variables of which the parts are told only if there is room for those of all others.
     """
     room = most - len(variables)
     told = set()
-    for name, parts in sorted(variables.items(), key=lambda each: len(each[1])):
+    for name, parts in sorted(variables.items(), key=lambda each: (each[0] in last, len(each[1]))):
         room -= max(0, len(parts) - 1)
         if len(parts) <= MOST_PARTS and room >= 0:
             told.add(name)

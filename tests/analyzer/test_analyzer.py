@@ -1,4 +1,5 @@
 import asyncio
+from string import ascii_lowercase
 
 import pytest
 
@@ -186,15 +187,16 @@ def test_what_is_left_to_do_is_not_rounded_away():
 
 
 def test_parts_of_vectors_are_told_and_rates_come_last():
+    most = tuple(ascii_lowercase[: MOST_ROWS - 3])
     place = VariableCard(name="puck", unit="m", meaning="place", shape=(2,), parts=("x", "y"))
-    rates = VariableCard(name="rates", unit="rad/s", meaning="", shape=(MOST_ROWS - 3,), parts=tuple("abcdef"))
+    rates = VariableCard(name="rates", unit="rad/s", meaning="", shape=(len(most),), parts=most)
     state = VariableCard(name="position", unit="m", meaning="from the origin")
-    moving = {f"rates {part}": (0.0, 1.0) * 3 for part in "abcdef"} | {"position": (0.0, 1.0) * 3}
+    moving = {f"rates {part}": (0.0, 1.0) * 3 for part in most} | {"position": (0.0, 1.0) * 3}
     shown = (digest(variables=moving | {"puck x": (0.1, 0.2) * 3, "puck y": (0.3, 0.4) * 3}),)
     text = text_of(trained(episodes=shown), given=card(variables=(rates, state, place)))
     assert row(text, "puck x")[2:4] == ["0.1", "0.2"] and row(text, "position")
     assert text.count("rates ") == MOST_ROWS - 3
-    more = rates.model_copy(update={"shape": (7,), "parts": tuple("abcdefg")})
+    more = rates.model_copy(update={"shape": (len(most) + 1,), "parts": (*most, "z")})
     assert "rates " not in text_of(trained(episodes=shown), given=card(variables=(more, state, place)))
 
 

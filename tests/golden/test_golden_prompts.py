@@ -24,10 +24,10 @@ def test_every_golden_file_is_compared():
     assert sorted(path.stem for path in (HERE / "prompts").glob("*.md")) == NAMES
 
 
-def test_prompt_of_a_later_generation_on_hopper_is_under_4000_tokens():
+def test_prompt_of_a_later_generation_on_hopper_is_under_4300_tokens():
     _, (_, parent) = records("hopper")
     assert parent.result and len(parent.result.slices[0].components) == 6
-    assert tokens(rendered()["hopper-edit"]) < 4000
+    assert tokens(rendered()["hopper-edit"]) < 4300
 
 
 def test_a_diagnosis_prompt_is_under_2500_tokens():
