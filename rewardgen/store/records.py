@@ -96,6 +96,8 @@ class TaskCard(Frozen):
     action_high: tuple[float, ...]
     observation_size: int
     observation: str
+    body: str = ""
+    """How heavy it is, and how strong; empty where that is not known."""
     reset: str
     termination: str
     termination_causes: tuple[str, ...]

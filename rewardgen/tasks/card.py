@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rewardgen.sim.body_words import body_words
 from rewardgen.sim.episodes import Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
 from rewardgen.sim.influence import beyond_actions
 from rewardgen.sim.mujoco_env import MujocoVecEnv
@@ -84,6 +85,7 @@ def measure_card(
         action_high=_rounded(worlds.action_high),
         observation_size=worlds.observation_size,
         observation=first_paragraph(task, "observe"),
+        body=body_words(worlds.view.model) if isinstance(worlds, MujocoVecEnv) else "",
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
         termination_causes=worlds.causes,
