@@ -291,11 +291,13 @@ def test_card_shows_each_variable_with_its_unit_shape_and_range():
 
 def test_card_says_what_other_systems_leave_out():
     probe = PolicyProbe(policy="zero", fitness=0.25, success_rate=0.1, episode_steps=40, terminations={"left": 0.9})
-    text = asked(card=card(probes=(probe,), success_terminates=True), goal="without jerking")
+    told = card(probes=(probe,), success_terminates=True, body="Its motor exerts at most 6 N.")
+    text = asked(card=told, goal="without jerking")
     for part in (
         "control step 0.05 s, episode 100 steps = 5 s",
         "Leaving the track.",
         "Success ends the episode",
+        "**Body:** Its motor exerts at most 6 N.",
         "Stays within 1 cm of the origin over the last second.",
         "PPO, discount 0.99, so it looks about 100 steps = 5 s ahead",
         "Zero policy:** fitness 0.25, success 10 %, 40 steps; ends by left 90 %",

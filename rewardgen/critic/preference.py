@@ -1,7 +1,7 @@
 """Trajectory preference: a reward must rank recorded episodes as the task's fitness does, or it is not trained.
 
-To reject a reward takes evidence: enough pairs, of policies that differ beyond noise, one of which does the task. Among
-failures alone, which is a little less bad says nothing of what leads to success. With less it is a warning.
+To reject a reward takes evidence: enough pairs whose better episode succeeds, ranked wrong, and policies that differ
+beyond noise. With less it is a warning: which of two failures is less bad says nothing of what leads to success.
 
 After CARD's trajectory preference evaluation (Sun et al. 2024, "A Large Language Model-Driven Reward Code Design
 Framework via Dynamic Feedback"), with pairs clearly apart in fitness where success is rare.
@@ -23,7 +23,7 @@ _CLEARLY = 0.3
 """Of the range of fitness over all episodes: how far apart two episodes must be to count."""
 _FEWEST_PAIRS = 10
 _VETO_PAIRS, _VETO_POLICIES = 20, 3
-"""Pairs of episodes, and pairs of policies whose fitness differs beyond noise, that it takes to reject a reward."""
+"""Pairs of a success and a worse episode, and of policies that differ beyond noise: so many it takes to reject."""
 _NOISE = 2.0
 """Standard errors of a difference of means that may be noise."""
 _MOST_FILES = 16
@@ -114,10 +114,11 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
         episodes: The episodes.
 
     Returns:
-        A rejection if its returns rank less than `RIGHT_SHARE` of the pairs right; a warning if the episodes are too
-        few for that, failures all, or of policies that are not surely better or worse than each other. Rewards per step
-        are told beside that, but decide nothing: where episodes end early, a short one is often the better per step. On
-        the hopper, Gymnasium's own reward ranks all pairs right by its return, and 43 % per step.
+        A rejection if its returns rank less than `RIGHT_SHARE` of the pairs right, and of those with a success too; a
+        warning if it is only failures that they rank wrong, or the episodes are too few, or of policies that are not
+        surely better or worse than each other. Rewards per step are told beside that, but decide nothing: where
+        episodes end early, a short one is often the better per step. On the hopper, Gymnasium's own reward ranks all
+        pairs right by its return, and 43 % per step.
     """
     pairs = ordered_pairs(episodes)
     totals = [sum(values) for values in zip(*sums.values(), strict=True)]
@@ -132,21 +133,31 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
     )
     per_step = [total / each.steps for total, each in zip(totals, episodes, strict=True)]
     shares = {"right_in_total": share, "right_per_step": _right_share(per_step, pairs)}
-    policies, done = _differing(episodes), any(each.success for each in episodes)
-    certain = done and len(pairs) >= _VETO_PAIRS and policies >= _VETO_POLICIES
-    if not certain:
-        why = f"{policies} pairs of policies differ beyond noise" if done else "none of the episodes succeeds"
-        message += f"; that is too little to reject it: {why}"
+    decisive = [pair for pair in pairs if episodes[pair[0]].success]
+    against = _doubt(_right_share(totals, decisive), len(decisive), _differing(episodes))
+    if against:
+        message += f"; that is too little to reject it: {against}"
     finding = Finding(
         gate="preference",
         detector="ranks-against-fitness",
-        severity="reject" if certain else "warn",
+        severity="warn" if against else "reject",
         message=message,
         hint="find the component that pays the worse episode more, and bound, gate or reweight it",
         component=max(sums, key=lambda name: sums[name][worse] - sums[name][better]),
         evidence={**shares, "pairs": len(pairs), "better_return": totals[better], "worse_return": totals[worse]},
     )
     return (finding,)
+
+
+def _doubt(share: float, pairs: int, policies: int) -> str:
+    """What speaks against rejecting a reward by its share of right pairs with a success; empty if nothing does."""
+    if not pairs:
+        return "none of the episodes succeeds"
+    if share >= RIGHT_SHARE:
+        return f"of the {pairs} pairs whose better episode succeeds, {100 * share:.0f} % are right"
+    if pairs < _VETO_PAIRS:
+        return f"in {pairs} of the pairs only does the better episode succeed"
+    return f"{policies} pairs of policies differ beyond noise" if policies < _VETO_POLICIES else ""
 
 
 def _differing(episodes: Sequence[RecordedEpisode]) -> int:

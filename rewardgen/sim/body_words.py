@@ -44,7 +44,7 @@ def _masses(model: mujoco.MjModel) -> str:
 
 def _motors(model: mujoco.MjModel) -> str:
     found = [_most(model, each) for each in range(model.nu)]
-    if not all(found):
+    if not found or not all(found):
         return ""
     if len({*found}) == 1:
         return f"{'Each motor' if model.nu > 1 else 'Its motor'} exerts at most {found[0]}."

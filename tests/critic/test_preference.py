@@ -68,6 +68,12 @@ def test_failures_alone_reject_nothing_however_far_apart_they_are():
     assert finding.severity == "warn" and finding.message.endswith("to reject it: none of the episodes succeeds")
 
 
+def test_a_reward_that_ranks_only_failures_wrong_is_not_rejected():
+    (finding,) = check_preference({"bad": [5.0 if each.success else -each.fitness for each in RISING]}, RISING)
+    assert finding.severity == "warn" and finding.evidence["right_in_total"] < 0.8
+    assert finding.message.endswith("of the 20 pairs whose better episode succeeds, 100 % are right")
+
+
 def test_a_warning_for_want_of_evidence_says_so():
     recorded = of_policies(0.0, 0.0, 1.0, 1.0)[:8] + of_policies(0.0)[:2]
     recorded = [each._replace(name="one" if each.fitness < 0.5 else "other") for each in recorded]
