@@ -1,7 +1,7 @@
 """Two agents that cover two landmarks, of PettingZoo's particle environments: one policy acts for both of them.
 
-The environment's own reward reached a fitness of 0.91, and success in every episode, with one seed and the settings for
-`ppo` here, in two minutes on two cores.
+The environment's own reward reaches 0.79 with the settings for `ppo` here, just short of `solved_fitness` (0.81, 0.75
+and 0.80 with three seeds), and success in 83 % of the episodes.
 """
 
 from rewardgen import ParallelTask, PpoSettings, Var
