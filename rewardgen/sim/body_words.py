@@ -1,5 +1,8 @@
 """How heavy a robot is and how strong its motors are, in words: what a designer needs to guess reachable speeds."""
 
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import mujoco
