@@ -11,9 +11,10 @@ from rewardgen.core.errors import UsageError
 from rewardgen.designer.protocol import NO_REPLY
 from rewardgen.reward.signature import read_signature
 from rewardgen.search.assembly import check_names
-from rewardgen.search.earlier_ideas import failed_ideas
+from rewardgen.search.earlier_ideas import failed_ideas, leading_ideas
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.search.tuning import one_of_each_tuned, tuned_candidate, tuned_slots
+from rewardgen.store.records import Analysis
 from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import RunFolder
 from tests.builders import record, slice_result
@@ -98,10 +99,13 @@ def test_a_structure_of_which_no_other_constants_could_be_trained_makes_room_for
     assert {slot.parents for slot in plan([*ARCHIVE, *refused], generation=2)} == {("g00-k1",)}
 
 
-def test_a_tuned_candidate_is_no_failed_idea():
-    worse = record("g01-k4", 0.0, 0.0, operator="constants", parents=("g00-k0",), source=reward(9.0))
-    archive = [*ARCHIVE, worse]
-    assert not [line for line in failed_ideas(archive, JUDGE.rank(archive)) if "g01-k4" in line]
+@pytest.mark.parametrize("fitness", [0.0, 9.0])
+def test_a_tuned_candidate_is_no_idea_of_its_own(fitness):
+    tuned = record("g01-k4", fitness, fitness, operator="constants", parents=("g00-k0",), source=reward(9.0))
+    archive = [*ARCHIVE, tuned.model_copy(update={"analysis": Analysis(candidate_id="g01-k4")})]
+    ranking = JUDGE.rank(archive)
+    told = [*failed_ideas(archive, ranking), *leading_ideas(archive, ranking)]
+    assert not [line for line in told if "g01-k4" in line]
 
 
 def test_a_strategy_that_does_not_learn_is_no_use_to_a_tuner(tmp_path):
