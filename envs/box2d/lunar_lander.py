@@ -1,4 +1,4 @@
-"""Gymnasium's LunarLander-v3 with continuous engines, with its own fitness; its reward leads to 0.92 (one seed)."""
+"""Gymnasium's LunarLander-v3 with continuous engines, with its own fitness; its reward leads to 0.95 (three seeds)."""
 
 from rewardgen import GymTask, Pair, Var
 from rewardgen.training.sb3.settings import Sb3PpoSettings, tuned
