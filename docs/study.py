@@ -162,11 +162,11 @@ def _counts(runs: Sequence[StudyRun]) -> str:
         found = Counter(run.verdict for run in here)
         if found:
             rows.append([way, f"{len(here)}", *(f"{found[word]}" for word in _WORDS.values()), f"{_higher(here)}"])
-    return _table(["way", "runs", *_WORDS.values(), "higher mean"], rows, right=1)
+    return _table(["way", "runs", *_WORDS.values(), "higher at all"], rows, right=1)
 
 
 def _higher(runs: Iterable[StudyRun]) -> int:
-    """How many winners are above the human reward by the mean alone, as published counts have it."""
+    """How many winners are above the human reward by the interquartile means alone, noise aside."""
     pairs = [(run.row("winner"), run.row("human")) for run in runs]
     return sum(a.fitness.value > b.fitness.value for a, b in pairs if a and b and a.fitness and b.fitness)
 

@@ -31,7 +31,7 @@ class Limits(Frozen):
     """Resident memory of the worker and its children, and private memory of each."""
     file_bytes: int = Field(default=128 << 20, gt=0)
     """Size of any file that it writes."""
-    open_files: int = Field(default=256, gt=0)
+    open_files: int = Field(default=64, gt=0)
     """Descriptors. A file that is open but has no name any more is in no folder, so these two bound what they take."""
     folder_bytes: int = Field(default=1 << 30, gt=0)
     """Size of all that is in its own folder."""

@@ -13,19 +13,19 @@ from rewardgen.sim.model import action_parts
 _MOST = 6
 """Things that move, and motors, that are told one by one."""
 _UNITS = {int(mujoco.mjtJoint.mjJNT_HINGE): "N m", int(mujoco.mjtJoint.mjJNT_SLIDE): "N"}
-
 _MOTOR = tuple(
     map(
         int,
         (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtDyn.mjDYN_NONE),
     )
 )
+"""Kinds of transmission, gain, bias and dynamics of a plain motor: its force is the clipped action times a constant."""
 _WEIGHTLESS = 1e-6
 """Mass below which a thing is a mark only [kg]."""
 
 
 def body_words(model: mujoco.MjModel) -> str:
-    """One line: the mass of each thing that moves, and what each motor exerts at most; empty if neither is known.
+    """One line: the mass of each thing that moves [kg], and what each motor exerts at most [N, N m]; empty if unknown.
 
     Args:
         model: The model. Actuators that are no plain motors on a joint are not told of.

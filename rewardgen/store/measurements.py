@@ -166,6 +166,7 @@ class Swing(Frozen):
     """A row of an episode that goes to and fro."""
 
     low: Measure
+    """In the variable's unit, like `high`."""
     high: Measure
     crossings: Count
     """How often it passes the middle between the two."""

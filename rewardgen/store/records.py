@@ -97,7 +97,7 @@ class TaskCard(Frozen):
     observation_size: int
     observation: str
     body: str = ""
-    """How heavy it is, and how strong; empty where that is not known."""
+    """In words, how heavy it is [kg] and how strong [N, N m]; empty where that is not known."""
     reset: str
     termination: str
     termination_causes: tuple[str, ...]

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import glfw  # noqa: F401  # It starts a program as it is imported; templates have it, with mujoco, before workers are confined.
 import pytest
 from pydantic import ValidationError
 

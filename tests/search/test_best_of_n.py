@@ -51,7 +51,7 @@ def test_nothing_of_earlier_results_reaches_the_designer(tmp_path):
     search, history = a_search(tmp_path / "run", crew, strategy="best-of-n")
     search()
     assert len(crew.told) == 12 + 2
-    assert not any(request.parents or request.failed_ideas for request in crew.told)
+    assert not any(request.parents or request.failed_ideas or request.leading_ideas for request in crew.told)
     assert "diagnose" not in {kind for kind, _ in crew.calls}
     assert "g00-k1" in history.studied, "the user still sees what training showed"
 

@@ -4,6 +4,7 @@ from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.records import Analysis, Finding, Flag, Verdict
 from tests.builders import record
 from tests.search.offspring import behind
+from tests.search.parts import Crew, a_search
 
 
 def failed_ideas(records, apart_from=()):
@@ -75,3 +76,20 @@ def test_no_idea_is_told_both_as_leading_and_as_tried_in_vain():
     archive = [record("g00-k0", 5.0), worse]
     assert told.leading_ideas(archive, FitnessJudge().rank(archive)) == ()
     assert len(failed_ideas(archive)) == 1
+
+
+def test_designers_of_a_later_generation_are_told_the_best_ideas_but_those_that_they_see_at_length(tmp_path):
+    requests = []
+
+    class Witness(Crew):
+        async def design(self, request):
+            requests.append(request)
+            return await super().design(request)
+
+    search, _ = a_search(tmp_path / "run", Witness(), strategy="evolve", generations=2)
+    search()
+    later = [each for each in requests if each.parents]
+    assert later and all(each.leading_ideas for each in later)
+    for request in later:
+        shown = {each.candidate.id for each in (*request.parents, *([request.best] if request.best else []))}
+        assert not shown & {idea.split()[0] for idea in (*request.leading_ideas, *request.failed_ideas)}
