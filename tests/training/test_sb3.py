@@ -1,5 +1,6 @@
 """Stable-Baselines3 behind the trainer's seam: the same policies, records and boundaries as our own learner's."""
 
+import tempfile
 from functools import partial
 
 import gymnasium
@@ -116,6 +117,13 @@ def test_with_an_environments_own_reward_it_learns_to_the_bit_what_it_learns_by_
     off = 1e-3 if id == "Reacher-v5" else 0.0
     for name, value in ours._model.policy.state_dict().items():
         torch.testing.assert_close(value, theirs[name], atol=off, rtol=off)
+
+
+def test_stable_baselines3_leaves_nothing_among_temporary_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    assert one_slice(tmp_path, SETTINGS["sac"]).run().failure is None
+    assert not list((tmp_path / "temporary").iterdir())
 
 
 def test_a_slice_that_fails_is_a_result_and_the_next_one_is_not_disturbed(tmp_path):

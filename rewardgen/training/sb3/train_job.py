@@ -10,6 +10,7 @@ import torch
 from stable_baselines3 import PPO, SAC, TD3
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckActionNoise
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecNormalize
@@ -68,6 +69,7 @@ class SliceTraining:
         self._env = RewardedVecEnv(envs, self._price)
         self._normalised = VecNormalize(self._env, gamma=settings.discount) if settings.algorithm == "ppo" else None
         self._model = learner(settings, self._normalised or self._env, derive_seed(spec.seed, "learner"))
+        self._model.set_logger(Logger(folder=None, output_formats=[]))  # its own makes a folder for every training
 
     def run(self) -> SliceResult:
         """Train to the end; a failure is a result too."""
