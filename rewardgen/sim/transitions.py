@@ -6,7 +6,6 @@ Holds no fitness and no success, and none of the task's code: it goes to process
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -103,24 +102,6 @@ class TransitionSet:
     def still(self) -> dict[str, Tensor]:
         """The inputs as if nothing had changed since the step before, each (M, ...)."""
         return {name: self.inputs.get(name.removeprefix("prev_"), value) for name, value in self.inputs.items()}
-
-
-def unrelated(inputs: Mapping[str, Tensor], facts: TransitionFacts | None = None) -> TransitionSet:
-    """A bank of rows that have nothing to do with each other.
-
-    Args:
-        inputs: Input to its values, (M, ...) float32.
-        facts: Of the task.
-    """
-    rows = len(next(iter(inputs.values())))
-    return TransitionSet(
-        inputs=dict(inputs),
-        episode=torch.arange(rows, dtype=torch.int32),
-        step=torch.ones(rows, dtype=torch.int32),
-        source=torch.zeros(rows, dtype=torch.int8),
-        terminated=torch.zeros(rows, dtype=torch.bool),
-        facts=facts or TransitionFacts(),
-    )
 
 
 def save_transitions(path: Path, bank: TransitionSet) -> None:

@@ -13,7 +13,7 @@ import torch
 from rewardgen.core.errors import SandboxError
 from rewardgen.sandbox.process import Limits
 from rewardgen.sandbox.selftest import escapes, layers_in_force
-from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.sim.transitions import TransitionFacts, TransitionSet, save_transitions
 from tests.cli.conftest import write_run
 from tests.sandbox.confined import LAYER_CALLS, forbid, in_child, landlock_abi, no_seccomp
 from tests.ui.story import RUN_ID
@@ -93,12 +93,23 @@ def test_a_strict_run_is_refused_with_a_hint_and_leaves_nothing(tmp_path):
     assert list(tmp_path.rglob("reward.py")) == []
 
 
-def test_rewards_are_not_run_for_a_comparison_not_even_of_an_own_run(tmp_path):
-    folder = write_run(tmp_path / "runs", own=True)  # the signature says nothing of the rewards
+def write_bank(folder):
     height, speed = torch.rand(50), torch.rand(50)
     now = {"height": height, "forward_velocity": speed, "action": torch.rand(50, 3)}
-    bank = unrelated(now | {f"prev_{name}": value for name, value in now.items()})
+    bank = TransitionSet(
+        inputs=now | {f"prev_{name}": each for name, each in now.items()},
+        episode=torch.arange(50, dtype=torch.int32),
+        step=torch.ones(50, dtype=torch.int32),
+        source=torch.zeros(50, dtype=torch.int8),
+        terminated=torch.zeros(50, dtype=torch.bool),
+        facts=TransitionFacts(),
+    )
     save_transitions(folder / "transitions.npz", bank)
+
+
+def test_rewards_are_not_run_for_a_comparison_not_even_of_an_own_run(tmp_path):
+    folder = write_run(tmp_path / "runs", own=True)  # the signature says nothing of the rewards
+    write_bank(folder)
     done = run_without_layers("runs", "compare", f"{RUN_ID}:g00-k1", f"{RUN_ID}:g00-k2", "--rewards", cwd=tmp_path)
     assert done.returncode == 2 and "the sandbox is not complete" in done.stderr
     assert "leave out `--rewards`" in done.stderr
@@ -116,9 +127,7 @@ FOREIGN = {
 @pytest.mark.parametrize("command", FOREIGN)
 def test_nothing_of_a_run_from_elsewhere_runs_without_every_layer(tmp_path, command):
     folder = write_run(tmp_path / "runs")
-    height, speed = torch.rand(50), torch.rand(50)
-    now = {"height": height, "forward_velocity": speed, "action": torch.rand(50, 3)}
-    save_transitions(folder / "transitions.npz", unrelated(now | {f"prev_{name}": each for name, each in now.items()}))
+    write_bank(folder)
     for phase in ("search", "final"):
         (folder / "policies" / phase).mkdir(parents=True)
         for seed in (0, 1, 2, 5000, 5001, 5002):
