@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from rewardgen.sim.transitions import TransitionFacts, TransitionSet
 from rewardgen.store.measurements import EvaluationPoint
 from rewardgen.store.records import (
     Candidate,
@@ -85,3 +91,16 @@ def record(id: str, *fitness: float, **changes) -> CandidateRecord:
     slices = tuple(slice_result(id, seed, value) for seed, value in enumerate(fitness))
     result = CandidateResult(candidate_id=id, slices=slices) if fitness else None
     return CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=id), result=result)
+
+
+def unrelated(inputs: Mapping[str, Tensor], facts: TransitionFacts | None = None) -> TransitionSet:
+    """A bank of rows that have nothing to do with each other: each an episode of its own, from the first source."""
+    rows = len(next(iter(inputs.values())))
+    return TransitionSet(
+        inputs=dict(inputs),
+        episode=torch.arange(rows, dtype=torch.int32),
+        step=torch.ones(rows, dtype=torch.int32),
+        source=torch.zeros(rows, dtype=torch.int8),
+        terminated=torch.zeros(rows, dtype=torch.bool),
+        facts=facts or TransitionFacts(),
+    )

@@ -7,10 +7,11 @@ import pytest
 import torch
 from rich.console import Console
 
-from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.facts import candidate_facts, notes, run_facts
 from rewardgen.store.history import History
 from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
+from tests.builders import unrelated
 from tests.cli.conftest import write_run
 from tests.ui.story import DRAFT, EDIT, RUN_ID, events, until
 

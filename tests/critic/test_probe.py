@@ -10,8 +10,8 @@ from rewardgen.critic.probe.component_source import ComponentSource
 from rewardgen.critic.probe.contract import check_contract
 from rewardgen.critic.probe.probed_reward import ProbedReward
 from rewardgen.critic.review_job import review_job
-from rewardgen.sim.transitions import TransitionFacts, load_transitions, save_transitions, unrelated
-from tests.builders import card
+from rewardgen.sim.transitions import TransitionFacts, load_transitions, save_transitions
+from tests.builders import card, unrelated
 from tests.critic.banks import found, probe_source
 from tests.reward.corpus import HONEST, inputs
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from rewardgen.sim.transitions import TransitionFacts, unrelated
+from rewardgen.sim.transitions import TransitionFacts
 from rewardgen.sim.variables import Flip, Shift
+from tests.builders import unrelated
 from tests.critic.banks import found
 from tests.reward.corpus import inputs
 

@@ -10,8 +10,9 @@ from rewardgen.core.errors import UsageError
 from rewardgen.critic.registry import DETECTORS, Detector, outside_modules, register
 from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.sandbox.process import Limits
-from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.records import RewardSpec
+from tests.builders import unrelated
 from tests.critic.walker import findings, walker_card
 
 OUTSIDE = "tests.critic.outside"

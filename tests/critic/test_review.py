@@ -11,9 +11,9 @@ from rewardgen.critic.gates import Critic
 from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.critic.review_job import review_job
 from rewardgen.sandbox.process import Limits, WorkerCancelled
-from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.records import Candidate, RewardSpec
-from tests.builders import card
+from tests.builders import card, unrelated
 from tests.critic.reviews import mixes, static_detector
 
 FINDING = {"gate": "probe", "detector": "dead-component", "severity": "warn", "message": "it is 0"}

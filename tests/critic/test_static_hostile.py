@@ -16,9 +16,9 @@ from rewardgen.critic.static.detectors import find_suspicions
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.parsing import parse_source
 from rewardgen.sandbox.process import Limits
-from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.records import Candidate, Finding
-from tests.builders import card
+from tests.builders import card, unrelated
 from tests.critic.reviews import review_source, static_detector
 from tests.sandbox.confined import in_child, was_refused
 

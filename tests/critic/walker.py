@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 
 from rewardgen.critic.static.detectors import find_suspicions
-from rewardgen.sim.transitions import TransitionFacts, TransitionSet, unrelated
+from rewardgen.sim.transitions import TransitionFacts, TransitionSet
 from rewardgen.sim.variables import Var
 from rewardgen.store.records import Finding, TaskCard, VariableCard
 from rewardgen.tasks.implied import implied_invariances, implied_pairs
-from tests.builders import card
+from tests.builders import card, unrelated
 from tests.critic.banks import probed
 
 PARAMETERS = "x_velocity, height, pitch, action"

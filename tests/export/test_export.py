@@ -16,8 +16,9 @@ from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.export.exporting import KINDS, export
 from rewardgen.export.vendor import task_source
 from rewardgen.sim.gym_env import start_seed
-from rewardgen.sim.transitions import save_transitions, unrelated
+from rewardgen.sim.transitions import save_transitions
 from rewardgen.tasks.loading import lasting_reference
+from tests.builders import unrelated
 from tests.export.runs import CHOSEN, a_run, the_policy
 
 

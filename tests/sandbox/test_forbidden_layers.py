@@ -13,7 +13,8 @@ import torch
 from rewardgen.core.errors import SandboxError
 from rewardgen.sandbox.process import Limits
 from rewardgen.sandbox.selftest import escapes, layers_in_force
-from rewardgen.sim.transitions import TransitionFacts, TransitionSet, save_transitions
+from rewardgen.sim.transitions import save_transitions
+from tests.builders import unrelated
 from tests.cli.conftest import write_run
 from tests.sandbox.confined import LAYER_CALLS, forbid, in_child, landlock_abi, no_seccomp
 from tests.ui.story import RUN_ID
@@ -96,14 +97,7 @@ def test_a_strict_run_is_refused_with_a_hint_and_leaves_nothing(tmp_path):
 def write_bank(folder):
     height, speed = torch.rand(50), torch.rand(50)
     now = {"height": height, "forward_velocity": speed, "action": torch.rand(50, 3)}
-    bank = TransitionSet(
-        inputs=now | {f"prev_{name}": each for name, each in now.items()},
-        episode=torch.arange(50, dtype=torch.int32),
-        step=torch.ones(50, dtype=torch.int32),
-        source=torch.zeros(50, dtype=torch.int8),
-        terminated=torch.zeros(50, dtype=torch.bool),
-        facts=TransitionFacts(),
-    )
+    bank = unrelated(now | {f"prev_{name}": each for name, each in now.items()})
     save_transitions(folder / "transitions.npz", bank)
 
 
