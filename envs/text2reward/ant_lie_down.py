@@ -65,26 +65,22 @@ class AntLieDown(MujocoTask):
             "foot_clearance": torch.stack([sim.clearance(each) for each in LOWER_LEGS], 1),
         }
 
-    def _lies(self, episode):
-        """At which steps it lies on its back, and at which it lies still too, (T, N) bool."""
-        on_back = (episode["clearance"] < 0.03) & (episode["upright"] < -0.8)
-        moves = episode["velocity"].norm(dim=-1) + episode["angular_velocity"].norm(dim=-1)
-        joints = torch.maximum(episode["hip_velocity"].abs().amax(-1), episode["knee_velocity"].abs().amax(-1))
-        return on_back, on_back & (moves < 0.3) & (joints < 0.5)
+    @staticmethod
+    def metric(upright, velocity, angular_velocity, hip_velocity, knee_velocity, clearance, lived):
+        """Over the last second, from 0 to 1: how far it is over (0.4), that it lies (0.2), that it lies still (0.4).
 
-    def fitness(self, episode):
-        """Over the last second, from 0 to 1: how far it is over (0.4), that it lies (0.2), that it lies still (0.4)."""
-        on_back, still = self._lies(episode)
-        over = (1.0 - episode["upright"]) / 2.0
-        return episode.last(0.4 * over + 0.2 * on_back + 0.4 * still, seconds=1.0)
-
-    def success(self, episode):
-        """All through the last second it lies on its back, the torso on the ground, and does not move.
-
-        On its back is within 37 degrees of upside down; the torso's speed in m/s and its spin in rad/s are together
-        below 0.3, and every joint is slower than 0.5 rad/s.
+        All through the last second it lies on its back, within 37 degrees of upside down, with the torso on the ground,
+        and does not move: the torso's speed in m/s and its spin in rad/s are together below 0.3, and every joint is
+        slower than 0.5 rad/s.
         """
-        return episode.last(self._lies(episode)[1], seconds=1.0) > 0.99
+        moves = velocity.norm(dim=-1) + angular_velocity.norm(dim=-1)
+        joints = torch.maximum(hip_velocity.abs().amax(-1), knee_velocity.abs().amax(-1))
+        on_back = (clearance < 0.03) & (upright < -0.8) & (lived > 0.5)
+        at_rest = on_back & (moves < 0.3) & (joints < 0.5)
+        over = ((1.0 - upright) / 2.0)[:, -20:].mean(1)
+        lies, still = on_back[:, -20:].float().mean(1), at_rest[:, -20:].float().mean(1)
+        fitness = 0.4 * over + 0.2 * lies + 0.4 * still
+        return {"over": over, "lies": lies, "still": still, "fitness": fitness, "success": still > 0.99}
 
     @staticmethod
     def human_reward(upright, velocity, angular_velocity, hip_velocity, knee_velocity, clearance, action):

@@ -44,35 +44,28 @@ class AntWaveLeg(shipped_task("ant_lie_down")):
         action = torch.stack((hips, knees * knee.new_tensor([1.0, -1.0, -1.0, 1.0])), 2).flatten(1)
         return action.roll(2, 1).clamp(-1.0, 1.0)  # actions begin with the front right leg
 
-    def _judged(self, episode):
-        """At which steps it stands with the leg up (T, N), and how often that swings from side to side (N,)."""
-        feet, hip = episode["foot_clearance"], episode["hip"][..., 0]
-        stands = (feet[..., 1:] < 0.04).all(-1) & (episode["upright"] > 0.9) & (episode["clearance"] > 0.1)
-        lifted = stands & (feet[..., 0] > 0.1) & (episode["velocity"].norm(dim=-1) < 0.5)
-        side = torch.where(lifted & (hip.abs() > 0.2) & episode.mask, hip.sign(), 0.0)
-        steps = torch.arange(len(side), device=side.device).unsqueeze(1)
-        latest = side.gather(0, torch.where(side != 0.0, steps, 0).cummax(0).values)
-        return lifted, (latest[1:] * latest[:-1] < 0.0).sum(0)
-
-    def fitness(self, episode):
+    @staticmethod
+    def metric(upright, velocity, hip, clearance, foot_clearance, lived):
         """From 0 to 1: how high the leg is (0.1), how long it is up, the others down (0.4), how often it swings (0.5).
-
         Full marks are for 10 cm, for 70 % of the episode, and for six swings from one side to the other while it is up.
-        """
-        lifted, swings = self._judged(episode)
-        high = (episode["foot_clearance"][..., 0].clamp(0.0, 0.1) / 0.1) * (episode["upright"] > 0.9)
-        up = (episode.share(lifted) / 0.7).clamp(max=1.0)
-        high = (episode.total(high) / episode.max_steps / 0.7).clamp(max=1.0)
-        return 0.1 * high + 0.4 * up + 0.5 * (swings / 6.0).clamp(max=1.0)
 
-    def success(self, episode):
-        """The leg is up for 70 % of the episode, and swings at least six times from one side to the other meanwhile.
-
-        Up is with its foot more than 10 cm off the ground and the other three on it, the torso within 25 degrees of
-        upright and slower than 0.5 m/s. A side counts from 0.2 rad at the hip.
+        The leg is up for 70 % of the episode, and swings at least six times from one side to the other meanwhile. Up is
+        with its foot more than 10 cm off the ground and the other three on it, the torso within 25 degrees of upright
+        and slower than 0.5 m/s. A side counts from 0.2 rad at the hip.
         """
-        lifted, swings = self._judged(episode)
-        return (episode.share(lifted) > 0.7) & (swings >= 6)
+        foot, angle = foot_clearance[:, :, 0], hip[:, :, 0]
+        stands = (foot_clearance[:, :, 1:] < 0.04).all(-1) & (upright > 0.9) & (clearance > 0.1) & (lived > 0.5)
+        lifted = stands & (foot > 0.1) & (velocity.norm(dim=-1) < 0.5)
+        side = torch.where(lifted & (angle.abs() > 0.2), angle.sign(), 0.0)
+        step = torch.ones_like(side).cumsum(1) - 1.0
+        latest = side.gather(1, torch.where(side != 0.0, step, 0.0).cummax(1).values.long())
+        swings = (latest[:, 1:] * latest[:, :-1] < 0.0).float().sum(1)
+        share = lifted.float().mean(1)
+        high = ((foot.clamp(0.0, 0.1) / 0.1) * (upright > 0.9) * lived).mean(1)
+        high, up, swing = (high / 0.7).clamp(max=1.0), (share / 0.7).clamp(max=1.0), (swings / 6.0).clamp(max=1.0)
+        fitness = 0.1 * high + 0.4 * up + 0.5 * swing
+        success = (share > 0.7) & (swings > 5.5)
+        return {"high": high, "up": up, "swing": swing, "fitness": fitness, "success": success}
 
     @staticmethod
     def human_reward(upright, velocity, hip, prev_hip, hip_velocity, prev_hip_velocity, foot_clearance, action):

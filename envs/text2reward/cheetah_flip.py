@@ -72,38 +72,33 @@ class CheetahFlip(MujocoTask):
             "turned twice": variables["turns"].abs() > 2.0,
         }
 
-    def _judged(self, episode):
-        """How far it has turned in the air, in turns, and the shares of the last second up, and still too."""
-        turns, clearance = episode["turns"].abs(), episode["clearance"]
-        body, knees, feet = (clearance[..., each] for each in ([0, 1], [3, 6], [4, 7]))
-        touched = (body.amin(-1) < 1e-3) | ((clearance.amin(-1) < 0.02) & (turns > 0.3) & (turns < 0.7))
-        clean = (touched.cumsum(0) == 0) & episode.mask
-        turned = torch.where(clean, turns, 0.0).amax(0).clamp(0.0, 1.0)
-        up = (turns - 1.0).abs().lt(0.07) & (episode["height"] > 0.45) & (knees.amin(-1) > 0.01) & ~episode.terminated
-        speed = torch.hypot(episode["x_velocity"], episode["z_velocity"])
-        still = up & (feet.amax(-1) < 0.01) & (speed < 0.3) & (episode["spin"].abs() < 1.0)
-        return turned, episode.last(up, seconds=1.0), episode.last(still, seconds=1.0)
+    @staticmethod
+    def metric(turns, height, x_velocity, z_velocity, spin, clearance, lived, terminated):
+        """From 0 to 1: a jump (0.1), the turn in the air (0.4), standing one turn further (0.5). The jump counts up to
+        a clearance of 0.2 m of the lowest part. The turn, either way, ends for good where torso or head touch the
+        ground, or anything does between 0.3 and 0.7 turns. Standing is over the last second, half of it for being up
+        and half for being still too, and counts by as much as has been turned.
 
-    def fitness(self, episode):
-        """From 0 to 1: a jump (0.1), the turn in the air (0.4), standing one turn further (0.5).
-
-        The jump counts up to a clearance of 0.2 m of the lowest part. The turn, either way, ends where torso or head
-        touch the ground, or anything does between 0.3 and 0.7 turns. Standing is over the last second, half of it for
-        being up and half for being still too, and counts by as much as has been turned.
+        One turn, either way, in the air, and all through the last second it stands still on its feet: the torso within
+        25 degrees of level, one turn further, its centre above 0.45 m, the shins off the ground, the torso's centre
+        slower than 0.3 m/s and its spin below 1 rad/s.
         """
-        turned, up, still = self._judged(episode)
-        hop = (episode["clearance"].amin(-1) * episode.mask).amax(0).clamp(0.0, 0.2) / 0.2
+        turns, lowest = turns.abs(), clearance.amin(-1)
+        body = torch.minimum(clearance[:, :, 0], clearance[:, :, 1])
+        shins = torch.minimum(clearance[:, :, 3], clearance[:, :, 6])
+        feet = torch.maximum(clearance[:, :, 4], clearance[:, :, 7])
+        touched = (body < 1e-3) | ((lowest < 0.02) & (turns > 0.3) & (turns < 0.7))
+        clean = (touched.float().cumsum(1) < 0.5) & (lived > 0.5)
+        turned = torch.where(clean, turns, 0.0).amax(1).clamp(0.0, 1.0)
         turn = (turned / 0.9).clamp(max=1.0)
-        return 0.1 * hop + 0.4 * turn + 0.25 * turn * (up + still)
-
-    def success(self, episode):
-        """One turn, either way, in the air, and all through the last second it stands still on its feet.
-
-        Standing is with the torso within 25 degrees of level, one turn further, its centre above 0.45 m, the shins off
-        the ground, the torso's centre slower than 0.3 m/s and its spin below 1 rad/s.
-        """
-        turned, _, still = self._judged(episode)
-        return (turned > 0.9) & (still > 0.99)
+        jump = (lowest * lived).amax(1).clamp(0.0, 0.2) / 0.2
+        over = ((turns - 1.0).abs() < 0.07) & (height > 0.45) & (shins > 0.01) & (terminated.unsqueeze(1) < 0.5)
+        slow = torch.hypot(x_velocity, z_velocity) < 0.3
+        rests = over & (feet < 0.01) & slow & (spin.abs() < 1.0)
+        up, still = over[:, -33:].float().mean(1), rests[:, -33:].float().mean(1)
+        fitness = 0.1 * jump + 0.4 * turn + 0.25 * turn * (up + still)
+        success = (turned > 0.9) & (still > 0.99)
+        return {"jump": jump, "turn": turn, "up": up, "still": still, "fitness": fitness, "success": success}
 
     @staticmethod
     def human_reward(

@@ -78,37 +78,29 @@ class HopperBackflip(MujocoTask):
             "turned twice": variables["turns"][:, 3].abs() > 2.0,
         }
 
-    def _judged(self, episode):
-        """How far all parts have turned in the air, in turns, and the shares of the last second up, and still too."""
-        clearance, torso = episode["clearance"], episode["turns"][..., 3]
-        foot, body = clearance[..., 0], clearance[..., 2:].amin(-1)
-        touched = (body < 1e-3) | ((foot < 0.02) & (torso > 0.2) & (torso < 0.8))
-        clean = (touched.cumsum(0) == 0) & episode.mask
-        turned = torch.where(clean, episode["turns"].amin(-1), 0.0).amax(0).clamp(0.0, 1.0)
-        up = (torso - 1.0).abs().lt(0.07) & (episode["height"] > 1.0) & ~episode.terminated
-        still = up & (foot < 1e-3) & (episode["com_velocity"].norm(dim=-1) < 0.3) & (episode["spin"].abs() < 1.0)
-        return turned, episode.last(up, seconds=1.0), episode.last(still, seconds=1.0)
-
-    def fitness(self, episode):
-        """From 0 to 1: a jump (0.1), the turn of all parts in the air (0.4), standing one turn further (0.5).
-
-        The jump counts up to a clearance of 0.2 m of the lowest part. The turn ends where thigh or torso touch the
+    @staticmethod
+    def metric(turns, height, com_velocity, spin, clearance, lived, terminated):
+        """From 0 to 1: a jump (0.1), the turn of all parts in the air (0.4), standing one turn further (0.5). The jump
+        counts up to a clearance of 0.2 m of the lowest part. The turn ends for good where thigh or torso touch the
         ground, or the foot does between 0.2 and 0.8 turns of the torso. Standing is over the last second, half of it
         for being up and half for being still too, and counts by as much as has been turned.
+
+        One turn of all parts in the air, and all through the last second it stands still on its foot: the torso within
+        25 degrees of upright, one turn further, its centre above 1 m, the centre of mass slower than 0.3 m/s and the
+        torso's spin below 1 rad/s.
         """
-        turned, up, still = self._judged(episode)
-        hop = (episode["clearance"].amin(-1) * episode.mask).amax(0).clamp(0.0, 0.2) / 0.2
+        torso, foot, body = turns[:, :, 3], clearance[:, :, 0], clearance[:, :, 2:].amin(-1)
+        touched = (body < 1e-3) | ((foot < 0.02) & (torso > 0.2) & (torso < 0.8))
+        clean = (touched.float().cumsum(1) < 0.5) & (lived > 0.5)
+        turned = torch.where(clean, turns.amin(-1), 0.0).amax(1).clamp(0.0, 1.0)
         turn = (turned / 0.9).clamp(max=1.0)
-        return 0.1 * hop + 0.4 * turn + 0.25 * turn * (up + still)
-
-    def success(self, episode):
-        """One turn of all parts in the air, and all through the last second it stands still on its foot.
-
-        Standing is with the torso within 25 degrees of upright, one turn further, its centre above 1 m, the centre of
-        mass slower than 0.3 m/s and the torso's spin below 1 rad/s.
-        """
-        turned, _, still = self._judged(episode)
-        return (turned > 0.9) & (still > 0.99)
+        jump = (clearance.amin(-1) * lived).amax(1).clamp(0.0, 0.2) / 0.2
+        over = ((torso - 1.0).abs() < 0.07) & (height > 1.0) & (terminated.unsqueeze(1) < 0.5)
+        rests = over & (foot < 1e-3) & (com_velocity.norm(dim=-1) < 0.3) & (spin.abs() < 1.0)
+        up, still = over[:, -50:].float().mean(1), rests[:, -50:].float().mean(1)
+        fitness = 0.1 * jump + 0.4 * turn + 0.25 * turn * (up + still)
+        success = (turned > 0.9) & (still > 0.99)
+        return {"jump": jump, "turn": turn, "up": up, "still": still, "fitness": fitness, "success": success}
 
     @staticmethod
     def human_reward(

@@ -39,9 +39,12 @@ def _masses(model: mujoco.MjModel) -> str:
     for tree in trees:
         own = np.nonzero(model.body_treeid == tree)[0]
         found[model.body(int(own[0])).name or "unnamed"] = float(model.body_mass[own].sum())
-    told = [f"{name} {mass:.3g} kg" for name, mass in found.items() if mass > _WEIGHTLESS]
-    if not 0 < len(told) <= _MOST:
+    found = {name: f"{mass:.3g} kg" for name, mass in found.items() if mass > _WEIGHTLESS}
+    if len(found) == 1:
+        return f"All that moves weighs {next(iter(found.values()))} together."
+    if not 0 < len(found) <= _MOST:
         return ""
+    told = (f"{name} {mass}" for name, mass in found.items())
     return f"Mass, with all that hangs on it: {', '.join(told)}."
 
 

@@ -6,18 +6,18 @@ import pytest
 from rewardgen.sim.body_words import body_words
 
 
-def model(actuators):
+def model(actuators, more=""):
     return mujoco.MjModel.from_xml_string(
         f"""<mujoco><worldbody>
         <body name="cart"><joint name="slide" type="slide" axis="1 0 0"/><geom size=".1" mass="1"/>
           <body name="pole" pos="0 0 1"><joint name="hinge" type="hinge"/><geom size=".1" mass="0.5"/></body></body>
         <body name="mark"><freejoint/><geom size=".1" mass="1e-9"/><site name="there"/></body>
-        <body name="floor"><geom size=".1" mass="5"/></body>
+        <body name="floor"><geom size=".1" mass="5"/></body>{more}
         </worldbody><actuator>{actuators}</actuator></mujoco>"""
     )
 
 
-MASS = "Mass, with all that hangs on it: cart 1.5 kg."
+MASS = "All that moves weighs 1.5 kg together."
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,8 @@ MASS = "Mass, with all that hangs on it: cart 1.5 kg."
 )
 def test_masses_are_told_and_motors_where_all_of_them_are_plain(actuators, told):
     assert body_words(model(actuators)) == f"{MASS} {told}".strip()
+
+
+def test_each_of_several_things_that_move_is_told_with_its_mass():
+    more = '<body name="ball" pos="3 0 1"><freejoint/><geom size=".1" mass="0.25"/></body>'
+    assert body_words(model("", more)) == "Mass, with all that hangs on it: cart 1.5 kg, ball 0.25 kg."
