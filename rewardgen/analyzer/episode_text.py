@@ -20,7 +20,7 @@ from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.store.episode_rows import Row, episode_rows
 from rewardgen.store.measurements import ComponentName, Count
-from rewardgen.store.records import CandidateResult, KeptEpisode, TaskCard
+from rewardgen.store.records import CandidateResult, KeptEpisode, SliceResult, TaskCard
 from rewardgen.tasks.measure import TASK_FILES
 
 DIGEST = register("digest", "rewardgen.analyzer.digest_job:digest_job", reads=("file",), inputs=TASK_FILES)
@@ -81,7 +81,7 @@ def episode_text(
         raise WorkerError("the digest worker told of other episodes or variables than it was asked for")
     told = list(zip(best.kept, readings, strict=True))
     typical, worst = told[len(told) // 2], told[-1]
-    sections = [_overview(result), _episode("a typical episode, the median by fitness", *typical, rows, card)]
+    sections = [_overview(result, best), _episode("a typical episode, the median by fitness", *typical, rows, card)]
     if _apart(typical[0], worst[0]):
         sections.append(_episode("the worst episode by fitness", *worst, rows, card))
     elif len(told) > 1:
@@ -116,7 +116,7 @@ def _apart(typical: KeptEpisode, worst: KeptEpisode) -> bool:
     return not same or abs(typical.fitness - worst.fitness) > most
 
 
-def _overview(result: CandidateResult) -> str:
+def _overview(result: CandidateResult, best: SliceResult) -> str:
     by_seed = [each for each in result.slices if each.final_fitness is not None]
     fitness = ", ".join(number(each.final_fitness or 0.0) for each in by_seed)
     success = ", ".join(percent(each.final_success_rate) for each in by_seed)
@@ -132,7 +132,8 @@ def _overview(result: CandidateResult) -> str:
     if endings:
         ended = shares({name: count / endings.total() for name, count in endings.items()})
         lines.append(f"their best, median and worst episodes ended by: {ended}")
-    return "\n".join([*lines, "below: the policy with the best fitness"])
+    chosen = f"fitness {number(best.final_fitness or 0.0)}, success {percent(best.final_success_rate)}"
+    return "\n".join([*lines, f"below: the policy with the best fitness ({chosen})"])
 
 
 def _named(parts: Mapping[str, float]) -> str:

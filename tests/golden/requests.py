@@ -49,7 +49,7 @@ policies trained on the chosen reward, one per fresh seed: 2
 fitness of each: 0.246, 0.114
 success rate of each: 0 %, 0 %
 their best, median and worst episodes ended by: torso too low 100 %
-below: the policy with the best fitness
+below: the policy with the best fitness (fitness 0.246, success 0 %)
 
 a typical episode, the median by fitness: fitness 0.277, no success, 276 of 1000 steps = 2.21 s, ended by torso too low
 action: mean size 0.148, mean change per step 0.0186
