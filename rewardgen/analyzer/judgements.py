@@ -17,7 +17,7 @@ from rewardgen.core.text import visible
 from rewardgen.llm.json_reply import json_object
 from rewardgen.llm.prompts import goal_messages, verdict_messages
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.store.messages import LLMRequest, Message
+from rewardgen.store.messages import VERDICT, LLMRequest, Message
 from rewardgen.store.records import GoalCheck, Judgement, TaskCard
 
 MAX_TOKENS = 4096
@@ -88,7 +88,7 @@ async def judge_result(
         episodes: Makes the text of the policy's episodes.
     """
     try:
-        return await _ask(llm, "goal/verdict", verdict_messages(card, goal, feedback, episodes()), _Answer, Judgement)
+        return await _ask(llm, VERDICT, verdict_messages(card, goal, feedback, episodes()), _Answer, Judgement)
     except RewardgenError as error:
         return Judgement(problem=_line(error.message))
 

@@ -2,7 +2,7 @@
 
 Trainings on another processor may end in other digits, and these are in later requests. So a request that was not
 recorded word for word is given the reply that was recorded for the same part of the same candidate; the transcript of
-the call says so, and `differing` counts them.
+the call says so, and `differing` counts them. A verdict on episodes stands for these episodes alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from rewardgen.core.errors import RunFolderError, did_you_mean
 from rewardgen.llm.archive import ArchivedCall, read_archive
 from rewardgen.llm.protocol import CallFailed, CallRefused
-from rewardgen.store.messages import LLMRequest, Reply, Usage
+from rewardgen.store.messages import VERDICT, LLMRequest, Reply, Usage
 
 _OTHERWISE = ", recorded for a request that differs: "
 _DESIGN = re.compile("(.*)/designer/(?!repair)")
@@ -61,6 +61,8 @@ class ReplayLLM:
                 raise CallRefused(found[-1].failure, "it was refused when it was recorded")
             hint = f"it failed when it was recorded: `rewardgen resume {self._folder.parent.name}` makes it again"
             raise CallFailed(found[-1].failure, hint, transient=False)
+        if request.label == VERDICT:
+            raise CallRefused("the recorded verdict is of other episodes", "ask a language model")
         return self._nearest(request)
 
     def _nearest(self, request: LLMRequest) -> Reply:

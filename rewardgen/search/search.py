@@ -71,6 +71,8 @@ def _stop_reason(run: Context, generation: int) -> str:
         return (
             f"a fitness of {number(best.fitness or 0.0)} was reached, and {number(run.card.best_fitness or 0.0)} is all"
         )
+    if fault := history.own_fault:
+        return f"nothing can be trained, the task's own rewards neither: {fault}"
     if generation >= config.generations:
         return "the one generation is done" if generation == 1 else f"all {generation} generations done"
     if run.time_up:

@@ -436,6 +436,14 @@ class History:
         candidate = Candidate(id=name, generation=0, operator="baseline", source=self.baselines.get(name, ""))
         return CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=name), result=result)
 
+    @property
+    def own_fault(self) -> str:
+        """What no training of the search got over, one by the task's own rewards neither; empty if any did."""
+        results = [each for (phase, _, _), each in self.trained.items() if phase == "search"]
+        own = [each.failure for each in results if each.failure and each.candidate_id in BASELINES]
+        crashed = bool(own) and all(each.failure and each.failure.kind == "crash" for each in results)
+        return own[0].message if crashed else ""
+
     def record(self, candidate_id: str, phase: Phase = "search") -> CandidateRecord | None:
         """What is known of a candidate, with its result in a phase; None before its first version exists."""
         repairs = 1 if (candidate_id, 1) in self.designed else 0

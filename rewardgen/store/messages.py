@@ -16,6 +16,10 @@ class Message(Frozen):
     content: Text
 
 
+VERDICT = "goal/verdict"
+"""Label of the request that asks whether the episodes of the final policy are what was asked for."""
+
+
 class LLMRequest(Frozen):
     """One call of a language model."""
 

@@ -30,7 +30,8 @@ def independence_problems(task: Task) -> list[Problem]:
     """
     first, again = (_trace(task.make_envs([_SEED], _WORLDS), 1) for _ in range(2))
     if not _same(first, again):
-        hint = "draw all random numbers from `draw` and keep nothing on the task between calls"
+        drawn = "`self.np_random`, which `super().reset(seed=seed)` seeds," if hasattr(task, "env") else "`draw`"
+        hint = f"draw all random numbers from {drawn} and keep nothing from one episode to the next"
         return [Problem("the same seed and actions give different episodes", hint)]
     among = _trace(task.make_envs([_OTHER_SEED, _SEED], _WORLDS), 2)
     if not _same(first, among[:, first.shape[1] :]):

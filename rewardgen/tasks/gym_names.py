@@ -72,7 +72,7 @@ def observation_variables(documentation: str, size: int, keyed: Mapping[str, int
         found = zip(names, texts, units, strict=True)
         return {name: Var(_unit(unit), text) for name, text, unit in found}
     if keyed:
-        names = distinct([_slug(key) or "observed" for key in keyed])
+        names = distinct([_key_name(key) or "observed" for key in keyed])
         return {
             name: Var("1", f"`{key}` of the observation", tuple(f"{name}_{part}" for part in range(count)))
             for name, (key, count) in zip(names, keyed.items(), strict=True)
@@ -134,7 +134,7 @@ def info_variables(
     paid = [each for each in ([*rewards], [*accumulate(rewards)]) if len({*each}) > 1]
     found: dict[str, tuple[str, Any]] = {}
     for key, value in infos[0].items():
-        name = _slug(str(key))
+        name = _key_name(str(key))
         if not isinstance(key, str) or not name or name in {*taken, *found} or _is_telling(key):
             continue
         shapes = {number_shape(info.get(key)) for info in infos}
@@ -168,14 +168,23 @@ def number_shape(value: Any) -> tuple[int, ...] | None:
     return tuple(shape) if shape is not None and kind in "fiub" else None
 
 
+def _key_name(key: str) -> str:
+    """The name of what is under a key: the key itself where it can be one, for its author knows it by that."""
+    return key if _is_usable(key) else _slug(key)
+
+
 def _slug(text: str) -> str:
     """A name of a few words that can stand for a text in Python; empty if there is none."""
     function = re.match(r"\s*(sin|cos|sine|cosine)\s*\(([^)]*)\)", text.lower())
     bare = " ".join(function.groups()) if function else re.sub(r"\([^)]*\)", " ", text.lower())
     words = [each for each in re.findall(r"[a-z0-9]+", bare) if each not in _FILLERS]
     name = "_".join(words[:6])
+    return name if _is_usable(name) else ""
+
+
+def _is_usable(name: str) -> bool:
     usable = name.isidentifier() and not keyword.iskeyword(name) and not name.startswith(("prev_", "env_"))
-    return name if usable and name not in ("action", "torch", "math") else ""
+    return usable and name not in ("action", "torch", "math")
 
 
 def _unit(told: str) -> str:

@@ -31,6 +31,7 @@ from rewardgen.sim.gym_env import (
 )
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS
+from rewardgen.tasks.gym_contract import first_observation, one_step
 from rewardgen.tasks.gym_names import (
     action_names,
     description,
@@ -121,6 +122,8 @@ class GymTask(Task):
     """Keyword arguments with which it is made."""
     episode_steps: ClassVar[int] = 0
     """Control steps of a full episode; the environment's own limit, or 1000, if not given."""
+    control_step_s: ClassVar[float] = 0.0
+    """Duration of a control step [s]; the environment's `dt`, or by its `render_fps`, or 1, if not given."""
 
     def __init__(self) -> None:
         if not type(self).episode_steps:
@@ -224,7 +227,7 @@ class GymTask(Task):
             TaskError: An environment cannot be made, or makes no pictures.
         """
         known = self.known()
-        options = {"episode_steps": self.episode_steps, "control_step_s": known.control_step_s}
+        options = {"episode_steps": self.episode_steps, "control_step_s": self.control_step_s or known.control_step_s}
         make = lambda: _made(type(self), self.episode_steps, pictures=pictures)  # noqa: E731
         return GymVecEnv(self.path, make, self._reading(), known.coder, seeds, envs_per_seed, **options)
 
@@ -294,6 +297,8 @@ def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
             wanted = f"'rewardgen[{_EXTRAS[missing]}]'" if missing in _EXTRAS else missing
             hint = "its successor is Gymnasium: `gymnasium:...`" if missing == "gym" else "install what it names"
             hint += f", such as by `pip install {wanted}`" if missing not in ("", "gym") and "." not in missing else ""
+            if (here := Path(f"{missing}.py")).is_file() or (here := task.path.with_name(here.name)).is_file():
+                hint = f"{here} is a file and not an installed package: run that, or copy the class into the task file"
             raise TaskError(f"{task.env} cannot be made: {cause}", hint) from cause
         if isinstance(cause, gymnasium.error.Error):
             close = named_alike(str(task.env)) or nearest(str(task.env), gymnasium.registry, sure=True)
@@ -405,11 +410,12 @@ class _FirstEpisode(NamedTuple):
 
 def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
     """An episode with random actions, as far as it is looked at."""
-    env.reset(seed=0)
+    space = readable(env.observation_space)
+    first_observation(env.reset(seed=0), space)
     env.action_space.seed(0)
     infos, rewards, states, truncated_at = [], [], [], None
     for number in range(1, MOST_LOOKED_AT + 1):
-        told: Any = env.step(env.action_space.sample())
+        told = one_step(env.step(env.action_space.sample()), space)
         infos.append(told[4])
         rewards.append(one_number(told[1]))
         if len(states) < _MOST_STATES and (state := _state_of(env)) is not None:

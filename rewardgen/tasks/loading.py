@@ -81,8 +81,10 @@ def resolve_task(reference: str) -> Path:
     if path.suffix == ".py" or "/" in reference:
         if path.is_file():
             return path.resolve()
+        close = nearest(path.name, [each.name for each in path.parent.glob("*.py")])
+        hint = "give the path of an existing .py file, or see `rewardgen tasks list`"
         raise TaskError(
-            f"there is no task file {reference}", "give the path of an existing .py file, or see `rewardgen tasks list`"
+            f"there is no task file {reference}", f"did you mean `{path.with_name(close)}`?" if close else hint
         )
     if close := named_alike(reference):
         raise TaskError(f"unknown task `{reference}`", f"did you mean `{close}`?")
@@ -208,10 +210,12 @@ def task_in(module: ModuleType, path: Path) -> Task:
     leaves = [each for each in classes if not any(each in other.__mro__[1:] for other in classes)] or _around(module)
     if len(leaves) != 1:
         told = f": {_listed(each.__name__ for each in leaves)}" if leaves else ""
-        raise TaskError(
-            f"{path.name} holds {len(leaves)} task classes{told}, expected one",
-            "define one that derives from `rewardgen.MujocoTask`, `GymTask` or `ParallelTask`, or from `gymnasium.Env`",
+        hint = (
+            "define one that derives from `rewardgen.MujocoTask`, `GymTask` or `ParallelTask`, or from `gymnasium.Env`"
         )
+        if leaves and not classes:
+            hint = f"say which of the environments is meant: `class MyTask(GymTask): env = {leaves[0].__name__}`"
+        raise TaskError(f"{path.name} holds {len(leaves)} task classes{told}, expected one", hint)
     leaves[0].path = path
     _require_known_members(leaves[0], path.read_text(errors="replace"))
     with task_faults(path):

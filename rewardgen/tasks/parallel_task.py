@@ -120,7 +120,7 @@ class ParallelTask(GymTask):
             seeds,
             envs_per_seed,
             episode_steps=self.episode_steps,
-            control_step_s=known.control_step_s,
+            control_step_s=self.control_step_s or known.control_step_s,
         )
 
 

@@ -5,7 +5,7 @@ from rewardgen.llm.archive import ArchivedLLM, read_archive
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.llm.replay import ReplayLLM, differing
 from rewardgen.llm.retry import RetryingLLM
-from rewardgen.store.messages import Usage
+from rewardgen.store.messages import VERDICT, Usage
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.llm.requests import ask, ask_one, request
 
@@ -62,6 +62,13 @@ def test_request_that_differs_gets_the_reply_of_its_label_and_the_first_place_is
     told = {call.request.label: call.reply for call in read_archive(tmp_path / "new")}
     assert told["a"].text == "reply to a" and told["a"].model.endswith(place)
     assert differing(tmp_path / "new") == 1 and differing(tmp_path / "old") == 0
+
+
+def test_a_verdict_is_not_given_for_other_episodes_than_it_was_of(tmp_path):
+    replay = recorded(tmp_path, request(VERDICT, content="it hovers"))
+    assert ask_one(replay, request(VERDICT, content="it hovers")).text
+    with pytest.raises(CallRefused, match="other episodes"):
+        ask_one(replay, request(VERDICT, content="it falls"))
 
 
 def test_design_by_another_operator_stands_for_that_of_the_same_candidate(tmp_path):

@@ -51,6 +51,8 @@ class Crew:
         self.budget = budget
         self.fixable = fixable
         """Which candidates can be repaired though this critic sees nothing wrong with them."""
+        self.failure = "non-finite"
+        """Of what fails."""
         self.stop_hacking: dict[str, bool] = {}
         """Whether slices may be stopped early, by phase."""
         self.fitness = fitness or (lambda id: int(id[1:3]) + int(id.split("k")[1]) / 10)
@@ -113,7 +115,7 @@ class Crew:
 
     def _slice(self, id, seed):
         if id in self.failing:
-            return failed_slice(id, seed)
+            return failed_slice(id, seed, self.failure)
         value = {"human": 5.0, "sparse": 0.5}.get(id)
         return slice_result(id, seed, (self.fitness(id) if value is None else value) + 0.001 * (seed % 10))
 

@@ -77,6 +77,17 @@ def test_when_nothing_can_be_trained_the_run_ends_with_no_reward(tmp_path):
     assert not trained(crew, "final")
 
 
+@pytest.mark.parametrize("kind", ["crash", "non-finite"])
+def test_what_fails_with_the_tasks_own_rewards_too_is_not_tried_on_in_further_generations(tmp_path, kind):
+    crew = Crew(failing=["human", "sparse", *(f"g0{g}-k{k}" for g in range(2) for k in range(4))])
+    crew.failure = kind
+    search, history = a_search(tmp_path / "run", crew, generations=2)
+    summary = search()
+    assert summary.chosen is None
+    assert ("the task's own rewards neither: component `speed` is nan" in summary.reason) == (kind == "crash")
+    assert len(history.generations) == (1 if kind == "crash" else 2)
+
+
 def test_search_stops_at_the_target_fitness(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(), target_fitness=1.2)
     assert "target fitness 1.2 reached" in search().reason

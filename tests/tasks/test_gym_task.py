@@ -14,6 +14,7 @@ from rewardgen.reward.signature import check_signature
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.check import check_task
+from rewardgen.tasks.check_independence import independence_problems
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.gym_names import observation_variables
 from rewardgen.tasks.gym_packages import packages_of
@@ -302,6 +303,84 @@ class Bytes(Slide):
         return np.full({shape}, 7, np.uint8)
 """
     assert [*load_task(own(tmp_path, further=seen)).declared()] == read
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message", "hint"),
+    [
+        ("return self._seen(), {}", "return self._seen()", "`reset` returns ndarray", "`observation, info`"),
+        ("3, False, info", "3, info", "`step` returns 4 things", "terminated, truncated"),
+        ("self.speed], np", "self.speed, 0], np", "the observation has shape (3,), the space (2,)", "check_env"),
+        ("(2,))", "(2,)); gone = observation_space = spaces.Dict(at=observation_space)", "is ndarray, the space a", ""),
+        ("-abs(self.place), abs", "float('nan'), abs", "`step` returns the reward nan", "own reward"),
+    ],
+)
+def test_what_gymnasium_asks_for_and_an_environment_does_not_return_is_told(tmp_path, right, wrong, message, hint):
+    path = own(tmp_path)
+    assert right in OWN
+    (tmp_path / "slide.py").write_text((tmp_path / "slide.py").read_text().replace(right, wrong, 1))
+    with pytest.raises(TaskError) as raised:
+        load_task(path)
+    assert message in raised.value.message and hint in raised.value.hint
+
+
+def test_a_key_of_a_dict_observation_that_is_missing_is_told(tmp_path):
+    seen = """
+class Keyed(Slide):
+    observation_space = spaces.Dict(place=spaces.Box(-9, 9, (1,)), speed=spaces.Box(-9, 9, (1,)))
+
+    def _seen(self):
+        return {"place": np.array([self.place]), "Speed": np.array([self.speed])}
+"""
+    with pytest.raises(TaskError, match="the observation has no `speed`, the space has"):
+        load_task(own(tmp_path, further=seen))
+
+
+def test_a_key_of_info_that_can_be_a_name_is_one(tmp_path):
+    seen = """
+class Gusty(Slide):
+    observation_space = spaces.Dict(gust=spaces.Box(-9, 9, (1,)))
+
+    def _seen(self):
+        return {"gust": np.array([self.place])}
+
+    def step(self, action):
+        return *super().step(action)[:4], {"in_gust": float(self.place > 0), "distance_to_mark": 1 + self.speed}
+"""
+    assert [*load_task(own(tmp_path, further=seen)).declared()] == ["in_gust", "distance_to_mark", "gust"]
+
+
+def test_of_two_environments_in_a_file_a_task_class_says_which_is_meant(tmp_path):
+    two = "\nclass Other(gymnasium.Env):\n    pass\n"
+    with pytest.raises(TaskError) as raised:
+        load_task(own(tmp_path, further=two))
+    assert "class MyTask(GymTask): env = Slide" in raised.value.hint
+    mine = "from rewardgen import GymTask\nclass MyTask(GymTask): env = Slide\n"
+    assert load_task(own(tmp_path, further=two + mine)).known().kind.__name__ == "Slide"
+
+
+def test_a_module_that_lies_where_the_user_is_and_is_not_installed_is_run_as_a_file(tmp_path, monkeypatch):
+    own(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TaskError) as raised:
+        load_task("slide:Slide")
+    assert "slide.py is a file and not an installed package: run that" in raised.value.hint
+    with pytest.raises(TaskError) as raised:
+        load_task("slid.py")
+    assert raised.value.hint == "did you mean `slide.py`?"
+
+
+def test_the_duration_of_a_step_can_be_declared(tmp_path):
+    mine = "from rewardgen import GymTask\nclass MyTask(GymTask):\n    env = Slide\n    control_step_s = 0.02\n"
+    assert load_task(own(tmp_path, further=mine)).make_envs([0], 1).control_step_s == 0.02
+
+
+def test_random_numbers_that_no_seed_decides_are_told_as_gymnasium_has_them(tmp_path):
+    own(tmp_path)
+    free = (tmp_path / "slide.py").read_text().replace("self.np_random.uniform", "np.random.uniform")
+    (tmp_path / "slide.py").write_text(free)
+    (problem,) = independence_problems(load_task(str(tmp_path / "slide.py")))
+    assert "self.np_random" in problem.hint
 
 
 def test_what_an_environment_raises_is_told_as_its_own_fault(tmp_path):
