@@ -11,6 +11,8 @@ from rewardgen.store.measurements import EarlyStop
 
 MOVED = 0.25
 """A loss or gain of fitness that counts after training, relative to its range over training."""
+CLEARLY = 2.0
+"""Standard errors, over evaluation episodes, that a loss of fitness exceeds after training."""
 STOP_FROM = 0.5
 """Share of the step budget before which no slice is stopped: much that looks wrong early is learned later."""
 LOST = 0.5
@@ -29,9 +31,11 @@ def smooth_fitness(curve: Curve) -> list[float]:
 
 
 def fell(curve: Curve) -> bool:
-    """Whether fitness ends clearly below its peak."""
+    """Whether fitness ends clearly below its peak, beyond the noise of both."""
     values = smooth_fitness(curve)
-    return max(values) - values[-1] > MOVED * (max(values) - min(values))
+    peak, last = max(range(len(values)), key=values.__getitem__), len(values) - 1
+    spreads = [[point.fitness_spread for point in curve[each : each + 2]] for each in (peak, last)]
+    return values[peak] - values[last] > max(MOVED * (max(values) - min(values)), CLEARLY * _error(*spreads))
 
 
 def fell_while_return_rose(curve: Curve) -> bool:

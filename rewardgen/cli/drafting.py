@@ -200,7 +200,7 @@ class _Person:
             said, self._objection = self._objection, ""
             return said
         console = messages()
-        console.print(draft_page(drafted, formatted=console.is_terminal), soft_wrap=not console.is_terminal)
+        console.print(draft_page(drafted, formatted=console.is_terminal))
         if self._yes or not (sys.stdin.isatty() and console.is_terminal):
             return ""
         held = "" if drafted.trial.verdict.passed else " although its metric does not hold"

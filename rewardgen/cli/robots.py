@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.text import Text
 
 from rewardgen.cli.drafting import ROBOT, Calls, draft, task_name
 from rewardgen.cli.output import Json, next_steps, print_json
@@ -47,7 +46,8 @@ def show(robot: Annotated[str, Parameter(help=ROBOT)], /, *, json: Json = False)
     table = plain_table("declare it as", "unit", "random actions reach", "what it is")
     for each in found.entries:
         shape = f" x {len(each.parts)}" if each.parts else ""
-        table.add_row(Text(each.code, no_wrap=True), f"{each.unit}{shape}", range_text(each), each.meaning)
+        table.add_row(each.code, f"{each.unit}{shape}", range_text(each), each.meaning)
+    table.columns[0].no_wrap = True  # it is there to be copied
     console = results()
     console.print(table, soft_wrap=not console.is_terminal)
     for what, names in (("robot", found.robot), ("objects", found.objects), ("geoms", found.geoms)):
@@ -93,7 +93,7 @@ def new(
             return 0
         file = shlex.quote(str(made.file))
         next_steps(
-            (f"run {file} --model {shlex.quote(model)}", "searches for a reward"),
+            (f"run {file} --model {shlex.quote(model)} --goal {shlex.quote(words)}", "searches for a reward"),
             (f"tasks show {file}", "the task as the designer sees it"),
         )
         return 0

@@ -126,7 +126,8 @@ def _verdict(history: History, row: FinalRow) -> tuple[str, Tone]:
     words = f"Succeeds in {percent(rate)} of episodes"
     words += f", {_HEADLINES[found].format(bar)}" if found else ""
     if judgement and judgement.answer == "no":
-        return f"{words}; but the model that read them says that it is not what was asked for.", "bad"
+        words += "; but" if rate >= 0.5 else ";"
+        return f"{words} the model that read them says that it is not what was asked for.", "bad"
     if judgement and judgement.answer == "partly":
         words += "; the model that read them says that it does only part of what was asked for"
     if rate < 0.05 and found != "above":

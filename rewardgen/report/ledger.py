@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN
@@ -98,6 +99,7 @@ def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
         status: Whether it goes on.
     """
     card, found = history.card, _provenance(folder)
+    further = sorted({seed for phase, _, seed in history.trained if phase == "search"} - {*history.search_seeds})
     packages, commit, sandbox = (_mapping(found.get(name)) for name in ("packages", "commit", "sandbox"))
     layers = sandbox.get("layers")
     named = [_mapping(each) for each in layers] if isinstance(layers, list) else []
@@ -105,7 +107,10 @@ def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
     command, in_force = found.get("command"), f"without {', '.join(missing)}" if missing else "all layers in force"
     lines = [
         ("Run", f"{folder.id}, {status}"),
-        ("Search seeds", ", ".join(map(str, history.search_seeds))),
+        (
+            "Search seeds",
+            f"{_listed(history.search_seeds)}{f'; of leaders also {_listed(further)}' if further else ''}",
+        ),
         ("Fresh seeds", f"from {history.final_seeds[0]} on, {len(history.final_seeds)} at most" if card else ""),
         ("Task", f"{card.name}, fingerprint {card.fingerprint}" if card else ""),
         ("Command", command if isinstance(command, str) else ""),
@@ -132,3 +137,7 @@ def _provenance(folder: RunFolder) -> dict[str, Any]:
 
 def _mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _listed(seeds: Iterable[int]) -> str:
+    return ", ".join(map(str, seeds))

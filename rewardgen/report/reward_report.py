@@ -106,7 +106,8 @@ def _gaming(history: History, record: CandidateRecord | None) -> list[str]:
         ]
         if record.analysis and not any(each.detector in GAMING for each in flags):
             lines.append(f"None of the detectors of a gamed reward fired on {name}. They know {len(GAMING)} patterns.")
-    seen = Counter(flag.detector for each in history.studied.values() for flag in each.flags if flag.detector in GAMING)
+    of_each = [{flag.detector for flag in each.flags}.intersection(GAMING) for each in history.studied.values()]
+    seen = Counter(name for detectors in of_each for name in sorted(detectors))
     studied = len(history.studied)
     lines += [
         f"{number_of} of the {studied} rewards that were analysed: {DETECTORS.get(name).sees} [{name}]."

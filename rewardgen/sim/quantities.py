@@ -132,13 +132,13 @@ class _Placed:
 
     @property
     def position(self) -> Quantity:
-        """Position of its centre in the world, (N, 3) [m]."""
+        """Position of its frame's origin in the world, (N, 3) [m]: of a limb mostly where it hangs, not its middle."""
         return self._of("position", "m", f"position of {self.name} in the world", "FRAMEPOS", XYZ)
 
     @property
     def height(self) -> Quantity:
-        """Height of its centre above z = 0, (N,) [m]."""
-        meaning = f"height of the centre of {self.name} above z = 0"
+        """Height of its frame's origin above z = 0, (N,) [m]."""
+        meaning = f"height of the frame origin of {self.name} above z = 0"
         return self._of("height", "m", meaning, "FRAMEPOS", change=lambda values: values[:, 2])
 
     @property
@@ -389,7 +389,7 @@ def Sensor(name: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Q
 
 
 def Distance(one: str, other: str) -> Quantity:  # noqa: N802
-    """Distance between the centres of two bodies, geoms or sites, (N,) [m].
+    """Distance between the frame origins of two bodies, geoms or sites, (N,) [m].
 
     A name that several have means the body; `geom:foot` and `site:foot` are the others.
 
@@ -397,7 +397,9 @@ def Distance(one: str, other: str) -> Quantity:  # noqa: N802
         one: Name of one.
         other: Name of the other.
     """
-    return _between("Distance", one, other, "m", f"distance between the centres of {_told(one)} and {_told(other)}")
+    return _between(
+        "Distance", one, other, "m", f"distance between the frame origins of {_told(one)} and {_told(other)}"
+    )
 
 
 def Direction(one: str, other: str) -> Quantity:  # noqa: N802

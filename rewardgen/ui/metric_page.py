@@ -27,7 +27,8 @@ def draft_page(drafted: Drafted, formatted: bool) -> RenderableType:
         drafted: The task.
         formatted: Whether to colour its code.
     """
-    code = Syntax(drafted.source, "python", theme=CODE_THEME) if formatted else Text(drafted.source)
+    # Whoever confirms it has to have seen all of it: nothing may be cut.
+    code = Syntax(drafted.source, "python", theme=CODE_THEME, word_wrap=True) if formatted else Text(drafted.source)
     parts = [Text(drafted.description), *section(drafted.task, code), *section("Sketches", trial_page(drafted.trial))]
     asked = (drafted.questions, *drafted.trial.questions)
     open_questions = [each for each in asked if each.rstrip(".") not in ("", "None")]

@@ -12,7 +12,7 @@ from rewardgen.core.readable import count, first_sentence, number, roughly, with
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.rows import final_rows, rejection, search_rows
-from rewardgen.ui.view import Watcher, past_line, stage, view
+from rewardgen.ui.view import Watcher, near, past_line, stage, view
 
 _PULSE_S = 30.0
 """Least time between two lines on the progress of a training [s]."""
@@ -78,13 +78,14 @@ def describe(event: Event, history: History) -> str:
         case "judged":
             return history.judgement.text if history.judgement else ""
         case "generation-started":
-            return stage(history)
+            mailbox = view(history, {}).mailbox
+            return f"{stage(history)}{f': requests wait for replies in {near(mailbox)}/' if mailbox else ''}"
         case "designed":
             candidate = data["candidate"]
             if candidate["failure"]:
                 return f"{candidate['id']} {candidate['operator']}: {candidate['failure']}"
             if candidate["repairs"]:
-                return f"{candidate['id']} repaired"
+                return f"{candidate['id']} was written anew, and is tried again"
             origin = f" of {', '.join(candidate['parents'])}" if candidate["parents"] else ""
             idea = first_sentence(candidate["diagnosis"])
             return f"{candidate['id']} {candidate['operator']}{origin}: {idea}".rstrip(": ")

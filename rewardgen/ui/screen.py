@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -19,7 +18,7 @@ from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.events import Event
 from rewardgen.store.rows import Row
 from rewardgen.ui.tables import RowsTable
-from rewardgen.ui.view import View, Watcher
+from rewardgen.ui.view import View, Watcher, near
 
 _REFRESH_HZ = 4
 _WIDEST_BAR = 40
@@ -121,7 +120,7 @@ def _head(shown: View, since_s: float, waiting: int) -> Iterator[RenderableType]
     yield _Bar(*progress_of(shown, since_s, waiting))
     if shown.mailbox:
         waits = f"{count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}" if waiting else "no request waits"
-        yield _one_line(f"{waits} in {_near(shown.mailbox)}/", "bold yellow" if waiting else "dim")
+        yield _one_line(f"{waits} in {near(shown.mailbox)}/", "bold yellow" if waiting else "dim")
     else:
         yield _one_line(" · ".join(each for each in (shown.model, shown.usage) if each), "dim")
     if shown.warning:
@@ -144,12 +143,6 @@ def progress_of(shown: View, since_s: float, waiting: int = 0) -> tuple[float, s
     # Between two evaluations the bar goes on as the time does.
     share = min(1.0, since_s / remaining_s) if remaining_s else 0.0
     return shown.done + (1.0 - shown.done) * share, f"{times}, {roughly(max(0.0, remaining_s - since_s))} left"
-
-
-def _near(path: Path) -> Path:
-    """A path as it is named from here, if it lies below."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _most_telling(rows: list[Row], most: int) -> list[Row]:

@@ -124,6 +124,12 @@ def stage(history: History) -> str:
     return f"generation {generation_name(current)} ({current.index + 1} of at most {history.config.generations})"
 
 
+def near(path: Path) -> Path:
+    """A path as it is named from where the user is, if it lies below."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def generation_name(generation: Generation) -> str:
     """What the ids of a generation begin with, such as `g02`."""
     return generation.ids[0].split("-")[0]

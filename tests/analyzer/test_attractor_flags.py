@@ -58,7 +58,7 @@ def test_proxy_that_is_satisfied_from_start_to_end_while_nothing_is_achieved():
     assert flags(**poor) == ()
     found = flags(**poor, probes=(ZERO,))
     assert [each.detector for each in found] == ["proxy-satisfied", "no-better-than-trivial"]
-    assert found[0].component == "progress" and "satisfied from start to end" in found[0].message
+    assert found[0].component == "progress" and "the same from start to end" in found[0].message
 
 
 def idle(episode_return):

@@ -78,5 +78,10 @@ def test_negative_fitness_and_return_are_read_alike():
     )
 
 
+def test_a_fall_that_may_be_noise_of_the_episodes_is_not_marked_after_training():
+    noisy = curve(fitness=LEARNED_THEN_HACKED, ret=RISING, fitness_spread=0.5, return_spread=1.0)
+    assert not fell_while_return_rose(noisy)
+
+
 def test_what_is_stopped_is_also_marked_after_training():
     assert fell_while_return_rose(curve(fitness=LEARNED_THEN_HACKED, ret=RISING))

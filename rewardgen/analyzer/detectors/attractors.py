@@ -47,8 +47,8 @@ def hovering(evidence: TrainingEvidence) -> Iterator[Flag]:
         yield flag("reach-and-hover", message, held, **numbers)
     elif evidence.no_better_than_trivial:
         message = (
-            f"`{held}` is satisfied from start to end, {percent(point.share)} of the reward, without success: it can "
-            "be collected without doing the task."
+            f"`{held}` pays about the same from start to end, {percent(point.share)} of the reward, without success: "
+            "it can be collected without doing the task."
         )
         yield flag("proxy-satisfied", message, held, **numbers)
 
