@@ -159,6 +159,8 @@ def _check_finite(components: Mapping[str, Tensor], combined: Tensor, inputs: Ma
             world = int(wrong.nonzero()[0])
             seen = ", ".join(f"{key} = {_short(tensor[world])}" for key, tensor in inputs.items())
             message = f"component `{name}` is {float(value[world])} in {int(wrong.sum())} of {len(value)} worlds"
+            others = [f"`{key}`" for key, each in components.items() if key != name and not each.isfinite().all()]
+            message += f"; not finite either: {', '.join(others)}" if others else ""
             raise RewardError(f"{message}, as at {seen[:300]}", None, "non-finite", _FINITE_HINT, name)
     if not bool(combined.isfinite().all()):
         raise RewardError("the sum of the components is not finite", None, "non-finite", _FINITE_HINT)

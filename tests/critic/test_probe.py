@@ -67,7 +67,7 @@ def test_a_wrong_shape_is_told_with_its_component():
 def test_a_value_that_is_not_finite_is_told_with_where(body, where):
     detector, finding = only(body)
     assert (detector, finding.severity, finding.component) == ("non-finite", "reject", "bad")
-    assert where in finding.message
+    assert where in finding.message and finding.line
 
 
 def test_what_overflows_only_far_beyond_the_recordings_is_a_warning():

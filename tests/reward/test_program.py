@@ -111,7 +111,8 @@ def test_a_value_that_is_not_finite_is_told_by_component_worlds_and_inputs():
 
 def test_opposite_infinities_do_not_hide_each_other():
     zeros = torch.zeros(4)
-    assert failure("return {'a': 1.0 / height, 'b': -1.0 / height}", height=zeros).kind == "non-finite"
+    error = failure("return {'a': 1.0 / height, 'fine': height, 'b': -1.0 / height}", height=zeros)
+    assert error.kind == "non-finite" and "not finite either: `b`, as" in error.message
 
 
 def test_large_but_finite_values_are_not_an_error():

@@ -47,19 +47,20 @@ def probe(call: Call, reads: tuple[str, ...], tree: ast.Module, transitions: Tra
     Returns:
         Rejections if it cannot work; otherwise what is doubtful about it.
     """
+    source = ComponentSource(tree)
     try:
         components = call({name: transitions.inputs[name] for name in reads})
     except RewardError as error:
-        return (failure(error, "on recorded transitions", {"transitions": len(transitions)}),)
-    reward = ProbedReward(call, reads, transitions, ComponentSource(tree), components)
+        return (_with_line(failure(error, "on recorded transitions", {"transitions": len(transitions)}), source),)
+    reward = ProbedReward(call, reads, transitions, source, components)
     found = tuple(findings("contract", reward, transitions))
     if any(each.severity == "reject" for each in found):
-        return found
+        return tuple(_with_line(each, source) for each in found)
     try:
         found = (*found, *findings("probe", reward, transitions))
     except RewardError as error:
         found = (*found, failure(error, "in a state made of recorded and declared values"))
-    return tuple(_with_line(each, reward.source) for each in found)
+    return tuple(_with_line(each, source) for each in found)
 
 
 def _with_line(found: Finding, source: ComponentSource) -> Finding:
