@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,10 +11,11 @@ from cyclopts.validators import Number
 
 from rewardgen.api.training import train as train_reward
 from rewardgen.cli.completion import task_and_run_names
-from rewardgen.cli.output import Agree, Json, RunsDir, Trainer, print_json
+from rewardgen.cli.output import Agree, Json, RunsDir, Trainer, next_steps, print_json
 from rewardgen.core.config import Device
 from rewardgen.core.formatting import percent, percent_interval
 from rewardgen.core.readable import count, number, tokens
+from rewardgen.store.records import BASELINES
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import results
 from rewardgen.ui.tables import interval_text, plain_table
@@ -97,4 +99,7 @@ def train(
     for note in done.notes:
         results().print(note, soft_wrap=True)
     results().print(f"policies and curves: {done.path}", soft_wrap=True)
+    if reward not in (None, *BASELINES):
+        search = f"run {shlex.quote(target)} --init {shlex.quote(reward)}"
+        next_steps((search, "a search that begins with it: compared, filmed, reported and exported"))
     return 0 if done.fitness else 1

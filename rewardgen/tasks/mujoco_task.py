@@ -146,7 +146,7 @@ class MujocoTask(Task):
         but = ", without x and y of the robot, which floats freely" if hidden else ""
         return {
             "reset": f"In {pose}, with uniform noise of {self.start_noise:g} on every position and velocity.",
-            "observe": f"All positions{but}; all velocities, in [-10, 10].",
+            "observe": f"All positions{but}; all velocities, in [-10, 10]; each in the order of the model's joints.",
             "terminated": f"The episode ends when {when}." if when else "Nothing ends an episode early.",
         }.get(method, "")
 
