@@ -483,17 +483,24 @@ def with_sensors(spec: mujoco.MjSpec, quantities: Iterable[Quantity]) -> None:
         quantities: The quantities.
 
     Raises:
-        TaskError: The model has no part of a name.
+        TaskError: The model has no parts of some names, all of which are told.
     """
+    missing: dict[str, str] = {}
     for each in dict.fromkeys(sensed for quantity in quantities for sensed in quantity.sensed):
         asked: dict[str, object] = {"name": each.name, "type": getattr(mujoco.mjtSensor, f"mjSENS_{each.kind}")}
-        if each.of:
-            asked["objtype"], asked["objname"] = _found(spec, each.of)
-        if each.to:
-            asked["reftype"], asked["refname"] = _found(spec, each.to)
+        try:
+            if each.of:
+                asked["objtype"], asked["objname"] = _found(spec, each.of)
+            if each.to:
+                asked["reftype"], asked["refname"] = _found(spec, each.to)
+        except TaskError as error:
+            missing[error.message] = error.hint
+            continue
         if each.kind == "CONTACT":
             asked["intprm"] = [_FOUND | _FORCE, _NET_FORCE, 1]
         spec.add_sensor(**asked)
+    if missing:
+        raise TaskError("; ".join(missing), "; ".join(dict.fromkeys(missing.values())))
 
 
 def _found(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:

@@ -175,6 +175,13 @@ HAND = """
 """
 
 
+def test_all_parts_that_a_model_does_not_have_are_named_at_once(tmp_path):
+    with pytest.raises(TaskError) as caught:
+        world(tmp_path, SPINNER, one=Body("bax").height, two=Site("ende").position)
+    assert "no body `bax`; the model has no site `ende`" in caught.value.message
+    assert "`box`" in caught.value.hint and "`end`" in caught.value.hint
+
+
 @pytest.mark.parametrize(
     "one, other",
     [
