@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rewardgen.analyzer.flags import flags_of
@@ -27,6 +28,7 @@ from rewardgen.store.records import (
 
 MAX_TOKENS = 4096
 """Of a diagnosis; models that think first need more than the 120 words asked for."""
+_PARAGRAPH = re.compile(r"^\W*(BEHAVIOU?R|CAUSE|KEEP|CHANGE|LESSON)\W*:", re.MULTILINE | re.IGNORECASE)
 MOST_CHARS = 4_000
 """Of a diagnosis that are kept, and told to designers."""
 ALIKE = 0.05
@@ -102,11 +104,14 @@ class Analyzer:
             max_tokens=MAX_TOKENS,
         )
         try:
-            reply = await self._llm.complete(request)
+            text = (await self._llm.complete(request)).text.strip()
+            why = "" if _PARAGRAPH.search(text) else "the reply has none of the paragraphs that were asked for"
         except CallFailed as error:
-            missing = flag("no-diagnosis", f"There is no written diagnosis: {error.message}.")
+            text, why = "", error.message
+        if why:  # what is no diagnosis would be quoted to every designer that comes
+            missing = flag("no-diagnosis", f"There is no written diagnosis: {why}.")
             return analysis.model_copy(update={"flags": (*analysis.flags, missing)})
-        return analysis.model_copy(update={"diagnosis": shortened(reply.text.strip(), MOST_CHARS)})
+        return analysis.model_copy(update={"diagnosis": shortened(text, MOST_CHARS)})
 
 
 def fitness_alone(record: CandidateRecord) -> CandidateRecord:

@@ -303,6 +303,8 @@ def test_failed_training_is_not_worth_a_call():
 
 
 def test_failed_call_leaves_the_table_and_says_so():
+    refused, _ = diagnose("I refuse to answer.")
+    assert not refused.diagnosis and "none of the paragraphs" in refused.flags[-1].message
     analysis, _ = diagnose(CallFailed("timed out"))
     assert analysis.diagnosis == ""
     assert "There is no written diagnosis: timed out." in [flag.message for flag in analysis.flags]
