@@ -184,7 +184,7 @@ def _results(runs: Sequence[StudyRun]) -> str:
 
 def _drafts(runs: Sequence[StudyRun]) -> str:
     """How far independent drafts get: all of best-of-n, and the first generation of evolve, by their search seeds."""
-    head = ["task", "drafts", "crashed or rejected", "solved it", "above the human reward's mean", "best", "median"]
+    head = ["task", "drafts", "crashed or rejected", "solved it", "above the human reward there", "best", "median"]
     rows: list[list[str]] = []
     for task in _tasks(runs):
         here = [run for run in runs if run.task == task and run.way != "built-in"]
@@ -296,7 +296,7 @@ def _costs(runs: Sequence[StudyRun]) -> str:
 
 
 def _words(runs: Sequence[StudyRun]) -> str:
-    head = ["sentence", "robot", "drafts", "authors of sketches that agree", "fitness", "success", "the reader"]
+    head = ["sentence", "robot", "drafts of the metric", "authors of sketches that agree", "fitness", "success", "the reader"]
     rows: list[list[str]] = []
     for run in runs:
         drafted = Drafted.model_validate_json((KEPT / run.name / "draft" / "draft.json").read_text())

@@ -1,4 +1,4 @@
-"""Gymnasium's Ant-v5. Its human reward does not solve it: given 6 million steps, the ant still stood at 0.1 m/s."""
+"""Gymnasium's Ant-v5. Its human reward does not solve it: 0.1 m/s over three seeds, and given 6 million steps too."""
 
 import torch
 

@@ -1,6 +1,6 @@
 """A quadruped that walks as it is told, after the Anymal task of Isaac Gym.
 
-The human reward reached a fitness of 0.59 and a success of 62 % in a million steps with one seed.
+In a million steps the human reward reached a fitness of 0.69 over three seeds, paying for success alone 0.75.
 """
 
 import torch

@@ -423,7 +423,7 @@ def conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
     if summary and not reward:
         hint = "what the variables say is all that a reward can be made of: see `tasks show`, and name more in the task"
         if outcome.history.own_fault:
-            hint = "mend what the task itself does there, whatever the reward; `tasks check` says more"
+            hint = "mend what the task itself does there, whatever the reward"
         messages().print(f"\nhint: {hint}", soft_wrap=True)
     if summary and reward:
         show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)
