@@ -296,7 +296,15 @@ def _costs(runs: Sequence[StudyRun]) -> str:
 
 
 def _words(runs: Sequence[StudyRun]) -> str:
-    head = ["sentence", "robot", "drafts of the metric", "authors of sketches that agree", "fitness", "success", "the reader"]
+    head = [
+        "sentence",
+        "robot",
+        "drafts of the metric",
+        "authors of sketches that agree",
+        "fitness",
+        "success",
+        "the reader",
+    ]
     rows: list[list[str]] = []
     for run in runs:
         drafted = Drafted.model_validate_json((KEPT / run.name / "draft" / "draft.json").read_text())
