@@ -30,8 +30,9 @@ def independence_problems(task: Task) -> list[Problem]:
     """
     first, again = (_trace(task.make_envs([_SEED], _WORLDS), 1) for _ in range(2))
     if not _same(first, again):
-        drawn = "`self.np_random`, which `super().reset(seed=seed)` seeds," if hasattr(task, "env") else "`draw`"
-        hint = f"draw all random numbers from {drawn} and keep nothing from one episode to the next"
+        hint = "draw all random numbers from `draw` and keep nothing on the task between calls"
+        if hasattr(task, "env"):
+            hint = "draw all random numbers from `self.np_random`, after `super().reset(seed=seed)`, and forget all else"
         return [Problem("the same seed and actions give different episodes", hint)]
     among = _trace(task.make_envs([_OTHER_SEED, _SEED], _WORLDS), 2)
     if not _same(first, among[:, first.shape[1] :]):
