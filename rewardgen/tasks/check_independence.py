@@ -32,7 +32,7 @@ def independence_problems(task: Task) -> list[Problem]:
     if not _same(first, again):
         hint = "draw all random numbers from `draw` and keep nothing on the task between calls"
         if hasattr(task, "env"):
-            hint = "draw all random numbers from `self.np_random`, after `super().reset(seed=seed)`, and forget all else"
+            hint = "draw random numbers from `self.np_random`, after `super().reset(seed=seed)`, and forget the rest"
         return [Problem("the same seed and actions give different episodes", hint)]
     among = _trace(task.make_envs([_OTHER_SEED, _SEED], _WORLDS), 2)
     if not _same(first, among[:, first.shape[1] :]):
