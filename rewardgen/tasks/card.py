@@ -12,6 +12,7 @@ from rewardgen.sim.body_words import body_words
 from rewardgen.sim.episodes import Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
 from rewardgen.sim.influence import beyond_actions
 from rewardgen.sim.mujoco_env import MujocoVecEnv
+from rewardgen.sim.shape_words import things_words
 from rewardgen.sim.variables import Var
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
 from rewardgen.tasks.baselines import baseline_sources
@@ -85,7 +86,7 @@ def measure_card(
         action_high=_rounded(worlds.action_high),
         observation_size=worlds.observation_size,
         observation=first_paragraph(task, "observe"),
-        body=body_words(worlds.view.model) if isinstance(worlds, MujocoVecEnv) else "",
+        body=_looks(worlds.view.model) if isinstance(worlds, MujocoVecEnv) else "",
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
         termination_causes=worlds.causes,
@@ -152,3 +153,7 @@ def _rounded(values: Tensor) -> tuple[float, ...]:
 def _round(value: float) -> float:
     """Four significant digits, and numbers below a millionth as zero: a resting simulation is never quite still."""
     return float(f"{round(value, 6):.4g}")
+
+
+def _looks(model: Any) -> str:
+    return " ".join(filter(None, (body_words(model), things_words(model))))

@@ -39,6 +39,7 @@ from rewardgen.sim.quantities import (
     TurnCounter,
     with_sensors,
 )
+from rewardgen.sim.shape_words import geom_words, site_words
 from rewardgen.sim.view import SimView
 from rewardgen.tasks.draft_language import NOT_VARIABLES
 from rewardgen.tasks.robots import Catalogue, Entry
@@ -120,8 +121,8 @@ def catalogue(path: Path) -> Catalogue:
         robot=tuple(_names(model, "body", lambda body: roles[body] == "robot")),
         objects=tuple(_names(model, "body", lambda body: roles[body] == "object")),
         geoms=tuple(_names(model, "geom", lambda geom: True)),
-        sizes=tuple(_sizes(model)),
-        sites=tuple(_names(model, "site", lambda site: True)),
+        sizes=tuple(f"{model.geom(each).name} ({geom_words(model, each)})" for each in range(model.ngeom)),
+        sites=tuple(f"{model.site(each).name} ({site_words(model, each)})" for each in range(model.nsite)),
         keyframes=tuple(_names(model, "key", lambda key: True)),
         actuators=action_parts(model),
         unlimited_actuators=tuple(
@@ -239,22 +240,6 @@ def _axis_words(data: mujoco.MjData, quantity: Quantity) -> str:
     joint = data.model.joint(name)
     limited = joint.limited[0] and found[3] != "velocity"
     return way + (f", limits {joint.range[0]:.3g} to {joint.range[1]:.3g}" if limited else "")
-
-
-def _sizes(model: mujoco.MjModel) -> Iterator[str]:
-    """How large the named geoms are."""
-    for index in range(model.ngeom):
-        kind, name = mujoco.mjtGeom(model.geom_type[index]).name.removeprefix("mjGEOM_").lower(), model.geom(index).name
-        size = model.geom_size[index]
-        words = {
-            "sphere": f"sphere of radius {size[0]:.3g} m",
-            "capsule": f"capsule of radius {size[0]:.3g} and length {2 * (size[1] + size[0]):.3g} m",
-            "cylinder": f"cylinder of radius {size[0]:.3g} and height {2 * size[1]:.3g} m",
-            "box": f"box of {2 * size[0]:.3g} x {2 * size[1]:.3g} x {2 * size[2]:.3g} m",
-        }
-        touches = "" if model.geom_contype[index] or model.geom_conaffinity[index] else ", touches nothing"
-        if name:
-            yield f"{name} ({words.get(kind, kind)}{touches})"
 
 
 def _pairs(model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]) -> Iterator[tuple[str, str]]:

@@ -225,7 +225,7 @@ class _Drafting:
             self._note("asking for sketches of episodes, from authors that do not see the metric")
             words, label = self._wanted.words, f"{LABEL}/draft-{self._drafts}"
             has = self._wanted.catalogue
-            lists = {"bodies of the robot": has.robot, "objects": has.objects, "geoms": has.sizes}
+            lists = {"bodies of the robot": has.robot, "objects": has.objects, "geoms": has.sizes, "sites": has.sites}
             world = "\n".join(f"{name}: {', '.join(each[:60]) or 'none'}" for name, each in lists.items())
             self._authors = await ask_authors(self._llm, str(path), look, words, world, label)
             self._variables = draft.variables

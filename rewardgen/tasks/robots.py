@@ -51,8 +51,9 @@ class Catalogue(Frozen):
     """Bodies that move by themselves."""
     geoms: tuple[str, ...]
     sizes: tuple[str, ...]
-    """Each named geom with its form and size, in words."""
+    """Each named geom with its form, size and colour, in words."""
     sites: tuple[str, ...]
+    """Each named site, likewise."""
     keyframes: tuple[str, ...]
     actuators: tuple[str, ...]
     unlimited_actuators: tuple[str, ...]

@@ -1,0 +1,68 @@
+"""What is told of the looks of a model's parts."""
+
+import mujoco
+import pytest
+
+from rewardgen.sim.shape_words import colour_name, geom_words, site_words, things_words
+
+SCENE = """
+<mujoco><asset><material name="grass" rgba="0.1 0.8 0.1 1"/></asset><worldbody>
+  <geom name="floor" type="plane" size="1 1 1"/>
+  <geom name="wall" type="box" size=".1 .2 .3" pos="1 0 .3" rgba="0.5 0.5 0.5 1"/>
+  <body name="mark" mocap="true"><geom name="spot" type="cylinder" size=".06 .001" contype="0" conaffinity="0"
+    material="grass"/></body>
+  <body name="arm"><joint name="elbow" axis="0 0 1"/><geom name="rod" type="capsule" size=".02 .1"/>
+    <body name="hand" pos=".2 0 0"><joint name="wrist" axis="0 0 1"/><geom name="palm" size=".03"/>
+      <site name="tip" size=".01" rgba="0 0 1 1"/></body></body>
+  <body name="ball" pos="0 1 0"><freejoint/><geom name="ball" size=".05" rgba="0.9 0.1 0.1 1"/></body>
+  MORE</worldbody>
+  <actuator><motor joint="elbow" ctrlrange="-1 1"/></actuator></mujoco>"""
+
+
+def scene(more=""):
+    return mujoco.MjModel.from_xml_string(SCENE.replace("MORE", more))
+
+
+def test_a_geom_has_its_form_and_colour_and_its_place_where_it_never_moves():
+    model = scene()
+    told = {model.geom(each).name: geom_words(model, each) for each in range(model.ngeom)}
+    assert told["floor"] == "plane"
+    assert told["wall"] == "box of 0.2 x 0.4 x 0.6 m, at (1, 0, 0.3)"
+    assert told["spot"] == "cylinder of radius 0.06 and height 0.002 m, green, touches nothing"
+    assert told["rod"] == "capsule of radius 0.02 and length 0.24 m"
+    assert told["ball"] == "sphere of radius 0.05 m, red"
+    assert site_words(model, 0) == "sphere of radius 0.01 m, blue"
+
+
+def test_a_designer_is_told_of_things_of_the_robots_ends_and_of_marks():
+    words = things_words(scene())
+    assert "ball (sphere" in words and "palm (sphere" in words and "tip (" in words
+    assert "rod" not in words and "wall" not in words
+
+
+def test_where_there_is_nothing_to_handle_or_too_much_no_shapes_are_told():
+    assert (
+        things_words(mujoco.MjModel.from_xml_string(SCENE.split('<body name="ball"')[0] + "</worldbody></mujoco>"))
+        == ""
+    )
+    assert things_words(scene("".join(f'<site name="s{each}"/>' for each in range(9)))) == ""
+
+
+@pytest.mark.parametrize(
+    ("rgba", "name"),
+    [
+        ((1, 0, 0, 1), "red"),
+        ((1, 0, 0.1, 1), "red"),
+        ((0.9, 0.6, 0.1, 1), "orange"),
+        ((0.9, 0.9, 0.1, 1), "yellow"),
+        ((0.1, 0.8, 0.1, 0.6), "green"),
+        ((0.2, 0.3, 0.9, 1), "blue"),
+        ((0.6, 0.1, 0.7, 1), "purple"),
+        ((0.5, 0.5, 0.5, 1), ""),
+        ((0.6, 0.45, 0.3, 1), ""),
+        ((0.1, 0.8, 0.1, 0.1), ""),
+        ((0.05, 0.0, 0.0, 1), ""),
+    ],
+)
+def test_colours_have_the_names_that_people_give_them(rgba, name):
+    assert colour_name(rgba) == name
