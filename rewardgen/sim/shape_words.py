@@ -70,7 +70,7 @@ def form(kind: int, size: Sequence[float] | np.ndarray) -> str:
         kind: Of `mjtGeom`.
         size: As the model has it, (3,).
     """
-    name = mujoco.mjtGeom(kind).name.removeprefix("mjGEOM_").lower()
+    name = str(mujoco.mjtGeom(kind).name).removeprefix("mjGEOM_").lower()
     words = {
         "sphere": f"sphere of radius {size[0]:.3g} m",
         "capsule": f"capsule of radius {size[0]:.3g} and length {2 * (size[1] + size[0]):.3g} m",
