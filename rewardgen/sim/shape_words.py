@@ -59,7 +59,7 @@ def things_words(model: mujoco.MjModel) -> str:
         for index, body in enumerate(model.geom_bodyid)
         if body in owners
     ]
-    told += [f"{model.site(index).name} ({site_words(model, index)})" for index in range(model.nsite)]
+    told += [f"site {model.site(index).name} ({site_words(model, index)})" for index in range(model.nsite)]
     return f"Shapes: {', '.join(told)}." if len(told) <= _MOST else ""
 
 

@@ -36,7 +36,7 @@ def test_a_geom_has_its_form_and_colour_and_its_place_where_it_never_moves():
 
 def test_a_designer_is_told_of_things_of_the_robots_ends_and_of_marks():
     words = things_words(scene())
-    assert "ball (sphere" in words and "palm (sphere" in words and "tip (" in words
+    assert "ball (sphere" in words and "palm (sphere" in words and "site tip (" in words
     assert "rod" not in words and "wall" not in words
 
 
