@@ -83,12 +83,13 @@ class _ByRole:
         return self._models[role if role in self._models else DEFAULT]
 
 
-def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:
+def make_llm(config: RunConfig, folder: RunFolder, *, keyless: bool = False) -> RunLLM:
     """The language models that a configuration names, within its limits; every call is kept in the run folder.
 
     Args:
         config: The run's configuration.
         folder: The run's folder.
+        keyless: Whether a missing key does not matter, for nothing but a price will be asked for.
 
     Raises:
         UsageError: The model string has an unknown scheme, or there is a limit on the cost but no known price.
@@ -98,7 +99,7 @@ def make_llm(config: RunConfig, folder: RunFolder) -> RunLLM:
     """
     budget = Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls))
     names = {DEFAULT: config.model if config.model != BUILTIN else "", CRITIC: config.critic_model}
-    return RunLLM({role: _model(name, config, folder, budget) for role, name in names.items() if name}, folder)
+    return RunLLM({role: _model(name, config, folder, budget, keyless) for role, name in names.items() if name}, folder)
 
 
 def lasting_model(model: str, runs_dir: Path) -> str:
@@ -129,7 +130,7 @@ def _parts(model: str) -> tuple[str, str, str]:
     return scheme, separator, rest
 
 
-def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget) -> LLM:
+def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget, keyless: bool) -> LLM:
     scheme, separator, rest = _parts(model)
     if separator and scheme == "mailbox":
         timeout_s = MAILBOX_PATIENCE * config.call_timeout_s
@@ -145,7 +146,8 @@ def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget) -> 
         timeout_s=config.call_timeout_s,
         concurrency=config.concurrency,
     )
-    client.check()
+    if not keyless:
+        client.check()
     llm = BudgetedLLM(client, budget)
     llm.estimate(LLMRequest(label="price", messages=()))  # an unknown price must show before any work is done
     return llm

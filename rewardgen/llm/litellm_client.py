@@ -80,10 +80,17 @@ class LiteLLMClient:
         return Usage(
             prompt_tokens=prompt,
             completion_tokens=completion,
-            cost_usd=_price(self._checked().model, prompt, completion),
+            cost_usd=_price(self._priced(), prompt, completion),
             calls=1,
             estimated_tokens=prompt + completion,
         )
+
+    def _priced(self) -> str:
+        """The model as its price is known; a price needs no key."""
+        try:
+            return self._checked().model
+        except CredentialsError:
+            return self._name
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`. Parameters that a model does not support, such as a temperature, are left out."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
+from rewardgen.core.errors import CredentialsError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
 from rewardgen.core.sequential import BLOCK, power
@@ -78,7 +79,11 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
     """
     with scratch_folder() as scratch:
         folder = RunFolder(scratch / "run")
-        check_names(folder, config)
+        try:
+            check_names(folder, config)
+        except CredentialsError:  # a price needs no key, and the run asks for it
+            if not measured:
+                raise
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
         trainer = config.trainer or trainer_of(task)
         settings = settings_for(trainer, task, config.env_steps, config.device)
@@ -126,7 +131,7 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
         calls["critic"] = 2 * every if most else 0
     if not calls:
         return Usage()
-    llm, times = make_llm(config, folder), _LATER_PROMPTS if most else 1.0
+    llm, times = make_llm(config, folder, keyless=True), _LATER_PROMPTS if most else 1.0
     request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal)
     with using_prompts(own_prompts_of(config)):
         messages = designer_messages(request)

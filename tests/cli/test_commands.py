@@ -226,7 +226,7 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(rewardgen, tmp_path):
     done = rewardgen("run", POINT, "--dry-run", "--json", "--env-steps", 4096, "--generations", 2, "--runs-dir", runs)
     found = json.loads(done.stdout)
     assert found["candidates"] == 12 and found["minutes"]["high"] > 0.0 and not runs.exists()
-    shown = rewardgen("run", POINT, "--dry-run", "--env-steps", 4096, "--model", "openai/gpt-5.1", OPENAI_API_KEY="x")
+    shown = rewardgen("run", POINT, "--dry-run", "--env-steps", 4096, "--model", "openai/gpt-5.1")
     assert "price" in shown.stdout and "USD" in shown.stdout and "x" * 20 not in shown.stdout
 
 
