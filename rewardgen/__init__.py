@@ -133,6 +133,10 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_HOME[name]), name)
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 class _Folder(ModuleType):
     """A folder of the package that is called as the public function of its name: whichever of the two is imported
     first, `rewardgen.search("hopper")` and `import rewardgen.search.lifecycle` both work.

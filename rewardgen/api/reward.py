@@ -8,13 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.errors import UsageError, did_you_mean, nearest
 from rewardgen.search.inspect_rewards import read_reward
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from rewardgen.reward.program import Program
+
+
+_ACTIONS = {"action", "prev_action"}
 
 
 class Reward:
@@ -60,15 +63,15 @@ class Reward:
         """The weighted components for N worlds; their sum is the reward.
 
         Args:
-            inputs: Every input by name, (N,) or (N, k): tensors, arrays, or numbers for a single world. More may be
-                there than it reads.
+            inputs: Every input by name, (N,) or (N, k), as the task's card has them: tensors, arrays, or numbers for a
+                single world. `action` has an entry for each actuator, (N, A). More may be there than it reads.
             **named: The same, or values for its constants.
 
         Returns:
             Component name to (N,) float32.
 
         Raises:
-            UsageError: An input is missing.
+            UsageError: An input is missing, a constant misspelt, or inputs are of different numbers of worlds.
             RewardError: It raised, a component is not finite, or it took more than 5 s of processor time, which is
                 counted in the main thread only.
         """
@@ -80,10 +83,13 @@ class Reward:
         tunables = {name: given.pop(name) for name in self.tunables if name in given}
         missing = [name for name in self.inputs if name not in given]
         if missing:
-            hint = did_you_mean(missing[0], given) if given else f"it reads {', '.join(self.inputs)}"
+            hint = f"it reads {', '.join(f'`{name}`' for name in self.inputs)}"
             raise UsageError(f"the reward `{self.name}` is not given its input `{missing[0]}`", hint)
+        for name in named.keys() - {*self.inputs, *self.tunables}:
+            if nearest(name, self.tunables, sure=True):
+                raise UsageError(f"the reward has no constant `{name}`", did_you_mean(name, self.tunables))
         values = {name: torch.as_tensor(given[name], dtype=torch.float32) for name in self.inputs}
-        values = {name: each.view(1) if not each.dim() else each for name, each in values.items()}
+        values = _of_worlds({name: each.view(1) if not each.dim() else each for name, each in values.items()})
         with torch.no_grad():
             if threading.current_thread() is threading.main_thread():
                 return in_time(lambda: self.program(values, tunables))
@@ -91,6 +97,19 @@ class Reward:
 
     def __repr__(self) -> str:
         return f"<reward {self.name}>\n{self.source}"
+
+
+def _of_worlds(values: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Inputs with the worlds first: an `action` without that axis is of one world, or of one actuator."""
+    worlds = max((len(each) for name, each in values.items() if name not in _ACTIONS), default=0)
+    for name in _ACTIONS & values.keys():
+        if values[name].dim() == 1:
+            values[name] = values[name].unsqueeze(-1) if worlds > 1 else values[name].unsqueeze(0)
+    sizes = {name: len(each) for name, each in values.items()}
+    if len({*sizes.values()}) > 1:
+        told = ", ".join(f"`{name}` of {size}" for name, size in sizes.items())
+        raise UsageError(f"inputs are of different numbers of worlds: {told}", "give (N,) or (N, k) with the same N")
+    return values
 
 
 def reward_source(reward: str | Path | Reward) -> str:

@@ -12,6 +12,7 @@ from rewardgen.api.reward import Reward, reward_source
 from rewardgen.api.targets import Named, is_task, limits_of, referred
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError, UsageError
+from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
 from rewardgen.report.shooting import require_trust
@@ -101,6 +102,11 @@ class TrainedReward:
     def curves(self) -> list[dict[str, Any]]:
         """Every evaluation of every training."""
         return [{"seed": each.seed, **point.model_dump()} for each in self.result.slices for point in each.curve]
+
+    def __repr__(self) -> str:
+        failed = [row["failure"] for row in self.rows() if row["failure"]]
+        told = f"fitness {number(self.fitness.value)}" if self.fitness else failed[0] if failed else "not trained"
+        return f"<trained reward {self.id}: {told}>"
 
     def _repr_html_(self) -> str:
         return table_html(self.rows())

@@ -99,7 +99,7 @@ def train(
     for note in done.notes:
         results().print(note, soft_wrap=True)
     results().print(f"policies and curves: {done.path}", soft_wrap=True)
-    if reward not in (None, *BASELINES):
+    if done.fitness and reward not in (None, *BASELINES):
         search = f"run {shlex.quote(target)} --init {shlex.quote(reward)}"
         next_steps((search, "a search that begins with it: compared, filmed, reported and exported"))
     return 0 if done.fitness else 1

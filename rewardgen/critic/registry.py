@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from rewardgen.core.errors import UsageError
 from rewardgen.core.registry import Registry
 from rewardgen.store.records import Finding
 
@@ -99,7 +100,14 @@ def not_available(transitions: TransitionSet) -> tuple[str, ...]:
 
 
 def outside_modules() -> list[str]:
-    """The modules of detectors that are not this package's own, for a worker to import."""
+    """The modules of detectors that are not this package's own, for a worker to import.
+
+    Raises:
+        UsageError: One is in what was run, which no other process can import.
+    """
     own = __name__.partition(".")[0]
     names = dict.fromkeys(each.find.__module__ for each in DETECTORS)
+    if "__main__" in names:
+        hint = "put it into a module of its own where Python finds it, as by PYTHONPATH, and import that"
+        raise UsageError("a detector that is defined in the script itself cannot be imported by a worker", hint)
     return [name for name in names if name.partition(".")[0] != own]

@@ -98,7 +98,11 @@ def _gaming(history: History, record: CandidateRecord | None) -> list[str]:
     if record:
         flags = record.analysis.flags if record.analysis else ()
         name = record.candidate.id
-        lines += [f"The chosen reward, {name}, in the search: {each.message} [{each.detector}]" for each in flags]
+        lines += [
+            f"The chosen reward, {name}, in the search: {each.message} [{each.detector}]"
+            for each in flags
+            if each.detector in GAMING
+        ]
         lines += [
             f"The critic warned of {name}: {each.message} [{each.detector}]"
             for each in record.verdict.findings

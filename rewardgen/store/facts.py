@@ -164,7 +164,7 @@ RUN_ROWS: Mapping[str, Callable[[RunFacts], str]] = {
     "fitness (IQM)": _fitness,
     "success": lambda run: percent(run.success_rate),
     "human-normalised": lambda run: "" if run.human_normalised is None else f"{run.human_normalised:.2f}",
-    "against human": lambda run: run.against_human or "",
+    "against human": lambda run: {"on par": "within noise"}.get(found := run.against_human or "", found),
     "fresh seeds": lambda run: str(run.seeds or ""),
     "steps per training": lambda run: f"{run.env_steps:,}",
     "steps in all": lambda run: f"{run.env_steps_in_all:,}",

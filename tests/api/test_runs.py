@@ -61,7 +61,20 @@ def test_a_reward_gives_its_components_for_tensors_arrays_and_numbers(run):
 def test_a_reward_says_which_input_it_lacks(run):
     with pytest.raises(UsageError, match="not given its input `velocity`") as caught:
         run["human"].reward(position=0.0, velocty=0.0, action=[[0.0]])
-    assert "velocty" in caught.value.hint
+    assert caught.value.hint == "it reads `position`, `velocity`, `action`"
+    with pytest.raises(UsageError, match="no constant `effort_wieght`") as caught:
+        run["human"].reward(position=0.0, velocity=0.0, action=[[0.0]], effort_wieght=5.0)
+    assert "effort_weight" in caught.value.hint
+
+
+def test_an_action_without_its_axis_is_of_one_actuator_or_of_one_world(run):
+    reward = run["human"].reward
+    of_worlds = {"position": [0.0, 1.0], "velocity": [0.0, 2.0]}
+    bare, whole = (reward(of_worlds, action=action)["effort"].tolist() for action in ([0.0, 1.0], [[0.0], [1.0]]))
+    assert bare == whole
+    assert reward(position=0.0, velocity=2.0, action=[1.0])["effort"].shape == (1,)
+    with pytest.raises(UsageError, match="different numbers of worlds: `position` of 2, `velocity` of 3"):
+        reward(position=[0.0, 1.0], velocity=[0.0, 1.0, 2.0], action=[[0.0], [1.0]])
 
 
 def test_code_beyond_the_reward_language_is_not_run_in_this_process(tmp_path):

@@ -82,7 +82,7 @@ def test_a_reward_that_fails_has_no_fitness_and_says_why(tmp_path):
     done, _ = train(POINT, source, folder=tmp_path, seeds=1)
     assert done.fitness is None
     assert done.policy is None
-    assert "non-finite" in done.rows()[0]["failure"]
+    assert "non-finite" in done.rows()[0]["failure"] and "non-finite" in repr(done)
 
 
 def test_the_policies_of_a_run_are_measured_by_the_runs_own_starts_as_the_run_did(run):

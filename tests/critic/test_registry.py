@@ -41,6 +41,19 @@ def test_it_is_gone_with_its_row():
     assert outside_modules() == []
 
 
+def test_a_detector_that_no_worker_could_import_is_refused():
+    def find(reward):
+        yield from ()
+
+    find.__module__ = "__main__"
+    register(Detector("mine", "static", "warn", "what I see", "", find))
+    try:
+        with pytest.raises(UsageError, match="in the script itself"):
+            outside_modules()
+    finally:
+        DETECTORS.remove("mine")
+
+
 def test_a_name_is_given_once():
     with pytest.raises(UsageError, match="there is a detector `unused-input` already"):
         register(Detector("unused-input", "static", "warn", "", "", lambda reward: iter(())))

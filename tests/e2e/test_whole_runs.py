@@ -12,8 +12,10 @@ import time
 import pytest
 
 from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import UsageError
 from rewardgen.reward.export import reward_in
 from rewardgen.search import lifecycle
+from rewardgen.search.judge import JUDGES
 from rewardgen.store.messages import Usage
 from tests.e2e.command import (
     POINT,
@@ -153,6 +155,16 @@ def test_finished_run_is_only_read_when_resumed(finished):
     done = rewardgen("resume", "latest", cwd=place)
     assert done.returncode == 0
     assert run_folder(place).events.read_bytes() == before
+
+
+def test_a_resume_that_cannot_begin_leaves_a_finished_run_as_it_was(finished, tmp_path, monkeypatch):
+    shutil.copytree(finished[0] / "runs", tmp_path / "runs")
+    folder = run_folder(tmp_path)
+    before = folder.events.read_bytes()
+    monkeypatch.setattr(JUDGES, "get", lambda name: JUDGES.__class__("judge").get(name))
+    with pytest.raises(UsageError, match="unknown judge"):
+        lifecycle.resume(folder, Listener(), lifecycle.Resume(generations=1))
+    assert folder.events.read_bytes() == before and history(tmp_path).status == "finished"
 
 
 def test_too_few_open_files_is_a_clear_error(tmp_path):
