@@ -169,8 +169,8 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         discard(folder.scratch)  # workers that were killed may have left anything there
         config = _changed(history, how.changes)
         kept = kept_prompts(folder, config)
-        check_names(folder, config)  # before the log says that it goes on
         task = _task_as_it_is(folder, history, config, how.changed_task)
+        check_names(folder, config)  # before the log says that it goes on
         if {"model", "critic_model", "api_base"} & how.changes.keys():
             outdate_refusals(folder.calls)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
