@@ -1,4 +1,4 @@
-"""Gymnasium's HumanoidStandup-v5. Its human reward was not trained yet."""
+"""Gymnasium's HumanoidStandup-v5. Its human reward does not solve it: 0.67 over three seeds in two million steps."""
 
 import torch
 
