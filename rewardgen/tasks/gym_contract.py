@@ -14,8 +14,8 @@ _OF_RESET = "return `observation, info`, where `info` is a dict, perhaps an empt
 _OF_STEP = "return `observation, reward, terminated, truncated, info`; `shimmy` wraps what the old `gym` has"
 
 
-def first_observation(told: Any, space: spaces.Space[Any]) -> Any:
-    """The observation of what `reset` returned.
+def require_reset(told: Any, space: spaces.Space[Any]) -> None:
+    """Refuse what `reset` returned if Gymnasium asks for something else.
 
     Args:
         told: What it returned.
@@ -27,7 +27,6 @@ def first_observation(told: Any, space: spaces.Space[Any]) -> Any:
     if not (isinstance(told, tuple | list) and len(told) == 2 and isinstance(told[1], Mapping)):
         raise TaskError(f"`reset` returns {_kind(told)}, expected an observation and a dict", _OF_RESET)
     _require_fit("reset", told[0], space)
-    return told[0]
 
 
 def one_step(told: Any, space: spaces.Space[Any]) -> tuple[Any, Any, Any, Any, Mapping[str, Any]]:

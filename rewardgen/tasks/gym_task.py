@@ -31,7 +31,7 @@ from rewardgen.sim.gym_env import (
 )
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS
-from rewardgen.tasks.gym_contract import first_observation, one_step
+from rewardgen.tasks.gym_contract import one_step, require_reset
 from rewardgen.tasks.gym_names import (
     action_names,
     description,
@@ -411,7 +411,7 @@ class _FirstEpisode(NamedTuple):
 def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
     """An episode with random actions, as far as it is looked at."""
     space = readable(env.observation_space)
-    first_observation(env.reset(seed=0), space)
+    require_reset(env.reset(seed=0), space)
     env.action_space.seed(0)
     infos, rewards, states, truncated_at = [], [], [], None
     for number in range(1, MOST_LOOKED_AT + 1):

@@ -13,7 +13,7 @@ from rewardgen.report.closing import close_run
 from rewardgen.report.page import report_html, write_report
 from rewardgen.report.reward_report import GAMING, reward_report
 from rewardgen.store.history import History
-from rewardgen.store.records import Judgement
+from rewardgen.store.records import Flag, Judgement
 from rewardgen.store.run_folder import RunFolder
 from tests.cli.conftest import write_run
 from tests.report.runs import Made, compared
@@ -158,3 +158,12 @@ def test_a_comparison_tells_the_difference_with_its_interval_and_what_no_page_ca
     assert "human is better than g01-k5: " in html or "human is within noise of g01-k5: " in html
     assert html.count("Their distance was not measured: no sandbox.") == 2
     assert "seeds of the search" in html
+
+
+def test_a_reward_with_a_fault_in_several_components_counts_once():
+    history = History(events())
+    twice = tuple(Flag(detector="against-fitness", message="it is", component=each) for each in ("near", "rest"))
+    one = next(iter(history.studied))
+    history.studied[one] = history.studied[one].model_copy(update={"flags": twice})
+    lines = [line for section in reward_report(history) for line in section.lines if "[against-fitness]" in line]
+    assert any(line.startswith(f"1 of the {len(history.studied)} rewards") for line in lines)

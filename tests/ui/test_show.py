@@ -1,14 +1,18 @@
 import io
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
+from rewardgen.cli.drafting import _Person
 from rewardgen.store.analysis_text import analysis_text
 from rewardgen.store.lineage import lineage, parent_diff
 from rewardgen.store.records import PredictionOutcome
 from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.ui.metric_page import draft_page
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from tests.ui.story import until
 
@@ -139,3 +143,15 @@ def test_what_training_showed_is_the_same_text_in_the_terminal_and_in_the_run_fo
     assert text in (folder.candidate("g00-k1") / "analysis.md").read_text()
     shown = candidate("g00-k1")
     assert all(line.rstrip() in shown for line in text.splitlines())
+
+
+def test_a_drafted_metric_is_shown_to_its_last_letter_in_a_narrow_window(capsys, monkeypatch):
+    line = f"    return {{'fitness': {' + '.join(f'part_{each}' for each in range(40))}}}"
+    verdict = SimpleNamespace(authors=(), ambiguous=False, passed=True, faults=(), notes=())
+    texts = {"task": "flip", "description": "A flip.", "questions": "", "misses": ""}
+    trial = SimpleNamespace(authors=(), verdict=verdict, questions=())
+    drafted: Any = SimpleNamespace(trial=trial, source=f"def metric():\n{line}\n", **texts)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert _Person(True, "").ask(drafted) == ""
+    for shown in (page(draft_page(drafted, True), 80), capsys.readouterr().err):
+        assert "".join(line.split()) in "".join(shown.split())
