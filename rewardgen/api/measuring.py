@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.api.display import data_frame, table_html
-from rewardgen.api.targets import Named, referred, setup_of
+from rewardgen.api.targets import Named, referred, require_whole, setup_of
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.report.film import Film, plan_of
@@ -121,8 +121,7 @@ def evaluate(
         RunFolderError: The policy is to be filmed, and the run's `films` is no real folder.
         RewardgenError: The task cannot be simulated.
     """
-    if not 1 <= episodes <= MOST_EPISODES:
-        raise UsageError(f"{episodes} episodes of each policy", f"between 1 and {MOST_EPISODES}")
+    require_whole("episodes of each policy", episodes, 1, MOST_EPISODES)
     found = referred(target, Path(runs_dir))
     phase, slices = _trained(found)
     require_trust(found.history, agreed)

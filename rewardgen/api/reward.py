@@ -116,8 +116,12 @@ def reward_source(reward: str | Path | Reward) -> str:
     """The text of a reward that is given as a `Reward`, as the path of a file, or as the text itself.
 
     Raises:
-        UsageError: The file cannot be read.
+        UsageError: The file cannot be read, or it is none of these.
     """
     if isinstance(reward, Reward):
         return reward.source
+    if not isinstance(reward, str | Path):
+        raise UsageError(
+            f"{reward!r} is no reward", "give a `Reward`, such as `run.best.reward`, the path of a file, or its text"
+        )
     return reward if isinstance(reward, str) and "\n" in reward else read_reward(Path(reward))

@@ -192,7 +192,7 @@ class Run:
         """A candidate by its id, or one of the task's own rewards, `human` and `sparse`."""
         known = [*self.history.ids(), *self.history.baselines]
         if id not in known:
-            raise UsageError(f"run {self.id} has no candidate `{id}`", did_you_mean(id, known))
+            raise UsageError(f"run {self.id} has no candidate `{id}`", did_you_mean(str(id), known))
         return Candidate(self.folder, self.history, id)
 
     def rows(self) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rewardgen.api.runs import Candidate, Run
-from rewardgen.core.errors import RunFolderError
+from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.history import History
@@ -18,6 +18,22 @@ from rewardgen.training.setup import DEFAULT_TRAINER  # noqa: F401  (it register
 
 Named = str | Path | Run | Candidate
 """A run by `RUN`, or one of its rewards by `RUN:CANDIDATE`; or what Python has of it."""
+
+
+def require_whole(what: str, given: object, least: int, most: int | None = None) -> None:
+    """Raises for what is no whole number within limits.
+
+    Args:
+        what: Of what it is the number, in the plural.
+        given: By a user.
+        least: The lowest allowed.
+        most: The highest allowed, if there is one.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if isinstance(given, bool) or not isinstance(given, int) or given < least or (most and given > most):
+        raise UsageError(f"{given} {what}", f"between {least} and {most}" if most else f"at least {least}")
 
 
 def is_task(named: Named) -> bool:

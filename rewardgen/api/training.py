@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rewardgen.api.display import data_frame, table_html
 from rewardgen.api.reward import Reward, reward_source
-from rewardgen.api.targets import Named, is_task, limits_of, referred
+from rewardgen.api.targets import Named, is_task, limits_of, referred, require_whole
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.formatting import number
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 TRAININGS = "trainings"
 """Folder, of a run or where the user is, in which trainings are kept."""
+LEAST_STEPS = 1000
+"""Control steps of a training."""
 _UNUSED = 9_000
 """Of the seeds that a run owns, the first that neither its search nor its finals come to."""
 
@@ -156,6 +158,9 @@ def train(
         RunFolderError: A link in the run's folder leads out of it.
         RewardgenError: A file cannot be written, or a worker could not be started.
     """
+    require_whole("seeds", seeds, 1)
+    if steps is not None:
+        require_whole("control steps", steps, LEAST_STEPS)
     run = None if is_task(target) else referred(target, Path(runs_dir))
     if run and (trainer or device != "cpu"):
         raise UsageError(

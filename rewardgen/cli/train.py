@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from rewardgen.api.training import LEAST_STEPS
 from rewardgen.api.training import train as train_reward
 from rewardgen.cli.completion import task_and_run_names
 from rewardgen.cli.output import Agree, Json, RunsDir, Trainer, next_steps, print_json
@@ -38,7 +39,7 @@ def train(
         int | None,
         Parameter(
             help="Control steps of each seed; the run's or the task's own setting if not given.",
-            validator=Number(gte=1000),
+            validator=Number(gte=LEAST_STEPS),
         ),
     ] = None,
     seeds: Annotated[int, Parameter(help="How many.", validator=_AT_LEAST_ONE)] = 3,

@@ -8,6 +8,7 @@ from typing import Any, SupportsFloat
 import gymnasium
 import numpy as np
 import torch
+from gymnasium.error import InvalidAction, ResetNeeded
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
@@ -40,6 +41,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.task, self.reward = task, reward
         self._envs = one_env(task, 0)
         self._next: Tensor | None = None
+        self._running = False
         self._steps: list[dict[str, Tensor]] = []
         self.control_step_s = self._envs.control_step_s
         low, high = (each.numpy().astype(np.float32) for each in (self._envs.action_low, self._envs.action_high))
@@ -57,12 +59,23 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._envs = one_env(self.task, own)
             self._next = None
         observation = self._envs.reset() if self._next is None else self._next
-        self._next, self._steps = None, []
+        self._next, self._steps, self._running = None, [], True
         return _array(observation), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, SupportsFloat, bool, bool, dict[str, Any]]:
-        """See `gymnasium.Env.step`."""
-        step = self._envs.step(torch.as_tensor(np.asarray(action, np.float32)).view(1, -1))
+        """See `gymnasium.Env.step`. An action beyond its range is clipped to it.
+
+        Raises:
+            ResetNeeded: No episode is under way.
+            InvalidAction: It has another shape than the action space, or is not finite.
+        """
+        if not self._running:
+            raise ResetNeeded("`step` without an episode: call `reset` first, and after each end")
+        wanted, given = self.action_space.shape, np.asarray(action, np.float32)
+        if given.shape != wanted or not np.isfinite(given).all():
+            what = f"has shape {given.shape}" if given.shape != wanted else f"is not finite: {given}"
+            raise InvalidAction(f"an action of shape {wanted} is wanted; this one {what}")
+        step = self._envs.step(torch.from_numpy(given).view(1, -1))
         components = {name: float(value[0]) for name, value in self.reward(step.inputs).items()}
         self._steps.append({name: step.inputs[name] for name in (*self._envs.variables, "action")})
         terminated, truncated = bool(step.terminated[0]), bool(step.truncated[0])
@@ -73,7 +86,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if terminated or truncated:
             causes = [cause for cause, holds in step.causes.items() if holds[0]]
             info |= {"cause": causes[0] if terminated and causes else "time limit", **self._measured(terminated)}
-            self._next = step.observation
+            self._next, self._running = step.observation, False
         return _array(step.final_observation), sum(components.values()), terminated, truncated, info
 
     def _measured(self, terminated: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import gymnasium.utils.env_checker
 import numpy as np
 import pytest
 import stable_baselines3.common.env_checker
+from gymnasium.error import InvalidAction, ResetNeeded
 
 import rewardgen
 from rewardgen.core.errors import UsageError
@@ -72,6 +73,25 @@ def test_a_seed_gives_the_same_episodes_again_and_none_gives_others():
     assert len({tuple(each) for each in one}) == 4
 
 
+def test_a_step_without_an_episode_is_refused():
+    env = rewardgen.make_env(POINT)
+    with pytest.raises(ResetNeeded):
+        env.step(np.ones(1, np.float32))
+    episode(env, lambda observation: np.ones(1, np.float32), seed=0)
+    with pytest.raises(ResetNeeded):
+        env.step(np.ones(1, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("action", "told"), [([np.nan], "not finite"), ([0.0, 0.0], "has shape \\(2,\\)"), (0.0, "has shape \\(\\)")]
+)
+def test_an_action_that_the_space_cannot_hold_is_refused(action, told):
+    env = rewardgen.make_env(POINT)
+    env.reset(seed=0)
+    with pytest.raises(InvalidAction, match=told):
+        env.step(np.array(action, np.float32))
+
+
 @pytest.mark.parametrize(
     ("reward", "told"),
     [("no_such_file.py", "cannot read"), (MINE.replace("position", "postion"), "the task has not")],
@@ -96,7 +116,9 @@ def test_a_task_without_a_reward_asks_for_one(tmp_path):
     (tmp_path / "bare.py").write_text(text)
     with pytest.raises(UsageError, match="no human reward"):
         rewardgen.make_env(tmp_path / "bare.py")
-    assert rewardgen.make_env(tmp_path / "bare.py", reward=MINE).step(np.zeros(1))[1] == 0.0
+    env = rewardgen.make_env(tmp_path / "bare.py", reward=MINE)
+    env.reset(seed=0)
+    assert env.step(np.zeros(1))[1] == 0.0
 
 
 def test_check_says_what_the_critic_finds(tmp_path):

@@ -110,6 +110,8 @@ def test_an_unknown_candidate_is_named_with_the_nearest(run):
     with pytest.raises(UsageError, match="no candidate `g00-k9`") as caught:
         run["g00-k9"]
     assert "g00-k0" in caught.value.hint
+    with pytest.raises(UsageError, match="no candidate `0`"):
+        run[0]
 
 
 def test_a_notebook_shows_a_run_with_everything_escaped(tmp_path):

@@ -199,7 +199,14 @@ def test_the_file_of_a_trained_reward_is_one_to_import_and_holds_what_was_checke
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({"reward": "nothing.py"}, "cannot read"), ({"reward": "sparse", "target": "latest"}, "no runs")],
+    [
+        ({"reward": "nothing.py"}, "cannot read"),
+        ({"reward": "sparse", "target": "latest"}, "no runs"),
+        ({"reward": 3}, "3 is no reward"),
+        ({"seeds": 0}, "0 seeds"),
+        ({"seeds": 1.5}, "1.5 seeds"),
+        ({"steps": 10}, "10 control steps"),
+    ],
 )
 def test_what_there_is_not_is_told(tmp_path, options, told):
     with pytest.raises(RewardgenError, match=told):
