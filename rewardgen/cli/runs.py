@@ -113,9 +113,11 @@ def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -
 
 def _show_baseline(folder: RunFolder, history: History, name: str, runs_dir: Path, json: bool) -> int:
     if json:
-        slices = [each for (_, id, _), each in history.trained.items() if id == name]
-        results_data = [each.model_dump(mode="json") for each in slices]
-        print_json({"id": name, "source": history.baselines[name], "final": results_data})
+        told: dict[str, list[object]] = {"search": [], "final": []}
+        for (phase, id, _), each in history.trained.items():
+            if id == name:
+                told[phase].append(each.model_dump(mode="json"))
+        print_json({"id": name, "source": history.baselines[name], **told})
         return 0
     results().print(baseline_page(history, name))
     next_steps((with_runs_dir(f"runs show {folder.word}", runs_dir), "the whole run"))

@@ -84,10 +84,7 @@ def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
         parts += section(name, Text(text.strip())) if text else []
     parts += section("Lineage", lineage_text(history, candidate.id)) if candidate.parents else []
     parts += _review(history, record)
-    for phase, name in (("search", "Training"), ("final", "Training on the fresh seeds")):
-        slices = [each for (of, id, _), each in history.trained.items() if of == phase and id == candidate.id]
-        if slices:
-            parts += section(name, _slices(CandidateResult(candidate_id=candidate.id, slices=tuple(slices))))
+    parts += _trainings(history, candidate.id)
     parts += _analysis(record)
     parts += section("Reward", reward_code(candidate.source)) if candidate.source else []
     diff = parent_diff(history, record)
@@ -95,9 +92,10 @@ def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
 
 
 def baseline_page(history: History, name: str) -> RenderableType:
-    """One of the task's own rewards: its code and its result on the fresh seeds."""
+    """One of the task's own rewards: its results and its code."""
     rows = [row for row in final_rows(history, {}) if row.id == name]
-    return Group(*map(row_line, rows), *section("Reward", reward_code(history.baselines[name])))
+    parts = [*map(row_line, rows), *_trainings(history, name)]
+    return Group(*parts, *section("Reward", reward_code(history.baselines[name])))
 
 
 def reward_code(source: str) -> Syntax:
@@ -131,6 +129,15 @@ def _review(history: History, record: CandidateRecord) -> list[RenderableType]:
     findings = record.verdict.findings
     title = "Findings" if record.verdict.accepted else "Why it was rejected"
     return parts + (section(title, findings_text(findings)) if findings else [])
+
+
+def _trainings(history: History, id: str) -> list[RenderableType]:
+    """What came of each seed of a reward, in the search and on the fresh seeds."""
+    parts: list[RenderableType] = []
+    for phase, name in (("search", "Training"), ("final", "Training on the fresh seeds")):
+        slices = tuple(each for (of, owner, _), each in history.trained.items() if (of, owner) == (phase, id))
+        parts += section(name, _slices(CandidateResult(candidate_id=id, slices=slices))) if slices else []
+    return parts
 
 
 def _slices(result: CandidateResult) -> RenderableType:

@@ -120,6 +120,12 @@ def test_json_of_a_candidate_holds_its_lineage_and_its_change(rewardgen, finishe
     assert "clamp(-1.0, 7.5)" in shown["diff"]
 
 
+def test_json_of_a_baseline_tells_its_seeds_of_the_search_from_the_fresh_ones(rewardgen, finished_run):
+    shown = json.loads(rewardgen("runs", "show", "latest", "human", "--json").stdout)
+    seeds = {phase: [each["seed"] for each in shown[phase]] for phase in ("search", "final")}
+    assert seeds == {"search": [0, 1], "final": [5000, 5001, 5002]}
+
+
 def test_the_path_of_a_run_is_all_that_path_prints(rewardgen, finished_run):
     assert rewardgen("runs", "path", "3f2a").stdout == f"{finished_run}\n"
 

@@ -43,6 +43,8 @@ def test_a_report_can_be_written_at_any_moment_of_a_run(folder):
     for count in range(1, len(told) + 1, 7):
         html = report_html(folder, History(told[:count]))
         assert data_of(html)["run"] == RUN_ID
+        links = re.findall(r'href="#([^"]+)"', re.search(r"<nav.*?</nav>", html, re.DOTALL)[0])
+        assert links and all(f'id="{link}"' in html for link in links)
 
 
 @pytest.mark.parametrize(

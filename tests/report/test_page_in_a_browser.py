@@ -31,6 +31,9 @@ def test_a_report_opens_without_a_fault_in_both_themes_and_widths(chromium, stor
     opened = Opened(chromium, story_page, width, theme)
     page = opened.settled()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    chart = page.locator("#progress svg").first.bounding_box()
+    names = page.locator("#progress svg text", has_text="best so far").first.bounding_box()
+    assert chart and names and names["x"] + names["width"] <= chart["x"] + chart["width"]
     assert serious(page) == []
     assert opened.wrong == []
 

@@ -117,6 +117,8 @@ def test_a_baseline_has_a_page_with_its_code_and_result():
     text = page(baseline_page(until("finished"), "human"))
     assert "1850 ± 26" in text
     assert "def compute_reward" in text
+    fresh = text[text.index("Training on the fresh seeds") :]
+    assert [line.split()[0] for line in fresh.splitlines()[3:6]] == ["5000", "5001", "5002"]
 
 
 def test_a_prediction_shows_what_was_measured():

@@ -40,7 +40,7 @@
     const lines = [...data.bars, { id: "best so far", fitness: best }].sort((one, other) => other.fitness - one.fitness);
     const labels = lines.map((line, index) => {
       const near = (other) => other && Math.abs(other.fitness - line.fitness) < 0.07 * span;
-      return { ...line, dy: (near(lines[index + 1]) ? -7 : 0) + (near(lines[index - 1]) ? 7 : 0) };
+      return { ...line, label: `${line.id} ${number(line.fitness)}`, dy: (near(lines[index + 1]) ? -7 : 0) + (near(lines[index - 1]) ? 7 : 0) };
     });
     const keys = [all.some(({ stopped }) => stopped) && "ring: stopped early", all.some(({ fitness, status }) => fitness == null && ["rejected", "failed"].includes(status)) && "×: rejected or failed"].filter(Boolean);
     $("#progress").append(el("figcaption", {}, ["Mean fitness of each candidate over its seeds, with its standard error", ...keys].join("; ") + ". Click one to see it."));
@@ -50,7 +50,7 @@
         height: Math.min(300, 160 + width / 8),
         marginTop: 14,
         marginBottom: 24,
-        marginRight: 106,
+        marginRight: 14 + 7 * d3.max(labels, ({ label }) => label.length),
         ariaLabel: `Fitness of each candidate in the order of the search; the best of them is ${number(best)}`,
         x: { domain: [0.4, all.length + 0.6], axis: null },
         y: { label: null, ticks: 5, grid: true, nice: true },
@@ -58,7 +58,7 @@
           Plot.ruleX(starts, { x: (row) => row.order - 0.5, stroke: "var(--line)" }),
           Plot.text(starts.filter((_, index) => index % Math.ceil((starts.length * 34) / width) === 0), { x: (row) => row.order - 0.4, text: (row) => row.id.split("-")[0], frameAnchor: "bottom", textAnchor: "start", dy: 16, fill: "var(--quiet)" }),
           Plot.ruleY(data.bars, { y: "fitness", stroke: ({ id }) => colour(id), strokeDasharray: "5 4" }),
-          ...labels.map(({ id, fitness, dy }) => Plot.text([fitness], { y: (each) => each, text: [`${id} ${number(fitness)}`], frameAnchor: "right", textAnchor: "start", dx: 6, dy, fill: colour(id) })),
+          ...labels.map(({ id, fitness, label, dy }) => Plot.text([fitness], { y: (each) => each, text: [label], frameAnchor: "right", textAnchor: "start", dx: 6, dy, fill: colour(id) })),
           Plot.line(course, { x: "order", y: "best", curve: "step-after", stroke: "var(--accent)", strokeWidth: 1.5, strokeOpacity: 0.65 }),
           Plot.ruleX(trained, { x: "order", y1: (row) => row.fitness - row.spread, y2: (row) => row.fitness + row.spread, stroke, strokeOpacity: 0.5 }),
           Plot.dot(trained, { x: "order", y: "fitness", r: ({ chosen }) => (chosen ? 5.5 : 3.5), stroke, fill: (row) => (row.chosen ? "var(--accent)" : row.stopped ? "var(--bg)" : "var(--quiet)") }),
