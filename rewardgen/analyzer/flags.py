@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from rewardgen.analyzer.detectors import attractors, components, endings, learning_curves
 from rewardgen.analyzer.training_evidence import TrainingEvidence
-from rewardgen.core.registry import Registry
+from rewardgen.core.registry import Registry, is_own
 from rewardgen.store.records import Flag
 
 
@@ -95,9 +95,26 @@ for _row in (
     register(_row)
 
 
+def _outside(row: Detector, evidence: TrainingEvidence) -> list[Flag]:
+    """What somebody else's detector sees. Its own faults cost a run nothing."""
+    try:
+        found = [*row.find(evidence)]
+        if strange := [each for each in found if not isinstance(each, Flag) or each.detector not in DETECTORS]:
+            raise TypeError(f"it yields {strange[0]!r}, which is no `Flag` of a registered detector")
+        return found
+    except Exception as error:
+        message = f"The detector `{row.name}` of `{row.find.__module__}` raised {type(error).__name__}: {error}."
+        return [Flag(detector=row.name, message=message)]
+
+
 def flags_of(evidence: TrainingEvidence) -> tuple[Flag, ...]:
     """All flags of a trained candidate."""
-    found = [each for find in dict.fromkeys(detector.find for detector in DETECTORS) for each in find(evidence)]
+    asked: dict[Callable[[TrainingEvidence], Iterable[Flag]], Detector] = {}
+    for detector in DETECTORS:
+        asked.setdefault(detector.find, detector)
+    found = [
+        each for find, row in asked.items() for each in (find(evidence) if is_own(find) else _outside(row, evidence))
+    ]
     raised = {(each.detector, component) for each in found for component in (each.component, None)}
     return tuple(
         each

@@ -9,12 +9,17 @@ STRATEGIES.get("best-of-m")          # UsageError: unknown strategy `best-of-m`,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from rewardgen.core.errors import UsageError, did_you_mean
 
 T = TypeVar("T")
+
+
+def is_own(function: Callable[..., object]) -> bool:
+    """Whether a function is this package's, not one that somebody registered from outside it."""
+    return function.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 class Registry(Generic[T]):
@@ -50,7 +55,8 @@ class Registry(Generic[T]):
             UsageError: There is none; the hint names the nearest one.
         """
         if name not in self._entries:
-            raise UsageError(f"unknown {self._kind} `{name}`", did_you_mean(name, self._entries))
+            hint = f"{did_you_mean(name, self._entries)}; your own are known where they are registered: docs/python.md"
+            raise UsageError(f"unknown {self._kind} `{name}`", hint)
         return self._entries[name]
 
     def names(self) -> tuple[str, ...]:

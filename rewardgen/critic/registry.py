@@ -1,8 +1,19 @@
 """What the critic can see in a reward by itself: one row per detector of the gates `static` and `probe`.
 
-To add one, write a function that yields a `Finding` for each fault that it sees, and register it:
+To add one, write a function that yields a `Finding` for each fault that it sees, and register it. One of the probe is
+given a `ProbedReward`, one of the text a `ParsedReward`, for whose findings `rewardgen.critic.static.reading` has its
+own `finding`:
 
 ```python
+from rewardgen.critic.probe.probed_reward import finding
+from rewardgen.critic.registry import Detector, register
+
+def too_calm(reward):
+    for name, values in reward.components.items():  # on the recorded transitions, each (M,)
+        std = float(values.std())
+        if std < 0.01:
+            yield finding("too-calm", f"`{name}` hardly moves", "give it more weight", {"std": std}, component=name)
+
 register(Detector("too-calm", "probe", "warn", "a component that hardly moves", "give it more weight", too_calm))
 ```
 
@@ -15,8 +26,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rewardgen.core.errors import UsageError
-from rewardgen.core.registry import Registry
+from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.core.registry import Registry, is_own
+from rewardgen.sandbox.time_limit import OutOfTimeError
 from rewardgen.store.records import Finding
 
 if TYPE_CHECKING:
@@ -85,9 +97,28 @@ def findings(stage: Stage, reward: Any, transitions: TransitionSet | None = None
         transitions: Where it was run, which must have what a detector needs; None if that is not asked.
     """
     rows = [each for each in DETECTORS if each.stage == stage]
-    able = [each.find for each in rows if not (each.need and transitions and not each.need.met(transitions))]
-    for find in dict.fromkeys(able):
-        yield from find(reward)
+    able = [each for each in rows if not (each.need and transitions and not each.need.met(transitions))]
+    asked: dict[Callable[[Any], Iterator[Finding]], Detector] = {}
+    for each in able:
+        asked.setdefault(each.find, each)
+    for find, row in asked.items():
+        yield from find(reward) if is_own(find) else _from_outside(row, reward)
+
+
+def _from_outside(row: Detector, reward: Any) -> tuple[Finding, ...]:
+    """What somebody else's detector sees. Its own faults are no fault of the reward."""
+    try:
+        found = tuple(row.find(reward))
+        if strange := [each for each in found if not isinstance(each, Finding)]:
+            raise TypeError(f"it yields {type(strange[0]).__name__}, and not `Finding`")
+        return found
+    except (RewardgenError, OutOfTimeError):
+        raise
+    except Exception as error:
+        message = f"this detector, of `{row.find.__module__}`, raised {type(error).__name__}: {error}"
+        gate = "static" if row.stage == "static" else "probe"
+        hint = "mend it: nothing is known of what it looks for"
+        return (Finding(gate=gate, detector=row.name, severity="warn", message=message, hint=hint),)
 
 
 def not_available(transitions: TransitionSet) -> tuple[str, ...]:
@@ -105,9 +136,8 @@ def outside_modules() -> list[str]:
     Raises:
         UsageError: One is in what was run, which no other process can import.
     """
-    own = __name__.partition(".")[0]
-    names = dict.fromkeys(each.find.__module__ for each in DETECTORS)
+    names = dict.fromkeys(each.find.__module__ for each in DETECTORS if not is_own(each.find))
     if "__main__" in names:
         hint = "put it into a module of its own where Python finds it, as by PYTHONPATH, and import that"
         raise UsageError("a detector that is defined in the script itself cannot be imported by a worker", hint)
-    return [name for name in names if name.partition(".")[0] != own]
+    return [*names]

@@ -7,6 +7,7 @@ that was finished.
 from __future__ import annotations
 
 from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import UsageError
 from rewardgen.core.formatting import number
 from rewardgen.search.budget import budget_doubt
 from rewardgen.search.context import Context, Parts
@@ -134,9 +135,26 @@ def _plan(run: Context, generation: int) -> tuple[Slot, ...]:
         records = run.records(before=generation)
         slots = run.parts.strategy.plan(records, generation)
         slots += tuned_slots(run.config, run.parts.judge, records, generation, len(slots))
+        _require_plan(run, slots)
         told = [slot.model_dump(mode="json", exclude_defaults=True) for slot in slots]
         run.journal.record("generation-started", generation=generation, slots=told)
     return run.history.generations[generation].slots
+
+
+def _require_plan(run: Context, slots: tuple[Slot, ...]) -> None:
+    """Raises for what a strategy cannot plan, before it is written down."""
+    known, ids = set(run.history.ids()), [slot.candidate_id for slot in slots]
+    wrong = "no candidate" if not slots else ""
+    if again := [id for id in ids if ids.count(id) > 1 or id in known]:
+        wrong = f"`{again[0]}` twice"
+    for slot in slots:
+        if lacking := [id for id in slot.parents if id not in known]:
+            wrong = f"`{slot.candidate_id}` from `{lacking[0]}`, which there is not"
+        elif slot.operator != "draft" and not slot.parents:
+            wrong = f"`{slot.candidate_id}` by `{slot.operator}` without a parent"
+    if wrong:
+        what = f"the strategy `{run.config.strategy}` plans {wrong}"
+        raise UsageError(what, "see `Strategy.plan` and `slot_id` in rewardgen/search/strategy.py")
 
 
 def _finish(run: Context, generation: int) -> None:

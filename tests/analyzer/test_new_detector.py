@@ -37,6 +37,20 @@ def test_its_flag_is_left_out_beside_one_that_says_more(registered):
     assert [each.detector for each in flags(curves=curve(steps=5.0), fitness=(0.1, 1.0))] == ["seeds-disagree"]
 
 
+def test_a_detector_with_a_fault_of_its_own_is_named_and_costs_nothing():
+    def broken(evidence):
+        return evidence.no_such_thing
+
+    broken.__module__ = "mine"
+    register(Detector("broken", "nothing", broken))
+    try:
+        found = flags(curves=curve(steps=5.0), fitness=(0.1, 1.0))
+    finally:
+        DETECTORS.remove("broken")
+    assert [each.detector for each in found] == ["seeds-disagree", "broken"]
+    assert "`broken` of `mine` raised AttributeError" in found[1].message
+
+
 def test_two_detectors_cannot_have_one_name(registered):
     with pytest.raises(UsageError, match="there is a detector `short-episodes` already"):
         register(Detector("short-episodes", "another", short_episodes))

@@ -1,4 +1,4 @@
-"""Two detectors from outside the package, in one file."""
+"""Detectors from outside the package, in one file."""
 
 from rewardgen.critic.probe.probed_reward import finding as probe_finding
 from rewardgen.critic.registry import Detector, register
@@ -19,7 +19,14 @@ def high_pay(reward):
         yield probe_finding("high-pay", "the reward pays much", "scale it down", {"most": most})
 
 
+def broken(reward):
+    """A detector with a fault of its own."""
+    raise KeyError("my bug")
+    yield
+
+
 register(
     Detector("long-name", "static", "warn", "inputs with long names", "prefer short ones", long_names),
     Detector("high-pay", "probe", "warn", "pay of more than ten", "scale it down", high_pay),
+    Detector("broken", "probe", "warn", "nothing", "", broken),
 )

@@ -25,7 +25,7 @@ SOURCE = (
 def outside():
     importlib.import_module(OUTSIDE)
     yield
-    for name in ("long-name", "high-pay"):
+    for name in ("long-name", "high-pay", "broken"):
         DETECTORS.remove(name)
     del sys.modules[OUTSIDE]
 
@@ -67,3 +67,6 @@ def test_workers_run_it(tmp_path):
     request = ReviewRequest([RewardSpec(candidate_id="a", source=SOURCE)], frozenset(["a"]), walker_card())
     told = reviewer.review(request).reviews["a"].findings
     assert {"long-name", "high-pay"} <= {each.detector for each in told}
+    (fault,) = [each for each in told if each.detector == "broken"]
+    assert fault.severity == "warn" and f"of `{OUTSIDE}`, raised KeyError: 'my bug'" in fault.message
+    assert not any(each.severity == "reject" for each in told), "a detector's own fault is not the reward's"

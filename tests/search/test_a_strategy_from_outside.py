@@ -37,4 +37,25 @@ def test_it_plans_the_whole_search(tmp_path, registered):
 def test_unknown_strategy_is_told_with_the_nearest_one(tmp_path):
     with pytest.raises(UsageError, match="unknown strategy `best-of-m`") as caught:
         a_search(tmp_path / "run", Crew(), strategy="best-of-m")
-    assert "`best-of-n`" in caught.value.hint
+    assert "`best-of-n`" in caught.value.hint and "docs/python.md" in caught.value.hint
+
+
+def slots(*each):
+    return tuple(Slot(candidate_id=id, operator=operator, parents=parents) for id, operator, parents in each)
+
+
+@pytest.mark.parametrize(
+    ("planned", "told"),
+    [
+        ((), "plans no candidate"),
+        (slots(("g00-k0", "draft", ()), ("g00-k0", "draft", ())), "plans `g00-k0` twice"),
+        (slots(("g00-k0", "edit", ("g00-k7",))), "plans `g00-k0` from `g00-k7`, which there is not"),
+        (slots(("g00-k0", "edit", ())), "plans `g00-k0` by `edit` without a parent"),
+    ],
+)
+def test_what_cannot_be_planned_is_told_and_not_written_down(tmp_path, registered, monkeypatch, planned, told):
+    monkeypatch.setattr(OnlyTheBest, "plan", lambda self, records, generation: planned)
+    search, history = a_search(tmp_path / "run", Crew(), strategy="only-the-best")
+    with pytest.raises(UsageError, match=told):
+        search()
+    assert not history.generations
