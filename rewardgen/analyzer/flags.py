@@ -112,9 +112,8 @@ def flags_of(evidence: TrainingEvidence) -> tuple[Flag, ...]:
     asked: dict[Callable[[TrainingEvidence], Iterable[Flag]], Detector] = {}
     for detector in DETECTORS:
         asked.setdefault(detector.find, detector)
-    found = [
-        each for find, row in asked.items() for each in (find(evidence) if is_own(find) else _outside(row, evidence))
-    ]
+    seen = (find(evidence) if is_own(find) else _outside(row, evidence) for find, row in asked.items())
+    found = [each for flags in seen for each in flags]
     raised = {(each.detector, component) for each in found for component in (each.component, None)}
     return tuple(
         each

@@ -11,7 +11,7 @@ from rewardgen.api.display import data_frame, table_html
 from rewardgen.api.reward import Reward, reward_source
 from rewardgen.api.targets import Named, is_task, limits_of, referred, require_whole
 from rewardgen.core.config import Device
-from rewardgen.core.errors import TaskError, UsageError
+from rewardgen.core.errors import TaskError, UsageError, nearest
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
@@ -23,7 +23,7 @@ from rewardgen.store.records import BASELINES, CandidateResult, RewardSpec, Slic
 from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.tasks.fingerprint import changed
-from rewardgen.tasks.loading import lasting_reference
+from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.training.protocol import OnProgress
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.retraining import RewardTraining, train_reward
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 TRAININGS = "trainings"
 """Folder, of a run or where the user is, in which trainings are kept."""
+_STAMP, _SUFFIX = len("20261231-235959-"), len("-3f2a")
+"""Of a run's id, what stands before and after the name of its task."""
 LEAST_STEPS = 1000
 """Control steps of a training."""
 _UNUSED = 9_000
@@ -162,6 +164,11 @@ def train(
     if steps is not None:
         require_whole("control steps", steps, LEAST_STEPS)
     run = None if is_task(target) else referred(target, Path(runs_dir))
+    if run and isinstance(target, str) and target in run.folder.id[_STAMP:-_SUFFIX]:
+        meant = nearest(target, shipped_tasks(), sure=True)
+        if meant:  # it fits the run by its task's name alone
+            hint = f"did you mean `{meant}`? of a run, give the id: {run.folder.id}"
+            raise UsageError(f"there is no task `{target}`", hint)
     if run and (trainer or device != "cpu"):
         raise UsageError(
             "a run's reward is trained as the run does", "name the task and give the reward's file instead"

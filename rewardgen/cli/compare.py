@@ -125,8 +125,11 @@ def _suggest(one: Reference, other: Reference, unmeasured: bool, runs_dir: Path)
     cards = one.history.card, other.history.card
     if not (one.has_reward and other.has_reward and cards[0] and cards[1] and cards[0].name == cards[1].name):
         return
-    command = shlex.join(["runs", "compare", one.reward.candidate_id, other.reward.candidate_id])
-    runs_dir = home_of(one.folder, runs_dir)
+    sides = [each.reward.candidate_id for each in (one, other)]
+    homes = [home_of(each.folder, runs_dir) for each in (one, other)]
+    if homes[0] != homes[1]:
+        sides = [f"{each.folder.path}:{each.candidate}" for each in (one, other)]
+    command, runs_dir = shlex.join(["runs", "compare", *sides]), homes[0]
     if not (one.named or other.named):
         next_steps((with_runs_dir(command, runs_dir), "the code of the chosen rewards"))
     elif unmeasured:

@@ -86,5 +86,7 @@ def rescore(
         table.add_row(row["id"], *ranks, fitness, percent(row["success"]), number(row["fitness_before"]))
     results().print(table)
     results().print(f"\n{found.conclusion}", soft_wrap=True)
+    about = "Before and after, fitness is that of the policies at the end of training; the run ranked by the last two"
+    results().print(f"{about} checkpoints.", soft_wrap=True, style="dim")
     next_steps((f"run {shlex.quote(task)}", "searches for a reward by this task"))
     return 0

@@ -58,7 +58,7 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return UsageError(f"unexpected argument `{error.unused_tokens[0]}`", see_help)
     text = re.sub(r'"([^"]+)"|(?<= )(--[\w-]+\w)', r"`\1\2`", str(error).strip().rstrip("."))
-    text = text.removesuffix(",")
+    text = text.rstrip(", ")
     what, _, advice = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", text, count=1).partition("\0")
     if not advice:
         return UsageError(_lower_first(what), see_help)
@@ -67,7 +67,7 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
 
 def _explain_value(found: dict[str, Any]) -> str:
     """One entry of a pydantic error, named after the option."""
-    option = "--" + "-".join(map(str, found["loc"])).replace("_", "-")
+    option = "--" + "-".join(each for each in found["loc"] if isinstance(each, str)).replace("_", "-")
     return f"`{option} {found['input']}`: {_lower_first(found['msg'])}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -79,7 +80,7 @@ def eject(
     messages().print(
         f"{count(len(files), 'prompt')} in {folder}; what you leave as it is can be deleted", soft_wrap=True
     )
-    next_steps((f"run hopper --model openai/gpt-5.1 --prompts {folder}", "runs with them"))
+    next_steps((f"run hopper --model openai/gpt-5.1 --prompts {shlex.quote(str(folder))}", "runs with them"))
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
+from pydantic import ConfigDict
 
 from rewardgen.api.watching import watching
 from rewardgen.cli.completion import task_names
@@ -132,12 +133,16 @@ Executing = Annotated[
 ]
 RayAddress = Annotated[str | None, Parameter(help="The cluster to go on with; empty for the one here.")]
 ApiBase = Annotated[str | None, Parameter(help="Address of the server to go on with; empty for the model's own.")]
-Ablate = Annotated[tuple[Ablation, ...] | None, Parameter(help="Parts to leave out too from now on.", negative="")]
+Ablate = Annotated[
+    tuple[Ablation, ...] | None,
+    Parameter(help="Part to leave out too from now on.", negative=""),
+]
 
 
 class Options(RunConfig):
     """The fields of a run's configuration as options; the task is an argument."""
 
+    model_config = ConfigDict(strict=False)  # a command line is text
     task: Annotated[str, Parameter(parse=False)] = ""
 
 
@@ -292,12 +297,15 @@ def resume(
     if asked is not None and not yes:
         _confirm(_terms_text(asked), "look at what it names, and at its files, before you agree")
     require_trackers(track)
+    was_finished = History.load(folder).summary is not None and not generations
 
     def go_on(listener: Memory) -> Outcome:
         with tracked(listener, track, runs_dir) as told:
             return lifecycle.resume(folder, told, how._replace(agreed=asked))
 
     outcome = watch(go_on, runs_dir)
+    if outcome and was_finished:
+        messages().print("the run was finished, and nothing left to do; `--generations N` has it go on", soft_wrap=True)
     return _ended(outcome, runs_dir, json)
 
 

@@ -16,6 +16,7 @@ from rewardgen.store.history import History, status_of
 from rewardgen.store.lineage import lineage, parent_diff
 from rewardgen.store.listing import listed_run
 from rewardgen.store.records import CandidateRecord
+from rewardgen.store.reference import find_reference
 from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
 from rewardgen.tasks.loading import shipped_tasks
@@ -23,8 +24,8 @@ from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from rewardgen.ui.tables import plain_table
 
-_ROOMY = 120
-"""Columns of a terminal that has room for all of the list."""
+_ROOMY, _WIDE = 120, 160
+"""Columns of a terminal that has room for more of the list, and for all of it."""
 
 
 def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
@@ -37,16 +38,18 @@ def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int
         messages().print(f"there are no runs in {runs_dir}/")
         next_steps((with_runs_dir("run cartpole", runs_dir), "searches for a reward, without a language model"))
         return 0
-    # Where there is room, the candidates, time, cost and model of each run too.
-    roomy = results().width >= _ROOMY
+    # Where there is room, the candidates, time and cost of each run too, then how it searched and with what model.
+    roomy, wide = results().width >= _ROOMY, results().width >= _WIDE
     right = ("fitness", "success", "candidates", "time", "cost")
     table = plain_table("run", "status", "best", *(right if roomy else right[:2]), right=right)
-    if roomy:
-        table.add_column("model", no_wrap=True)
+    table.columns[0].no_wrap = True  # a run's id is there to be copied
+    if wide:
+        table.add_column("search")
+        table.add_column("model", no_wrap=True, max_width=24)
     for each in listed:
         cells = [each.id, each.status, each.best or "", number(each.fitness), percent(each.success_rate)]
-        more = [str(each.candidates), duration(each.elapsed_s), money(each.cost_usd), each.model]
-        table.add_row(*cells, *(more if roomy else []))
+        more = [str(each.candidates), duration(each.elapsed_s), money(each.cost_usd)]
+        table.add_row(*cells, *(more if roomy else []), *([each.search, each.model] if wide else []))
     results().print(table)
     next_steps((with_runs_dir(f"runs show {shlex.quote(listed[-1].id)}", runs_dir), "the newest of them"))
     return 0
@@ -61,9 +64,8 @@ def show(
     json: Json = False,
 ) -> int:
     """Show a run or a candidate."""
-    folder = find_run(ref, runs_dir)
-    runs_dir = home_of(folder, runs_dir)
-    history = History.load(folder)
+    folder, history, named = find_reference(ref, runs_dir)
+    runs_dir, candidate = home_of(folder, runs_dir), candidate or named
     if candidate is None:
         return _show_run(folder, history, runs_dir, json)
     if candidate in history.baselines:
@@ -113,11 +115,7 @@ def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -
 
 def _show_baseline(folder: RunFolder, history: History, name: str, runs_dir: Path, json: bool) -> int:
     if json:
-        told: dict[str, list[object]] = {"search": [], "final": []}
-        for (phase, id, _), each in history.trained.items():
-            if id == name:
-                told[phase].append(each.model_dump(mode="json"))
-        print_json({"id": name, "source": history.baselines[name], **told})
+        print_json({"id": name, "source": history.baselines[name], **_trainings(history, name)})
         return 0
     results().print(baseline_page(history, name))
     next_steps((with_runs_dir(f"runs show {folder.word}", runs_dir), "the whole run"))
@@ -129,7 +127,8 @@ def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord
     if json:
         origin = [each._asdict() for each in lineage(history, id)]
         data = record.model_dump(mode="json")
-        print_json(data | {"lineage": origin, "diff": parent_diff(history, record), "outcome": record.outcome})
+        data |= {"lineage": origin, "diff": parent_diff(history, record), "outcome": record.outcome}
+        print_json(data | _trainings(history, id))
         return 0
     results().print(candidate_page(history, record))
     folder_of = folder.candidate(id)
@@ -143,6 +142,15 @@ def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord
         steps.append((f"check {files}", "its way through the gates"))
     next_steps(*steps, (with_runs_dir(f"runs show {folder.word}", runs_dir), "the whole run"))
     return 0
+
+
+def _trainings(history: History, id: str) -> dict[str, list[object]]:
+    """What came of each seed of a reward, in the search and on the fresh seeds."""
+    told: dict[str, list[object]] = {"search": [], "final": []}
+    for (phase, owner, _), each in history.trained.items():
+        if owner == id:
+            told[phase].append(each.model_dump(mode="json"))
+    return told
 
 
 def path(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:

@@ -15,6 +15,7 @@ from rewardgen.cli.output import Json, next_steps, print_json, with_runs_dir
 from rewardgen.cli.run import Yes, require_consent, watch
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
+from rewardgen.core.readable import count
 from rewardgen.search.suite import CellResult, Runs, SuiteTable, measure, plan, read_suite, suite_table
 from rewardgen.store.journal import SilentListener
 from rewardgen.ui.console import messages, results
@@ -63,6 +64,9 @@ def _of_file(file: Path, *, yes: bool, runs_dir: Path | None, json: bool) -> int
     cells = plan(asked, place)
     require_consent([cell.config for cell in cells], yes)
     runs = Runs(place)
+    if left_over := runs.left_over(cells):
+        told = f"{count(len(left_over), 'run')} in {place} of no cell of this suite: {', '.join(left_over)}"
+        messages().print(told, soft_wrap=True)
     measured: list[CellResult] = []
     table = SuiteTable()
     options = [*([] if runs_dir is None else ["--runs-dir", str(runs_dir)]), *["--yes"] * yes]

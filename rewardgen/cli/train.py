@@ -94,6 +94,8 @@ def train(
     seeds_text = count(len(done.result.slices), "seed")
     if done.fitness:
         told = f"fitness (IQM) {interval_text(done.fitness)}, success {percent_interval(done.success)}"
+        if len(done.result.slices) == 1:  # of what one seed reaches there is no interval
+            told = f"fitness {number(done.fitness.value)}, success {percent_interval(done.success)}"
         results().print(f"\n{done.id}: {told} over {seeds_text}", soft_wrap=True)
     else:
         results().print(f"\n{done.id}: a seed failed, so there is no fitness", soft_wrap=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen, read_toml, validated
 from rewardgen.core.sequential import MOST_SEEDS
+from rewardgen.core.text import visible
 
 BUILTIN = "builtin"
 """The model name of the designer that needs no language model."""
@@ -36,6 +38,9 @@ of training and the early stops that rest on it, or the ranking of recorded epis
 
 class RunConfig(Frozen):
     """One run of the search."""
+
+    model_config = ConfigDict(strict=True)
+    noun = "a run"
 
     task: str
     """Name of a shipped task, or the path of a task file."""
@@ -73,7 +78,7 @@ class RunConfig(Frozen):
     trainer: str | None = None
     """What trains policies on the candidates; what the task has settings for, or `ppo`, if not given."""
     env_steps: int | None = Field(default=None, ge=1000)
-    """Control steps of each training; the task's own setting if not given."""
+    """Control steps of each training, of which whole updates are done; the task's own setting if not given."""
     device: Device | Literal["auto"] = "cpu"
     """What simulates and learns: `cpu`; `cuda`, a GPU by MuJoCo Warp; `auto`, the GPU if there is one; or `warp-cpu`,
     the GPU's code on the CPU, to try it. Fitness that decides is measured on the CPU always."""
@@ -127,8 +132,9 @@ class RunConfig(Frozen):
     """Time limit for training one candidate with one seed [s]; a process that trains several has all of theirs."""
     films: bool = True
     """At the end, films are made for the report: of the best of each generation, and of the chosen reward."""
-    ablate: tuple[Ablation, ...] = ()
-    """Parts to leave out, for an honest comparison: `critic`, `analyzer`, `tpe` (the ranking of recorded episodes)."""
+    ablate: tuple[Ablation, ...] = Field(default=(), strict=False)
+    """Part to leave out, for an honest comparison: `critic`, `analyzer`, `tpe` (the ranking of recorded episodes). May
+    be given several times."""
 
     @model_validator(mode="after")
     def _asks_for_what_is_done(self) -> RunConfig:
@@ -137,6 +143,27 @@ class RunConfig(Frozen):
         if self.ray_address and self.executor != "ray":
             raise UsageError("`--ray-address` names a cluster that nothing trains on", "add `--executor ray`")
         return self
+
+
+_SAID_ALONE = ("task", "goal", "model")
+"""Options that are shown by themselves wherever the others are."""
+
+
+def options_text(config: RunConfig) -> str:
+    """What else a run was told that is not the default, as it is given on a command line.
+
+    Args:
+        config: The run's.
+    """
+    words: list[str] = []
+    for name, value in config.model_dump(mode="json", exclude_defaults=True, exclude={*_SAID_ALONE}).items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append("--" + (option if value else f"no-{option}"))
+        else:
+            several = value if isinstance(value, list) else [value]
+            words += [shlex.join([f"--{option}", str(each)]) for each in several]
+    return visible(" ".join(words))
 
 
 _EXAMPLE = "the `run.toml` in the folder of any run is an example"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
@@ -21,6 +21,9 @@ VisibleData = Annotated[dict[str, Any], BeforeValidator(all_visible)]
 class Frozen(BaseModel):
     """An immutable pydantic model that refuses unknown keys by name."""
 
+    noun: ClassVar[str] = ""
+    """What it is, where a user writes it; the class's name if empty."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     @model_validator(mode="before")
@@ -30,11 +33,17 @@ class Frozen(BaseModel):
             unknown = [key for key in data if key not in cls.model_fields]
             if unknown:
                 raise UsageError(
-                    f"unknown key `{unknown[0]}` for {cls.__name__}",
+                    f"unknown key `{unknown[0]}` for {cls.noun or cls.__name__}",
                     did_you_mean(str(unknown[0]), cls.model_fields),
                 )
         return data
 
+
+_MESSAGES = {
+    "tuple_type": 'it should be a list, such as `["one", "other"]`',
+    "too_short": "it is empty",
+}
+"""By pydantic's name of a fault, where its own words speak of Python."""
 
 Model = TypeVar("Model", bound=Frozen)
 
@@ -74,4 +83,5 @@ def validated(model: type[Model], told: dict[str, Any], where: str, hint: str) -
     except ValidationError as error:
         found = error.errors()[0]
         name = ".".join(map(str, found["loc"]))
-        raise UsageError(f"`{name}` of {where}: {found['msg'][:1].lower()}{found['msg'][1:]}", hint) from error
+        wrong = _MESSAGES.get(found["type"], found["msg"])
+        raise UsageError(f"`{name}` of {where}: {wrong[:1].lower()}{wrong[1:]}", hint) from error

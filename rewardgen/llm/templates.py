@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import resource
+import shlex
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -79,7 +80,9 @@ def with_own(folder: Path) -> Templates:
             f"cannot read the prompts in {folder}: {error.strerror}", "give a folder, as `prompts eject DIR` makes one"
         ) from error
     if not own:
-        hint = f"put copies of shipped ones there with `rewardgen prompts eject {folder}`, and change them"
+        eject = shlex.join(["rewardgen", "prompts", "eject", str(folder)])
+        hint = f"put copies of shipped ones there with `{eject}`, and change them; a run that had its own keeps them in"
+        hint += " its folder: `--prompts RUN/prompts`"
         raise UsageError(f"there is no prompt in {folder}, where files end in `{ENDING}`", hint)
     return Templates({**known, **own}, frozenset(own), folder)
 

@@ -58,7 +58,7 @@ def compare_html(
     apart = [
         Apart(
             name,
-            *_difference(names[0], name, results[0], result),
+            *(_difference(names[0], name, results[0], result) if _task(side) == _task(sides[0]) else _UNLIKE),
             *_distance(found),
             diff=_diff(sides[0], side, names[0], name),
         )
@@ -74,6 +74,13 @@ def compare_html(
         "scale": DISTANCE_SCALE,
     }
     return render_page("compare", data | {"diffs": [each.diff for each in apart]}, ("compare.js",), **values)
+
+
+_UNLIKE = ("They are of different tasks.", "open")
+
+
+def _task(side: Reference) -> str:
+    return side.history.card.name if side.history.card else ""
 
 
 def _result(side: Reference, phase: Phase) -> CandidateResult | None:

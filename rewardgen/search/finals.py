@@ -296,14 +296,9 @@ def _about_opened(history: History) -> str:
 
 def _comparison(baseline: str, found: Standing, estimate: Interval, seen: Look | None = None) -> str:
     """How the winner stands against another reward, and how sure that is."""
-    text = {
-        "above": f"It beats the {baseline} reward",
-        "on par": f"It does not beat the {baseline} reward: the two are within noise",
-        "below": f"It does not beat the {baseline} reward, which is better",
-    }[found]
-    text += f" ({number(estimate.value)}"
+    text = f"It {'beats' if found == 'above' else 'does not beat'} the {baseline} reward ({number(estimate.value)})"
+    text += {"above": "", "on par": ": the two are within noise", "below": ", which is better"}[found]
     if seen and (difference := seen.difference):
-        text += f"; difference of the means {_with_bounds(difference)}"
-        if found == "on par":
-            text += f": none larger than {number(max(-difference.low, difference.high))}"
-    return f"{text})."
+        text += f" (difference of the means {_with_bounds(difference)}"
+        text += f": none larger than {number(max(-difference.low, difference.high))})" if found == "on par" else ")"
+    return f"{text}."

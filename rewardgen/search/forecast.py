@@ -201,7 +201,8 @@ def told(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
     yield "trainings", f"{_span(found.trainings)} of {found.env_steps.high / found.trainings.high:,.0f} steps"
     yield "control steps", f"{found.env_steps.low / 1e6:.1f} to {found.env_steps.high / 1e6:.1f} million"
     if found.minutes:
-        yield "training", f"{_span(found.minutes)} min on {config.workers or usable_cores()} processes"
+        processes = config.workers or usable_cores()
+        yield "training", f"{_span(found.minutes)} min on {processes} process{'es' * (processes > 1)}"
     if found.calls.high:
         yield "calls of the model", _span(found.calls)
         yield "tokens", f"{found.tokens.low / 1000:,.0f}k to {found.tokens.high / 1000:,.0f}k"

@@ -43,8 +43,10 @@ _BUDGET = ("seeds", "leaders", "leader_seeds", "env_steps")
 class Suite(Frozen):
     """What a suite's file holds. Each table takes any field of a run's configuration but `task` and `seed`."""
 
+    noun = "a suite"
+
     tasks: tuple[str, ...] = Field(min_length=1)
-    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(0,), min_length=1)
+    seeds: tuple[Annotated[int, Field(ge=0, strict=True)], ...] = Field(default=(0,), min_length=1)
     """Seeds of whole runs; of the training seeds within a run, `[run]` says how many."""
     run: Fields = {}
     """For all runs."""
@@ -146,6 +148,11 @@ class Runs:
             history = History.load(folder)
             if history.config and not changed(history.task_files):
                 self._found[_decisive(history.config)] = folder, history.summary is not None
+
+    def left_over(self, cells: Iterable[Cell]) -> list[str]:
+        """Ids of runs that belong to none of the cells: the suite's file was another then, or they were changed."""
+        asked = [_decisive(cell.config) for cell in cells]
+        return [folder.id for config, (folder, _) in self._found.items() if config not in asked]
 
     def is_finished(self, cell: Cell) -> bool:
         """Whether nothing of it is left to do."""

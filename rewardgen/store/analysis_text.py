@@ -116,7 +116,7 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
     lines += [line for each in result.slices for line in _best_seen(each)]
     if analysis and analysis.parent and analysis.fitness_delta is not None:
         parent, delta = analysis.parent, analysis.fitness_delta
-        judged = "which may be noise: nothing is known of it"
+        judged = "which may be noise: there are too few seeds to tell"
         if parent.noise is not None:
             side = "beyond" if abs(delta) > parent.noise else "within"
             judged = f"{side} the noise of {number(parent.noise)}"

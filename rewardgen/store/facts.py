@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from rewardgen.core.config import options_text
 from rewardgen.core.formatting import percent
 from rewardgen.core.readable import duration, money, number, tokens, with_spread
 from rewardgen.store.history import History
@@ -18,6 +19,8 @@ class RunFacts(NamedTuple):
     task: str
     model: str
     strategy: str
+    options: str
+    """What else it was told that is not the default."""
     goal: str
     status: str
     generations: int
@@ -77,6 +80,7 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         task=history.card.name if history.card else "",
         model=config.model if config else "",
         strategy=config.strategy if config else "",
+        options=options_text(config) if config else "",
         goal=config.goal if config else "",
         status=status,
         generations=len(history.generations),
@@ -106,11 +110,12 @@ def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
         history: What is known of the run.
         id: A candidate that has been designed, or one of the task's own rewards.
     """
-    record = history.record(id)
+    record, own = history.record(id), history.baseline_record(id)
     fresh = next((row for row in final_rows(history, {}) if row.id == id), None)
     row = search_rows(history, [id], {})[0] if record else None
     slices = [each for (_, of, _), each in history.trained.items() if of == id]
     shown = row or fresh
+    searched = own.result if own else None
     return CandidateFacts(
         run=run,
         id=id,
@@ -118,9 +123,9 @@ def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
         parents=record.candidate.parents if record else (),
         status=shown.status if shown else "not trained",
         reason=shown.reason if shown and shown.has_ended_badly else "",
-        fitness=row.fitness if row else None,
-        spread=row.spread if row else 0.0,
-        success_rate=row.success_rate if row else None,
+        fitness=row.fitness if row else searched.fitness if searched else None,
+        spread=row.spread if row else (searched and searched.fitness_spread) or 0.0,
+        success_rate=row.success_rate if row else searched.success_rate if searched else None,
         fresh_fitness=fresh.fitness if fresh else None,
         components=next((tuple(each.components) for each in slices if each.components), ()),
     )
@@ -156,6 +161,7 @@ RUN_ROWS: Mapping[str, Callable[[RunFacts], str]] = {
     "task": lambda run: run.task,
     "model": lambda run: run.model,
     "strategy": lambda run: run.strategy,
+    "options": lambda run: run.options,
     "goal": lambda run: run.goal,
     "status": lambda run: run.status,
     "generations": lambda run: str(run.generations),

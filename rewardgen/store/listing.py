@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rewardgen.core.config import RunConfig, options_text
 from rewardgen.core.errors import RunFolderError, RunFormatError
 from rewardgen.store.history import History, status_of
 from rewardgen.store.run_folder import RunFolder
@@ -15,6 +16,10 @@ class ListedRun(NamedTuple):
     id: str
     task: str = ""
     model: str = ""
+    search: str = ""
+    """Strategy and seed, and what was left out."""
+    options: str = ""
+    """All that is not the default: see `options_text`."""
     status: str = "damaged"
     candidates: int = 0
     best: str | None = None
@@ -43,6 +48,8 @@ def listed_run(folder: RunFolder, history: History | None = None) -> ListedRun:
         id=folder.id,
         task=history.card.name if history.card else "",
         model=config.model if config else "",
+        search=_search(config) if config else "",
+        options=options_text(config) if config else "",
         status=status_of(folder, history),
         candidates=len(history.ids()),
         best=best,
@@ -51,6 +58,11 @@ def listed_run(folder: RunFolder, history: History | None = None) -> ListedRun:
         cost_usd=history.usage.cost_usd,
         elapsed_s=history.elapsed_s,
     )
+
+
+def _search(config: RunConfig) -> str:
+    left_out = f"without {' and '.join(config.ablate)}" if config.ablate else ""
+    return ", ".join(each for each in (config.strategy, f"seed {config.seed}" if config.seed else "", left_out) if each)
 
 
 def _best(history: History) -> tuple[str | None, float | None, float | None]:

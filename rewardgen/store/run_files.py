@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from rewardgen.core.config import options_text
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number, percent_interval
 from rewardgen.store.analysis_text import analysis_text, outcomes_text
@@ -131,6 +132,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
     assert card is not None and config is not None
     lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
+    lines += [f"Model: `{config.model}`. Options: `{options_text(config)}`", ""]
     lines += [f"- {history.goal_check.text}", ""] if history.goal_check else []
     lines += [f"- {history.doubt}", ""] if history.doubt and not history.raised else []
     lines += [*(f"- {each}" for each in history.changes), ""] if history.changes else []

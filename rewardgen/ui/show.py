@@ -10,6 +10,8 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
+from rewardgen.core.config import options_text
+from rewardgen.core.formatting import number as figures
 from rewardgen.core.formatting import percent
 from rewardgen.core.readable import duration, number, with_spread
 from rewardgen.llm.prompts import render
@@ -36,6 +38,8 @@ def run_page(history: History, status: str) -> RenderableType:
     head.append(f"\n{status} · {duration(shown.elapsed_s)}")
     head.append(f" · {shown.usage}" if shown.usage else "")
     head.append(f" · {stage(history)}" if history.summary is None else "")
+    if history.config and (options := options_text(history.config)):
+        head.append(f"\noptions: {options}", "dim")
     if history.config and history.config.goal:
         head.append(f"\ngoal: {history.config.goal}")
     if history.goal_check:
@@ -160,7 +164,7 @@ def _analysis(record: CandidateRecord) -> list[RenderableType]:
     styles = {"held": "green", "failed": "red", "not checkable": "dim"}
     claims = []
     for each in analysis.predictions:
-        measured = "" if each.measured is None else f", measured {number(each.measured)}"
+        measured = "" if each.measured is None else f", measured {figures(each.measured)}"
         claims.append(Text.assemble(f"{each.claim}: ", (each.outcome, styles[each.outcome]), measured))
     text = Text(analysis_text(record).rstrip())
     flags = [Text(f"- {flag.message} [{flag.detector}]") for flag in analysis.flags]

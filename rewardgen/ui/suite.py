@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -15,12 +15,12 @@ from rewardgen.core.statistics import Interval
 from rewardgen.search.suite import SuiteRow, SuiteTable
 from rewardgen.ui.tables import plain_table
 
-LEGEND = (
-    "Fitness: of the winners on fresh seeds, interquartile mean over runs [95 % interval]; normalised: on the scale"
-    " from the sparse (0) to the human reward (1).",
-    "Better: probability that a run does better than one of the task's first row; one without a winner does worse than"
-    " any other. Steps (of the search), calls, tokens, cost and minutes: means over runs.",
-)
+_LEGEND = {
+    "fitness": "Fitness: of the winners on fresh seeds, interquartile mean over runs [95 % interval].",
+    "normalised": "Normalised: fitness on the scale from the sparse (0) to the human reward (1).",
+    "better": "Better: probability that a run does better than one of the task's first row; one without a winner does"
+    " worse than any other.",
+}
 
 
 def _interval(found: Interval | None) -> str:
@@ -57,12 +57,24 @@ def _texts(rows: Sequence[SuiteRow]) -> dict[str, list[str]]:
     return {name: told for name, told in columns.items() if any(told) and not (name == "designer" and one_designer)}
 
 
+def legend(columns: Iterable[str]) -> str:
+    """What the columns of a table are.
+
+    Args:
+        columns: Their names.
+    """
+    shown = [*columns]
+    means = [f"{name} (of the search)" if name == "steps" else name for name in _NUMBERS if name in shown]
+    told = [text for name, text in _LEGEND.items() if name in shown]
+    return " ".join(told + ([f"Means over runs: {', '.join(means)}."] if means else []))
+
+
 def suite_page(found: SuiteTable) -> RenderableType:
     """The table as it is shown."""
     columns = _texts(found.rows)
     parts: list[RenderableType] = [_by_task(columns, _RESULTS), Text(), _by_task(columns, _COSTS)]
     parts += [Text(f"\n{each}", "yellow") for each in found.notes]
-    return Group(*parts, *(Text(f"\n{each}", "dim") for each in LEGEND))
+    return Group(*parts, Text(f"\n{legend(columns)}", "dim"))
 
 
 def _by_task(columns: Mapping[str, Sequence[str]], names: Sequence[str]) -> Table:
@@ -81,8 +93,9 @@ def _by_task(columns: Mapping[str, Sequence[str]], names: Sequence[str]) -> Tabl
 
 def suite_markdown(found: SuiteTable) -> str:
     """The same as Markdown."""
-    table = markdown_table(_texts(found.rows), _NUMBERS)
-    return "\n".join([table, *(f"\n{each}" for each in (*found.notes, *LEGEND))]) + "\n"
+    columns = _texts(found.rows)
+    told = (*found.notes, legend(columns))
+    return "\n".join([markdown_table(columns, _NUMBERS), *(f"\n{each}" for each in told)]) + "\n"
 
 
 def markdown_table(columns: Mapping[str, Sequence[str]], numbers: Sequence[str]) -> str:

@@ -77,8 +77,8 @@ def test_a_skill_that_was_lost_is_told_by_seed():
         ((1.0, 1.02), (0.5, 0.52), "parent g00-k1 has 0.51: +0.5, beyond the noise of 0.0413"),
         ((0.9, 1.3), (0.6, 1.4), "+0.1, within the noise of 1.31"),
         ((0.4, 0.42), (0.5, 0.52), "-0.1, beyond the noise of 0.0413"),
-        ((1.0,), (0.5,), "+0.5, which may be noise: nothing is known of it"),
-        ((1.0, 1.0), (0.5, 0.5), "+0.5, which may be noise: nothing is known of it"),
+        ((1.0,), (0.5,), "+0.5, which may be noise: there are too few seeds to tell"),
+        ((1.0, 1.0), (0.5, 0.5), "+0.5, which may be noise: there are too few seeds to tell"),
     ],
 )
 def test_fitness_is_compared_with_the_parent_in_the_light_of_the_noise(own, of_parent, words):

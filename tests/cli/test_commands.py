@@ -126,6 +126,11 @@ def test_json_of_a_baseline_tells_its_seeds_of_the_search_from_the_fresh_ones(re
     assert seeds == {"search": [0, 1], "final": [5000, 5001, 5002]}
 
 
+def test_json_of_a_candidate_holds_its_fresh_seeds(rewardgen, finished_run):
+    shown = json.loads(rewardgen("runs", "show", "latest:g01-k5", "--json").stdout)
+    assert [each["seed"] for each in shown["final"]] == [5000, 5001, 5002] and shown["search"]
+
+
 def test_the_path_of_a_run_is_all_that_path_prints(rewardgen, finished_run):
     assert rewardgen("runs", "path", "3f2a").stdout == f"{finished_run}\n"
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from rich.console import Console
 
+from rewardgen.core.config import RunConfig, options_text
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.facts import candidate_facts, notes, run_facts
 from rewardgen.store.history import History
@@ -95,6 +96,24 @@ def test_what_keeps_runs_from_being_compared_is_said():
     assert "different tasks, hopper and walker2d" in other
     (changed,) = notes(story, History(retold(fingerprint="f" * 16)))
     assert "changed between the runs" in changed
+
+
+def test_a_page_tells_no_difference_of_runs_on_different_tasks(rewardgen, tmp_path, finished_run):
+    write_run(tmp_path / "runs", retold(name="walker2d"), OTHER_ID)
+    assert rewardgen("runs", "compare", RUN_ID, OTHER_ID, "--page", "page.html").returncode == 0
+    text = (tmp_path / "page.html").read_text()
+    assert "They are of different tasks." in text and "within noise of" not in text
+
+
+def test_the_human_reward_has_the_fitness_of_its_search():
+    found = candidate_facts(RUN_ID, until("finished"), "human")
+    assert found.fitness and found.fresh_fitness and found.fitness != found.fresh_fitness
+
+
+def test_what_a_run_was_told_beside_the_defaults_stands_as_it_is_given():
+    told = RunConfig(task="hopper", strategy="best-of-n", films=False, ablate=("critic", "tpe"), prompts="my own")
+    assert options_text(told) == "--prompts 'my own' --strategy best-of-n --no-films --ablate critic --ablate tpe"
+    assert options_text(RunConfig(task="hopper", goal="Go.", model="mailbox:x")) == ""
 
 
 def test_rewards_that_differ_in_one_limit_are_a_little_apart(rewardgen, two_runs):

@@ -12,7 +12,7 @@ from rewardgen.store.run_folder import list_runs
 from rewardgen.tasks.fingerprint import digests
 from tests.cli.conftest import write_run
 from tests.e2e.command import POINT
-from tests.ui.story import events
+from tests.ui.story import RUN_ID, events
 
 RUN = "[run]\ncandidates = 2\ngenerations = 1\nseeds = 1\nleaders = 1\nfinal_seeds = 1\nenv_steps = 4096\n"
 ONE = f'tasks = ["{POINT}"]\n{RUN}[strategies.evolve]\n'
@@ -64,6 +64,7 @@ def test_a_run_belongs_to_the_cell_of_its_configuration_unless_the_task_file_has
     config = RunConfig.model_validate(first.data["config"])
     here, other = (Cell("hopper", "evolve", "m", config.model_copy(update={"seed": seed})) for seed in (config.seed, 9))
     assert [Runs(tmp_path / "suite").is_finished(cell) for cell in (here, other)] == [True, False]
+    assert [Runs(tmp_path / "suite").left_over([cell]) for cell in (here, other)] == [[], [RUN_ID]]
     task.write_text("as it is")
     assert not Runs(tmp_path / "suite").is_finished(here)
 

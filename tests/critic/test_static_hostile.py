@@ -125,6 +125,7 @@ def test_a_detector_that_fails_or_takes_too_long_costs_one_warning(monkeypatch):
         while True:
             pass
 
+    fails.__module__ = hangs.__module__ = static_reading.__name__
     monkeypatch.setattr(static_reading, "TIME_LIMIT_S", 0.05)
     for find, words in ((fails, "RecursionError"), (hangs, "more than 0.05 s")):
         with static_detector(find):

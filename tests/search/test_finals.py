@@ -55,13 +55,13 @@ def test_reward_below_the_human_one_is_said_plainly():
     summary = summarise(
         "done", ["best", "human", "sparse"], a_history(best=[3, 3, 3.1, 3, 3], human=HUMAN, sparse=SPARSE)
     )
-    assert "does not beat the human reward, which is better" in summary.conclusion
+    assert "does not beat the human reward (5.01), which is better (difference" in summary.conclusion
     assert "beats the sparse reward" in summary.conclusion
 
 
 def test_reward_within_noise_of_the_sparse_one_is_said_plainly():
     summary = summarise("done", ["best", "sparse"], a_history(best=[1.0, 1.2, 0.8, 1.0, 1.1], sparse=SPARSE))
-    assert "does not beat the sparse reward: the two are within noise" in summary.conclusion
+    assert "does not beat the sparse reward (1): the two are within noise (difference" in summary.conclusion
 
 
 def test_a_winner_that_failed_on_a_fresh_seed_is_told_beside_the_one_that_took_its_place():

@@ -131,7 +131,7 @@ def test_a_prediction_shows_what_was_measured():
     record = history.record("g00-k1")
     assert record is not None
     text = page(candidate_page(history, record))
-    assert "fitness >= 3: failed, measured 2.10" in text
+    assert "fitness >= 3: failed, measured 2.1" in text
     assert "share[jump] >= 0.3: not checkable" in text
 
 
