@@ -57,6 +57,7 @@ class Check(NamedTuple):
 def doctor(
     *,
     model: Annotated[str | None, Parameter(help="Also say whether this model string can be used.")] = None,
+    api_base: Annotated[str | None, Parameter(help="Address of the server that has it.")] = None,
     clean: Annotated[bool, Parameter(negative="", help="First remove what killed runs have left behind.")] = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
@@ -66,7 +67,7 @@ def doctor(
     found = [Check("litter", "ok", f"removed {path}") for path in swept]
     found += [*_machine(), *_disk(runs_dir), _gpu(), *_sandbox(), _films(), _keys()]
     if model is not None:
-        found.append(_model(model, runs_dir))
+        found.append(_model(model, api_base, runs_dir))
     failed = any(each.state == "fail" for each in found)
     if json:
         print_json({"healthy": not failed, "checks": [each._asdict() for each in found]})
@@ -181,12 +182,12 @@ def _keys() -> Check:
     return Check("api keys", "ok", ", ".join(names) or "none; the built-in designer and local servers need none")
 
 
-def _model(model: str, runs_dir: Path) -> Check:
+def _model(model: str, api_base: str | None, runs_dir: Path) -> Check:
     """Whether a run with this model could begin; no call is made."""
     if model == BUILTIN:
         return Check("model", "ok", "the built-in designer needs no language model")
     try:
-        make_llm(RunConfig(task="cartpole", model=model), RunFolder(runs_dir / "doctor"))
+        make_llm(RunConfig(task="cartpole", model=model, api_base=api_base), RunFolder(runs_dir / "doctor"))
     except RewardgenError as error:
         return Check("model", "fail", error.message, error.hint)
-    return Check("model", "ok", f"{model}: known, and its key is set; no call was made")
+    return Check("model", "ok", f"{model}: known, and its key is set, or none is needed; no call was made")

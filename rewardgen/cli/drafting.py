@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from rewardgen.core.asynchrony import blocking
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.files import write_atomic
@@ -22,6 +23,7 @@ from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.drafting import Drafted, Wanted, draft_task, task_file
 from rewardgen.tasks.robots import catalogue_of
+from rewardgen.tasks.sketching import NothingDrafted
 from rewardgen.ui.console import messages
 from rewardgen.ui.metric_page import draft_page
 
@@ -130,7 +132,11 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool, o
     wanted = Wanted(words, robot, catalogue_of(robot), folder.path)
     person = _Person(yes, objection)
     with using_prompts(own_prompts_of(config)):
-        drafted, form = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)
+        try:
+            drafted, form = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)
+        except NothingDrafted as error:
+            kept = _put_aside(folder.path)  # or the same replies would be read again
+            raise NothingDrafted(error.message, f"see {kept}; try again, or another `--model`") from error
     usage = llm.usage()
     console.print(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}", soft_wrap=True)
     write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))
@@ -149,6 +155,15 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool, o
         )
     write_atomic(file, task_file(form, wanted, file, _READ if person.confirmed else _NOBODY))
     return Accepted(file, drafted, usage)
+
+
+def _put_aside(folder: Path) -> Path:
+    """Give a draft that came to nothing another name."""
+    number = 1
+    while (aside := folder.with_name(f"{folder.name}-failed-{number}")).exists():
+        number += 1
+    folder.rename(aside)
+    return aside
 
 
 def after_drafting(config: RunConfig, made: Accepted) -> RunConfig:
@@ -205,7 +220,8 @@ class _Person:
             return ""
         held = "" if drafted.trial.verdict.passed else " although its metric does not hold"
         try:
-            answer = console.input(f"\nuse this task{held}? [y/N, or what to change] ", markup=False).strip()
+            with blocking():
+                answer = console.input(f"\nuse this task{held}? [y/N, or what to change] ", markup=False).strip()
         except EOFError:
             answer = ""
         self.confirmed, self.declined = answer.lower() in ("y", "yes"), answer.lower() in ("", "n", "no")

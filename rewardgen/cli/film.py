@@ -59,6 +59,9 @@ def film(
     options = {"seconds": seconds, "draw": draw, "agreed": yes, "note": note}
     if found.named or seed is not None or speed != 1.0:
         plan = plan_of(found.folder, found.history, found.candidate, seed=seed)
+        if (seconds, speed) != (SECONDS, 1.0):  # beside the run's own film, not in its place
+            title = f"{plan.title}, {seconds:g} s at {speed:g} times its speed"
+            plan = plan._replace(title=title, variant=f"{seconds:g}s-x{speed:g}")
         films = shoot(found.folder, found.history, [plan], speed=speed, **options)
     else:
         films = make_films(found.folder, found.history, **options)
@@ -66,7 +69,7 @@ def film(
         print_json({"films": [_data(each) for each in films]})
         return 0 if films else 1
     if not films:
-        messages().print("there is nothing to film yet: no generation is finished", soft_wrap=True)
+        messages().print("there is nothing to film: no policy has been trained to the end", soft_wrap=True)
         return 1
     for each in films:
         results().print(f"{each.title}\n  {each.caption}\n  {each.video}", soft_wrap=True)

@@ -432,6 +432,9 @@ def conclude(outcome: Outcome, runs_dir: Path, json: bool) -> int:
         hint = "what the variables say is all that a reward can be made of: see `tasks show`, and name more in the task"
         if outcome.history.own_fault:
             hint = "mend what the task itself does there, whatever the reward"
+        elif (designed := outcome.history.designed) and not any(each.source for each in designed.values()):
+            hint = "no reply held a reward: `runs show` has the reasons; mend the limits or the server, or name another"
+            hint += f" `--model`, then `resume {folder.word} --generations 1`"
         messages().print(f"\nhint: {hint}", soft_wrap=True)
     if summary and reward:
         show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)

@@ -24,6 +24,7 @@ from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.listing import listed_tasks
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.tasks.sketching import (
+    NothingDrafted,
     Trial,
     ask_authors,
     has_sketches,
@@ -124,7 +125,10 @@ def _trial(file: str, model: str | None, goal: str, calls: Calls) -> Trial | Non
     words = goal or look.card.description
     with using_prompts(own_prompts_of(config)):
         asked = ask_authors(llm, task, look, words, look.card.description if goal else "", "task/check")
-        authors = asyncio.run(asked)
+        try:
+            authors = asyncio.run(asked)
+        except NothingDrafted as error:
+            raise NothingDrafted(error.message, f"what they wrote is in {folder}: delete it to ask again") from error
     keep_sketches(folder, words, authors)
     return hold_against(task, look, words, authors)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import Any, TypeVar
 
@@ -44,6 +45,19 @@ def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
             with suppress(RuntimeError):  # it has just ended
                 loop.call_soon_threadsafe(task.cancel)
             raise
+
+
+@contextmanager
+def blocking() -> Iterator[None]:
+    """Where a coroutine waits for a person: a Ctrl-C ends that at once, not at the coroutine's next `await`."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _has_loop() -> bool:

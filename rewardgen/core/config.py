@@ -114,7 +114,7 @@ class RunConfig(Frozen):
     concurrency: int = Field(default=8, ge=1)
     """Language model calls in flight at once."""
     call_timeout_s: float = Field(default=180.0, gt=0)
-    """Time limit of one language model call [s]; a mailbox waits 20 times as long."""
+    """Time limit of one language model call [s], which is made up to six times; a mailbox waits 20 times as long."""
     workers: int | None = Field(default=None, ge=1)
     """Training processes; the number of CPU cores if not given. With `--executor ray`, candidates that train at once on
     all nodes together: without it, as many as these have room for."""
@@ -142,6 +142,10 @@ class RunConfig(Frozen):
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
         if self.ray_address and self.executor != "ray":
             raise UsageError("`--ray-address` names a cluster that nothing trains on", "add `--executor ray`")
+        if self.api_base and not self.api_base.startswith(("http://", "https://")):
+            raise UsageError(f"`--api-base {self.api_base}` is no address", f"write `http://{self.api_base}`")
+        if not self.model.strip():
+            raise UsageError("the `--model` is empty", f"name one, or leave it out for `{BUILTIN}`")
         return self
 
 

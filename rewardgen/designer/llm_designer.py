@@ -71,6 +71,9 @@ class LLMDesigner:
             kind = REFUSED if isinstance(error, CallRefused) else NO_REPLY
             return candidate.model_copy(update={"failure": f"{kind}{error.message}"})
         parts = parse_reply(reply.text)
+        if reply.cut and reply.text.count("```") % 2:
+            failure = f"the reply was cut in the middle of its code, at the limit of {request.max_tokens} tokens"
+            return candidate.model_copy(update={"failure": failure})
         if not parts.source:
             start = " ".join(reply.text.split())[:80]
             return candidate.model_copy(update={"failure": f"the reply holds no code; it begins: {start}"})

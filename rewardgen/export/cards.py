@@ -8,7 +8,9 @@ import re
 
 from rewardgen import __version__
 from rewardgen.core.formatting import number, percent
+from rewardgen.core.readable import count
 from rewardgen.store.history import History
+from rewardgen.store.run_files import MEASURED
 
 _TITLES = {
     "torch": "A reward for torch",
@@ -79,17 +81,16 @@ def _numbers(history: History, id: str, phase: str) -> list[str]:
     row = next((each for each in history.summary.rows if each.candidate_id == id), None) if history.summary else None
     if row and row.fitness:
         low, high = number(row.fitness.low), number(row.fitness.high)
-        told = (
-            f"- fitness {number(row.fitness.value)} [{low}, {high}] (IQM, 95 % interval) over {row.seeds} fresh seeds"
-        )
-        return [told, f"- success rate {percent(row.success_rate)}"]
+        bounds = f" [{low}, {high}] (IQM, 95 % interval)" if row.seeds > 1 else ""
+        told = f"- fitness {number(row.fitness.value)}{bounds} over {count(row.seeds, 'fresh seed')}"
+        return [told, f"- success rate {percent(row.success_rate)}", "", MEASURED]
     result = history.result("final" if phase == "final" else "search", id) if phase else None
     if result is None or result.fitness is None:
         return ["It was not trained to the end: nothing is known of it."]
     told = (
         f"- fitness {number(result.fitness)} in the search, over {len(result.slices)} seeds; not measured on fresh ones"
     )
-    return [told, f"- success rate {percent(result.success_rate)}"]
+    return [told, f"- success rate {percent(result.success_rate)}", "", MEASURED]
 
 
 def _version(name: str) -> str:

@@ -409,8 +409,9 @@ from {package} import make_env
 env = make_env()  # a gymnasium.Env; or gymnasium.make("rewardgen/{exported.slug}-v0") once it is imported
 ```
 
-Its reward is `{package}/reward.py`. `info` holds `components` and `variables` at every step, and `fitness`, `success`
-and `cause` at the end of an episode. {_WRAPPED if model else ""}`{package}/_rewardgen` is copied from rewardgen."""
+{_ACTS if policy else ""}Its reward is `{package}/reward.py`. `info` holds `components` and `variables` at
+every step, and `fitness`, `success` and `cause` at the end of an episode. It draws nothing: `rewardgen film` shows what
+a policy does. {_WRAPPED if model else ""}`{package}/_rewardgen` is copied from rewardgen."""
     acted = "the policy" if policy else "random actions"
     tested = (
         f"An episode of {found['steps']} steps with {acted}, fitness {found['fitness']:.4g}: `reward.py` gives what the"
@@ -419,6 +420,10 @@ and `cause` at the end of an episode. {_WRAPPED if model else ""}`{package}/_rew
     return Made(files, use, tested, needs)
 
 
+_ACTS = """With `from policy import load` in this folder, `load().act(observation)` is what the trained policy does:
+actions in actuator units.
+
+"""
 _WRAPPED = """`RewardWrapper(env)` pays the reward in another MuJoCo environment of Gymnasium
 with the same model, whose observations and episodes stay its own. """
 _ENVIRONMENT_NEEDS = ("gymnasium", "numpy", "pydantic", "torch")

@@ -117,7 +117,8 @@ class LiteLLMClient:
             filtered = answer.finish_reason == "content_filter"
             raise (CallRefused if filtered else CallFailed)(message, usage=usage)
         latency_s = round(time.monotonic() - started, 3)
-        return Reply(text=answer.text, model=answer.model or endpoint.model, usage=usage, latency_s=latency_s)
+        cut, model = answer.finish_reason == "length", answer.model or endpoint.model
+        return Reply(text=answer.text, model=model, usage=usage, latency_s=latency_s, cut=cut)
 
     async def _require_listener(self, endpoint: Endpoint) -> None:
         """Nobody at an address of the user's own, who never answered: that is no passing fault, but a wrong address.

@@ -74,6 +74,8 @@ def explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> Rewardgen
     if status in (401, 402, 403) or _NO_KEY.search(told):
         return CredentialsError(f"{_place(endpoint)} refused the API key or account: {detail}", _key_hint(endpoint))
     if status == 404 or _NO_MODEL.search(told):
+        if endpoint.api_base and (other := _other_base(endpoint)):
+            return ModelError(f"{endpoint.api_base} is no address of an OpenAI-compatible API: {detail}", other)
         return ModelError(f"{_place(endpoint)} has no model `{endpoint.model}`: {detail}", _model_hint(endpoint))
     refused = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING
     if refused or kind in ("ContentPolicyViolationError", "ContextWindowExceededError"):
@@ -163,6 +165,17 @@ def _model_hint(endpoint: Endpoint) -> str:
     if close:
         return "did you mean " + " or ".join(f"`{name}`" for name in close) + "?"
     return "models that exist: " + ", ".join(bare[:12]) + (", ..." if len(bare) > 12 else "")
+
+
+def _other_base(endpoint: Endpoint) -> str:
+    """Where the API of the same server is, if it is not at the address that was given; empty if that is not known."""
+    base = (endpoint.api_base or "").rstrip("/")
+    if _listed_models(endpoint):
+        return ""
+    for other in (f"{base}/v1", *(base[: place.start()] + "/v1" for place in re.finditer(r"/(v\d+|chat)\b", base))):
+        if _listed_models(endpoint._replace(api_base=other)):
+            return f"did you mean `--api-base {other}`?"
+    return ""
 
 
 def _listed_models(endpoint: Endpoint) -> tuple[str, ...]:

@@ -145,7 +145,7 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     bounds = f"{100 * success.low:.0f}, {100 * success.high:.0f}" if success else ""
     facts = [
         Fact("Success", percent(rate), bounds, _short(card.success), tone),
-        Fact("Fitness", number(row.fitness.value), _bounds(row.fitness), _short(card.fitness)),
+        Fact("Fitness", number(row.fitness.value), _bounds(row.fitness) if row.seeds > 1 else "", _short(card.fitness)),
     ]
     facts += [each for name in BASELINES if (each := _against(history, name))]
     if summary.confirmed:

@@ -119,7 +119,7 @@ def _of_search(folder: RunFolder, history: History) -> Iterator[Plan]:
         if take is None or record is None:
             continue
         parents = [found for each in record.candidate.parents if (found := _take(folder, history, each, "search"))]
-        title = f"The best of generation {index}, {id}"
+        title = f"The best of generation g{index:02d}, {id}"
         title += f", beside its parent {parents[0].id}" if parents else ""
         yield Plan(take, title, parents[0] if parents else None)
 

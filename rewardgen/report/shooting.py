@@ -91,6 +91,8 @@ class Plan(NamedTuple):
     """Shown on the left."""
     sentence: str = ""
     """Above the picture."""
+    variant: str = ""
+    """Tells the files of a film that somebody asked for from those of the run's own."""
 
     @property
     def takes(self) -> tuple[Take, ...]:
@@ -100,7 +102,8 @@ class Plan(NamedTuple):
     @property
     def name(self) -> str:
         """Of its files."""
-        return f"{self.take.name}-beside-{self.beside.id}" if self.beside else self.take.name
+        parts = (self.take.name, f"beside-{self.beside.id}" if self.beside else "", self.variant)
+        return "-".join(each for each in parts if each)
 
 
 class Played(Frozen):

@@ -226,7 +226,7 @@ def _conclusion(
     own = estimates[chosen]
     rate, seeds = results[chosen].success_rate or 0.0, len(results[chosen].slices)
     words = [
-        f"{chosen} reaches a fitness of {_with_bounds(own)} "
+        f"{chosen} reaches a fitness of {_with_bounds(own) if seeds > 1 else number(own.value)} "
         f"and a success rate of {percent(rate)} over {seeds} fresh {'seed' if seeds == 1 else 'seeds'}."
     ]
     words += [f"Parts of the fitness: {named(parts)}."] if (parts := results[chosen].parts) else []

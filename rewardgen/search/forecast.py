@@ -199,7 +199,10 @@ def told(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
     """
     yield "candidates", f"{found.candidates} at most"
     yield "trainings", f"{_span(found.trainings)} of {found.env_steps.high / found.trainings.high:,.0f} steps"
-    yield "control steps", f"{found.env_steps.low / 1e6:.1f} to {found.env_steps.high / 1e6:.1f} million"
+    if found.env_steps.high < 1e6:
+        yield "control steps", _span(found.env_steps)
+    else:
+        yield "control steps", f"{found.env_steps.low / 1e6:.1f} to {found.env_steps.high / 1e6:.1f} million"
     if found.minutes:
         processes = config.workers or usable_cores()
         yield "training", f"{_span(found.minutes)} min on {processes} process{'es' * (processes > 1)}"
@@ -219,4 +222,5 @@ def told(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
 
 
 def _span(span: Span) -> str:
-    return f"{math.floor(span.low):,} to {math.ceil(span.high):,}"
+    low, high = math.floor(span.low), math.ceil(span.high)
+    return f"{low:,} to {high:,}" if low < high else f"{low:,}"

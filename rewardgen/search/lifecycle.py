@@ -284,8 +284,10 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         raise UsageError(f"{config.init} is empty", "give a Python file with a `compute_reward`, or leave out `--init`")
     if config.goal and config.model == BUILTIN:
         listener.note("the goal is told to the designer and not measured: the task's own fitness ranks candidates")
-    if config.prompts and config.model == BUILTIN and not config.critic_model:
-        listener.note("`--prompts` changes nothing here: the built-in designer asks no model")
+    if config.model == BUILTIN and not config.critic_model:
+        for option in (name for name in ("prompts", "api_base") if getattr(config, name)):
+            told = f"`--{option.replace('_', '-')}` changes nothing here: the built-in designer asks no model"
+            listener.note(f"{told}; `--model` names one")
     listener.note(f"measuring the task {Path(config.task).stem}")
     with _layers(config) as asked:
         task = get_or_measure(config.task, measuring(config), with_transitions=True)

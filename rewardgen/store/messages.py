@@ -64,3 +64,5 @@ class Reply(Frozen):
     model: Text
     usage: Usage = Usage()
     latency_s: float = 0.0
+    cut: bool = False
+    """Whether it ends where the model came to its limit of tokens."""

@@ -543,7 +543,7 @@ class GoalCheck(Judgement):
             return f"whether the fitness measures the goal was not checked: {self.problem}"
         said = {"yes": "measures the goal", "partly": "measures part of the goal", "no": "does not measure the goal"}
         told = f"the model says that the fitness {said[self.answer]}: {self.why}"
-        return f"{told}; and that it cannot be reached here: {self.obstacle}" if self.obstacle else told
+        return f"{told.rstrip('.')}; and that it cannot be reached here: {self.obstacle}" if self.obstacle else told
 
 
 class DesignRequest(Frozen):

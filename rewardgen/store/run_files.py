@@ -58,6 +58,12 @@ def _analysis_text(record: CandidateRecord) -> str:
     return "\n".join(parts) + "\n"
 
 
+MEASURED = (
+    "The fitness of a seed is the mean over its last two checkpoints; a policy that is kept is the last one, so what it"
+    " does by itself may be a little more or less: `rewardgen eval` measures it."
+)
+
+
 def write_best(
     folder: RunFolder, history: History, reward_file: Callable[[str], str] = str, policy_loader: str = ""
 ) -> None:
@@ -105,6 +111,7 @@ def _best_card(history: History, record: CandidateRecord, seeds: Sequence[int], 
             + (f", from {', '.join(record.candidate.parents)}" if record.candidate.parents else ""),
             f"- Trained on the fresh seeds {', '.join(map(str, seeds))}"
             + ("; `policy.npz` is the best of these policies." if policy else "; their policies are gone."),
+            f"- {MEASURED}",
             "- `reward.py` is the reward: a pure function of the task's variables that returns weighted components.",
             "",
             "## How to use it",
@@ -143,7 +150,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
         lines += [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` goes on."]
     else:
         lines += [f"**{history.judgement.text}**", ""] if history.judgement else []
-        lines += [summary.conclusion, "", *_table(summary.rows, summary.chosen), ""]
+        lines += [summary.conclusion, "", *(_table(summary.rows, summary.chosen) if summary.rows else []), ""]
         lines += [f"The search stopped: {summary.reason}."]
     for _, earlier in history.opened:
         if earlier:
@@ -156,7 +163,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
         "",
         "## What is here",
         "",
-        "- `best/`: the chosen reward, its policy, and a card",
+        *(["- `best/`: the chosen reward, its policy, and a card"] if summary and summary.chosen else []),
         "- `candidates/<id>/`: each candidate's reward, verdict, analysis, prompts and replies",
         *(["- `goal/`: what a model was asked about the goal and the result"] if asked else []),
         "- `events.jsonl`: everything that happened, the source of all other files",
@@ -187,7 +194,9 @@ def _table(rows: Sequence[FinalRow], chosen: str | None) -> list[str]:
         if row.fitness is None:
             lines.append(f"| {name} | failed: {row.failure} | | | {row.seeds} |")
             continue
-        fitness = f"{number(row.fitness.value)} [{number(row.fitness.low)}, {number(row.fitness.high)}]"
+        fitness = number(row.fitness.value)
+        if row.seeds > 1:
+            fitness += f" [{number(row.fitness.low)}, {number(row.fitness.high)}]"
         shown = row.human_normalised is not None and row.candidate_id not in BASELINES
         normalised = f"{row.human_normalised:.2f}" if shown else ""
         lines.append(f"| {name} | {fitness} | {percent_interval(row.success_interval)} | {normalised} | {row.seeds} |")

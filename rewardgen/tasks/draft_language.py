@@ -112,10 +112,10 @@ def read_draft(reply: str) -> Draft | tuple[Finding, ...]:
         reply: A language model's reply.
     """
     source = extract_class(reply)
-    if source.split("\n") != [*source.splitlines(), *([""] if source.endswith("\n") else [])]:
-        return (_refusal("has line ends that Python does not count", "end lines with a newline only"),)
     if not source:
         return (_refusal("holds no class", "answer with one Python block that defines the class of the task"),)
+    if source.split("\n") != [*source.splitlines(), *([""] if source.endswith("\n") else [])]:
+        return (_refusal("has line ends that Python does not count", "end lines with a newline only"),)
     tree = parse_source(source)
     if isinstance(tree, Finding):
         return (_told(tree),)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rewardgen.core.errors import ModelError
 from rewardgen.core.files import explain_os_error, write_atomic
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.llm.answers import tokens_in
@@ -23,7 +22,7 @@ from rewardgen.tasks.metric_verdict import TaskLook
 from rewardgen.tasks.robots import Catalogue, Entry, model_named
 from rewardgen.tasks.scaffold import control_of, require_actuators
 from rewardgen.tasks.sketches import Sketches
-from rewardgen.tasks.sketching import Trial, ask_authors, hold_against, keep_sketches, look_at
+from rewardgen.tasks.sketching import NothingDrafted, Trial, ask_authors, hold_against, keep_sketches, look_at
 
 _CATALOGUE_TOKENS = 6_000
 _REPAIRS, _REDRAFTS = 3, 2
@@ -86,7 +85,7 @@ def draft_task(llm: LLM, wanted: Wanted, note: Note, ask: Ask) -> tuple[Drafted,
 
     Raises:
         TaskError: The robot has no actuator that a policy could use.
-        ModelError: What the model writes is no task, or no sketch.
+        NothingDrafted: What the model writes is no task, or no sketch.
         CallFailed: No answer.
         RunFolderError: The folder cannot be written.
     """
@@ -140,10 +139,8 @@ class _Drafting:
                 if repairs == _REPAIRS and best and best.trial.verdict.passed:
                     return self._chosen(best)
                 if repairs == _REPAIRS:
-                    raise ModelError(
-                        f"what the model drafted is no task, after {self._calls} answers: {found[0].message}",
-                        f"see {self._wanted.folder}; try again, or another `--model`",
-                    )
+                    what = f"what the model drafted is no task, after {self._calls} answers: {found[0].message}"
+                    raise NothingDrafted(what, "ask another model")
                 repairs += 1
                 self._answer(text, render("task/draft_repair", findings=found, lines=extract_class(text).split("\n")))
                 continue

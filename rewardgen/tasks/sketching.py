@@ -60,6 +60,10 @@ def look_at(task: str) -> TaskLook:
     return TaskLook.model_validate(measure(LOOK, {"task": task}))
 
 
+class NothingDrafted(ModelError):
+    """Nothing that a model wrote of a task can be used."""
+
+
 async def ask_authors(llm: LLM, task: str, look: TaskLook, words: str, description: str, label: str) -> list[Sketches]:
     """Sketches by several authors at once, each asked again for what cannot be.
 
@@ -72,14 +76,14 @@ async def ask_authors(llm: LLM, task: str, look: TaskLook, words: str, descripti
         label: Beginning of the calls' labels.
 
     Raises:
-        ModelError: No author drew anything of use.
+        NothingDrafted: No author drew anything of use.
         CallFailed: No answer.
     """
     manners = enumerate(_MANNERS, start=1)
     asked = [_ask(llm, task, look, (words, description, manner), f"{label}/sketches-{n}") for n, manner in manners]
     drawn = [each for each in await asyncio.gather(*asked) if each]
     if not drawn:
-        raise ModelError("no author drew sketches that could be used", "try again, or another `--model`")
+        raise NothingDrafted("no author drew sketches that could be used", "ask another model")
     return drawn
 
 

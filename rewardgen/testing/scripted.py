@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
-Answer = str | Exception
+Answer = str | Reply | Exception
 
 
 class ScriptedLLM:
     """Answers each request with what a function of it returns, or raises it if it is an exception.
 
     Args:
-        answer: A text for every request, or a function that chooses by label or messages.
+        answer: A text or a reply for every request, or a function that chooses by label or messages.
         usage: What each reply is said to take.
     """
 
@@ -29,4 +29,6 @@ class ScriptedLLM:
         answer = self._answer(request) if callable(self._answer) else self._answer
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer, Reply):
+            return answer
         return Reply(text=answer, model="scripted", usage=self._usage)

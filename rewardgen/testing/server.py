@@ -30,6 +30,7 @@ class Answer:
         delay_s: Waits before it answers, or until the server is closed [s].
         prompt_tokens: Tokens that it counts for the prompt.
         completion_tokens: Tokens that it counts for the reply.
+        finish_reason: Why the reply ends: `length` at the limit of tokens.
     """
 
     text: str | None = "hello"
@@ -42,6 +43,7 @@ class Answer:
     delay_s: float = 0.0
     prompt_tokens: int = 100
     completion_tokens: int = 50
+    finish_reason: str = "stop"
 
 
 class ChatServer:
@@ -111,10 +113,14 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
             """Nothing: tests have their own output."""
 
         def do_GET(self) -> None:
+            if self.path != "/v1/models":
+                return self._send(404, b'{"detail": "Not Found"}')
             self._send(200, json.dumps({"object": "list", "data": [{"id": name} for name in server.models]}).encode())
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path != "/v1/chat/completions":
+                return self._send(404, b'{"detail": "Not Found"}')
             answer = server.begin(body, self.headers.get("Authorization", ""))
             if answer.delay_s:
                 server.closing.wait(answer.delay_s)
@@ -147,13 +153,12 @@ def _content(answer: Answer, body: dict[str, Any]) -> dict[str, Any]:
         "completion_tokens": answer.completion_tokens,
         "total_tokens": answer.prompt_tokens + answer.completion_tokens,
     }
+    message = {"role": "assistant", "content": answer.text}
     return {
         "id": "chatcmpl-0",
         "object": "chat.completion",
         "created": 1,
         "model": body["model"],
-        "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer.text}},
-        ],
+        "choices": [{"index": 0, "finish_reason": answer.finish_reason, "message": message}],
         "usage": counted if answer.usage is COUNTED else answer.usage,
     }

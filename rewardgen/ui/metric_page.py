@@ -31,7 +31,7 @@ def draft_page(drafted: Drafted, formatted: bool) -> RenderableType:
     code = Syntax(drafted.source, "python", theme=CODE_THEME, word_wrap=True) if formatted else Text(drafted.source)
     parts = [Text(drafted.description), *section(drafted.task, code), *section("Sketches", trial_page(drafted.trial))]
     asked = (drafted.questions, *drafted.trial.questions)
-    open_questions = [each for each in asked if each.rstrip(".") not in ("", "None")]
+    open_questions = [each for each in dict.fromkeys(asked) if each.rstrip(".") not in ("", "None")]
     if open_questions:
         parts += section("Open questions", Text("\n".join(f"- {each}" for each in open_questions)))
     if drafted.misses:

@@ -181,7 +181,8 @@ def closing_table(summary: Summary) -> RenderableType:
         if fitness:
             shown = row.human_normalised is not None and row.candidate_id not in BASELINES
             normalised = f"{row.human_normalised:.2f}" if shown else ""
-            cells = [interval_text(fitness), percent_interval(row.success_interval), normalised]
+            estimate = interval_text(fitness) if row.seeds > 1 else number(fitness.value)
+            cells = [estimate, percent_interval(row.success_interval), normalised]
         name = f"{'★' if is_chosen else ' '} {row.candidate_id}"
         table.add_row(name, *cells, str(row.seeds), style="bold green" if is_chosen else "")
     about = [Text(), Text(summary.conclusion), Text(f"The search stopped: {summary.reason}.", "dim")]

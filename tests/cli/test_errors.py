@@ -78,6 +78,19 @@ def test_mjcf_that_does_not_load_is_told(rewardgen, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "told", "hint"),
+    [
+        (("--model", ""), "the `--model` is empty", "leave it out for `builtin`"),
+        (("--model", "openai/m", "--api-base", "127.0.0.1:1/v1"), "is no address", "write `http://127.0.0.1:1/v1`"),
+    ],
+)
+def test_a_model_that_cannot_be_meant_is_told_before_a_run_is_made(rewardgen, tmp_path, options, told, hint):
+    done = rewardgen("run", "cartpole", *options)
+    assert done.returncode == 2 and told in done.stderr and hint in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
 def test_an_unknown_candidate_is_answered_with_the_nearest(rewardgen, finished_run):
     done = rewardgen("runs", "show", "latest", "g01-k9")
     assert done.returncode == 2

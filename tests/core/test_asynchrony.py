@@ -1,11 +1,12 @@
 """Coroutines run from plain code are as if they had been run by themselves."""
 
 import asyncio
+import signal
 from contextvars import ContextVar
 
 import pytest
 
-from rewardgen.core.asynchrony import run_coroutine
+from rewardgen.core.asynchrony import blocking, run_coroutine
 
 SAID: ContextVar[str] = ContextVar("said", default="nothing")
 
@@ -35,3 +36,16 @@ def test_what_the_context_holds_is_known_in_the_work_also_where_a_loop_runs():
         assert run_coroutine(said()) == asyncio.run(from_a_loop(said())) == "something"
     finally:
         SAID.reset(token)
+
+
+def test_a_ctrl_c_ends_a_question_at_once_that_a_coroutine_asks():
+    heard = []
+
+    async def work():
+        with blocking():
+            signal.raise_signal(signal.SIGINT)
+            heard.append("an answer")
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(work())
+    assert not heard

@@ -8,6 +8,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError
 from rewardgen.designer.llm_designer import LLMDesigner, parse_reply
 from rewardgen.llm.protocol import CallFailed, CallRefused
+from rewardgen.store.messages import Reply
 from rewardgen.store.records import Candidate, DesignRequest, Finding
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.builders import card, record
@@ -124,6 +125,14 @@ def test_reply_without_code_is_a_failed_candidate_that_quotes_it():
     candidate, _ = design("I am sorry, but I cannot do that.")
     assert candidate.source == ""
     assert "I am sorry" in candidate.failure
+
+
+def test_a_reply_that_was_cut_in_its_code_says_so_and_one_cut_after_it_is_whole():
+    half = Reply(text=REPLY.removesuffix("```\n"), model="scripted", cut=True)
+    candidate, _ = design(half)
+    assert not candidate.source and "cut in the middle of its code, at the limit of" in candidate.failure
+    whole, _ = design(Reply(text=f"{REPLY}And one more", model="scripted", cut=True))
+    assert whole.source == CODE
 
 
 @pytest.mark.parametrize(

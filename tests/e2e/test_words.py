@@ -126,8 +126,12 @@ def test_a_hostile_draft_is_refused_with_the_line_and_never_run(tmp_path):
 def test_a_model_that_writes_no_task_ends_with_a_sentence(tmp_path, text):
     with server(text) as chat:
         made = new(chat, tmp_path, "--yes")
-    assert made.returncode == 2 and "what the model drafted is no task" in made.stderr
-    assert "\x1b" not in made.stderr and "Traceback" not in made.stderr
+        asked = len(chat.bodies)
+        assert made.returncode == 2 and "what the model drafted is no task" in made.stderr
+        assert "\x1b" not in made.stderr and "Traceback" not in made.stderr
+        new(chat, tmp_path, "--yes")
+        assert len(chat.bodies) == 2 * asked, "trying again asks again"
+    assert len(list(tmp_path.glob("*.draft-failed-[12]"))) == 2
 
 
 def test_sketches_that_cannot_be_are_sent_back(tmp_path):

@@ -132,6 +132,19 @@ def test_unknown_model_names_the_nearest_of_the_server():
     assert "llama" not in caught.value.hint
 
 
+@pytest.mark.parametrize("wrong", ["", "/v2", "/v1/chat/completions"])
+def test_an_address_beside_the_api_is_told_with_the_right_one(wrong):
+    with ChatServer(models=("local-model",)) as server, pytest.raises(ModelError) as caught:
+        ask_one(client(server, api_base=server.api_base.removesuffix("/v1") + wrong))
+    assert "no address of an OpenAI-compatible API" in caught.value.message
+    assert caught.value.hint == f"did you mean `--api-base {server.api_base}`?"
+
+
+def test_a_reply_at_the_limit_of_tokens_says_so():
+    with ChatServer(Answer("half", finish_reason="length")) as server:
+        assert ask_one(client(server)).cut
+
+
 def test_unknown_model_lists_what_exists_if_nothing_is_near():
     missing = Answer("no such model", status=404)
     with ChatServer(missing, models=("alpha", "beta")) as server, pytest.raises(ModelError) as caught:

@@ -28,6 +28,12 @@ def test_a_draft_becomes_a_task_file(tmp_path):
     assert "# accumulated, so that it tells turns" in path.read_text()
 
 
+@pytest.mark.parametrize("reply", ["I cannot.", "```python\nx = 1\n```"])
+def test_a_reply_without_a_class_is_told_as_that(reply):
+    (found,) = read_draft(reply)
+    assert "holds no class" in found.message or "defines 0 classes" in found.message
+
+
 HOSTILE = {
     "an import in the class": (NEXT, "    import os\n" + NEXT),
     "a call": (NEXT, '    stolen = open("/etc/passwd").read()\n' + NEXT),
