@@ -217,7 +217,7 @@ def test_many_components_are_the_largest_and_the_sum_of_the_others():
 def test_a_run_without_a_chosen_reward_is_filmed_as_far_as_it_is(rewardgen, tmp_path, drawn):  # noqa: F811
     began = write_run(tmp_path / "runs", events()[:2], own=True)
     done = rewardgen("film", "latest")
-    assert done.returncode == 1 and "no generation is finished" in done.stderr
+    assert done.returncode == 1 and "no policy has been trained" in done.stderr
     kept = [each for each in events() if each.kind not in ("finals-started", "finished", "judged")]
     (began / "events.jsonl").write_text("\n".join(each.model_dump_json() for each in kept) + "\n")
     shutil.copytree(drawn[2].folder, began / FILMS)
@@ -232,6 +232,7 @@ def test_the_commands_film_and_say_so_and_play_needs_a_display(rewardgen, tmp_pa
     assert done.returncode == 0 and told["id"] == CHOSEN and told["video"].endswith(".mp4")
     (film,) = films_of(folder)
     assert film.video.as_posix().endswith(told["video"])
+    assert "0.5 times its speed" in film.title and film.name.endswith("-0.2s-x0.5"), "the run's own film stays"
     assert len(pictures(film)) == 11 + 30  # 0.2 s at half the speed, 25 frames a second, and the last one held
     refused = rewardgen("play", "latest", DISPLAY="", WAYLAND_DISPLAY="")
     assert refused.returncode == 2 and "no display" in refused.stderr and "rewardgen film" in refused.stderr
