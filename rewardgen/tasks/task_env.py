@@ -76,12 +76,15 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             what = f"has shape {given.shape}" if given.shape != wanted else f"is not finite: {given}"
             raise InvalidAction(f"an action of shape {wanted} is wanted; this one {what}")
         step = self._envs.step(torch.from_numpy(given).view(1, -1))
-        components = {name: float(value[0]) for name, value in self.reward(step.inputs).items()}
+        paid = self.reward(step.inputs)
+        if not isinstance(paid, Mapping):
+            raise TaskError(f"the reward gives {type(paid).__name__}", "return a dict of components by name")
+        components = {name: float(torch.as_tensor(value).reshape(-1)[0]) for name, value in paid.items()}
         self._steps.append({name: step.inputs[name] for name in (*self._envs.variables, "action")})
         terminated, truncated = bool(step.terminated[0]), bool(step.truncated[0])
         info: dict[str, Any] = {
             "components": components,
-            "variables": {name: _plain(step.inputs[name]) for name in self._envs.variables},
+            "variables": {name: plain(step.inputs[name]) for name in self._envs.variables},
         }
         if terminated or truncated:
             causes = [cause for cause, holds in step.causes.items() if holds[0]]
@@ -120,5 +123,6 @@ def _array(observation: Tensor) -> np.ndarray:
     return observation[0].numpy().astype(np.float32)
 
 
-def _plain(value: Tensor) -> float | np.ndarray:
+def plain(value: Tensor) -> float | np.ndarray:
+    """A variable of one world, (1,) or (1, k), as `info` holds it."""
     return float(value[0]) if value.dim() == 1 else value[0].numpy().copy()

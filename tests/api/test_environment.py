@@ -9,11 +9,12 @@ import stable_baselines3.common.env_checker
 from gymnasium.error import InvalidAction, ResetNeeded
 
 import rewardgen
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.reward.contract import RewardError
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.task_env import TaskEnv
 from rewardgen.training.ppo import rewards
 from tests.e2e.command import POINT
 
@@ -71,6 +72,13 @@ def test_a_seed_gives_the_same_episodes_again_and_none_gives_others():
     one, again = starts(rewardgen.make_env(POINT)), starts(rewardgen.make_env(POINT))
     assert one == again
     assert len({tuple(each) for each in one}) == 4
+
+
+def test_a_reward_in_python_that_gives_no_components_is_told():
+    env = TaskEnv(load_task(str(POINT)), lambda inputs: inputs["position"])
+    env.reset(seed=0)
+    with pytest.raises(TaskError, match="the reward gives Tensor"):
+        env.step(np.zeros(1, np.float32))
 
 
 def test_a_step_without_an_episode_is_refused():

@@ -68,6 +68,16 @@ assert set(info["variables"]) >= {"cart_position", "pole_upright"}
 other = cartpole_env.make_env(reward=lambda inputs: {"one": inputs["pole_upright"] * 0 + 1})
 other.reset()
 assert other.step(np.zeros(1, np.float32))[1] == 1.0
+for wrong, error in (
+    (lambda: gymnasium.make("rewardgen/cartpole-v0", render_mode="rgb_array"), "draws nothing"),
+    (lambda: cartpole_env.RewardWrapper(gymnasium.make("CartPole-v1")), "no MuJoCo model"),
+):
+    try:
+        wrong()
+    except (TypeError, ValueError) as caught:
+        assert error in str(caught), caught
+    else:
+        raise AssertionError(error)
 """
 
 
@@ -93,6 +103,7 @@ for seed in (1, 2):
         _, expected, *ended, mine = ours.step(action)
         assert abs(paid - expected) < 1e-6, (steps, paid, expected, info, mine)
         assert abs(info["own_reward"] - paid) > 1e-6
+        assert all(type(mine["variables"][name]) is type(each) for name, each in info["variables"].items())
         ended, steps = any(ended), steps + 1
     assert steps > 10 and any(ends)
 """

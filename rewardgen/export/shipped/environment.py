@@ -18,20 +18,25 @@ from . import reward as _reward
 from . import task as _task
 from ._rewardgen.sim.episodes import with_previous
 from ._rewardgen.tasks.loading import task_in
-from ._rewardgen.tasks.task_env import TaskEnv
+from ._rewardgen.tasks.task_env import TaskEnv, plain
 
 ENV_ID = "ENVIRONMENT_ID"
 _MODEL = "MODEL_FILE"
 
 
-def make_env(reward: Any = None, render_mode: None = None) -> TaskEnv:
+def make_env(reward: Any = None, render_mode: str | None = None) -> TaskEnv:
     """A `gymnasium.Env`. Its `info` holds `components` and `variables`, and at the end of an episode `fitness`,
     `success` and `cause`.
 
     Args:
         reward: Another reward: from inputs by name, (1,) or (1, k) each, to its components by name, (1,) each.
-        render_mode: It draws nothing.
+        render_mode: None: it draws nothing.
+
+    Raises:
+        ValueError: It was to draw.
     """
+    if render_mode is not None:
+        raise ValueError(f"this environment draws nothing: leave out render_mode={render_mode!r}")
     task: Any = task_in(_task, Path(_task.__file__ or ""))
     if _MODEL:
         task.model_file = lambda: Path(__file__).parent / _MODEL
@@ -47,6 +52,9 @@ class RewardWrapper(gymnasium.Wrapper):
 
     Args:
         env: Of a MuJoCo model, in whose `unwrapped` are `model`, `data` and `dt`.
+
+    Raises:
+        TypeError: It has no such model, or the task is such an environment itself.
     """
 
     def __init__(self, env: gymnasium.Env) -> None:
@@ -54,6 +62,8 @@ class RewardWrapper(gymnasium.Wrapper):
         self._task = make_env().task
         if not hasattr(self._task, "read"):
             raise TypeError("this task is such an environment already: use `make_env()`")
+        if not all(hasattr(env.unwrapped, name) for name in ("model", "data", "dt")):
+            raise TypeError(f"{env.unwrapped} has no MuJoCo model, of which the reward reads")
         # These load MuJoCo, which a task without a model does without.
         from ._rewardgen.sim.quantities import TurnCounter
         from ._rewardgen.sim.view import SimView
@@ -88,7 +98,7 @@ class RewardWrapper(gymnasium.Wrapper):
         inputs = with_previous(now, self._previous or now, torch.tensor([not self._previous]))
         self._previous = now
         components = {name: float(each[0]) for name, each in _reward.REWARD_AND_COMPONENTS(inputs)[1].items()}
-        variables = {name: each[0].numpy() for name, each in now.items() if name != "action"}
+        variables = {name: plain(each) for name, each in now.items() if name != "action"}
         info = {**info, "components": components, "variables": variables, "own_reward": paid}
         return observation, sum(components.values()), terminated, truncated, info
 
