@@ -82,6 +82,6 @@ def validated(model: type[Model], told: dict[str, Any], where: str, hint: str) -
         return model.model_validate(told)
     except ValidationError as error:
         found = error.errors()[0]
-        name = ".".join(map(str, found["loc"]))
+        name = ".".join(str(each) for each in found["loc"] if isinstance(each, int) or each.isidentifier())
         wrong = _MESSAGES.get(found["type"], found["msg"])
         raise UsageError(f"`{name}` of {where}: {wrong[:1].lower()}{wrong[1:]}", hint) from error

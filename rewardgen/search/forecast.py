@@ -9,6 +9,7 @@ from pathlib import Path
 from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
 from rewardgen.core.errors import CredentialsError
 from rewardgen.core.provenance import usable_cores
+from rewardgen.core.readable import count
 from rewardgen.core.schema import Frozen
 from rewardgen.core.sequential import BLOCK, power
 from rewardgen.llm.factory import make_llm
@@ -214,11 +215,14 @@ def told(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
     if found.detects is not None:
         yield (
             "finals",
-            f"with {config.final_seeds} fresh seeds at most, a reward that is truly better than the human one by one"
+            f"with {count(config.final_seeds, 'fresh seed')} at most, a reward that is truly better than the human one by one"
             f" standard deviation over seeds is said to be in {100 * found.detects:.0f} % of runs",
         )
     else:
-        yield "finals", f"with {config.final_seeds} fresh seeds at most; the task has no human reward to compare with"
+        yield (
+            "finals",
+            f"with {count(config.final_seeds, 'fresh seed')} at most; the task has no human reward to compare with",
+        )
 
 
 def _span(span: Span) -> str:

@@ -60,6 +60,7 @@ WRONG = {
     "word for a list": ({"run": {"ablate": "critic"}}, "`ablate` of evolve with builtin: it should be a list", ""),
     "flag for a count": ({"run": {"candidates": True}}, "`candidates` of evolve with builtin", ""),
     "word for a flag": ({"run": {"films": "no"}}, "`films` of evolve with builtin", ""),
+    "value of no choice": ({"run": {"device": "gpu"}}, "`device` of evolve with builtin", ""),
     "text for a seed": ({"seeds": ["0"]}, "`seeds.0` of", ""),
     "unknown task": ({"tasks": ["hoper"]}, "unknown task `hoper`", "did you mean `hopper`?"),
     "unknown strategy": ({"strategies": {"evolv": {}}}, "unknown strategy `evolv`", "did you mean `evolve`?"),
