@@ -212,17 +212,15 @@ def told(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
         yield "tokens", f"{found.tokens.low / 1000:,.0f}k to {found.tokens.high / 1000:,.0f}k"
         price = f"{found.cost_usd.low:.2f} to {found.cost_usd.high:.2f} USD" if found.cost_usd else "not known"
         yield "price", price
+    seeds = count(config.final_seeds, "fresh seed")
     if found.detects is not None:
         yield (
             "finals",
-            f"with {count(config.final_seeds, 'fresh seed')} at most, a reward that is truly better than the human one by one"
-            f" standard deviation over seeds is said to be in {100 * found.detects:.0f} % of runs",
+            f"with {seeds} at most, a reward that is truly better than the human one by one standard deviation over seeds is"
+            f" said to be in {100 * found.detects:.0f} % of runs",
         )
     else:
-        yield (
-            "finals",
-            f"with {count(config.final_seeds, 'fresh seed')} at most; the task has no human reward to compare with",
-        )
+        yield "finals", f"with {seeds} at most; the task has no human reward to compare with"
 
 
 def _span(span: Span) -> str:
