@@ -216,8 +216,8 @@ def told(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
     if found.detects is not None:
         yield (
             "finals",
-            f"with {seeds} at most, a reward that is truly better than the human one by one standard deviation over seeds is"
-            f" said to be in {100 * found.detects:.0f} % of runs",
+            f"with {seeds} at most, a reward that is truly better than the human one by one standard deviation over"
+            f" seeds is said to be in {100 * found.detects:.0f} % of runs",
         )
     else:
         yield "finals", f"with {seeds} at most; the task has no human reward to compare with"
