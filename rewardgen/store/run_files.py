@@ -139,7 +139,8 @@ def write_readme(folder: RunFolder, history: History) -> None:
     assert card is not None and config is not None
     lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
-    lines += [f"Model: `{config.model}`. Options: `{options_text(config)}`", ""]
+    options = options_text(config)
+    lines += [f"Model: `{config.model}`." + (f" Options: `{options}`." if options else ""), ""]
     lines += [f"- {history.goal_check.text}", ""] if history.goal_check else []
     lines += [f"- {history.doubt}", ""] if history.doubt and not history.raised else []
     lines += [*(f"- {each}" for each in history.changes), ""] if history.changes else []

@@ -140,6 +140,7 @@ def test_resuming_a_finished_run_shows_its_table_again(rewardgen, finished_run):
     assert done.returncode == 0
     assert "It beats the sparse reward" in " ".join(done.stdout.split())
     assert f"next: rewardgen runs show {RUN_ID} " in done.stderr
+    assert "nothing left to do; `--generations N` has it go on" in done.stderr
     assert (finished_run / "best" / "reward.py").is_file(), "it was not written by the run that was killed"
     assert "fresh seeds" in (finished_run / "README.md").read_text()
 
@@ -217,6 +218,8 @@ def test_doctor_judges_the_machine_the_sandbox_and_a_model(rewardgen, tmp_path):
     assert "secret-value" not in done.stdout
     assert checks["model"]["state"] == "fail"
     assert "OPENAI_API_KEY" in checks["model"]["hint"]
+    local = rewardgen("doctor", "--model", "openai/mine", "--api-base", "http://127.0.0.1:9/v1", "--json")
+    assert {each["name"]: each for each in json.loads(local.stdout)["checks"]}["model"]["state"] == "ok"
     assert done.returncode == 1
     assert list(tmp_path.iterdir()) == []
 
