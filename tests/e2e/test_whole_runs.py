@@ -17,6 +17,7 @@ from rewardgen.reward.export import reward_in
 from rewardgen.search import lifecycle
 from rewardgen.search.judge import JUDGES
 from rewardgen.store.messages import Usage
+from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import (
     POINT,
     SHORT,
@@ -197,6 +198,16 @@ def test_a_tuner_s_candidates_are_trained_like_others_and_their_steps_count(tmp_
     assert all(each.analysis.fitness_delta is not None for each in tuned)
     trained = {id for phase, id, _ in found.trained if phase == "search"}
     assert trained >= {each.candidate.id for each in tuned}
+
+
+@pytest.mark.parametrize("limit", [(), ("--max-tokens", "100")], ids=["prose", "no room for a call"])
+def test_where_no_reply_held_a_reward_the_model_is_pointed_at_and_not_the_task(tmp_path, limit):
+    few = ["--no-films", "--generations", "1", "--candidates", "1", "--seeds", "1", "--final-seeds", "1"]
+    with ChatServer(Answer("I cannot say.")) as chat:
+        asked = ["--model", "openai/local", "--api-base", chat.api_base, "--env-steps", "4096", *limit]
+        done = rewardgen("run", POINT, *few, *asked, cwd=tmp_path, OPENAI_API_KEY="sk-local")
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 1 and "no reply held a reward" in said and "name more in the task" not in said
 
 
 def test_a_run_begins_with_a_reward_file(tmp_path):
