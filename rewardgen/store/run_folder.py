@@ -19,6 +19,8 @@ from rewardgen.core.files import explain_os_error, is_young, sweep_unfinished
 
 DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
+TRAINING = "training.json"
+"""Of a folder that `train` made, which is no run."""
 _RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9-]+-[0-9a-f]{4}")
 _BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz", "llm", "goal", "prompts"}
 """What may be in a folder before its run has begun."""
@@ -202,6 +204,12 @@ def find_run(reference: str, runs_dir: Path) -> RunFolder:
     """
     if (Path(reference) / EVENTS).is_file():
         return RunFolder(Path(reference).resolve())  # `.` has no name
+    if (Path(reference) / TRAINING).is_file():
+        reward = shlex.quote(str(Path(reference) / "reward.py"))
+        hint = (
+            f"a run that begins with its reward is filmed, exported and compared: `rewardgen run TASK --init {reward}`"
+        )
+        raise RunFolderError(f"{reference} is a training, not a run", hint)
     runs = list_runs(runs_dir)
     if not runs:
         raise RunFolderError(f"there are no runs in {os.fspath(runs_dir)}/", "start one with `rewardgen run cartpole`")

@@ -23,12 +23,12 @@ from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.names import AbsolutePath, Digest
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, Training
+from rewardgen.store.run_folder import TRAINING
 from rewardgen.training.baseline_cache import SOURCES
 from rewardgen.training.protocol import TRAINERS, OnProgress, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.transition_cache import code
 
-RECORD = "training.json"
 _MOST_BYTES = 256 << 20
 
 
@@ -122,7 +122,7 @@ def train_reward(
 def _kept(folder: Path, wanted: RewardTraining) -> list[SliceResult]:
     """Results of exactly this that are there, with their policies."""
     with suppress(OSError, ValidationError, RewardgenError):
-        kept = Trained.model_validate_json(read_plain(folder / RECORD, _MOST_BYTES))
+        kept = Trained.model_validate_json(read_plain(folder / TRAINING, _MOST_BYTES))
         if kept.digest == wanted.digest:
             return [each for each in kept.results if each.policy is None or (folder / each.policy).is_file()]
     return []
@@ -137,7 +137,7 @@ def _write(folder: Path, wanted: RewardTraining, results: Sequence[SliceResult])
         training=wanted.training,
         results=tuple(results),
     )
-    write_atomic(folder / RECORD, kept.model_dump_json(indent=1))
+    write_atomic(folder / TRAINING, kept.model_dump_json(indent=1))
     table = io.StringIO()
     lines = csv.writer(table)
     lines.writerow(["seed", "env_steps", "fitness", "success_rate", "episode_steps", "episode_return"])

@@ -12,7 +12,7 @@ from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
 from rewardgen.reward.export import reward_in
 from rewardgen.store.measurements import STARTS
-from rewardgen.training.retraining import RECORD
+from rewardgen.store.run_folder import TRAINING
 from tests.api.test_environment import MINE
 from tests.cli.conftest import write_run
 from tests.e2e.command import POINT
@@ -74,7 +74,7 @@ def test_only_missing_seeds_are_trained_and_another_reward_begins_anew(tmp_path)
 
 
 def test_a_damaged_record_is_begun_anew(tmp_path):
-    (tmp_path / RECORD).write_text('{"digest": "0", "results": [')
+    (tmp_path / TRAINING).write_text('{"digest": "0", "results": [')
     _, heard = train(POINT, folder=tmp_path, seeds=1)
     assert heard.seeds == {0}
 
@@ -170,7 +170,7 @@ def test_what_somebody_else_says_of_a_training_is_not_taken_for_its_result(run, 
     log.write_text(log.read_text().replace(f'"signature":"{run.history.signature}"', f'"signature":"{"0" * 64}"', 1))
     target = f"{theirs}:human"
     done, _ = train(target, seeds=1, agreed=True)
-    record = done.path / RECORD
+    record = done.path / TRAINING
     (told,) = done.result.slices
     record.write_text(record.read_text().replace(f'"final_fitness": {told.final_fitness}', '"final_fitness": 1e9'))
     done.policies[told.seed].write_bytes(b"no policy")

@@ -6,7 +6,7 @@ import pytest
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.store.events import EventLog
-from rewardgen.store.run_folder import RunFolder, create_run, find_run, list_runs, sweep_runs
+from rewardgen.store.run_folder import TRAINING, RunFolder, create_run, find_run, list_runs, sweep_runs
 
 
 def a_run(runs_dir, name):
@@ -43,6 +43,13 @@ def test_unknown_run_suggests_the_nearest(tmp_path):
     with pytest.raises(RunFolderError) as caught:
         find_run("20260101-000000-hopper-aaab", tmp_path)
     assert "did you mean `20260101-000000-hopper-aaaa`" in caught.value.hint
+
+
+def test_a_training_is_told_as_that_with_the_way_to_a_run(tmp_path):
+    (tmp_path / TRAINING).write_text("{}")
+    with pytest.raises(RunFolderError, match="is a training, not a run") as caught:
+        find_run(str(tmp_path), tmp_path)
+    assert f"--init {tmp_path}/reward.py" in caught.value.hint
 
 
 def test_folders_without_a_log_are_no_runs(tmp_path):
