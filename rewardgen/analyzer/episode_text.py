@@ -1,5 +1,7 @@
 """What a trained policy does, as text for a reader who has no film: a typical and its worst episode, by numbers.
 
+Where the best episode alone succeeds it is told too: without it nobody could say how the policy succeeds at all.
+
 All of it comes from the clean evaluation, which loads no generated code.
 """
 
@@ -80,12 +82,14 @@ def episode_text(
     if len(readings) != len(best.kept) or any(len(each.rows) != len(rows) for each in readings):
         raise WorkerError("the digest worker told of other episodes or variables than it was asked for")
     told = list(zip(best.kept, readings, strict=True))
-    typical, worst = told[len(told) // 2], told[-1]
+    luckiest, typical, worst = told[0], told[len(told) // 2], told[-1]
     sections = [_overview(result, best), _episode("a typical episode, the median by fitness", *typical, rows, card)]
     if _apart(typical[0], worst[0]):
         sections.append(_episode("the worst episode by fitness", *worst, rows, card))
     elif len(told) > 1:
         sections.append("The worst episode is like it.")
+    if luckiest[0].success and not typical[0].success:
+        sections.append(_episode("the best episode by fitness, unlike the typical one", *luckiest, rows, card))
     return "\n\n".join(sections) + "\n"
 
 

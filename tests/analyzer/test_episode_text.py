@@ -111,6 +111,17 @@ def test_a_worst_episode_that_is_alike_is_not_told_twice(tmp_path):
     assert text.count("position [m]") == 1 and text.endswith("The worst episode is like it.\n")
 
 
+def test_the_best_episode_is_told_too_where_a_typical_one_fails(tmp_path):
+    episodes(tmp_path, torch.tensor([[1.0, 2.0, 2.0]] * 30), [30, 30, 30])
+    fails = [KeptEpisode(fitness=0.0, success=False, steps=30, ending="time limit")] * 2
+    text = told(tmp_path, KeptEpisode(fitness=0.9, success=True, steps=30, ending="time limit"), *fails)
+    typical, best = text.split("The worst episode is like it.\n\n")
+    assert "no success" in typical and best.startswith("the best episode by fitness, unlike the typical one: ")
+    assert "fitness 0.9, success" in best
+    rows = [line.split() for line in text.splitlines() if line.startswith("position [m]")]
+    assert [row[2] for row in rows] == ["2", "1"]
+
+
 def test_episodes_that_are_gone_are_an_error_of_one_kind(tmp_path):
     with pytest.raises(RunFolderError):
         told(tmp_path, KeptEpisode(fitness=0.9, success=True, steps=30))
