@@ -25,6 +25,8 @@ from rewardgen.cli.drafting import DRAFT_SUFFIX
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import number
+from rewardgen.core.improvement import improvement_probability, mean_probability
+from rewardgen.core.statistics import Interval
 from rewardgen.llm.answers import tokens_in
 from rewardgen.llm.archive import read_archive
 from rewardgen.store.history import FinalRow, History, Summary
@@ -161,8 +163,32 @@ def _counts(runs: Sequence[StudyRun]) -> str:
         here = [run for run in runs if run.way == way]
         found = Counter(run.verdict for run in here)
         if found:
-            rows.append([way, f"{len(here)}", *(f"{found[word]}" for word in _WORDS.values()), f"{_higher(here)}"])
-    return _table(["way", "runs", *_WORDS.values(), "higher at all"], rows, right=1)
+            beaten = [_beats(here, runs, "human"), "" if way == "best-of-n" else _beats(here, runs, "best-of-n")]
+            rows.append(
+                [way, f"{len(here)}", *(f"{found[word]}" for word in _WORDS.values()), f"{_higher(here)}", *beaten]
+            )
+    head = ["way", "runs", *_WORDS.values(), "higher at all", "policy beats human's", "policy beats best-of-n's"]
+    return _table(head, rows, right=1)
+
+
+def _beats(here: Iterable[StudyRun], runs: Sequence[StudyRun], other: str) -> str:
+    """How often a policy of a winner is better than one of another reward on the same task and seed, in percent."""
+    found: list[Interval] = []
+    for run in here:
+        cell = [each for each in runs if (each.task, each.seed) == (run.task, run.seed)]
+        pool = [
+            _fresh(each, other) if other == "human" else _fresh(each) for each in cell if other in ("human", each.way)
+        ]
+        if (mine := _fresh(run)) and (theirs := max(pool, key=len, default=[])):
+            found.append(improvement_probability(mine, theirs))
+    each = mean_probability(found)
+    return f"{100 * each.value:.0f} % [{100 * each.low:.0f}, {100 * each.high:.0f}]"
+
+
+def _fresh(run: StudyRun, id: str = "") -> list[float]:
+    """What the policies of the winner, or of another reward, reach on the fresh seeds."""
+    result = run.history.result("final", id or run.summary.chosen or "")
+    return [*result.by_seed.values()] if result else []
 
 
 def _higher(runs: Iterable[StudyRun]) -> int:
