@@ -134,7 +134,8 @@ def designer_messages(design_request: DesignRequest) -> tuple[Message, ...]:
         design_request: The task card, the operator, its parents, and what failed before.
     """
     card = design_request.card
-    facts = {"ends": bool(card.termination_causes), "success_ends": card.success_terminates}
+    ends, wanted = bool(card.termination_causes), card.ends_wanted
+    facts = {"ends": ends, "ends_badly": ends and not wanted, "success_ends": card.success_terminates}
     system = Message(role="system", content=render("designer/system", **facts))
     return (system, Message(role="user", content=_design_request(design_request)))
 

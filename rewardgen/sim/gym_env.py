@@ -23,13 +23,10 @@ from rewardgen.sim.contract import Named, mapping_problems, require, variable_pr
 from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.variables import Var
-from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS, Policy, Step
+from rewardgen.sim.vec_env import ENDED, ENV_REWARD, ENV_SUCCESS, Policy, Step
 
 if TYPE_CHECKING:
     from rewardgen.sim.quantities import Quantity
-
-ENDED = "the environment's own end"
-"""The termination cause of an environment that does not say why."""
 
 _NUMBERS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Tuple, spaces.Dict)
 _UNBOUNDED = 1.0

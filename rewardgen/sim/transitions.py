@@ -40,7 +40,7 @@ class TransitionFacts(Frozen):
     episode_steps: int = 1000
     success_terminates: bool = False
     ends_early: bool = False
-    """Whether there is any termination condition."""
+    """Whether an episode can end without having succeeded."""
     bounds: dict[str, float] = {}
     """Inputs that can never be larger than this in size, such as a cosine or the action."""
     radians: tuple[str, ...] = ()

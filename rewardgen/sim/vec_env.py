@@ -12,6 +12,9 @@ from torch import Tensor
 DIVERGED = "physics diverged"
 """The termination cause of a world whose state stopped being finite."""
 
+ENDED = "the environment's own end"
+"""The termination cause of an environment that does not say why."""
+
 ENV_REWARD, ENV_SUCCESS = HIDDEN = ("env_reward", "env_success")
 """What an environment with a reward of its own says of a step: for fitness, success and the human reward alone. No
 designer is told of it, and no generated reward may read it."""

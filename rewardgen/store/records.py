@@ -102,6 +102,9 @@ class TaskCard(Frozen):
     termination: str
     termination_causes: tuple[str, ...]
     success_terminates: bool
+    ends_wanted: bool = False
+    """Whether an end counts as no failure: the environment does not say why it ends, and its own reward is the better
+    for it."""
     success: str
     fitness: str
     best_fitness: float | None = None

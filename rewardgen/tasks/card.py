@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from rewardgen.sim.body_words import body_words
-from rewardgen.sim.episodes import Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
+from rewardgen.sim.episodes import Episode, Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
 from rewardgen.sim.influence import beyond_actions
 from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.shape_words import things_words
 from rewardgen.sim.variables import Var
+from rewardgen.sim.vec_env import ENDED, ENV_REWARD
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
 from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
@@ -26,6 +27,8 @@ from rewardgen.tasks.wording import description, first_paragraph
 PROBE_WORLDS = 8
 """Episodes per trivial policy."""
 _PROBE_SEED = 20_000_003
+_AHEAD = 100
+"""Steps that a learner looks ahead."""
 
 
 def measure_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -91,6 +94,7 @@ def measure_card(
         termination=first_paragraph(task, "terminated"),
         termination_causes=worlds.causes,
         success_terminates=task.success_terminates,
+        ends_wanted=ENDED in worlds.causes and _ends_wanted([each.episode for each in recordings.values()]),
         best_fitness=task.best_fitness,
         success=first_paragraph(task, "success"),
         fitness=first_paragraph(task, "fitness"),
@@ -98,6 +102,21 @@ def measure_card(
         episode_steps=task.episode_steps,
         probes=tuple(probe(task, name, recording) for name, recording in recordings.items()),
     )
+
+
+def _ends_wanted(episodes: Sequence[Episode]) -> bool:
+    """Whether the environment's own reward charges for living, and less for an end than an end saves.
+
+    So it is with a goal that ends the episode, and with an environment that never ends. The others pay for living, or
+    charge for a fall.
+    """
+    reward = [each[ENV_REWARD].double() for each in episodes]
+    last = [each.last(own) for each, own in zip(episodes, reward, strict=True)]
+    ends = torch.cat([own[each.terminated] for each, own in zip(episodes, last, strict=True)])
+    total = sum(float(each.total(own).sum()) for each, own in zip(episodes, reward, strict=True))
+    steps = sum(int(each.lengths.sum()) for each in episodes) - len(ends)
+    saved = (total - float(ends.sum())) / max(1, steps) * min(_AHEAD, episodes[0].max_steps)
+    return float(ends.median()) > saved / 2 and saved <= 0.0 if len(ends) else saved < 0.0
 
 
 def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProbe:

@@ -15,7 +15,7 @@ from torch import Tensor
 from rewardgen.sim.episodes import trivial_policies
 from rewardgen.sim.transitions import SOURCES, Source, TransitionFacts, TransitionSet
 from rewardgen.sim.variables import Wrap, variables_of
-from rewardgen.sim.vec_env import DIVERGED, HIDDEN, Policy, Step, VecEnv
+from rewardgen.sim.vec_env import DIVERGED, ENDED, HIDDEN, Policy, Step, VecEnv
 from rewardgen.tasks.implied import implied_flags, implied_invariances, implied_pairs
 from rewardgen.tasks.protocol import Task
 
@@ -65,7 +65,8 @@ def record_transitions(task: Task, expert: Policy | None = None) -> TransitionSe
         episode_steps=task.episode_steps,
         observations=found.facts.observations,
         success_terminates=task.success_terminates,
-        ends_early=bool(many.causes),
+        # One that does not say why it ends may never do so.
+        ends_early=bool(many.causes) and (ENDED not in many.causes or bool(found.terminated.any())),
         bounds=_bounds(task, many, found.inputs),
         pairs=task.pairs,
         **_implied(task, found),

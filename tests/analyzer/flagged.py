@@ -7,9 +7,9 @@ from tests.analyzer.trained import SOUND, trained
 from tests.builders import card
 
 
-def flags(success_terminates=False, probes=(), **changes):
+def flags(success_terminates=False, ends_wanted=False, probes=(), **changes):
     """All flags of a training that is sound but for the changes."""
-    given = card(success_terminates=success_terminates, probes=probes)
+    given = card(success_terminates=success_terminates, ends_wanted=ends_wanted, probes=probes)
     return Analyzer(None).study(trained(**changes), [], given).flags
 
 

@@ -15,6 +15,10 @@ def test_shorter_episodes_are_the_aim_where_success_ends_them():
     assert flags(success_terminates=True, curves=SHORTENS) == ()
 
 
+def test_shorter_episodes_are_no_fault_where_an_end_may_be_wanted():
+    assert flags(ends_wanted=True, curves=SHORTENS) == ()
+
+
 def test_episodes_that_end_early():
     fires(flags(terminations=EARLY), "ends-early", "75 % of the episodes still end by `left the track`, after 100")
 

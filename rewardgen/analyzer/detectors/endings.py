@@ -25,7 +25,7 @@ AVOIDED = -0.3
 def early_endings(evidence: TrainingEvidence) -> Iterator[Flag]:
     """Episodes end early, because it pays or because nothing better was learned; success is not meant."""
     curve, idle = evidence.curves.curve, evidence.idle
-    if evidence.card.success_terminates or len(curve) < 3:
+    if evidence.card.success_terminates or evidence.card.ends_wanted or len(curve) < 3:
         return
     early = {cause: share for cause, share in evidence.curves.terminations.items() if cause != TIME_LIMIT}
     share, last = sum(early.values()), curve[-1]

@@ -50,8 +50,8 @@ def catalogue(card: TaskCard, goal: str = "") -> tuple[Idea, ...]:
 
 
 def _survival_counts(card: TaskCard) -> bool:
-    """Whether an episode can end early. Paid per step, survival would keep a policy from a success that ends it."""
-    return bool(card.termination_causes) and not card.success_terminates
+    """Whether an episode can end in failure. Paid for each step, it keeps off a success that ends it."""
+    return bool(card.termination_causes) and not (card.success_terminates or card.ends_wanted)
 
 
 def _vector_ideas(proposer: Proposer) -> Iterator[Idea]:
