@@ -59,13 +59,32 @@ def task_faults(path: Path, method: str = "") -> Iterator[None]:
             raise TaskError(f"the sandbox keeps {at} from {refused}", hint) from error
         text = f"{error.msg}: `{(error.text or '').strip()}`" if isinstance(error, SyntaxError) else f"{error}"
         told = f"{where} raised {type(error).__name__}{f' at line {line}' if line else ''}: {text}"
-        raise TaskError(told, _hint(error) or f"fix {path}") from error
+        raise TaskError(told, _hint(error, path) or f"fix {path}") from error
 
 
-def _hint(error: Exception) -> str:
+def neighbour(path: Path, module: str) -> str:
+    """What to do about a module that no installed package has and that lies beside a task file; empty if none does.
+
+    Args:
+        path: The task file.
+        module: Its name.
+    """
+    top = module.partition(".")[0]
+    near = next((each for each in (path.with_name(f"{top}.py"), path.with_name(top)) if top and each.exists()), None)
+    if near is None:
+        return ""
+    return (
+        f"{near.name} lies beside it, but is no installed package, and a task file is run by itself: copy what it needs"
+        " into the task file, or install the project, as by `pip install -e .`"
+    )
+
+
+def _hint(error: Exception, path: Path) -> str:
     """The edit that mends it, where that can be known; empty elsewhere."""
     if isinstance(error, RewardgenError):
         return error.hint
+    if isinstance(error, ModuleNotFoundError) and (near := neighbour(path, error.name or "")):
+        return near
     offered = getattr(sys.modules.get("rewardgen"), "__all__", ())  # what task files import, and this may not
     if isinstance(error, NameError) and error.name in offered:
         return f"import it: `from rewardgen import {error.name}`"

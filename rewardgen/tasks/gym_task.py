@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -20,6 +21,7 @@ from torch import Tensor
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError, nearest
 from rewardgen.sim.episodes import Episode
+from rewardgen.sim.faults import neighbour
 from rewardgen.sim.gym_env import (
     ActionCoder,
     GymReading,
@@ -59,11 +61,8 @@ _MOST_STATES, _STARTS = 50, 5
 _STANDING = 1e-4
 _MOST_OBSERVED = 4096
 """Numbers in an observation."""
-_WRAP = (
-    "make it smaller in a task file, such as `env = lambda **options: gymnasium.wrappers.TransformObservation("
-    'gymnasium.make("...", **options), lambda seen: seen[::6, ::6].mean(-1).ravel(), Box(0, 255, (256,)))`, and declare'
-    " variables of what it should reward"
-)
+_WHITE, _COARSE = 255, 6
+"""Of a picture: the brightest value, and the distance of the pixels that a smaller one is made of."""
 _SUCCESS = ("is_success", "success")
 _EXTRAS = {"mpe2": "pettingzoo", "pettingzoo": "pettingzoo"}
 """Packages of environments to the extras that bring them."""
@@ -265,6 +264,8 @@ class GymTask(Task):
 def _made(task: type[GymTask], steps: int | None = None, *, pictures: bool = False) -> gymnasium.Env[Any, Any]:
     """A new environment of a task, with its time limit no shorter than wanted."""
     env, options = task.env, dict(task.env_options)
+    if "max_episode_steps" in options:
+        raise TaskError("`env_options` has `max_episode_steps`", "write `episode_steps = ...` in the class")
     if pictures:
         options |= {"render_mode": "rgb_array"}
     if not isinstance(env, str):
@@ -297,9 +298,7 @@ def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
             wanted = f"'rewardgen[{_EXTRAS[missing]}]'" if missing in _EXTRAS else missing
             hint = "its successor is Gymnasium: `gymnasium:...`" if missing == "gym" else "install what it names"
             hint += f", such as by `pip install {wanted}`" if missing not in ("", "gym") and "." not in missing else ""
-            if (here := Path(f"{missing}.py")).is_file() or (here := task.path.with_name(here.name)).is_file():
-                hint = f"{here} is a file and not an installed package: run that, or copy the class into the task file"
-            raise TaskError(f"{task.env} cannot be made: {cause}", hint) from cause
+            raise TaskError(f"{task.env} cannot be made: {cause}", neighbour(task.path, missing) or hint) from cause
         if isinstance(cause, gymnasium.error.Error):
             close = named_alike(str(task.env)) or nearest(str(task.env), gymnasium.registry, sure=True)
             hint = "for one that a package registers, name the package too: `my_package:MyEnv-v0`"
@@ -342,7 +341,8 @@ def _looked(task: type[GymTask]) -> Known:
         env.close()
     if (size := spaces.flatdim(space)) > _MOST_OBSERVED:
         raise TaskError(
-            f"{kind.__name__} observes {size} numbers, a picture: no policy here learns from so many", _WRAP
+            f"{kind.__name__} observes {size} numbers, a picture: no policy here learns from so many",
+            _smaller(task.env, space),
         )
     keyed = dict(space.items()) if isinstance(space, spaces.Dict) else {}
     observed = observation_variables(words, size, {key: spaces.flatdim(each) for key, each in keyed.items()})
@@ -379,7 +379,29 @@ def _looked(task: type[GymTask]) -> Known:
 
 
 def _is_picture(space: spaces.Space[Any]) -> bool:
-    return isinstance(space, spaces.Box) and len(space.shape) > 1 and space.dtype == np.uint8
+    """Whether a space is that of a picture, or of one that was made smaller. Bytes in a row are none."""
+    if not isinstance(space, spaces.Box):
+        return False
+    shades = bool((space.low == 0).all() and (space.high == _WHITE).all())
+    return len(space.shape) > 1 if space.dtype == np.uint8 else shades
+
+
+def _smaller(env: Any, space: spaces.Space[Any]) -> str:
+    """How a task file makes a picture small enough."""
+    shape = space.shape or ()
+    if len(shape) not in (2, 3):
+        return "wrap the environment in a task file, so that it observes fewer numbers"
+    flat, sides = "", shape
+    if len(shape) == 3:
+        first = shape[0] < shape[2]
+        flat, sides = (".mean(0)", shape[1:]) if first else (".mean(-1)", shape[:2])
+    size = math.prod(-(-side // _COARSE) for side in sides)
+    made = f"gymnasium.make({env!r}, **options)" if isinstance(env, str) else f"{env.__name__}(**options)"
+    seen = f"lambda seen: seen{flat}[::{_COARSE}, ::{_COARSE}].ravel()"
+    return (
+        "make it smaller in a task file, such as"
+        f" `env = lambda **options: gymnasium.wrappers.TransformObservation({made}, {seen}, gymnasium.spaces.Box(0, {_WHITE}, ({size},)))`, and declare variables of what it should reward"
+    )
 
 
 def entries_of(observed: Mapping[str, Var]) -> dict[str, slice]:

@@ -131,8 +131,24 @@ def names_task(reference: str) -> bool:
     return bool(NAME.fullmatch(reference)) and any(each.name == reference for each in registered_tasks())
 
 
+def _require_installed(module: str) -> None:
+    """Tell of a package that lies where the user is and that is not installed: workers run elsewhere."""
+    here = Path(module)
+    if not module or module in sys.modules or importlib.util.find_spec(module):
+        return
+    if (file := here.with_suffix(".py")).is_file():
+        hint = f"{file} is a file here: name that in its place"
+    elif here.is_dir():
+        hint = f"{module}/ is a folder here: install its project, as by `pip install -e .`, or write `PYTHONPATH=$PWD`"
+        hint += " before the command"
+    else:
+        return
+    raise TaskError(f"no installed package has the module `{module}`", hint)
+
+
 def _gym_task_file(env: str) -> Path:
     """The task file of an environment; it is written where the user's data lies if it is not there."""
+    _require_installed(env.rpartition(":")[0].partition(".")[0])
     text = _GYM_TASK.format(env=env)
     base = Path(os.environ.get("XDG_DATA_HOME", ""))
     name = re.sub(r"[^\w.-]+", "-", env)

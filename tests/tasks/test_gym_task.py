@@ -1,6 +1,7 @@
 """Tasks on Gymnasium environments: what is read of them, and that they do what Gymnasium itself does."""
 
 import importlib
+import re
 
 import gymnasium
 import mujoco
@@ -366,10 +367,24 @@ def test_a_module_that_lies_where_the_user_is_and_is_not_installed_is_run_as_a_f
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TaskError) as raised:
         load_task("slide:Slide")
-    assert "slide.py is a file and not an installed package: run that" in raised.value.hint
+    assert raised.value.hint == "slide.py is a file here: name that in its place"
+    (tmp_path / "pucks").mkdir()
+    with pytest.raises(TaskError) as raised:
+        load_task("pucks.slide:Slide")
+    assert "pucks/ is a folder here: install its project" in raised.value.hint
     with pytest.raises(TaskError) as raised:
         load_task("slid.py")
     assert raised.value.hint == "did you mean `slide.py`?"
+
+
+@pytest.mark.parametrize("imported", ["from slide import Slide\n\nclass Other(Slide):\n    pass\n", ""])
+def test_a_module_beside_a_task_file_that_is_not_installed_is_told_as_that(tmp_path, imported):
+    own(tmp_path)
+    path = tmp_path / "other.py"
+    path.write_text(imported or "from rewardgen import GymTask\nclass MyTask(GymTask): env = 'slide:Slide'\n")
+    with pytest.raises(TaskError) as raised:
+        load_task(str(path)).declared()
+    assert raised.value.hint.startswith("slide.py lies beside it, but is no installed package")
 
 
 def test_the_duration_of_a_step_can_be_declared(tmp_path):
@@ -515,7 +530,42 @@ class Seen(Slide):
     assert [*task.declared()] == ["gap"] and task.make_envs([0], 1).observation_size == 1200
     with pytest.raises(TaskError) as error:
         load_task(own(tmp_path, further=seen.replace("SIZE", "64")))
-    assert "12288 numbers, a picture" in error.value.message and "TransformObservation" in error.value.hint
+    assert "12288 numbers, a picture" in error.value.message
+    advice = re.search("`(env = lambda.*?)`", error.value.hint)
+    words = f"import gymnasium\nfrom rewardgen import GymTask, Var\nclass Small(GymTask):\n    {advice[1]}\n"
+    task = load_task(own(tmp_path, further=seen.replace("SIZE", "64") + words))
+    assert task.make_envs([0], 1).observation_size == 11 * 11, "the advice does what it says"
+    assert [*task.declared()] == ["gap"], "and a smaller picture is none that a reward could read"
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"), [((30, 40, 3), 5 * 7), ((3, 30, 40), 5 * 7), ((30, 40), 5 * 7), ((210, 160, 3), 35 * 27)]
+)
+def test_the_advice_for_a_picture_fits_its_shape(tmp_path, monkeypatch, shape, size):
+    monkeypatch.setattr("rewardgen.tasks.gym_task._MOST_OBSERVED", 1000)
+    seen = f"""
+class Seen(Slide):
+    observation_space = spaces.Box(0, 255, {shape}, np.uint8)
+
+    def _seen(self):
+        return np.zeros({shape}, np.uint8)
+"""
+    with pytest.raises(TaskError) as error:
+        load_task(own(tmp_path, further=seen)).declared()
+    advice = re.search("`(env = lambda.*?)`", error.value.hint)
+    words = f"import gymnasium\nfrom rewardgen import GymTask, Var\nclass Small(GymTask):\n    {advice[1]}\n"
+    assert load_task(own(tmp_path, further=seen + words)).make_envs([0], 1).observation_size == size
+
+
+def test_a_time_limit_among_the_options_of_an_environment_is_told_where_it_belongs(tmp_path):
+    path = tmp_path / "task.py"
+    path.write_text(
+        "from rewardgen import GymTask\n\n"
+        "class T(GymTask):\n    env, env_options = 'Pendulum-v1', {'max_episode_steps': 50}"
+    )
+    with pytest.raises(TaskError, match="has `max_episode_steps`") as error:
+        load_task(str(path)).declared()
+    assert "episode_steps" in error.value.hint
 
 
 def test_a_return_that_counts_as_solved_is_one_of_a_whole_episode(tmp_path):
