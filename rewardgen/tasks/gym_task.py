@@ -397,11 +397,9 @@ def _smaller(env: Any, space: spaces.Space[Any]) -> str:
         flat, sides = (".mean(0)", shape[1:]) if first else (".mean(-1)", shape[:2])
     size = math.prod(-(-side // _COARSE) for side in sides)
     made = f"gymnasium.make({env!r}, **options)" if isinstance(env, str) else f"{env.__name__}(**options)"
-    seen = f"lambda seen: seen{flat}[::{_COARSE}, ::{_COARSE}].ravel()"
-    return (
-        "make it smaller in a task file, such as"
-        f" `env = lambda **options: gymnasium.wrappers.TransformObservation({made}, {seen}, gymnasium.spaces.Box(0, {_WHITE}, ({size},)))`, and declare variables of what it should reward"
-    )
+    seen = f"lambda seen: seen{flat}[::{_COARSE}, ::{_COARSE}].ravel(), gymnasium.spaces.Box(0, {_WHITE}, ({size},))"
+    wrapped = f"env = lambda **options: gymnasium.wrappers.TransformObservation({made}, {seen})"
+    return f"make it smaller in a task file, such as `{wrapped}`, and declare variables of what it should reward"
 
 
 def entries_of(observed: Mapping[str, Var]) -> dict[str, slice]:
