@@ -21,7 +21,6 @@ class VelocityTracking(MujocoTask):
     model = "velocity_tracking.xml"
     frame_skip = 5
     episode_steps = 300
-    slow = True
     solved_fitness = 0.55
     training = {"ppo": PpoSettings(env_steps=1_000_000, initial_std=0.5)}
 

@@ -23,6 +23,9 @@ from rewardgen.training.transition_cache import get_or_measure
 from rewardgen.ui.baselines import BaselineRow, baselines_markdown, baselines_page
 from rewardgen.ui.console import messages, results, training_line
 
+_FEW = 10
+"""Tasks that are named; of more, how many there are is told."""
+
 
 class OwnRewards(Frozen):
     """How tasks' own rewards are trained."""
@@ -135,7 +138,8 @@ def _chosen(names: Sequence[str]) -> tuple[list[str], list[str]]:
         notes.append(f"Left out, for they are too slow for two cores unless they are named: {', '.join(slow)}.")
     others = [name for name in shipped if name not in asked and set(asked) <= set(shipped)]
     if others:
-        notes.append(f"Not asked for: {', '.join(others)}.")
+        told = f"{len(others)} other shipped tasks" if len(others) > _FEW else ", ".join(others)
+        notes.append(f"Not asked for: {told}.")
     return [name for name in here if name not in slow], notes
 
 

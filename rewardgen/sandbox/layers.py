@@ -152,7 +152,7 @@ def _landlock(policy: Policy) -> str:
         version = landlock.restrict(worker_grants(policy.folder, policy.reads, policy.writes, policy.gpu))
     except RuntimeError as error:
         hint = "only a process with one thread can be confined: start it at its first use, in an episode's first step;"
-        hint += " an environment that starts one when it is made or reset needs `--sandbox off`"
+        hint += " an environment that starts one when it is made or reset needs `run --sandbox off`"
         raise SandboxError(f"the task starts a thread before its worker is confined ({error})", hint) from error
     return f"ABI {version}: {landlock.covers(version)}"
 

@@ -36,7 +36,7 @@ from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.suspicions import fitness_notes, unit_notes
-from rewardgen.tasks.wording import wording_problems
+from rewardgen.tasks.wording import wording_problems, wordless_notes
 
 _SEED = 40_000_003
 _WORLDS = 5
@@ -72,7 +72,7 @@ def check_task(task: Task) -> Checked:
     ends = end_problems(task)
     blocking = [*setting_problems(task), *ends, *([] if ends else call_problems(task))]
     problems = [*blocking, *([] if ends else wording_problems(task))]
-    found = Checked(problems, unit_notes(task), {})
+    found = Checked(problems, [*unit_notes(task), *wordless_notes(task)], {})
     if not blocking:
         with noted(problems):
             problems += independence_problems(task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.contract import Problem
@@ -10,6 +11,9 @@ from rewardgen.tasks.protocol import Task
 
 WORDED = ("reset", "observe", "terminated", "success", "fitness")
 """Methods whose docstrings' first paragraphs go on the task card."""
+
+_FEW_LETTERS = 40
+"""In which nobody says what is wanted."""
 
 MEASURED_HINT = {
     "fitness": "write `def fitness(self, episode):` with a number for each episode, (N,), higher is better",
@@ -29,6 +33,15 @@ def description(task: Task) -> str:
         hint = "say what the robot is, what it should do, and in which frame: the designer of rewards reads it"
         raise TaskError(f"class {type(task).__name__} has no docstring", hint)
     return text
+
+
+def wordless_notes(task: Task) -> list[Problem]:
+    """That a designer would be told no more of a task than its name."""
+    with suppress(TaskError):
+        if len(text := description(task)) < _FEW_LETTERS:
+            what = f"all that the designer is told of what is wanted is `{text}`"
+            return [Problem(what, "say in the class's docstring what it is and what it should do, or with `--goal`")]
+    return []
 
 
 def first_paragraph(task: Task, method: str) -> str:

@@ -1,4 +1,4 @@
-"""All attacks by name, and a sample of every class; all but the sample carry the marker `matrix`."""
+"""All attacks by name, and samples of every class; the others carry the marker `matrix`."""
 
 from collections.abc import Iterable
 
@@ -54,20 +54,22 @@ def each(names: Iterable[str]) -> pytest.MarkDecorator:
 def each_and_every_trainer(names: Iterable[str]) -> pytest.MarkDecorator:
     """Parametrise a test with trainers (of the fixture `pipeline`) and attacks, as `each` does."""
     params = [(trainer, name) for trainer, tried in TRAINERS.items() for name in names if name in tried]
-    plain = [("ppo", name) for name in SAMPLE]
-    marked = [pytest.param(*each, marks=[] if each in plain else pytest.mark.matrix) for each in params]
+    marked = [
+        pytest.param(*each, marks=pytest.mark.matrix if each[0] == "ppo" and each[1] not in SAMPLE else [])
+        for each in params
+    ]
     return pytest.mark.parametrize(("pipeline", "name"), marked, indirect=["pipeline"])
 
 
 over_the_matrix = pytest.mark.parametrize(
     ("pipeline", "whole"),
-    [("ppo", False), *(pytest.param(trainer, True, marks=pytest.mark.matrix) for trainer in TRAINERS)],
+    [("ppo", False), ("sb3-ppo", True), pytest.param("ppo", True, marks=pytest.mark.matrix)],
     indirect=["pipeline"],
 )
-"""Marks a test on what all attacks leave behind: it runs after the sample, and after the whole matrix."""
+"""Marks a test on what all attacks leave behind: it runs after the samples, and after the whole matrix."""
 
 
 def selected(request: pytest.FixtureRequest, trainer: str = "ppo") -> list[str]:
     """The attacks that this session runs: the sample, or all if any other is asked for."""
     whole = any(item.get_closest_marker("matrix") for item in request.session.items)
-    return [name for name in ATTACKS if name in (TRAINERS[trainer] if whole else SAMPLE)]
+    return [name for name in ATTACKS if name in (TRAINERS[trainer] if whole or trainer != "ppo" else SAMPLE)]

@@ -15,6 +15,7 @@ from rewardgen.critic.registry import not_available
 from rewardgen.reward.signature import check_signature
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.sim.vec_env import ENDED
+from rewardgen.tasks import gym_names
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.check import check_task
 from rewardgen.tasks.check_independence import independence_problems
@@ -385,6 +386,25 @@ def test_a_module_beside_a_task_file_that_is_not_installed_is_told_as_that(tmp_p
     with pytest.raises(TaskError) as raised:
         load_task(str(path)).declared()
     assert raised.value.hint.startswith("slide.py lies beside it, but is no installed package")
+
+
+def test_a_description_is_without_what_a_documentation_has_for_its_readers_alone():
+    words = """A car in a valley. Bring it up <b>the hill</b>. As in the **gif**: it is small. To see a heuristic, run:
+    ```
+    python car.py
+    ```
+    """
+    kind = type("Car", (), {"__doc__": words})
+    assert gym_names.description(kind, "Car-v0") == "Car-v0. A car in a valley. Bring it up the hill."
+
+
+def test_a_task_of_which_nothing_is_said_but_its_name_is_noted(tmp_path):
+    assert check_task(load_task(own(tmp_path))).notes == []
+    silent = tmp_path / "silent.py"
+    silent.write_text((tmp_path / "slide.py").read_text().replace("A puck slides", "").replace("'''", "#", 1))
+    silent.write_text(silent.read_text().replace("metre.'''", "metre.").replace("Slide", "Puck"))
+    (noted,) = check_task(load_task(str(silent))).notes
+    assert "all that the designer is told of what is wanted is `Puck.`" in noted[0] and "--goal" in noted[1]
 
 
 def test_the_duration_of_a_step_can_be_declared(tmp_path):
