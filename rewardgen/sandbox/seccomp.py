@@ -143,10 +143,16 @@ def _mapping(gpu: bool) -> tuple[Case, ...]:
 
 
 def _daemons() -> dict[str, tuple[Case, ...]]:
-    """The driver asks for its daemons by local sockets; it may ask, and nobody answers."""
+    """The driver asks for its daemons by local sockets; it may ask, and nobody answers.
+
+    It also waits at one of its own for processes to share memory with, and does not start if it may not. Nobody who
+    comes there is heard.
+    """
     return {
         "socket": (Case(ALLOW, (Where(0, 1),)), Case(refuse(errno.EAFNOSUPPORT))),
         "connect": (Case(refuse(errno.ECONNREFUSED)),),
+        **{name: (Case(ALLOW),) for name in ("bind", "listen", "setsockopt")},
+        **{name: (Case(refuse(errno.EAGAIN)),) for name in ("accept", "accept4")},
     }
 
 

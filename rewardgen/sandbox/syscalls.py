@@ -153,6 +153,11 @@ NUMBERS: dict[str, Numbers] = {
         "epoll_pwait": (281, 22),
         "socket": (41, 198),
         "connect": (42, 203),
+        "bind": (49, 200),
+        "listen": (50, 201),
+        "accept": (43, 202),
+        "accept4": (288, 242),
+        "setsockopt": (54, 208),
         # Confinement itself.
         "capget": (125, 90),
         "capset": (126, 91),

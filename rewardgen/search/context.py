@@ -57,6 +57,11 @@ class Parts(NamedTuple):
     """A language model that says whether what came of the chosen reward is what was asked for, by feedback too."""
 
 
+def processes(config: RunConfig) -> int:
+    """How many trainings of a run go on side by side, each in a process: on a GPU all are one batch."""
+    return 1 if config.device == "cuda" else config.workers or usable_cores()
+
+
 def final_trainings(config: RunConfig, baselines: int) -> int:
     """Trainings of the finals at most.
 
@@ -114,7 +119,7 @@ class Context(NamedTuple):
         if not known:
             return 0.0
         per_step_s = sum(each.wall_s for each in known) / sum(each.env_steps for each in known)
-        return self.final_steps * per_step_s / (self.config.workers or usable_cores())
+        return self.final_steps * per_step_s / processes(self.config)
 
     @contextmanager
     def time_limit(self) -> Iterator[threading.Event]:

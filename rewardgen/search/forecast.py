@@ -17,7 +17,7 @@ from rewardgen.llm.prompts import designer_messages, using_prompts
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import check_names, measuring
-from rewardgen.search.context import final_trainings
+from rewardgen.search.context import final_trainings, processes
 from rewardgen.search.run_prompts import own_prompts_of
 from rewardgen.store.messages import LLMRequest, Usage
 from rewardgen.store.records import (
@@ -93,7 +93,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         usages = [_usage(config, folder, card, most=most) for most in (False, True)]
         each_s = _seconds(config, trainer, settings, task.baselines, card, scratch) if measured else None
     costs = [each.cost_usd for each in usages if each.cost_usd is not None]
-    workers = config.workers or usable_cores()
+    workers = processes(config)
     return Forecast(
         candidates=_candidates(config),
         trainings=trainings,
@@ -205,8 +205,8 @@ def told(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
     else:
         yield "control steps", f"{found.env_steps.low / 1e6:.1f} to {found.env_steps.high / 1e6:.1f} million"
     if found.minutes:
-        processes = config.workers or usable_cores()
-        yield "training", f"{_span(found.minutes)} min on {processes} process{'es' * (processes > 1)}"
+        number = processes(config)
+        yield "training", f"{_span(found.minutes)} min on {number} process{'es' * (number > 1)}"
     if found.calls.high:
         yield "calls of the model", _span(found.calls)
         yield "tokens", f"{found.tokens.low / 1000:,.0f}k to {found.tokens.high / 1000:,.0f}k"

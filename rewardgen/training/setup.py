@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 
 from rewardgen.core.config import Device
@@ -55,7 +57,8 @@ def settings_for(
 def _found(device: Device | Literal["auto"]) -> Device:
     if device != "auto":
         return device
-    return "cuda" if glob.glob("/dev/nvidia[0-9]*") and find_spec("mujoco_warp") else "cpu"
+    there = glob.glob("/dev/nvidia[0-9]*") or Path("/dev/dxg").exists()  # the latter is Windows' for Linux
+    return "cuda" if there and find_spec("mujoco_warp") and "+cpu" not in version("torch") else "cpu"
 
 
 def card_for(

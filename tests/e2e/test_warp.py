@@ -1,4 +1,4 @@
-"""A whole run on MuJoCo Warp's CPU device: the code that a GPU runs, from the task to the closing table."""
+"""Runs on MuJoCo Warp's CPU device: the code that a GPU runs, from the task to the closing table."""
 
 from rewardgen.core.files import cache_folder
 from tests.e2e.command import history, rewardgen
@@ -31,3 +31,53 @@ def test_a_whole_run_on_warps_cpu_device_ends_with_the_table_and_leaves_its_kern
     assert found.training.settings["device"] == "warp-cpu"
     assert [(row.candidate_id, row.failure) for row in found.summary.rows] == [("g00-k0", ""), ("human", "")]
     assert list(cache_folder("kernels").glob("warp-*/**/*.o"))
+
+
+PUCK_MODEL = """
+<mujoco>
+  <option cone="elliptic" timestep="0.01"/>
+  <worldbody>
+    <geom type="plane" size="5 5 0.1"/>
+    <body name="puck" pos="0 0 0.1">
+      <joint name="x" type="slide" axis="1 0 0"/>
+      <joint name="z" type="slide" axis="0 0 1"/>
+      <geom name="puck" type="sphere" size="0.1" mass="1"/>
+    </body>
+  </worldbody>
+  <actuator><motor name="push" joint="x" ctrlrange="-1 1"/></actuator>
+</mujoco>
+"""
+PUCK = '''
+from rewardgen import MujocoTask, PpoSettings, Slide
+
+
+class Puck(MujocoTask):
+    """A puck on a table. Push it a metre to the right."""
+
+    model = "puck.xml"
+    episode_steps = 12
+    x = Slide("x").position
+    training = {
+        "ppo": PpoSettings(env_steps=512, num_envs=16, rollout_steps=16, evaluation_phases=1, evaluation_envs=2)
+    }
+
+    def fitness(self, episode):
+        """How far it got."""
+        return episode.last(episode["x"])
+
+    def success(self, episode):
+        """It got a metre far."""
+        return episode.last(episode["x"]) > 1.0
+
+    @staticmethod
+    def human_reward(x):
+        return {"far": x}
+'''
+
+
+def test_a_model_whose_kernels_are_made_for_it_trains_too_on_any_number_of_worlds(tmp_path):
+    (tmp_path / "puck.xml").write_text(PUCK_MODEL)
+    (tmp_path / "puck.py").write_text(PUCK)
+    done = rewardgen("train", tmp_path / "puck.py", "--seeds", "2", "--device", "warp-cpu", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "over 2 seeds" in done.stdout

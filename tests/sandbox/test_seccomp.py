@@ -171,7 +171,10 @@ def test_a_gpu_opens_devices_and_hears_of_no_daemon(on):
     assert answer("socket", 1, 1, gpu=True, on=on) == ALLOW
     assert answer("socket", 2, 1, gpu=True, on=on) == refuse(errno.EAFNOSUPPORT)
     assert answer("connect", 3, gpu=True, on=on) == refuse(errno.ECONNREFUSED)
-    assert answer("socket", 1, 1, on=on) == answer("connect", 3, on=on) == EPERM
+    assert {answer(name, 3, gpu=True, on=on) for name in ("bind", "listen", "setsockopt")} == {ALLOW}
+    assert answer("accept", 3, gpu=True, on=on) == answer("accept4", 3, gpu=True, on=on) == refuse(errno.EAGAIN)
+    for name in ("socket", "connect", "bind", "listen", "setsockopt", "accept", "accept4"):
+        assert answer(name, 1, 1, on=on) == EPERM
 
 
 @machines

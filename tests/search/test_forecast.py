@@ -4,7 +4,7 @@ import pytest
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.sequential import power
-from rewardgen.search.context import final_trainings
+from rewardgen.search.context import final_trainings, processes
 from rewardgen.search.forecast import forecast, told
 from tests.search.parts import Crew, a_search
 from tests.tasks.files import POINT
@@ -59,3 +59,8 @@ def test_the_calls_of_a_model_that_reads_along_are_counted_and_priced(monkeypatc
     only_read = forecast(RUN.model_copy(update={"critic_model": "openai/gpt-5-mini"}), measured=False)
     assert read.calls.high == alone.calls.high + 2 * 12 and only_read.calls.high == 2 * 12
     assert read.cost_usd.high > alone.cost_usd.high > only_read.cost_usd.high > 0.0
+
+
+def test_on_a_gpu_all_trainings_are_one_batch_and_on_the_cpu_a_core_each():
+    assert processes(RUN.model_copy(update={"device": "cuda", "workers": 8})) == 1
+    assert processes(RUN.model_copy(update={"workers": 8})) == 8

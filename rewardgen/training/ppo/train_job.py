@@ -51,3 +51,4 @@ def use_kernels(folder: Path) -> None:
     import warp  # an extra  # pyright: ignore[reportMissingImports]
 
     warp.config.kernel_cache_dir = str(folder)
+    warp.config.cuda_output = "cubin"  # not PTX, which each worker's driver would compile once more
