@@ -60,7 +60,7 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
     text = re.sub(r'"([^"]+)"|(?<= )(--[\w-]+\w)', r"`\1\2`", str(error).strip().rstrip("."))
     text = text.rstrip(", ")
     what, _, advice = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", text, count=1).partition("\0")
-    if re.search(r"`--algo(rithm)?\b", what):
+    if re.search(r"`-+algo(rithm)?\b", what):
         advice = "The algorithm is part of the trainer: `--trainer sb3-sac`"
     if not advice:
         return UsageError(_lower_first(what), see_help)
