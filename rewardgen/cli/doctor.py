@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from glob import glob
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, cast
@@ -131,6 +132,9 @@ def _gpu() -> Check:
     if done.returncode:
         return Check("torch", "fail", done.stderr.strip().rpartition("\n")[2], "install torch again")
     name = done.stdout.strip()
+    if not name and glob("/dev/nvidia[0-9]*"):
+        hint = "install torch with CUDA from https://pytorch.org, and a driver for CUDA 13 or newer"
+        return Check("gpu", "warn", "there is one, and torch does not see it", hint)
     if not name:
         return Check("gpu", "ok", "none; none is needed")
     if not find_spec("mujoco_warp"):

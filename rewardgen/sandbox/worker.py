@@ -93,10 +93,11 @@ def _in_words(error: BaseException) -> str:
 
 
 def _kind(error: BaseException) -> str:
-    """Torch reports a refused allocation as a RuntimeError, on a GPU as its subclass OutOfMemoryError."""
+    """Torch reports a refused allocation as a RuntimeError, on a GPU as its subclass OutOfMemoryError; so does Warp."""
     refused = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
     refused = refused or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-    return "memory" if refused or "can't allocate memory" in str(error) else "crash"
+    told = any(words in str(error) for words in ("can't allocate memory", "Failed to allocate"))
+    return "memory" if refused or told else "crash"
 
 
 def _send(pipe: int, answer: dict[str, Any]) -> None:

@@ -26,19 +26,19 @@ def lowest_point(model: mujoco.MjModel, geom: int, position: Tensor, rotation: T
     Raises:
         TaskError: It is a plane, a height field or another shape without a lowest point that is known.
     """
-    size = torch.tensor(model.geom_size[geom], device=position.device)
+    size = model.geom_size[geom].tolist()
     down = rotation[:, 6:]  # what its own axes have of the world's z
     match _SHAPE(model.geom_type[geom]):
         case _SHAPE.mjGEOM_SPHERE:
-            reach = size[0].expand(len(down))
+            reach = size[0]
         case _SHAPE.mjGEOM_CAPSULE:
             reach = size[0] + size[1] * down[:, 2].abs()
         case _SHAPE.mjGEOM_CYLINDER:
             reach = size[0] * (1.0 - down[:, 2].square()).clamp_min(0.0).sqrt() + size[1] * down[:, 2].abs()
         case _SHAPE.mjGEOM_ELLIPSOID:
-            reach = (size * down).norm(dim=1)
+            reach = (torch.tensor(size, dtype=torch.float64, device=down.device) * down).norm(dim=1)
         case _SHAPE.mjGEOM_BOX:
-            reach = (size * down.abs()).sum(1)
+            reach = (torch.tensor(size, dtype=torch.float64, device=down.device) * down.abs()).sum(1)
         case _SHAPE.mjGEOM_MESH:
             mesh = int(model.geom_dataid[geom])
             first = int(model.mesh_vertadr[mesh])

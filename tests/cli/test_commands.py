@@ -3,6 +3,7 @@ import os
 
 import pytest
 
+from rewardgen.cli import doctor
 from rewardgen.store.events import Event
 from tests.cli.conftest import write_run
 from tests.tasks.files import POINT, point
@@ -222,6 +223,14 @@ def test_doctor_judges_the_machine_the_sandbox_and_a_model(rewardgen, tmp_path):
     assert {each["name"]: each for each in json.loads(local.stdout)["checks"]}["model"]["state"] == "ok"
     assert done.returncode == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_tells_of_a_gpu_that_torch_does_not_see(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(doctor, "glob", lambda pattern: [])
+    assert doctor._gpu()[1:3] == ("ok", "none; none is needed")
+    monkeypatch.setattr(doctor, "glob", lambda pattern: ["/dev/nvidia0"])
+    assert doctor._gpu().state == "warn" and "torch with CUDA" in doctor._gpu().hint
 
 
 def test_doctor_removes_litter_and_exits_with_0_when_nothing_fails(rewardgen, tmp_path):

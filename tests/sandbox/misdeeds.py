@@ -130,7 +130,12 @@ def _spawn(report):
     return {}
 
 
+def _no_room_on_a_gpu(report):
+    raise RuntimeError("Failed to allocate 1048576 bytes on device 'cuda:0'")
+
+
 MISDEEDS = selftest.MISDEEDS | {
+    "no-room-on-a-gpu": _no_room_on_a_gpu,
     "process": _process,
     "share": _share,
     "abort": _abort,

@@ -72,6 +72,10 @@ def test_a_worker_that_takes_too_much_memory_is_ended(tmp_path):
     assert error.kind == "memory" and begun
 
 
+def test_memory_that_a_gpu_has_not_is_memory_too(tmp_path):
+    assert failure("no-room-on-a-gpu", tmp_path).kind == "memory"
+
+
 @linux
 def test_memory_that_only_watching_sees_counts_too(tmp_path):
     begun = []
