@@ -23,7 +23,7 @@ _FILLERS = frozenset({"the", "of", "a", "an", "in", "along", "to", "and", "on", 
 _TELLING = re.compile(r"reward|rew\b|rew_|success|timelimit|episode|cost|score|return|fitness|penalt")
 """Names of what an environment pays, and of what it calls success."""
 _PAYING = re.compile(r"reward|paid|pays|penal|points|score", re.IGNORECASE)
-_ASIDE = re.compile(r"\bgifs?\b|\bheuristic\b|\bto run\b|\bPhD\b|described in Example", re.IGNORECASE)
+_ASIDE = re.compile(r"\bgifs?\b|\bheuristic\b|\bPhD\b|described in Example", re.IGNORECASE)
 """In sentences of a documentation that say nothing of the task."""
 _UNIT = re.compile(r"\(([^()]*)\)")
 _UNITS = {
@@ -103,7 +103,7 @@ def description(kind: type, name: str, choices: Sequence[int] = ()) -> str:
     """
     text = inspect.cleandoc(kind.__doc__ or "")
     told = _section(text, "Description") or re.split(r"\n\s*\n|^#", text, maxsplit=1, flags=re.M)[0].strip()
-    told = re.sub(r"```.*?(```|\Z)|<[^>]+>", "", told, flags=re.S)
+    told = re.sub(r"```.*?(```|\Z)|</?\w[^<>]*>", "", told, flags=re.S)
     sentences = re.split(r"(?<=[.!?])\s+", told)
     told = " ".join(each for each in sentences if not _PAYING.search(each) and not _ASIDE.search(each))
     parts = [f"{name}. {told[:_LONGEST]}".strip()]

@@ -389,13 +389,13 @@ def test_a_module_beside_a_task_file_that_is_not_installed_is_told_as_that(tmp_p
 
 
 def test_a_description_is_without_what_a_documentation_has_for_its_readers_alone():
-    words = """A car in a valley. Bring it up <b>the hill</b>. As in the **gif**: it is small. To see a heuristic, run:
+    words = """A car, x < 3 and y > 2. It has to run up <b>the hill</b>. As in the **gif**. To see a heuristic, run:
     ```
     python car.py
     ```
     """
     kind = type("Car", (), {"__doc__": words})
-    assert gym_names.description(kind, "Car-v0") == "Car-v0. A car in a valley. Bring it up the hill."
+    assert gym_names.description(kind, "Car-v0") == "Car-v0. A car, x < 3 and y > 2. It has to run up the hill."
 
 
 def test_a_task_of_which_nothing_is_said_but_its_name_is_noted(tmp_path):
