@@ -74,7 +74,10 @@ class WarpSimulator(LiveFields):
             simulated = _accepted(model)
             self._model = _put(simulated)
             room = _room(simulated)
-            self._require_memory(simulated, room)
+            self.most_worlds = _most_worlds(simulated, room, self._place)
+            if num_envs > self.most_worlds:
+                what = f"{num_envs} worlds do not fit into the memory of {self._place}, {self.most_worlds} do"
+                raise MachineError(what, "train with a smaller `num_envs`")
             self._data = mjw.make_data(simulated, num_envs, **room)
             self._raw = {name: wp.to_torch(getattr(self._data, name)) for name in (*_STATE, "ctrl", "overflow", *MOCAP)}
             self._qpos0 = torch.tensor(model.qpos0, device=self.device)
@@ -186,13 +189,6 @@ class WarpSimulator(LiveFields):
             else:
                 self._fields[name][ids] = source[ids].double()
 
-    def _require_memory(self, model: mujoco.MjModel, room: dict[str, int]) -> None:
-        one, two = (_bytes(mjw.make_data(model, worlds, **room)) for worlds in (1, 2))
-        fit = max(0, int((_SHARE * _free_bytes(self._place) - one) // (two - one)) + 1)
-        if self.num_envs > fit:
-            what = f"{self.num_envs} worlds do not fit into the memory of {self._place}, {fit} do"
-            raise MachineError(what, "train with a smaller `num_envs`, or fewer candidates or seeds at a time")
-
 
 def _opened(device: str) -> Any:
     wp.init()
@@ -237,6 +233,12 @@ def _room(model: mujoco.MjModel) -> dict[str, int]:
             contacts, constraints = max(contacts, data.ncon), max(constraints, data.nefc)
     usual = mjw.make_data(model, 1)
     return {"nconmax": max(_ROOM * contacts, usual.naconmax), "njmax": max(_ROOM * constraints, usual.njmax)}
+
+
+def _most_worlds(model: mujoco.MjModel, room: dict[str, int], device: Any) -> int:
+    """How many worlds fit into the free memory of the current device, with this room in each."""
+    one, two = (_bytes(mjw.make_data(model, worlds, **room)) for worlds in (1, 2))
+    return max(0, int((_SHARE * _free_bytes(device) - one) // (two - one)) + 1)
 
 
 def _bytes(holder: Any) -> int:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rewardgen.core.errors import MachineError, RewardgenError, RunFolderError, WorkerError
 from rewardgen.core.files import explain_os_error, write_atomic
@@ -31,6 +31,18 @@ _ROOM_BYTES = 8 << 20
 """More than a training leaves: a disk on which this can be written is not full."""
 
 
+class Compiled(NamedTuple):
+    """What a job needs for its device, and what that has room for.
+
+    Attributes:
+        folder: Where the kernels are.
+        most: How many slices its memory has room for at a time, if that is known.
+    """
+
+    folder: Path
+    most: int | None = None
+
+
 class ProcessTrainer:
     """Trains slices in worker processes, a batch of them in each.
 
@@ -38,17 +50,22 @@ class ProcessTrainer:
         setup: What every trainer is made of.
         job: The worker job that trains: from a `TrainJob`, as plain data, to `{"slices": results}`, with a report of
             each slice at each evaluation and the policies saved under `policy_names`.
-        kernels: Compiles what the job needs for its device; the folder that it is in.
+        compiled: Compiles what the job needs for its device, where that is not the CPU.
         batches: Batches trained at a time; as many as there are workers if not given.
     """
 
     def __init__(
-        self, setup: TrainerSetup, job: Job, *, kernels: Callable[[], Path] | None = None, batches: int | None = None
+        self,
+        setup: TrainerSetup,
+        job: Job,
+        *,
+        compiled: Callable[[], Compiled] | None = None,
+        batches: int | None = None,
     ) -> None:
         self._setup = setup
         self._job = job
-        self._compile = kernels
-        self._kernels: Path | None = None
+        self._compile = compiled
+        self._compiled: Compiled | None = None
         self._batches = batches or setup.workers
 
     def train(
@@ -70,16 +87,17 @@ class ProcessTrainer:
         That a training says that the task cannot be simulated, or the disk is full, is not enough to end the run: it
         must be seen without generated code.
         """
-        if self._compile and not self._kernels:
-            self._kernels = self._compile()
+        if self._compile and not self._compiled:
+            self._compiled = self._compile()
         by_id = {each.candidate_id: each for each in rewards}
-        work = _Work(self._setup, self._job, by_id, folder, self._kernels, stop_hacking)
+        kernels = self._compiled.folder if self._compiled else None
+        work = _Work(self._setup, self._job, by_id, folder, kernels, stop_hacking)
         if self._setup.isolate:
             parts = by_candidate(slices)
         else:
             own = {each.candidate_id for each in rewards if each.own}
             groups = [[each for each in slices if (each.candidate_id in own) == of_task] for of_task in (True, False)]
-            parts = [part for group in groups if group for part in split(group, self._batches)]
+            parts = [part for group in groups if group for part in split(group, self._parts(len(group)))]
         with ThreadPoolExecutor(self._batches, thread_name_prefix="train") as pool:
             try:
                 pending = {pool.submit(work.run, part) for part in parts}
@@ -95,6 +113,11 @@ class ProcessTrainer:
                 work.stop.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+    def _parts(self, slices: int) -> int:
+        """Of how many batches slices are, some of which run at the same time: more where memory has no room for all."""
+        most = self._compiled.most if self._compiled else None
+        return self._batches if most is None else max(self._batches, -(-slices // max(1, most // self._batches)))
 
 
 def by_candidate(slices: Sequence[SliceSpec]) -> list[list[SliceSpec]]:

@@ -33,6 +33,16 @@ def test_a_whole_run_on_warps_cpu_device_ends_with_the_table_and_leaves_its_kern
     assert list(cache_folder("kernels").glob("warp-*/**/*.o"))
 
 
+def test_a_policy_whose_worlds_do_not_fit_is_refused_before_anything_is_trained(tmp_path):
+    (tmp_path / "swing.py").write_text(SWING.replace("num_envs=16", "num_envs=10**9"))
+    done = rewardgen("train", tmp_path / "swing.py", "--seeds", "1", "--device", "warp-cpu", cwd=tmp_path)
+    assert done.returncode == 1
+    assert (
+        "the device's free memory has room for " in done.stderr and "is trained and tried in 1000000002" in done.stderr
+    )
+    assert "hint: train with a smaller `num_envs`" in done.stderr
+
+
 PUCK_MODEL = """
 <mujoco>
   <option cone="elliptic" timestep="0.01"/>

@@ -10,8 +10,8 @@ from rewardgen.core.errors import MachineError, TaskError
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.training.ppo.trainer import ppo_trainer
-from rewardgen.training.process_trainer import split
+from rewardgen.training.ppo.trainer import TRAIN, ppo_trainer
+from rewardgen.training.process_trainer import Compiled, ProcessTrainer, split
 from rewardgen.training.protocol import TrainerSetup
 from tests.e2e.command import workers_of
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, leaver
@@ -42,10 +42,20 @@ class Heard:
         self.threads.add(threading.current_thread())
 
 
-def train(folder, sources, seeds=(0,), task="cartpole", workers=1, wall_s=60.0, settings=TINY, heard=None, **options):
+def train(
+    folder,
+    sources,
+    seeds=(0,),
+    task="cartpole",
+    workers=1,
+    wall_s=60.0,
+    settings=TINY,
+    heard=None,
+    make=ppo_trainer,
+    **options,
+):
     heard = heard or Heard()
-    trainer = ppo_trainer(TrainerSetup(task, settings, workers, folder / "scratch", Limits(wall_s=wall_s)))
-    trainer.train(
+    make(TrainerSetup(task, settings, workers, folder / "scratch", Limits(wall_s=wall_s))).train(
         [RewardSpec(candidate_id=id, source=source) for id, source in sources.items()],
         [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds],
         folder=folder / "policies",
@@ -67,6 +77,20 @@ def test_every_slice_is_handed_over_with_a_clean_fitness_or_a_failure(tmp_path):
     assert heard.threads == {threading.current_thread()}
     assert [each["env_steps"] for each in heard.progress if each["candidate_id"] == "a"] == [1024, 1024, 2048, 2048]
     assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_slices_for_which_a_device_has_no_room_at_a_time_are_trained_one_batch_after_another(tmp_path):
+    def with_room_for(most):
+        return lambda setup: ProcessTrainer(setup, TRAIN, compiled=lambda: Compiled(tmp_path, most), batches=1)
+
+    sources = {"a": UPRIGHT, "b": UPRIGHT.replace("upright'", "again'")}
+    two = train(tmp_path / "2", sources, seeds=(0, 1), make=with_room_for(2))
+    all_at_once = train(tmp_path / "4", sources, seeds=(0, 1), make=with_room_for(4))
+    assert [each["env_steps"] for each in two.progress] == [1024, 1024, 2048, 2048] * 2
+    assert [each["env_steps"] for each in all_at_once.progress] == [1024] * 4 + [2048] * 4
+    assert {key: each.final_fitness for key, each in two.results.items()} == {
+        key: each.final_fitness for key, each in all_at_once.results.items()
+    }
 
 
 @pytest.mark.slow

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from pathlib import Path
+from typing import cast
 
+from rewardgen.core.errors import MachineError
 from rewardgen.core.files import cache_folder
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import run_worker
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.ppo.settings import PpoSettings
-from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.process_trainer import Compiled, ProcessTrainer
 from rewardgen.training.protocol import STANDALONE, TRAINERS, TrainerKind, TrainerSetup
 
 TRAIN = register(
@@ -30,16 +31,23 @@ def ppo_trainer(setup: TrainerSetup) -> ProcessTrainer:
     device = setup.settings.device
     if device == "cpu":
         return ProcessTrainer(setup, TRAIN)
-    return ProcessTrainer(setup, TRAIN, kernels=lambda: _kernels(setup), batches=1 if device == "cuda" else None)
+    return ProcessTrainer(setup, TRAIN, compiled=lambda: _compiled(setup), batches=1 if device == "cuda" else None)
 
 
-def _kernels(setup: TrainerSetup) -> Path:
-    """The folder of the task's compiled kernels, which lasts."""
+def _compiled(setup: TrainerSetup) -> Compiled:
+    """The task's compiled kernels, in a folder that lasts, and how many slices the device has room for."""
     used = cache_folder("kernels") / f"warp-{version('warp-lang')}-{version('mujoco-warp')}" / "used"
     used.parent.mkdir(parents=True, exist_ok=True)
     payload = {"task": setup.task, "device": setup.settings.device, "used": str(used)}
-    run_worker(COMPILE, payload, limits=setup.limits, scratch=setup.scratch / "compile")
-    return used.parent
+    worlds = run_worker(COMPILE, payload, limits=setup.limits, scratch=setup.scratch / "compile")["worlds"]
+    if worlds is None:
+        return Compiled(used.parent)
+    settings = cast(PpoSettings, setup.settings)
+    each = settings.num_envs + settings.evaluation_envs
+    if worlds < each:
+        what = f"the device's free memory has room for {worlds} worlds, and one policy is trained and tried in {each}"
+        raise MachineError(what, "train with a smaller `num_envs`, or `--device cpu`")
+    return Compiled(used.parent, worlds // each)
 
 
 TRAINERS.register(
