@@ -43,6 +43,8 @@ if torch.cuda.is_available():
     print("; ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())))
 """
 
+_CUDA = "torch with CUDA from https://pytorch.org, and a driver for CUDA 13 or newer"
+
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -66,7 +68,7 @@ def doctor(
     """Look at this machine."""
     swept = [*sweep_scratch(), *sweep_runs(runs_dir), *sweep_cache()] if clean else []
     found = [Check("litter", "ok", f"removed {path}") for path in swept]
-    found += [*_machine(), *_disk(runs_dir), _gpu(), *_sandbox(), _films(), _keys()]
+    found += [*_machine(), *_disk(runs_dir), *_gpu(), *_sandbox(), _films(), _keys()]
     if model is not None:
         found.append(_model(model, api_base, runs_dir))
     failed = any(each.state == "fail" for each in found)
@@ -127,19 +129,33 @@ def _room(name: str, free: int, text: str, hint: str) -> Check:
     return Check(name, "ok", text) if free >= _ROOM else Check(name, "warn", text, hint)
 
 
-def _gpu() -> Check:
+def _gpu() -> Iterator[Check]:
+    """Whether torch sees one, and whether a confined worker can compute there."""
     done = subprocess.run([sys.executable, "-c", _ASK_TORCH], capture_output=True, text=True)
     if done.returncode:
-        return Check("torch", "fail", done.stderr.strip().rpartition("\n")[2], "install torch again")
+        yield Check("torch", "fail", done.stderr.strip().rpartition("\n")[2], "install torch again")
+        return
     name = done.stdout.strip()
     if not name and glob("/dev/nvidia[0-9]*"):
-        hint = "install torch with CUDA from https://pytorch.org, and a driver for CUDA 13 or newer"
-        return Check("gpu", "warn", "there is one, and torch does not see it", hint)
-    if not name:
-        return Check("gpu", "ok", "none; none is needed")
-    if not find_spec("mujoco_warp"):
-        return Check("gpu", "ok", f"{name}; not used without MuJoCo Warp", "`pip install 'rewardgen[gpu]'`")
-    return Check("gpu", "ok", f"{name}; MuJoCo Warp is installed, `run --device cuda` trains on it")
+        yield Check("gpu", "warn", "there is one, and torch does not see it", f"install {_CUDA}")
+    elif not name:
+        yield Check("gpu", "ok", "none; none is needed")
+    elif not find_spec("mujoco_warp"):
+        yield Check("gpu", "ok", f"{name}; not used without MuJoCo Warp", "`pip install 'rewardgen[gpu]'`")
+    else:
+        yield Check("gpu", "ok", f"{name}; MuJoCo Warp is installed, `run --device cuda` trains on it")
+        with scratch_folder() as scratch:
+            yield _on_gpu(scratch)
+
+
+def _on_gpu(scratch: Path) -> Check:
+    try:
+        report = layers_in_force(scratch, gpu=True)
+    except RewardgenError as error:
+        hint = f"install {_CUDA}; if `run --sandbox off --device cuda` works, the sandbox is in the way"
+        return Check("sandbox: cuda", "fail", error.message, hint)
+    there = ", ".join(each.name for each in report.layers if each.active)
+    return Check("sandbox: cuda", "ok", f"a worker computed on the GPU behind {there}")
 
 
 def _sandbox() -> Iterator[Check]:

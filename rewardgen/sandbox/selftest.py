@@ -19,7 +19,7 @@ from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.process import Limits, run_worker
 
-SELFTEST = register("selftest", "rewardgen.sandbox.selftest:selftest_job")
+SELFTEST = register("selftest", "rewardgen.sandbox.selftest:selftest_job", device=("device",))
 
 _SECRET = "REWARDGEN_SELFTEST_API_KEY"
 _KEY, _WRITTEN, _PORT = "key", "written", "port"
@@ -85,17 +85,20 @@ def _clean_environment(scratch: Path) -> LimitCheck:
     return LimitCheck("no API keys", _SECRET not in result["names"], f"{len(result['names'])} variables are passed on")
 
 
-def layers_in_force(scratch: Path, limits: Limits | None = None) -> LayerReport:
+def layers_in_force(scratch: Path, limits: Limits | None = None, *, gpu: bool = False) -> LayerReport:
     """What keeps a worker in on this machine, as one tells it.
 
     Args:
         scratch: A folder for the worker.
         limits: As jobs get them.
+        gpu: Of a worker that has computed on a GPU, by torch and by Warp.
 
     Raises:
         SandboxError: A layer is missing, and the limits are strict about that.
+        WorkerError: It could not compute there.
     """
-    told = run_worker(SELFTEST, {"do": "layers"}, limits=limits or Limits(wall_s=60.0), scratch=scratch)
+    payload = {"do": "compute", "device": "cuda"} if gpu else {"do": "layers"}
+    told = run_worker(SELFTEST, payload, limits=limits or Limits(wall_s=60.0), scratch=scratch)
     return LayerReport.model_validate(told)
 
 
@@ -128,7 +131,7 @@ def selftest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
     """Misbehave in one way.
 
     Args:
-        payload: `{"do": name}` with a name of the table below.
+        payload: `do`, a name of the table below; `device`.
         report: Where messages go.
 
     Returns:
@@ -159,6 +162,16 @@ def _layers(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     return applied.model_dump() if applied else {}
 
 
+def _compute(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    import torch
+    import warp  # an extra  # pyright: ignore[reportMissingImports]
+
+    torch.ones(1, device="cuda").sum().item()
+    warp.config.log_level = warp.LOG_ERROR
+    warp.zeros(1, dtype=float, device="cuda").numpy()
+    return _layers(report)
+
+
 def _break_out(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """Try what hostile code wants most; the one who asked sees what came of it."""
     folder = Path.cwd()
@@ -185,5 +198,6 @@ MISDEEDS = {
     "hang": _hang,
     "allocate": _allocate,
     "layers": _layers,
+    "compute": _compute,
     "break out": _break_out,
 }

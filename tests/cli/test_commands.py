@@ -2,6 +2,7 @@ import json
 import os
 
 import pytest
+import torch
 
 from rewardgen.cli import doctor
 from rewardgen.store.events import Event
@@ -228,9 +229,27 @@ def test_doctor_judges_the_machine_the_sandbox_and_a_model(rewardgen, tmp_path):
 def test_doctor_tells_of_a_gpu_that_torch_does_not_see(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr(doctor, "glob", lambda pattern: [])
-    assert doctor._gpu()[1:3] == ("ok", "none; none is needed")
+    (check,) = doctor._gpu()
+    assert check[1:3] == ("ok", "none; none is needed")
     monkeypatch.setattr(doctor, "glob", lambda pattern: ["/dev/nvidia0"])
-    assert doctor._gpu().state == "warn" and "torch with CUDA" in doctor._gpu().hint
+    (check,) = doctor._gpu()
+    assert check.state == "warn" and "torch with CUDA" in check.hint
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is there")
+def test_doctor_fails_where_a_confined_worker_cannot_compute_on_the_gpu(monkeypatch):
+    monkeypatch.setattr(doctor, "_ASK_TORCH", "print('H100')")
+    gpu, worker = doctor._gpu()
+    assert gpu.detail.startswith("H100")
+    assert worker.name == "sandbox: cuda" and worker.state == "fail"
+    assert "CUDA" in worker.detail and "--sandbox off" in worker.hint
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_doctor_says_what_is_in_force_with_cuda():
+    _, worker = doctor._gpu()
+    assert worker.state == "ok" and "computed on the GPU behind limits" in worker.detail
 
 
 def test_doctor_removes_litter_and_exits_with_0_when_nothing_fails(rewardgen, tmp_path):

@@ -6,12 +6,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.core.errors import WorkerError
+from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.training.clean_evaluation import EVALUATE
+from rewardgen.tasks.measure import TASK_FILES
 from tests.sandbox.confined import SECRET, World, in_child, without
 from tests.security import host
 from tests.training.builders import POINT
 
+_ATTACKED = register(
+    "attacked",
+    "rewardgen.training.evaluate_job:evaluate_job",
+    reads=("folder",),
+    device=("device",),
+    inputs=TASK_FILES,
+)
 HONEST_ANSWER = {"slices": []}
 """What the worker's job says of slices when nobody meddles: it was given none."""
 TOLD = "told.json"
@@ -96,13 +104,14 @@ def without_layers(source: str, calls: int, world: World) -> Seen:
     return _seen(world, words=str(outcome.answer))
 
 
-def in_worker(play: str, arguments: tuple[object, ...], world: World, limits: Limits) -> Seen:
-    """Run an attack in a worker process like any other, with layer 2 as the limits say."""
+def in_worker(play: str, arguments: tuple[object, ...], world: World, limits: Limits, device: str = "cpu") -> Seen:
+    """Run an attack in a worker process like any other, with layer 2 as the limits say and as the device has it."""
     task = _task_file(play, arguments, world)
     payload = {"task": str(task), "folder": str(world.scratch), "slices": [], "seed": 0, "episodes": 1}
+    payload["device"] = device
     messages: list[Any] = []
     try:
-        answer = run_worker(EVALUATE, payload, limits=limits, scratch=world.scratch, on_message=messages.append)
+        answer = run_worker(_ATTACKED, payload, limits=limits, scratch=world.scratch, on_message=messages.append)
     except WorkerError as error:
         words = f"{error.message} {messages}"
         return _seen(world, None, tuple(messages), error.kind, words)
