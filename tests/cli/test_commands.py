@@ -7,6 +7,7 @@ import torch
 from rewardgen.cli import doctor
 from rewardgen.store.events import Event
 from tests.cli.conftest import write_run
+from tests.devices import on_a_gpu
 from tests.tasks.files import POINT, point
 from tests.ui.story import RUN_ID, events
 
@@ -245,8 +246,7 @@ def test_doctor_fails_where_a_confined_worker_cannot_compute_on_the_gpu(monkeypa
     assert "CUDA" in worker.detail and "--sandbox off" in worker.hint
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@on_a_gpu
 def test_doctor_says_what_is_in_force_with_cuda():
     _, worker = doctor._gpu()
     assert worker.state == "ok" and "computed on the GPU behind limits" in worker.detail

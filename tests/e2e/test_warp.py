@@ -1,6 +1,7 @@
 """Runs on MuJoCo Warp's CPU device: the code that a GPU runs, from the task to the closing table."""
 
 from rewardgen.core.files import cache_folder
+from tests.devices import on_each_device
 from tests.e2e.command import history, rewardgen
 
 SWING = '''
@@ -22,15 +23,16 @@ class Swing(shipped_task("cartpole")):
 SMALLEST = ["--no-films", "--generations", "1", "--candidates", "1", "--seeds", "1", "--leaders", "1"]
 
 
-def test_a_whole_run_on_warps_cpu_device_ends_with_the_table_and_leaves_its_kernels_to_the_next(tmp_path):
+@on_each_device
+def test_a_whole_run_on_warp_ends_with_the_table_and_leaves_its_kernels_to_the_next(tmp_path, device):
     (tmp_path / "swing.py").write_text(SWING)
-    asked = [*SMALLEST, "--final-seeds", "1", "--device", "warp-cpu"]
+    asked = [*SMALLEST, "--final-seeds", "1", "--device", device]
     done = rewardgen("run", tmp_path / "swing.py", *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = history(tmp_path)
-    assert found.training.settings["device"] == "warp-cpu"
+    assert found.training.settings["device"] == device
     assert [(row.candidate_id, row.failure) for row in found.summary.rows] == [("g00-k0", ""), ("human", "")]
-    assert list(cache_folder("kernels").glob("warp-*/**/*.o"))
+    assert list(cache_folder("kernels").glob("warp-*/**/*.o" if device == "warp-cpu" else "warp-*/**/*.cubin"))
 
 
 def test_a_policy_whose_worlds_do_not_fit_is_refused_before_anything_is_trained(tmp_path):
@@ -85,9 +87,10 @@ class Puck(MujocoTask):
 '''
 
 
-def test_a_model_whose_kernels_are_made_for_it_trains_too_on_any_number_of_worlds(tmp_path):
+@on_each_device
+def test_a_model_whose_kernels_are_made_for_it_trains_too_on_any_number_of_worlds(tmp_path, device):
     (tmp_path / "puck.xml").write_text(PUCK_MODEL)
     (tmp_path / "puck.py").write_text(PUCK)
-    done = rewardgen("train", tmp_path / "puck.py", "--seeds", "2", "--device", "warp-cpu", cwd=tmp_path)
+    done = rewardgen("train", tmp_path / "puck.py", "--seeds", "2", "--device", device, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "over 2 seeds" in done.stdout

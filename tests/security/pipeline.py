@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
+
 from rewardgen.critic.gates import Critic
 from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.sandbox.process import Limits
@@ -24,7 +26,12 @@ SHORT = TINY.model_copy(update={"env_steps": 256, "num_envs": 4, "rollout_steps"
 _LIKE_TINY = TINY.model_dump(include={"env_steps", "num_envs", "evaluation_phases", "evaluation_envs", "hidden"})
 _TINY_SB3 = Sb3PpoSettings(**_LIKE_TINY, options={"n_steps": TINY.rollout_steps, "batch_size": 256, "n_epochs": 1})
 _SHORT_SB3 = _TINY_SB3.model_copy(update={"env_steps": 256, "num_envs": 4, "evaluation_envs": 1})
-SETTINGS = {"ppo": (TINY, SHORT), "sb3-ppo": (_TINY_SB3, _SHORT_SB3)}
+_WARP = {"device": "cuda" if torch.cuda.is_available() else "warp-cpu"}
+SETTINGS = {
+    "ppo": (TINY, SHORT),
+    "sb3-ppo": (_TINY_SB3, _SHORT_SB3),
+    "ppo on Warp": (TINY.model_copy(update=_WARP), SHORT.model_copy(update=_WARP)),
+}
 """Of a training beside others, and of one that nobody has reviewed, by trainer."""
 STAGES = ("source", "probe", "training", "none")
 
@@ -44,6 +51,8 @@ class Pipeline(NamedTuple):
     """Of those that were trained although no critic had seen them."""
     played: Seen
     """A plain trainer that compiles rewards as the real one does, with what it says of each."""
+    on_a_gpu: bool
+    """Where they trained."""
 
     def __repr__(self) -> str:
         """Short, since it is shown with every test that fails."""
@@ -80,6 +89,7 @@ def run_all(world: World, folder: Path, names: Sequence[str], trainer: str, befo
         _train(honest, folder / "undisturbed", trainer, settings)[HONEST],
         _train(ending, folder / "unreviewed", trainer, short),
         _play(ending, world),
+        "cuda" in settings.model_dump().values(),
     )
 
 
@@ -104,7 +114,7 @@ def _train(sources: dict[str, str], folder: Path, trainer: str, settings: Traine
     found: dict[str, SliceResult] = {}
     progress: list[Any] = []
     setup = TrainerSetup(_TASK, settings, 1, folder / "scratch", Limits(wall_s=60.0))
-    TRAINERS.get(trainer).make(setup).train(
+    TRAINERS.get(trainer.partition(" ")[0]).make(setup).train(
         [RewardSpec(candidate_id=id, source=sources[name]) for id, name in names.items()],
         [SliceSpec(candidate_id=id, seed=0) for id in names],
         folder=folder / "policies",

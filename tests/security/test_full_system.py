@@ -94,6 +94,8 @@ def test_nobody_forges_an_answer_or_a_message(whole, pipeline):
 
 @over_the_matrix
 def test_an_honest_candidate_has_the_same_numbers_beside_attacks_and_beside_its_like(whole, pipeline):
+    if pipeline.on_a_gpu:
+        pytest.skip("repeated trainings on a GPU need not have the same bits")
     beside, undisturbed = pipeline.trained[HONEST], pipeline.undisturbed
     assert undisturbed.failure is None and undisturbed.final_fitness is not None
     assert (beside.final_fitness, beside.final_success_rate) == (

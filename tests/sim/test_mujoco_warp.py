@@ -16,6 +16,7 @@ from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.sim.mujoco_warp import WarpSimulator
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.train_job import use_kernels
+from tests.devices import on_each_device
 
 # A leg that stands steeply is pushed aslant over the floor, a mark is put anywhere.
 LAB = mujoco.MjModel.from_xml_string("""
@@ -67,8 +68,9 @@ def moved(sim, between=lambda step: None, steps=4, stepped=None):
     return torch.stack(found)
 
 
-def test_the_cart_pole_moves_as_far_from_mujocos_as_mujoco_with_rounded_states_does():
-    found = agreement_of(load_task("cartpole"), "warp-cpu", 2)
+@on_each_device
+def test_the_cart_pole_moves_as_far_from_mujocos_as_mujoco_with_rounded_states_does(device):
+    found = agreement_of(load_task("cartpole"), device, 2)
     assert found.lost == 0
     assert bool((found.warp.amax(1) <= 3 * found.rounded.amax(1) + 1e-4).all())
     assert float(found.rounded.max()) < 1e-3, "the comparison says something"
