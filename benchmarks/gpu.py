@@ -15,6 +15,7 @@ from benchmarks.setups import setup_of
 from benchmarks.stepping import random_actions
 from benchmarks.trainers import task_settings, train_ours
 from rewardgen.core.config import Device
+from rewardgen.core.errors import MachineError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.provenance import usable_cores
 from rewardgen.store.records import SliceSpec
@@ -69,7 +70,7 @@ def bench_gpu(options: GpuOptions, say: Say, plot: Path | None = None) -> Report
     """
     device: Device = "cuda" if torch.cuda.is_available() else "warp-cpu"
     kinds: tuple[Device, ...] = (device, "cpu")
-    stepped = {f"steps, {kind}": [(n, _stepped(options.task, n, kind, say)) for n in options.worlds] for kind in kinds}
+    stepped = {f"steps, {kind}": _all_stepped(options, kind, say) for kind in kinds}
     trained: dict[str, list[tuple[int, float]]] = {}
     for seeds in options.seeds:
         for each in (_one_batch, _a_process_each):
@@ -88,6 +89,17 @@ def bench_gpu(options: GpuOptions, say: Say, plot: Path | None = None) -> Report
         figures=(*_figures(stepped, "worlds", "/s"), *_figures(trained, "candidates", "per hour")),
         notes=_NOTES,
     )
+
+
+def _all_stepped(options: GpuOptions, device: Device, say: Say) -> list[tuple[int, float]]:
+    """Control steps per second by numbers of worlds, without those that the device's memory has no room for."""
+    found: list[tuple[int, float]] = []
+    for worlds in options.worlds:
+        try:
+            found.append((worlds, _stepped(options.task, worlds, device, say)))
+        except MachineError as error:
+            say(f"left out: {error.message}")
+    return found
 
 
 def _stepped(task: str, worlds: int, device: Device, say: Say) -> float:

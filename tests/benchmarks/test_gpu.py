@@ -3,7 +3,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks import gpu
 from benchmarks.__main__ import main
+from rewardgen.sim import mujoco_warp
 
 
 @pytest.mark.slow
@@ -20,6 +22,14 @@ def test_all_of_the_gpus_benchmark_runs_on_warps_cpu_device_and_is_drawn(tmp_pat
     assert any("No figure of a GPU" in note for note in report["notes"])
     drawn = ElementTree.parse(tmp_path / "gpu.svg")
     assert len(drawn.findall(".//{*}polyline")) == 5
+
+
+def test_numbers_of_worlds_that_a_device_has_no_room_for_are_left_out_and_told(monkeypatch):
+    monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: 20_000_000)
+    told = []
+    ((worlds, speed),) = gpu._all_stepped(gpu.GpuOptions("cartpole", worlds=(2, 100_000)), "warp-cpu", told.append)
+    assert worlds == 2 and speed > 0
+    assert told[-1].startswith("left out: 100000 worlds do not fit")
 
 
 @pytest.mark.slow
