@@ -82,6 +82,7 @@ class MujocoVecEnv:
         self.action_size, self.action_parts = len(self.action_low), action_parts(simulator.model)
         self.episode_steps, self.variables = dynamics.episode_steps, tuple(dynamics.declared())
         self._dynamics, self._simulator = dynamics, simulator
+        self.most_worlds: int | None = getattr(simulator, "most_worlds", None)
         per_seed = self.num_envs // len(seeds)
         self._all = torch.arange(self.num_envs, device=self.device)
         self._seeds = torch.tensor(list(seeds), device=self.device).repeat_interleave(per_seed)

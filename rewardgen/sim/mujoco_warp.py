@@ -47,6 +47,9 @@ class WarpSimulator(LiveFields):
     Args:
         device: `cuda`, the current one, or `cpu`.
 
+    Attributes:
+        most_worlds: How many worlds its free memory had room for.
+
     Raises:
         MachineError: There is no such device, or its memory has no room for so many worlds.
         TaskError: MuJoCo Warp cannot simulate the model.

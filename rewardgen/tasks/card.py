@@ -53,6 +53,7 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
             trainer: settings.model_dump(mode="json", exclude_unset=True) for trainer, settings in task.training.items()
         },
         environment=env if isinstance(env := getattr(task, "env", ""), str) else "",
+        on_device=task.on_device,
         solved_fitness=task.solved_fitness,
         files=digests(made_of(task)),
     )

@@ -29,6 +29,8 @@ class MeasuredTask(Frozen):
     """The settings that the task file gives, as plain data: name of a trainer to its own."""
     environment: str = ""
     """Gymnasium's id of the environment, if it has one."""
+    on_device: bool = False
+    """Whether it can be simulated on a device other than the CPU."""
     solved_fitness: float | None = None
     """The fitness from which it counts as solved, if it says so."""
     files: dict[str, str]

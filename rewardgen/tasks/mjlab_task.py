@@ -56,6 +56,7 @@ class MjlabTask(GymTask):
     """Its id, as `list_tasks` of `mjlab.tasks.registry` has it."""
     action_limit: ClassVar[float] = 1.0
     """Largest size of an entry of an action; mjlab has no limit."""
+    on_device = True
     _kernels: ClassVar[Path | None] = None
 
     def edit_config(self, config: Any) -> None:
@@ -105,7 +106,8 @@ class MjlabTask(GymTask):
             seeds: One seed per group of environments.
             envs_per_seed: Environments of each seed.
             threads: Not used.
-            device: What simulates: MuJoCo Warp, also on the CPU.
+            device: What simulates: MuJoCo Warp, also on the CPU. On any but `cpu`, episodes that begin at one time are
+                drawn at once.
             pictures: Not available.
 
         Raises:
@@ -116,7 +118,7 @@ class MjlabTask(GymTask):
         known = self.known()
         from rewardgen.sim.mjlab_env import MjlabVecEnv
 
-        env = _made(type(self), len(seeds) * envs_per_seed, self.episode_steps, "cuda:0" if device == "cuda" else "cpu")
+        env = _made(type(self), len(seeds) * envs_per_seed, self.episode_steps, device)
         return MjlabVecEnv(
             self.path, env, self.declared(), self.variables, known.coder, seeds, episode_steps=self.episode_steps
         )
@@ -142,14 +144,16 @@ class MjlabTask(GymTask):
         return (folder.parent,)
 
 
-def _made(task: type[MjlabTask], num_envs: int, episode_steps: int, device: str = "cpu") -> Any:
+def _made(task: type[MjlabTask], num_envs: int, episode_steps: int, device: Device = "cpu") -> Any:
     """Fresh environments of a task; with its own episodes if `episode_steps` is 0."""
     config = _config(task.env)
     from rewardgen.sim.mjlab_env import made, prepared
 
     task.edit_config(object.__new__(task), config)
     steps = episode_steps or round(config.episode_length_s / (config.sim.mujoco.timestep * config.decimation))
-    return made(task.path, prepared(config, num_envs, steps), device, task._kernels)
+    batch = made(task.path, prepared(config, num_envs, steps), "cuda:0" if device == "cuda" else "cpu", task._kernels)
+    batch.together = device != "cpu"
+    return batch
 
 
 def compile_kernels(path: str, folder: str) -> None:

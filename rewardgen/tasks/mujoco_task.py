@@ -49,6 +49,7 @@ class MujocoTask(Task):
 
     Relative to the task file, or one of `gymnasium:hopper.xml`, `dm_control:cheetah.xml` and `shipped:cartpole.xml`.
     """
+    on_device = True
     simulator: ClassVar[str] = MUJOCO_CPU
     """What steps the model, by its name in `rewardgen.sim.protocol.SIMULATORS`."""
     frame_skip: ClassVar[int] = 1

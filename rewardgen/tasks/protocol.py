@@ -36,6 +36,8 @@ class Task(Protocol):
     """What no fitness exceeds, where that is known: designers are told, and a search that is there ends."""
     solved_fitness: ClassVar[float | None] = None
     """The fitness from which the task counts as solved, as a person who watched the episode would say."""
+    on_device: ClassVar[bool] = False
+    """Whether `make_envs` simulates it on devices other than the CPU too."""
     slow: ClassVar[bool] = False
     """Whether training it takes too long on two cores: it is left out unless it is asked for by name."""
     training: ClassVar[Mapping[str, TrainerSettings]] = {}

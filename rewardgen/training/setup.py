@@ -44,12 +44,12 @@ def settings_for(
     kind = TRAINERS.get(trainer)
     given = task.training[trainer] if trainer in task.training else kind.tuned(task.environment)
     settings = kind.settings.model_validate(given)
-    if isinstance(settings, PpoSettings) and not task.environment:
+    if isinstance(settings, PpoSettings) and task.on_device:
         settings = settings.on(_found(device))
         if settings.device != "cpu" and not find_spec("mujoco_warp"):
             raise MachineError("`--device` needs MuJoCo Warp, which is not installed", "pip install 'rewardgen[gpu]'")
     elif device not in ("cpu", "auto"):
-        what = f"{task.card.name} is simulated" if task.environment else f"the trainer `{trainer}` trains"
+        what = f"{task.card.name} is simulated" if not task.on_device else f"the trainer `{trainer}` trains"
         raise UsageError(f"{what} on the CPU only", "leave out `--device`")
     return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.training.ppo.batch import Report, SliceBatch
 from rewardgen.training.ppo.settings import PpoJob
 
@@ -39,15 +38,15 @@ def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         report: Not used.
 
     Returns:
-        `worlds`: how many of them the device's free memory has room for; None for a simulator of the task's own.
+        `worlds`: how many of them the device's free memory has room for; None where MuJoCo Warp is not used by us.
     """
     used = Path(payload["used"])
     use_kernels(used.parent)
-    task = cast(MujocoTask, load_task(payload["task"]))  # nothing else is simulated on a device
-    simulator = task.make_simulator(2, device=payload["device"])
-    simulator.step(torch.zeros(2, simulator.model.nu, device=simulator.device))
+    worlds = load_task(payload["task"]).make_envs([0], 2, device=payload["device"])
+    worlds.reset()
+    worlds.step(worlds.action_low.expand(2, -1))
     used.touch()
-    return {"worlds": getattr(simulator, "most_worlds", None)}
+    return {"worlds": getattr(worlds, "most_worlds", None)}
 
 
 def use_kernels(folder: Path) -> None:
