@@ -18,6 +18,8 @@ from rewardgen.core.config import SandboxMode
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.privileges import end_with_parent
 
+GPU_FILES = 256
+"""Descriptors of a worker that uses a GPU, at least: the driver opens each device that it sees some times over."""
 _TO_SAY_SO_S = 1
 """CPU time that is left to a process which does not end when it is told that its CPU time is used up [s]."""
 

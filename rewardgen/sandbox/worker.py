@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from rewardgen.core.errors import RewardgenError
 from rewardgen.sandbox import layers
 from rewardgen.sandbox.jobs import Job, JobFunction, files_of, imported, uses_gpu
-from rewardgen.sandbox.limits import Limits
+from rewardgen.sandbox.limits import GPU_FILES, Limits
 
 
 def serve(request: int, pipe: int) -> NoReturn:
@@ -82,6 +82,8 @@ def _policy(job: Job, request: dict[str, Any]) -> layers.Policy:
     reads, writes = files_of(job, request["payload"])
     limits = Limits.model_validate(request["limits"])
     gpu = uses_gpu(job, request["payload"])
+    if gpu:
+        limits = limits.model_copy(update={"open_files": max(limits.open_files, GPU_FILES)})
     return layers.Policy(
         folder=Path(request["folder"]), reads=tuple(reads), writes=tuple(writes), gpu=gpu, limits=limits
     )

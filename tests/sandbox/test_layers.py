@@ -17,6 +17,8 @@ from rewardgen.sandbox import landlock, layers, seccomp
 from rewardgen.sandbox.grants import worker_grants
 from rewardgen.sandbox.layers import Policy
 from rewardgen.sandbox.limits import Limits, die_with
+from rewardgen.sandbox.selftest import SELFTEST
+from rewardgen.sandbox.worker import _policy
 from rewardgen.store.records import SliceSpec
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.training.artifacts import policy_names
@@ -165,6 +167,14 @@ def test_a_gpu_is_given_only_to_who_asks(world, monkeypatch):
 
     assert devices(False) == set()
     assert {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm"} <= devices(True)
+
+
+def test_only_a_job_on_a_gpu_is_given_its_driver_and_the_descriptors_that_that_opens():
+    def policy(device):
+        return _policy(SELFTEST, {"payload": {"device": device}, "folder": "/", "limits": {}})
+
+    assert policy("cuda").gpu and policy("cuda").limits.open_files == 256
+    assert not policy("warp-cpu").gpu and policy("warp-cpu").limits == Limits()
 
 
 # What is told.
