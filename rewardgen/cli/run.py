@@ -211,6 +211,7 @@ def _asked(task: str | None, options: Options, file: Path | None) -> RunConfig:
 
 
 def _tell_forecast(config: RunConfig, json: bool) -> int:
+    messages().print("measuring the task, and timing a short training on it")
     found = forecast(config)
     if json:
         print_json(found.model_dump(mode="json"))

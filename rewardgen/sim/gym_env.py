@@ -383,10 +383,13 @@ def env_faults(path: Path) -> Iterator[None]:
         if any(each.filename == str(path) for each in frames):
             with task_faults(path, "env"):
                 raise
-        raise TaskError(
-            f"the environment of {path.name} raised {type(error).__name__} ({where}): {error}".rstrip(": "),
-            "see whether it runs by itself: make it, reset it, and step it with random actions",
-        ) from error
+        what = f"{type(error).__name__} ({where}): {error}".rstrip(": ")
+        hint = "see whether it runs by itself: make it, reset it, and step it with random actions"
+        if "display" in what.lower():
+            hint = "a worker has no display: ask for none at the top of a task file, with pyglet by"
+            hint += ' `import pyglet; pyglet.options["headless"] = True`, with SDL by'
+            hint += ' `import os; os.environ["SDL_VIDEODRIVER"] = "dummy"`'
+        raise TaskError(f"the environment of {path.name} raised {what}", hint) from error
 
 
 def readable(space: spaces.Space[Any]) -> spaces.Space[Any]:

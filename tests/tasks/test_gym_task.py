@@ -449,6 +449,14 @@ def test_an_environment_that_fails_beside_what_its_package_does_not_suit_is_told
     assert raised.value.hint.startswith(f"olden-envs needs `numpy<1.0`, and {np.__version__} is installed; {missing}")
 
 
+def test_an_environment_that_wants_a_display_is_told_how_to_ask_for_none(tmp_path, monkeypatch):
+    (tmp_path / "window.py").write_text("raise RuntimeError('Cannot connect to display')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(TaskError, match="Cannot connect to display") as raised:
+        load_task("window:Hall-v0")
+    assert "a worker has no display" in raised.value.hint and 'pyglet.options["headless"] = True' in raised.value.hint
+
+
 def test_of_packages_that_share_a_namespace_the_one_with_the_environment_s_file_is_named(tmp_path, monkeypatch):
     (tmp_path / "shared_envs").mkdir()
     for name in ("first", "second"):
