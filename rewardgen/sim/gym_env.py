@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from rewardgen.sim.quantities import Quantity
 
 _NUMBERS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Tuple, spaces.Dict)
+MOST_SEEN = 4096
+"""Numbers in an observation: a picture of more is seen smaller."""
+_SIDE = 40
+"""Rows and columns of a smaller picture, at most."""
 _UNBOUNDED = 1.0
 """Largest size of an entry of an action that has no limit."""
 
@@ -274,7 +278,7 @@ class GymVecEnv:
     def _observed(self) -> int:
         """Entries of an observation."""
         self._space = readable(self._envs[0].observation_space)
-        return spaces.flatdim(self._space)
+        return seen_size(self._space)
 
     def _advance(self, index: int, taken: np.ndarray) -> None:
         """One control step of one environment.
@@ -408,14 +412,47 @@ def readable(space: spaces.Space[Any]) -> spaces.Space[Any]:
 
 
 def seen_numbers(space: spaces.Space[Any], observation: Any) -> np.ndarray:
-    """An observation as a row of numbers.
+    """An observation as the row of numbers that a policy sees.
 
     Args:
         space: The part of its space that is made of numbers.
         observation: As the environment gives it.
     """
-    kept = {key: observation[key] for key in space} if isinstance(space, spaces.Dict) else observation
-    return np.asarray(spaces.flatten(space, kept))
+    if isinstance(space, spaces.Dict):
+        return np.concatenate([seen_numbers(each, observation[key]) for key, each in space.items()])
+    if is_large_picture(space):
+        return _smaller(np.asarray(observation))
+    return np.asarray(spaces.flatten(space, observation))
+
+
+def seen_size(space: spaces.Space[Any]) -> int:
+    """How many numbers `seen_numbers` gives."""
+    if isinstance(space, spaces.Dict):
+        return sum(map(seen_size, space.values()))
+    return len(_smaller(np.zeros(space.shape or ()))) if is_large_picture(space) else spaces.flatdim(space)
+
+
+def is_large_picture(space: spaces.Space[Any]) -> bool:
+    """Whether a space is that of a picture of which a policy sees a smaller one."""
+    return isinstance(space, spaces.Box) and len(space.shape) in (2, 3) and spaces.flatdim(space) > MOST_SEEN
+
+
+def _smaller(picture: np.ndarray) -> np.ndarray:
+    """The means of blocks of a picture (H, W), (H, W, C) or (C, H, W), in a row; red, green and blue are one shade.
+
+    Other channels, such as those of some frames one after another, stay apart. Whole numbers become parts of 255.
+    """
+    shades = picture.astype(np.float32) / (255.0 if np.issubdtype(picture.dtype, np.integer) else 1.0)
+    if shades.ndim == 3:
+        first = shades.shape[0] < shades.shape[2]
+        shades = shades if first else np.moveaxis(shades, 2, 0)
+        shades = shades.mean(0, keepdims=True) if len(shades) == 3 else shades
+    for axis in (-2, -1):
+        side = shades.shape[axis]
+        starts = np.arange(0, side, -(-side // _SIDE))
+        shades = np.add.reduceat(np.moveaxis(shades, axis, -1), starts, -1) / np.diff(starts, append=side)
+        shades = np.moveaxis(shades, -1, axis)
+    return shades.astype(np.float32).ravel()
 
 
 def _stacked(raw: Sequence[Any]) -> Any:

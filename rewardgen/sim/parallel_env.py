@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.gym_env import ActionCoder, GymReading, GymVecEnv, readable, seen_numbers
+from rewardgen.sim.gym_env import ActionCoder, GymReading, GymVecEnv, readable, seen_numbers, seen_size
 
 ALIVE = "alive"
 """Whether an agent is in the game still: 0 from the step at which it leaves."""
@@ -175,4 +175,4 @@ class ParallelVecEnv(GymVecEnv):
 
 def observed_size(observed: Iterable[spaces.Space[Any]]) -> int:
     """Entries of the longest observation."""
-    return max(spaces.flatdim(each) for each in observed)
+    return max(map(seen_size, observed))

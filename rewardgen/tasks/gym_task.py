@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -23,13 +22,16 @@ from rewardgen.core.errors import TaskError, nearest
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import neighbour
 from rewardgen.sim.gym_env import (
+    MOST_SEEN,
     ActionCoder,
     GymReading,
     GymVecEnv,
     env_faults,
+    is_large_picture,
     of_mujoco,
     one_number,
     readable,
+    seen_size,
 )
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS
@@ -59,10 +61,8 @@ _MOST_NUMBERS = 1000
 _MOST_STATES, _STARTS = 50, 5
 """Of an episode, and of others, that are looked at to tell what changes."""
 _STANDING = 1e-4
-_MOST_OBSERVED = 4096
-"""Numbers in an observation."""
-_WHITE, _COARSE = 255, 6
-"""Of a picture: the brightest value, and the distance of the pixels that a smaller one is made of."""
+_WHITE = 255
+"""The brightest value of a picture."""
 _SUCCESS = ("is_success", "success")
 _EXTRAS = {"mpe2": "pettingzoo", "pettingzoo": "pettingzoo"}
 """Packages of environments to the extras that bring them."""
@@ -198,7 +198,7 @@ class GymTask(Task):
             success = f"The environment's own return is at least {self._threshold:g}, from which it counts as solved."
         return {
             "reset": "As the environment itself begins an episode.",
-            "observe": f"The environment's own observation, {spaces.flatdim(known.space)} numbers.",
+            "observe": _observed(known.space),
             "terminated": "The environment itself may end an episode.",
             "success": success,
             "fitness": "The environment's own return: the sum of its rewards over the episode.",
@@ -339,13 +339,13 @@ def _looked(task: type[GymTask]) -> Known:
             step_s = 1.0 / fps if fps else 1.0
         file = loaded.model_file(env) if (loaded := of_mujoco()) else None
         env.close()
-    if (size := spaces.flatdim(space)) > _MOST_OBSERVED:
+    if (size := seen_size(space)) > MOST_SEEN:
         raise TaskError(
-            f"{kind.__name__} observes {size} numbers, a picture: no policy here learns from so many",
-            _smaller(task.env, space),
+            f"{kind.__name__} observes {size} numbers: no policy here learns from so many",
+            "wrap the environment in a task file, so that it observes fewer",
         )
     keyed = dict(space.items()) if isinstance(space, spaces.Dict) else {}
-    observed = observation_variables(words, size, {key: spaces.flatdim(each) for key, each in keyed.items()})
+    observed = observation_variables(words, size, {key: seen_size(each) for key, each in keyed.items()})
     entries = entries_of(observed)
     pictures = [*map(_is_picture, keyed.values())] if keyed else [_is_picture(space)] * len(observed)
     if len(pictures) == len(observed):  # a documentation may name entries, not keys
@@ -378,28 +378,18 @@ def _looked(task: type[GymTask]) -> Known:
     )
 
 
+def _observed(space: spaces.Space[Any]) -> str:
+    parts = space.values() if isinstance(space, spaces.Dict) else [space]
+    smaller = ", of pictures the shades of a smaller one" if any(map(is_large_picture, parts)) else ""
+    return f"The environment's own observation, {seen_size(space)} numbers{smaller}."
+
+
 def _is_picture(space: spaces.Space[Any]) -> bool:
     """Whether a space is that of a picture, or of one that was made smaller. Bytes in a row are none."""
     if not isinstance(space, spaces.Box):
         return False
     shades = bool((space.low == 0).all() and (space.high == _WHITE).all())
     return len(space.shape) > 1 if space.dtype == np.uint8 else shades
-
-
-def _smaller(env: Any, space: spaces.Space[Any]) -> str:
-    """How a task file makes a picture small enough."""
-    shape = space.shape or ()
-    if len(shape) not in (2, 3):
-        return "wrap the environment in a task file, so that it observes fewer numbers"
-    flat, sides = "", shape
-    if len(shape) == 3:
-        first = shape[0] < shape[2]
-        flat, sides = (".mean(0)", shape[1:]) if first else (".mean(-1)", shape[:2])
-    size = math.prod(-(-side // _COARSE) for side in sides)
-    made = f"gymnasium.make({env!r}, **options)" if isinstance(env, str) else f"{env.__name__}(**options)"
-    seen = f"lambda seen: seen{flat}[::{_COARSE}, ::{_COARSE}].ravel(), gymnasium.spaces.Box(0, {_WHITE}, ({size},))"
-    wrapped = f"env = lambda **options: gymnasium.wrappers.TransformObservation({made}, {seen})"
-    return f"make it smaller in a task file, such as `{wrapped}`, and declare variables of what it should reward"
 
 
 def entries_of(observed: Mapping[str, Var]) -> dict[str, slice]:

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from torch import Tensor
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.gym_env import env_faults, readable
+from rewardgen.sim.gym_env import env_faults, readable, seen_size
 from rewardgen.sim.parallel_env import ALIVE, PRESENT, AgentsCoder, ParallelVecEnv, flag_of, observed_size, role_of
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD
@@ -80,7 +79,7 @@ class ParallelTask(GymTask):
             return super().default_words(method)
         roles = Counter(map(role_of, known.agents))
         crew = ", ".join(f"{count} of role `{role}`" for role, count in roles.items())
-        told = f"The agent's own observation, {spaces.flatdim(known.space)} numbers"
+        told = f"The agent's own observation, {seen_size(known.space)} numbers"
         told += " (filled up with zeros where it is shorter), and one for each role." if len(roles) > 1 else "."
         coder = _coder(known)
         if len({len(each.parts) for each in coder.coders}) > 1:
@@ -180,7 +179,7 @@ def _look(task: type[ParallelTask]) -> Known:
     every = [info for each in agents for info in infos[each]]
     return Known(
         kind=kind,
-        space=max(observed, key=spaces.flatdim),
+        space=max(observed, key=seen_size),
         coder=coder,
         variables={name: info_variable(key, value) for name, (key, value) in told.items()} | seen,
         entries=entries_of(seen),

@@ -1,7 +1,6 @@
 """Tasks on Gymnasium environments: what is read of them, and that they do what Gymnasium itself does."""
 
 import importlib
-import re
 
 import gymnasium
 import mujoco
@@ -544,45 +543,62 @@ def test_a_task_file_reads_parts_of_a_mujoco_model_by_their_names(tmp_path, env,
     assert step.inputs["tip"][0, :2].norm() > 0.01
 
 
-def test_pictures_are_observed_small_or_not_at_all(tmp_path):
-    seen = """
+SEEN = """
 class Seen(Slide):
     '''Seen from above.'''
 
-    observation_space = spaces.Box(0, 255, (SIZE, SIZE, 3), np.uint8)
+    observation_space = spaces.Box(0, 255, SHAPE, np.uint8)
 
     def _seen(self):
-        return np.full((SIZE, SIZE, 3), 100, np.uint8)
+        seen = np.zeros(SHAPE, np.uint8)
+        seen[LIT] = 255
+        return seen
 """
-    task = load_task(own(tmp_path, further=seen.replace("SIZE", "20")))
-    assert [*task.declared()] == ["gap"] and task.make_envs([0], 1).observation_size == 1200
-    with pytest.raises(TaskError) as error:
-        load_task(own(tmp_path, further=seen.replace("SIZE", "64")))
-    assert "12288 numbers, a picture" in error.value.message
-    advice = re.search("`(env = lambda.*?)`", error.value.hint)
-    words = f"import gymnasium\nfrom rewardgen import GymTask, Var\nclass Small(GymTask):\n    {advice[1]}\n"
-    task = load_task(own(tmp_path, further=seen.replace("SIZE", "64") + words))
-    assert task.make_envs([0], 1).observation_size == 11 * 11, "the advice does what it says"
-    assert [*task.declared()] == ["gap"], "and a smaller picture is none that a reward could read"
 
 
 @pytest.mark.parametrize(
-    ("shape", "size"), [((30, 40, 3), 5 * 7), ((3, 30, 40), 5 * 7), ((30, 40), 5 * 7), ((210, 160, 3), 35 * 27)]
+    ("shape", "lit", "row"),
+    [
+        ((20, 20, 3), "0, 0", None),  # small enough as it is
+        ((80, 80, 3), "0:2, 2:4", {1: 1.0}),
+        ((80, 80, 3), "0:2, 0:2, 0", {0: 1 / 3}),
+        ((3, 80, 80), ":, 2:4, 0:2", {40: 1.0}),
+        ((90, 80), "0:3, 0:1", {0: 0.5}),
+        ((100, 80), "99, 0:2", {33 * 40: 1.0}),  # a block of one row is left at the edge
+        ((4, 60, 60), "1, 0:2, 0:2", {900: 1.0}),  # four frames
+    ],
 )
-def test_the_advice_for_a_picture_fits_its_shape(tmp_path, monkeypatch, shape, size):
-    monkeypatch.setattr("rewardgen.tasks.gym_task._MOST_OBSERVED", 1000)
-    seen = f"""
-class Seen(Slide):
-    observation_space = spaces.Box(0, 255, {shape}, np.uint8)
+def test_of_a_large_picture_a_policy_sees_a_smaller_one_and_a_reward_none(tmp_path, shape, lit, row):
+    task = load_task(own(tmp_path, further=SEEN.replace("SHAPE", str(shape)).replace("LIT", lit)))
+    assert [*task.declared()] == ["gap"]
+    seen = task.make_envs([0], 1).reset()[0]
+    if row is None:
+        assert len(seen) == np.prod(shape) and "smaller" not in first_paragraph(task, "observe")
+    else:
+        assert {int(place): float(seen[place]) for place in seen.nonzero()[:, 0]} == pytest.approx(row)
+        assert f"{len(seen)} numbers, of pictures the shades of a smaller one" in first_paragraph(task, "observe")
+
+
+def test_a_large_picture_among_other_observations_keeps_them_in_their_places(tmp_path):
+    seen = """
+class Camera(Slide):
+    observation_space = spaces.Dict({
+        "camera": spaces.Box(0, 255, (64, 64, 3), np.uint8), "mode": spaces.Box(-1.0, 1.0, (1,)),
+    })
 
     def _seen(self):
-        return np.zeros({shape}, np.uint8)
+        return {"camera": np.full((64, 64, 3), 255, np.uint8), "mode": np.array([0.5], np.float32)}
 """
+    task = load_task(own(tmp_path, further=seen))
+    envs = task.make_envs([0], 1)
+    assert [*task.declared()] == ["gap", "mode"] and envs.reset()[0].tolist() == [1.0] * 1024 + [0.5]
+    assert envs.step(torch.zeros(1, 1)).inputs["mode"].tolist() == [[0.5]]
+
+
+def test_more_numbers_than_a_policy_learns_from_are_told(tmp_path):
     with pytest.raises(TaskError) as error:
-        load_task(own(tmp_path, further=seen)).declared()
-    advice = re.search("`(env = lambda.*?)`", error.value.hint)
-    words = f"import gymnasium\nfrom rewardgen import GymTask, Var\nclass Small(GymTask):\n    {advice[1]}\n"
-    assert load_task(own(tmp_path, further=seen + words)).make_envs([0], 1).observation_size == size
+        load_task(own(tmp_path, further=SEEN.replace("SHAPE", "(5000,)").replace("LIT", "0"))).declared()
+    assert "observes 5000 numbers" in error.value.message and "wrap the environment" in error.value.hint
 
 
 def test_a_time_limit_among_the_options_of_an_environment_is_told_where_it_belongs(tmp_path):
