@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from docs.study import KEPT, PAGE, WORDS, compare, keep, read, tables, with_tables
+from docs.study import PAGE, compare
+from docs.study_runs import KEPT, WORDS, keep, read
+from docs.study_tables import tables, with_tables
 from rewardgen.llm.archive import read_archive
 from rewardgen.search.suite import plan, read_suite
 from rewardgen.store.history import History

@@ -1,0 +1,149 @@
+"""The kept runs of the study, and what is asked of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rewardgen.cli.drafting import DRAFT_SUFFIX
+from rewardgen.core.config import BUILTIN
+from rewardgen.core.files import write_atomic
+from rewardgen.store.history import FinalRow, History, Summary
+from rewardgen.store.records import CandidateRecord
+from rewardgen.store.run_folder import RunFolder
+
+KEPT = Path(__file__).parent.parent / "benchmarks" / "evidence"
+WAYS = ("evolve", "best-of-n", "built-in")
+"""Two strategies with a language model, and the search with the built-in designer."""
+WORDS = "words"
+"""The way of runs on tasks that were drafted from a sentence."""
+VERDICTS = {"above": "better", "on par": "undecided", "below": "worse", None: "no winner"}
+_DRAFT_FILES = ("draft.json", "sketches.json", "draft-*.py", "llm/*.json")
+
+
+class StudyRun(NamedTuple):
+    """One finished run of the study."""
+
+    task: str
+    way: str
+    """One of `WAYS`, `WORDS`, or a strategy without a part of the search: `evolve-without-analyzer`."""
+    seed: int
+    folder: RunFolder
+    history: History
+    summary: Summary
+
+    @property
+    def name(self) -> str:
+        """Its folder's: of a task from a sentence, as its mailbox was called."""
+        if self.way == WORDS and self.history.config:
+            return Path(self.history.config.model.partition(":")[2]).name
+        return f"{self.task}-{self.way}-{self.seed}"
+
+    @property
+    def verdict(self) -> str:
+        """Its winner against the human reward, on fresh seeds."""
+        return VERDICTS[self.summary.against_human if self.summary.chosen else None]
+
+    @property
+    def candidates(self) -> list[CandidateRecord]:
+        """Of the search, in their order."""
+        return [found for id in self.history.ids() if (found := self.history.record(id))]
+
+    def row(self, id: str) -> FinalRow | None:
+        """A row of its closing table: `human`, `sparse` or `winner`."""
+        wanted = self.summary.chosen if id == "winner" else id
+        return next((row for row in self.summary.rows if row.candidate_id == wanted), None)
+
+
+def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
+    """The finished runs among some, by way, task and seed.
+
+    Args:
+        folders: Of runs.
+    """
+    found: list[StudyRun] = []
+    for folder in folders:
+        history = History.load(folder)
+        if history.config and history.card and history.summary:
+            way = "built-in" if history.config.model == BUILTIN else history.config.strategy
+            way = WORDS if history.config.goal else "-without-".join((way, *history.config.ablate))
+            found.append(StudyRun(history.card.name, way, history.config.seed, folder, history, history.summary))
+    places = {way: place for place, way in enumerate(WAYS)}
+    return sorted(found, key=lambda run: (run.task, places.get(run.way, len(places)), run.seed, run.name))
+
+
+def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:
+    """Take up finished runs: their events and calls, and of a drafted task its file and its drafting.
+
+    Args:
+        runs: Their folders.
+        into: Where the study's runs are.
+    """
+    for folder in runs:
+        (run,) = read([folder])
+        files = {path: path.relative_to(folder.path) for path in (folder.events, *folder.calls.glob("*.json"))}
+        places = {str(Path(each).parents[2]) for each in run.history.task_files if "/envs/" in each}
+        places.add(str(Path(__file__).resolve().parents[1]))
+        if run.way == WORDS and run.history.config:
+            task = Path(run.history.config.task)
+            draft = task.with_suffix(DRAFT_SUFFIX)
+            drafting = (path for pattern in _DRAFT_FILES for path in draft.glob(pattern))
+            files |= {task: Path("task.py"), **{path: "draft" / path.relative_to(draft) for path in drafting}}
+            places.add(str(task.parent))
+        for source, name in files.items():
+            text = re.sub(r'(mailbox|replay):/[^"]*/', r"\1:", source.read_text())
+            text = re.sub(r'/[^" ]*/site-packages', "/python", text)
+            for place in places:
+                text = text.replace(place, "/rewardgen")
+            write_atomic(into / run.name / name, text)
+
+
+def tasks_of(runs: Sequence[StudyRun]) -> list[str]:
+    """The tasks of some runs."""
+    return list(dict.fromkeys(run.task for run in runs))
+
+
+def cells_of(runs: Sequence[StudyRun]) -> list[tuple[str, int]]:
+    """Task and search seed of some runs."""
+    return list(dict.fromkeys((run.task, run.seed) for run in runs))
+
+
+def on_fresh_seeds(run: StudyRun, id: str = "") -> list[float]:
+    """What the policies of the winner, or of another reward, reach on the fresh seeds."""
+    result = run.history.result("final", id or run.summary.chosen or "")
+    return [*result.by_seed.values()] if result else []
+
+
+def own_row(runs: Sequence[StudyRun], id: str) -> FinalRow | None:
+    """A row of the task's own reward. Runs with the same seed have the same fresh seeds: of that which opened most."""
+    return max((row for run in runs if (row := run.row(id))), key=lambda row: row.seeds, default=None)
+
+
+def search_values(run: StudyRun) -> list[float | None]:
+    """Fitness of the candidates in the search, in their order."""
+    return [each.fitness for each in run.candidates]
+
+
+def search_fitness(run: StudyRun, name: str) -> float | None:
+    """Fitness of a reward in the search, such as `human`."""
+    found = run.history.result("search", name)
+    return found.fitness if found else None
+
+
+def was_accepted(run: StudyRun, id: str) -> bool:
+    """Whether a candidate was trained in the end."""
+    found = run.history.record(id)
+    return found is not None and found.verdict.accepted
+
+
+def stopped_first(runs: Sequence[StudyRun]) -> dict[tuple[str, str], list[tuple[StudyRun, str]]]:
+    """The candidates of language models whose first version a gate stopped, by gate and detector."""
+    found: dict[tuple[str, str], list[tuple[StudyRun, str]]] = {}
+    for run in runs:
+        for (id, repairs), verdict in run.history.reviewed.items():
+            if run.way != "built-in" and not repairs and verdict.rejections:
+                first = verdict.rejections[0]
+                found.setdefault((first.gate, first.detector), []).append((run, id))
+    return found
