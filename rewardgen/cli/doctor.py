@@ -26,6 +26,7 @@ from rewardgen.core.provenance import provenance, usable_cores
 from rewardgen.llm.factory import make_llm
 from rewardgen.report.shooting import renderer
 from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
+from rewardgen.sandbox.limits import Limits
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, sweep_runs
 from rewardgen.training.transition_cache import sweep_cache
@@ -44,6 +45,9 @@ if torch.cuda.is_available():
 """
 
 _CUDA = "torch with CUDA from https://pytorch.org, and a driver for CUDA 13 or newer"
+
+_FIRST_S = 180.0
+"""Until a GPU has answered for the first time: with eight that sleep it may take a minute [s]."""
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
@@ -150,10 +154,16 @@ def _gpu() -> Iterator[Check]:
 
 def _on_gpu(scratch: Path) -> Check:
     try:
-        report = layers_in_force(scratch, gpu=True)
+        report = layers_in_force(scratch, Limits(wall_s=_FIRST_S), gpu=True)
     except RewardgenError as error:
-        hint = f"install {_CUDA}; if `run --sandbox off --device cuda` works, the sandbox is in the way"
-        return Check("sandbox: cuda", "fail", error.message, hint)
+        try:
+            layers_in_force(scratch, Limits(wall_s=_FIRST_S, sandbox="off"), gpu=True)
+        except RewardgenError:
+            return Check("sandbox: cuda", "fail", error.message, f"install {_CUDA}")
+        what = f"the sandbox is in the way, without it a worker computes there: {error.message}"
+        return Check(
+            "sandbox: cuda", "fail", what, "`run --sandbox off --device cuda`, with rewards that you have read"
+        )
     there = ", ".join(each.name for each in report.layers if each.active)
     return Check("sandbox: cuda", "ok", f"a worker computed on the GPU behind {there}")
 

@@ -5,6 +5,7 @@ Imported by workers only: it needs torch, and it runs generated code.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -80,7 +81,10 @@ class Program:
             if like.device != self._guards.device:
                 self._move_constants(like.device)
             self._begin(list(given.values()))
-            returned = self._function(*map(_copy, given.values()), **{k: _copy(each) for k, each in tunables.items()})
+            # Where a reward makes tensors, as by `torch.zeros(3)`, they are made where its inputs are.
+            with contextlib.nullcontext() if like.device.type == "cpu" else like.device:
+                own = {name: _copy(each) for name, each in tunables.items()}
+                returned = self._function(*map(_copy, given.values()), **own)
             # What is returned may be a constant, and is the caller's to change.
             components = checked_components(_copied(returned) if self._constants else returned, given)
         except RewardError:

@@ -57,9 +57,14 @@ class Parts(NamedTuple):
     """A language model that says whether what came of the chosen reward is what was asked for, by feedback too."""
 
 
-def processes(config: RunConfig) -> int:
-    """How many trainings of a run go on side by side, each in a process: on a GPU all are one batch."""
-    return 1 if config.device == "cuda" else config.workers or usable_cores()
+def processes(config: RunConfig, device: str) -> int:
+    """How many trainings of a run go on side by side, each in a process: on a GPU all are one batch.
+
+    Args:
+        config: Of the run.
+        device: On which it trains, as the trainer's settings have it.
+    """
+    return 1 if device == "cuda" else config.workers or usable_cores()
 
 
 def final_trainings(config: RunConfig, baselines: int) -> int:
@@ -119,7 +124,8 @@ class Context(NamedTuple):
         if not known:
             return 0.0
         per_step_s = sum(each.wall_s for each in known) / sum(each.env_steps for each in known)
-        return self.final_steps * per_step_s / processes(self.config)
+        device = str(self.history.training.settings.get("device")) if self.history.training else "cpu"
+        return self.final_steps * per_step_s / processes(self.config, device)
 
     @contextmanager
     def time_limit(self) -> Iterator[threading.Event]:

@@ -59,6 +59,8 @@ class Forecast(Frozen):
     """Over all trainings."""
     minutes: Span | None = None
     """Of training; calls of a model come on top. None if it was not measured."""
+    processes: int
+    """That train at a time."""
     calls: Span
     tokens: Span
     cost_usd: Span | None = None
@@ -93,7 +95,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         usages = [_usage(config, folder, card, most=most) for most in (False, True)]
         each_s = _seconds(config, trainer, settings, task.baselines, card, scratch) if measured else None
     costs = [each.cost_usd for each in usages if each.cost_usd is not None]
-    workers = processes(config)
+    workers = processes(config, str(settings.model_dump().get("device")))
     return Forecast(
         candidates=_candidates(config),
         trainings=trainings,
@@ -101,6 +103,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         minutes=Span(low=_STACKED * each_s * trainings.low / workers / 60, high=each_s * trainings.high / workers / 60)
         if each_s
         else None,
+        processes=workers,
         calls=Span(low=usages[0].calls, high=usages[1].calls),
         tokens=Span(low=usages[0].tokens, high=usages[1].tokens),
         cost_usd=Span(low=costs[0], high=costs[1]) if len(costs) == 2 else None,
@@ -205,7 +208,7 @@ def told(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
     else:
         yield "control steps", f"{found.env_steps.low / 1e6:.1f} to {found.env_steps.high / 1e6:.1f} million"
     if found.minutes:
-        number = processes(config)
+        number = found.processes
         yield "training", f"{_span(found.minutes)} min on {number} process{'es' * (number > 1)}"
     if found.calls.high:
         yield "calls of the model", _span(found.calls)

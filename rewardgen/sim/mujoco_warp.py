@@ -31,9 +31,6 @@ _STATE = ("time", "qpos", "qvel", "act", "qacc_warmstart")
 """What a world goes on from, besides its controls and mocap bodies."""
 _LACKED_ROOM = mjw.OverflowType.ALL & ~(mjw.OverflowType.ITERATIONS | mjw.OverflowType.LS_ITERATIONS)
 """Contacts or constraints were left out of a step. A solver that stops early leaves out nothing."""
-_ORDERED = mjw.DeterminismType.CONTACTS | mjw.DeterminismType.CONSTRAINT
-"""Contacts and constraints come in a fixed order. Sums in a fixed order (`ATOMICS`) would take megabytes for each world
-and launch of a graph on a GPU, and kernels that are made for a number of worlds. On the CPU they have one anyway."""
 _TRIED_EPISODES, _TRIED_STEPS = 4, 500
 _ROOM = 2
 """Contacts and constraints of a world, relative to the most that random actions made."""
@@ -220,7 +217,6 @@ def _put(model: mujoco.MjModel) -> Any:
     if model.nhistory:
         raise TaskError("MuJoCo Warp would not forget the delays of the model between episodes", _ON_CPU)
     put.opt.warn_overflow = 0  # `restore_diverged` tells of it
-    put.opt.deterministic = _ORDERED
     return put
 
 

@@ -370,8 +370,10 @@ class Draws:
     def normal(self, std: Bound, size: int) -> Tensor:
         """Normal numbers with mean zero, (n, size) float64 (Box and Muller, 1958)."""
         squared = torch.special.xlog1py(-2.0, -self._unit(size))
-        # MKL's real square root, which torch takes on a CPU, is now and then off by the last bit.
-        radius = torch.complex(squared, torch.zeros_like(squared)).sqrt().real
+        if self.device.type == "cpu":  # where MKL's real square root, which torch takes, may be off by the last bit
+            radius = torch.complex(squared, torch.zeros_like(squared)).sqrt().real
+        else:  # where torch would compile a complex one first
+            radius = squared.sqrt()
         angle = 2.0 * math.pi * self._unit(size)
         return torch.as_tensor(std, dtype=torch.float64, device=self.device) * radius * angle.cos()
 

@@ -36,6 +36,7 @@ def evaluated(
     *,
     folder: Path,
     scratch: Path,
+    processes: int = 1,
     cancel: threading.Event | None = None,
 ) -> list[SliceResult]:
     """The results of a training with the fitness of their policies; those that failed stay as they are.
@@ -46,7 +47,8 @@ def evaluated(
         left: Where it left the policies, under `policy_names`.
         folder: Where the final policies are kept, and the episodes that were recorded with them.
         scratch: An own folder.
-        cancel: Ends the worker when set.
+        processes: Over how many the policies are spread.
+        cancel: Ends the workers when set.
 
     Raises:
         WorkerCancelled: `cancel` was set.
@@ -57,14 +59,22 @@ def evaluated(
     problems = {spec: take_policies(spec, left, scratch / "policies", most) for spec in specs}
     found = {spec: Measured(**spec.model_dump(), problem=problem) for spec, problem in problems.items()}
     sound = [spec for spec, problem in problems.items() if not problem]
-    found |= (
-        {each.spec: each for each in _measured(setup, sound, scratch / "policies", scratch, cancel)} if sound else {}
-    )
+    parts = [sound[number::processes] for number in range(min(processes, len(sound)))]
+
+    def measure(number: int) -> list[Measured]:
+        return _measured(setup, parts[number], scratch / "policies", scratch / f"{number}", cancel)
+
+    with ThreadPoolExecutor(processes, thread_name_prefix="measure") as pool:
+        for batch in pool.map(measure, range(len(parts))):
+            found |= {each.spec: each for each in batch}
+    places = {spec: scratch / f"{number}" / "evaluate" for number, part in enumerate(parts) for spec in part}
     concluded = [each if each.failure else _concluded(each, found[each.spec]) for each in results]
     for each in concluded:
-        for name, place in ((each.policy, "policies"), (each.episodes_file, "evaluate")):
-            if name:
-                write_atomic(folder / name, read_plain(scratch / place / name, setup.limits.file_bytes))
+        if each.policy:
+            write_atomic(folder / each.policy, read_plain(scratch / "policies" / each.policy, setup.limits.file_bytes))
+        if each.episodes_file:
+            kept = places[each.spec] / each.episodes_file
+            write_atomic(folder / each.episodes_file, read_plain(kept, setup.limits.file_bytes))
     return concluded
 
 

@@ -90,15 +90,16 @@ class ProcessTrainer:
         if self._compile and not self._compiled:
             self._compiled = self._compile()
         by_id = {each.candidate_id: each for each in rewards}
-        kernels = self._compiled.folder if self._compiled else None
-        work = _Work(self._setup, self._job, by_id, folder, kernels, stop_hacking)
         if self._setup.isolate:
             parts = by_candidate(slices)
         else:
             own = {each.candidate_id for each in rewards if each.own}
             groups = [[each for each in slices if (each.candidate_id in own) == of_task] for of_task in (True, False)]
             parts = [part for group in groups if group for part in split(group, self._parts(len(group)))]
-        with ThreadPoolExecutor(self._batches, thread_name_prefix="train") as pool:
+        at_once = self._at_once(len(slices), len(parts))
+        kernels, measuring = self._compiled and self._compiled.folder, max(1, self._setup.workers // at_once)
+        work = _Work(self._setup, self._job, by_id, folder, kernels, stop_hacking, measuring)
+        with ThreadPoolExecutor(at_once, thread_name_prefix="train") as pool:
             try:
                 pending = {pool.submit(work.run, part) for part in parts}
                 while pending:
@@ -114,10 +115,19 @@ class ProcessTrainer:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
+    @property
+    def _most(self) -> int | None:
+        return self._compiled.most if self._compiled else None
+
     def _parts(self, slices: int) -> int:
         """Of how many batches slices are, some of which run at the same time: more where memory has no room for all."""
-        most = self._compiled.most if self._compiled else None
-        return self._batches if most is None else max(self._batches, -(-slices // max(1, most // self._batches)))
+        share = self._most and max(1, self._most // self._batches)
+        return max(self._batches, -(-slices // share)) if share else self._batches
+
+    def _at_once(self, slices: int, parts: int) -> int:
+        """How many of the batches run at the same time: also the task's own rewards beside the others, if they fit."""
+        fits = self._batches == 1 and parts == 2 and self._most is not None and slices <= self._most
+        return 2 if fits and self._setup.workers > 1 else self._batches
 
 
 def by_candidate(slices: Sequence[SliceSpec]) -> list[list[SliceSpec]]:
@@ -161,6 +171,7 @@ class _Work:
         folder: Path,
         kernels: Path | None,
         stop_hacking: bool,
+        measuring: int,
     ) -> None:
         self._setup = setup
         self._job = job
@@ -168,6 +179,7 @@ class _Work:
         self._folder = folder
         self._kernels = kernels
         self._stop_hacking = stop_hacking
+        self._measuring = measuring
         self._news: queue.Queue[Progress | SliceResult] = queue.Queue()
         self.stop = threading.Event()
 
@@ -209,7 +221,7 @@ class _Work:
             raise
         except RewardgenError as error:
             return self._blame(batch, error, own)
-        options = {"folder": self._folder, "scratch": own, "cancel": self.stop}
+        options = {"folder": self._folder, "scratch": own, "processes": self._measuring, "cancel": self.stop}
         for result in evaluated(self._setup, trained, own / "train", **options):
             self._news.put(result)
         discard(own)

@@ -32,7 +32,8 @@ _PACKAGES = ("gymnasium", "mujoco", "mujoco-warp", "numpy", "stable-baselines3",
 
 def software() -> dict[str, str]:
     """What decides here about the numbers: versions, and a hash of the package's own code."""
-    versions = {package: installed_version(package) or "missing" for package in _PACKAGES}
+    found = {package: installed_version(package) or "missing" for package in _PACKAGES}
+    versions = {package: each.partition("+")[0] for package, each in found.items()}  # torch for a GPU or without one
     sources = hashlib.sha256("\0".join(code(SOURCES)).encode()).hexdigest()
     return {"rewardgen": __version__, **versions, "code of rewardgen": sources[:12]}
 

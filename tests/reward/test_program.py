@@ -320,3 +320,25 @@ def test_finite_components_whose_sum_is_not_are_an_error():
     error = failure("return {'a': height, 'b': height * 1.0}", height=torch.full((8,), 3e38))
     assert error.kind == "non-finite" and "sum of the components" in error.message
     assert failure("return height, {'a': -height}", height=torch.full((8,), 3e38)).kind == "non-finite"
+
+
+MAKERS = (
+    "torch.zeros(1)",
+    "torch.ones_like(height)",
+    "torch.tensor([1.0])",
+    "torch.arange(1)",
+    "torch.full((1,), 0.5)",
+    "torch.linspace(0, 1, 1)",
+    "torch.eye(1)[0]",
+    "np.zeros(1)",
+)
+
+
+@pytest.mark.parametrize("made", MAKERS)
+def test_what_a_reward_makes_lies_where_its_inputs_are(made, monkeypatch):
+    """On a device without numbers, of which there is one everywhere: what is computed is not looked at."""
+    monkeypatch.setattr("rewardgen.reward.program.checked_components", lambda returned, given: returned)
+    program = compile_reward(f"def compute_reward(height, action):\n    return {{'made': height * 0 + {made}}}\n")
+    for device in ("meta", "cpu"):
+        made_there = program({"height": torch.ones(8, device=device), "action": torch.ones((8, 3), device=device)})
+        assert made_there["made"].device.type == device

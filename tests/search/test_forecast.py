@@ -62,5 +62,5 @@ def test_the_calls_of_a_model_that_reads_along_are_counted_and_priced(monkeypatc
 
 
 def test_on_a_gpu_all_trainings_are_one_batch_and_on_the_cpu_a_core_each():
-    assert processes(RUN.model_copy(update={"device": "cuda", "workers": 8})) == 1
-    assert processes(RUN.model_copy(update={"workers": 8})) == 8
+    eight = RUN.model_copy(update={"workers": 8, "device": "auto"})
+    assert processes(eight, "cuda") == 1 and processes(eight, "cpu") == 8

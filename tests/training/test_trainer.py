@@ -85,12 +85,20 @@ def test_slices_for_which_a_device_has_no_room_at_a_time_are_trained_one_batch_a
 
     sources = {"a": UPRIGHT, "b": UPRIGHT.replace("upright'", "again'")}
     two = train(tmp_path / "2", sources, seeds=(0, 1), make=with_room_for(2))
-    all_at_once = train(tmp_path / "4", sources, seeds=(0, 1), make=with_room_for(4))
+    all_at_once = train(tmp_path / "4", sources, seeds=(0, 1), make=with_room_for(4), workers=2)
     assert [each["env_steps"] for each in two.progress] == [1024, 1024, 2048, 2048] * 2
     assert [each["env_steps"] for each in all_at_once.progress] == [1024] * 4 + [2048] * 4
-    assert {key: each.final_fitness for key, each in two.results.items()} == {
-        key: each.final_fitness for key, each in all_at_once.results.items()
+    assert {key: (each.final_fitness, each.outcomes) for key, each in two.results.items()} == {
+        key: (each.final_fitness, each.outcomes) for key, each in all_at_once.results.items()
     }
+
+
+def test_a_device_trains_the_tasks_own_rewards_beside_the_others_where_both_fit(tmp_path):
+    setup = TrainerSetup("cartpole", TINY, 8, tmp_path, Limits())
+    trainer = ProcessTrainer(setup, TRAIN, compiled=lambda: Compiled(tmp_path, 4), batches=1)
+    trainer._compiled = Compiled(tmp_path, 4)
+    assert trainer._at_once(slices=4, parts=2) == 2
+    assert trainer._at_once(slices=5, parts=2) == trainer._at_once(slices=4, parts=4) == 1
 
 
 @pytest.mark.slow

@@ -41,12 +41,17 @@ class PpoSettings(TrainerSettings):
     """What simulates and learns."""
 
     def on(self, device: Device) -> PpoSettings:
-        """The same training on a device: a GPU takes many environments at a time, and half as many, larger updates."""
+        """The same training on a device: a GPU takes many environments at a time, and half as many, larger updates.
+
+        Policies are evaluated half as often there: in an evaluation it steps few worlds, and one step takes as long.
+        """
         if device != "cuda":
             return self.model_copy(update={"device": device})
         num_envs = max(self.num_envs, _ENVS_ON_GPU)
         env_steps = max(self.env_steps, self.env_steps * num_envs // (2 * self.num_envs))
-        return self.model_copy(update={"device": device, "num_envs": num_envs, "env_steps": env_steps})
+        phases = max(1, self.evaluation_phases // 2)
+        update = {"num_envs": num_envs, "env_steps": env_steps, "evaluation_phases": phases}
+        return self.model_copy(update={"device": device, **update})
 
     @property
     def most_env_steps(self) -> int:

@@ -25,6 +25,9 @@ COMPILE = register(
     "compile", "rewardgen.training.ppo.train_job:compile_job", writes=("used",), device=("device",), inputs=TASK_FILES
 )
 
+_COMPILING_S = 1800.0
+"""That all kernels of a model may take [s], at most: on a GPU minutes."""
+
 
 def ppo_trainer(setup: TrainerSetup) -> ProcessTrainer:
     """The batched PPO, a batch of slices in each worker process; on a GPU one batch at a time."""
@@ -39,7 +42,8 @@ def _compiled(setup: TrainerSetup) -> Compiled:
     used = cache_folder("kernels") / f"warp-{version('warp-lang')}-{version('mujoco-warp')}" / "used"
     used.parent.mkdir(parents=True, exist_ok=True)
     payload = {"task": setup.task, "device": setup.settings.device, "used": str(used)}
-    worlds = run_worker(COMPILE, payload, limits=setup.limits, scratch=setup.scratch / "compile")["worlds"]
+    limits = setup.limits.model_copy(update={"wall_s": max(setup.limits.wall_s, _COMPILING_S)})
+    worlds = run_worker(COMPILE, payload, limits=limits, scratch=setup.scratch / "compile")["worlds"]
     if worlds is None:
         return Compiled(used.parent)
     settings = cast(PpoSettings, setup.settings)
