@@ -18,6 +18,7 @@ from docs.study_tables import REJECTED, against, estimate, table_of, tables, wha
 from rewardgen.api.training import train
 from rewardgen.core.config import RunConfig
 from rewardgen.core.files import write_atomic
+from rewardgen.llm.archive import read_archive
 from rewardgen.llm.replay import differing
 from rewardgen.store.run_folder import RunFolder, list_runs
 
@@ -56,7 +57,7 @@ def compare(runs: Sequence[StudyRun], again: Sequence[StudyRun]) -> str:
     for run in again:
         if before := known.get(run.name):
             verdicts = [before.verdict, run.verdict if _asked(run) == _asked(before) else "asked otherwise"]
-            replies = f"{differing(run.folder.calls)} of {run.history.usage.calls}"
+            replies = f"{differing(run.folder.calls)} of {len(read_archive(run.folder.calls))}"
             fitness = [estimate(each.row("winner")) for each in (before, run)]
             rows.append([run.name, *verdicts, *fitness, against(run, before), replies])
     head = ["run", "verdict", "again", "fitness", "again", "the new against the old", "requests that differ"]
