@@ -59,12 +59,13 @@ class CheetahRun(MujocoTask):
         low, high = torch.tensor(sim.model.jnt_range[3:], device=sim.device).T
         qpos, qvel = sim.qpos0.repeat(draw.num_envs, 1), torch.zeros_like(sim.qvel)
         qpos[:, 3:] = draw.uniform(low, high, len(JOINTS))
+        qpos, qvel = qpos.cpu(), qvel.cpu()
         for world in range(draw.num_envs):
             data = mujoco.MjData(sim.model)
-            data.qpos[:] = qpos[world].cpu().numpy()
+            data.qpos[:] = qpos[world].numpy()
             mujoco.mj_step(sim.model, data, 200)
             qpos[world], qvel[world] = torch.from_numpy(data.qpos), torch.from_numpy(data.qvel)
-        return qpos, qvel
+        return qpos.to(sim.device), qvel.to(sim.device)
 
     def variables(self, sim):
         """What the planar joints do not tell by themselves."""

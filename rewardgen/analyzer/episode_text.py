@@ -87,7 +87,7 @@ def episode_text(
     if _apart(typical[0], worst[0]):
         sections.append(_episode("the worst episode by fitness", *worst, rows, card))
     elif len(told) > 1:
-        sections.append("The worst episode is like it.")
+        sections.append(_heading("the worst episode by fitness is like it", worst[0], card))
     if luckiest[0].success and not typical[0].success:
         sections.append(_episode("the best episode by fitness, unlike the typical one", *luckiest, rows, card))
     return "\n\n".join(sections) + "\n"
@@ -144,11 +144,15 @@ def _named(parts: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {number(value)}" for name, value in parts.items())
 
 
-def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[Row], card: TaskCard) -> str:
+def _heading(title: str, kept: KeptEpisode, card: TaskCard) -> str:
     lasted = f"{kept.steps} of {card.episode_steps} steps = {number(kept.steps * card.control_step_s)} s"
     ended = f", ended by {kept.ending}" if kept.ending else ""
     success = "success" if kept.success else "no success"
-    lines = [f"{title}: fitness {number(kept.fitness)}, {success}, {lasted}{ended}"]
+    return f"{title}: fitness {number(kept.fitness)}, {success}, {lasted}{ended}"
+
+
+def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[Row], card: TaskCard) -> str:
+    lines = [_heading(title, kept, card)]
     if reading.parts:
         lines.append(f"parts of the fitness: {_named(reading.parts)}")
     lines.append(

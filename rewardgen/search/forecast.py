@@ -169,7 +169,9 @@ def _seconds(
     The short one has as many steps for its one evaluation as the real one between two.
     """
     own = next(iter(baselines.values()), f"def compute_reward({card.variables[0].name}, action):\n{_NOTHING}")
-    steps = min(_MEASURED_STEPS, math.ceil(settings.env_steps / settings.evaluation_phases))
+    steps = math.ceil(settings.env_steps / settings.evaluation_phases)
+    if settings.model_dump().get("device") != "cuda":  # which takes more for one update
+        steps = min(_MEASURED_STEPS, steps)
     short = settings.model_copy(update={"env_steps": steps, "evaluation_phases": 1})
     workers = config.workers or usable_cores()
     if config.executor == "ray":  # it is timed here

@@ -311,16 +311,17 @@ class SimView:
             TaskError: A thousand proposals were not enough.
         """
         data, found = mujoco.MjData(self.model), propose()
-        touching = torch.ones(len(found), dtype=torch.bool, device=found.device)
+        touching = torch.ones(len(found), dtype=torch.bool)
         for _ in range(_MOST_PROPOSALS):
+            places = found[:, : self.model.nq].cpu().numpy()
             for world in touching.nonzero()[:, 0].tolist():
-                data.qpos[:] = found[world, : self.model.nq].cpu().numpy()
+                data.qpos[:] = places[world]
                 mujoco.mj_kinematics(self.model, data)
                 mujoco.mj_collision(self.model, data)
                 touching[world] = data.ncon > 0
             if not touching.any():
                 return found
-            found = torch.where(touching[:, None], propose(), found)
+            found = torch.where(touching[:, None].to(found.device), propose(), found)
         hint = "propose positions further apart, or check that nothing touches in all of them"
         raise TaskError(f"something touches in all of {_MOST_PROPOSALS} proposed positions", hint)
 

@@ -86,6 +86,9 @@ class RayTrainer:
         if missing := [name for name, number in wanted.items() if number > there.get(name, 0)]:
             what = f"the Ray cluster has no {' and no '.join(missing)}"
             raise MachineError(what, "add nodes that have; see `ray status`")
+        nodes = [each["Resources"] for each in self._ray.nodes() if each["Alive"]]
+        if not any(all(each.get(name, 0) >= number for name, number in wanted.items()) for each in nodes):
+            raise MachineError("no node of the Ray cluster has a CPU and a GPU", "add one that has; see `ray status`")
         resources = {"num_cpus": wanted["CPU"], "num_gpus": wanted["GPU"]}
         self._task = self._ray.remote(num_returns="streaming", max_retries=0, **resources)(_on_node)
         self._files = self._ray.put(files)

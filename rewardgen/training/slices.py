@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from rewardgen.analyzer.hacking import find_hacking
 from rewardgen.core.config import Device
@@ -149,6 +152,10 @@ class Slices:
             final: Whether it is the last evaluation.
         """
         if self._worlds_of != len(self.training):
+            del self._worlds
+            if self._device == "cuda":  # the new ones are counted against what the old ones leave free
+                gc.collect()
+                torch.cuda.empty_cache()
             self._worlds = self._make_worlds()
         found = evaluate(self._task, self._worlds, policy, self.rewards.input_names)
         for index, problem in found.problems.items():

@@ -58,7 +58,7 @@ x_position [m]  -0.00284  0.208  0.328  0.633    2.21  -0.0028   0.008     2.21 
 height [m]          1.25   1.19   1.25   1.08   0.673    0.673    2.21      1.4    1.22          3
 pitch [rad]       -0.002  0.051  0.039 -0.033  -0.141   -0.142    2.19   0.0948    1.13          4
 
-The worst episode is like it.
+the worst episode by fitness is like it: fitness 0.271, no success, 270 of 1000 steps = 2.16 s, ended by torso too low
 """
 WARNING = Finding(
     gate="static",
