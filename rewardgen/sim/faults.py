@@ -7,10 +7,14 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rewardgen.core.errors import RewardgenError, TaskError, did_you_mean, nearest
+
+if TYPE_CHECKING:
+    import torch
 
 _HINTS = (
     (
@@ -28,7 +32,7 @@ _HINTS = (
 
 
 @contextmanager
-def task_faults(path: Path, method: str = "") -> Iterator[None]:
+def task_faults(path: Path, method: str = "", device: torch.device | None = None) -> Iterator[None]:
     """Turn an exception out of task code into a `TaskError` with the method and the line.
 
     A file that the sandbox refused is told as that: else nothing would explain why a file that is there and may be read
@@ -37,12 +41,15 @@ def task_faults(path: Path, method: str = "") -> Iterator[None]:
     Args:
         path: The task file whose code runs.
         method: What is being called, if no frame of the task file tells.
+        device: Of the tensors that it is given: those that it makes without saying where lie there too.
 
     Raises:
         TaskError: The code raised.
     """
+    here = nullcontext() if device is None or device.type == "cpu" else device
     try:
-        yield
+        with here:
+            yield
     except TaskError as error:
         entry, line = _place(error, str(path))
         if line and not error.placed:

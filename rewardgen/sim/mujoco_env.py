@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -101,7 +102,7 @@ class MujocoVecEnv:
         self._awake_ids = None
         if anew:
             self._episode[:] = 0
-        with task_faults(self._dynamics.path):
+        with self._task_code():
             self._begin(self._all)
             if staggered:
                 self._episode_step = self._index * self.episode_steps // (self._index.max() + 1)
@@ -114,7 +115,7 @@ class MujocoVecEnv:
 
     def variables_now(self) -> dict[str, Tensor]:
         """The variables of every world as it is, (N, ...) each."""
-        with task_faults(self._dynamics.path):
+        with self._task_code():
             return self._dynamics.read(self.view)
 
     def place(self, qpos: Tensor, qvel: Tensor) -> Tensor:
@@ -131,7 +132,7 @@ class MujocoVecEnv:
         self.view.keep_start(self._all)
         self._turns.begin(self._all)
         self._episode_step[:] = 0
-        with task_faults(self._dynamics.path):
+        with self._task_code():
             return self._observe(self.view)
 
     def perturb(self, number: int) -> Tensor:
@@ -150,7 +151,7 @@ class MujocoVecEnv:
             return None
 
         def act(observation: Tensor) -> Tensor:
-            with task_faults(self._dynamics.path, "scripted"):
+            with self._task_code("scripted"):
                 action = scripted(self.view, self._dynamics.read(self.view))
             require(tensor_problems("the action of `scripted`", action, (self.num_envs, self.action_size)))
             return action
@@ -164,8 +165,12 @@ class MujocoVecEnv:
         self._episode_step += self._awake
         diverged = self._simulator.restore_diverged()
         self._turns.advance()
-        with task_faults(self._dynamics.path):
+        with self._task_code():
             return self._conclude(action, diverged)
+
+    def _task_code(self, method: str = "") -> AbstractContextManager[None]:
+        """Where code of the task runs."""
+        return task_faults(self._dynamics.path, method, self.device)
 
     def _conclude(self, action: Tensor, diverged: Tensor) -> Step:
         variables = self._dynamics.read(self.view)
@@ -179,8 +184,7 @@ class MujocoVecEnv:
         episode_step = self._episode_step.clone()
         ended = terminated | truncated
         observation = final_observation
-        if bool(ended.any()):
-            ids = ended.nonzero()[:, 0]
+        if len(ids := ended.nonzero()[:, 0]):  # the host waits for a GPU here, once
             self._begin(ids)
             observation = final_observation.index_copy(0, ids, self._observe(self.view.of_worlds(ids)))
         return Step(observation, final_observation, inputs, terminated, truncated, causes, episode_step)
@@ -201,7 +205,7 @@ class MujocoVecEnv:
     def _rehearse(self) -> tuple[int, tuple[str, ...]]:
         """Go through a reset once, check what the task returns, forget it; observation size and termination causes."""
         dynamics = self._dynamics
-        with task_faults(dynamics.path):
+        with self._task_code():
             self._begin(self._all)
             variables = dynamics.read(self.view)
             require(variable_problems(dynamics.declared(), variables, self.num_envs))

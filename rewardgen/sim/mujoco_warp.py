@@ -103,7 +103,8 @@ class WarpSimulator(LiveFields):
             return
         resting = torch.ones(self.num_envs, dtype=torch.bool, device=self.device).index_fill(0, ids, False)
         for name, state in kept.items():
-            self._raw[name][resting] = state[resting]
+            rows = resting.view(-1, *[1] * (state.dim() - 1))
+            self._raw[name].copy_(torch.where(rows, state, self._raw[name]))
         self._convert(ids)
 
     def restore_diverged(self) -> Tensor:

@@ -16,14 +16,15 @@ def measure_episodes(task: Task, episode: Episode) -> Measured:
     Raises:
         TaskError: The task's `fitness`, `success` or `metric` raised or broke the contract.
     """
-    with task_faults(task.path, METRIC):
+    device = episode.lengths.device
+    with task_faults(task.path, METRIC, device):
         measured = task.measured(episode)
     if measured is not None:
         return measured._replace(fitness=measured.fitness.double())
     worlds = len(episode.lengths)
-    with task_faults(task.path, "fitness"):
+    with task_faults(task.path, "fitness", device):
         fitness = task.fitness(episode)
-    with task_faults(task.path, "success"):
+    with task_faults(task.path, "success", device):
         success = task.success(episode)
     problems = tensor_problems("`fitness`", fitness, (worlds,))
     problems += tensor_problems("`success`", success, (worlds,), boolean=True)

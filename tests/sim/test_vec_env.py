@@ -1,9 +1,14 @@
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.vec_env import DIVERGED
+from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.metric import Measured
 from tests.tasks.files import POINT, point
 
 
@@ -226,3 +231,27 @@ def test_a_view_of_some_worlds_shows_what_the_whole_view_shows_of_them(task):
     part = loaded.variables(worlds.view.of_worlds(ids))
     whole = loaded.variables(worlds.view)
     assert all(torch.equal(part[name], value[ids]) for name, value in whole.items())
+
+
+def test_what_a_task_makes_without_saying_where_lies_where_its_worlds_are():
+    """On a device without numbers, of which there is one everywhere."""
+    envs = load_task("cartpole").make_envs([0], 2)
+    envs._dynamics = SimpleNamespace(path=envs._dynamics.path, read=lambda view: {"one": torch.ones(2)})
+    assert envs.variables_now()["one"].device.type == "cpu"
+    envs.device = torch.device("meta")
+    assert envs.variables_now()["one"].device.type == "meta"
+
+
+def test_what_a_fitness_makes_lies_where_its_episodes_are():
+    made = []
+
+    class Task:
+        path = Path("task.py")
+
+        def measured(self, episode):
+            made.append(torch.zeros(3).device.type)
+            return Measured(torch.zeros(2), torch.zeros(2) > 1, {})
+
+    for device in ("cpu", "meta"):
+        measure_episodes(Task(), SimpleNamespace(lengths=torch.ones(2, device=device)))
+    assert made == ["cpu", "meta"]
