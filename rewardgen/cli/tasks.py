@@ -13,6 +13,7 @@ from rich.text import Text
 
 from rewardgen.cli.drafting import Calls, draft_folder
 from rewardgen.cli.output import Json, TaskName, next_steps, print_json
+from rewardgen.core.config import SandboxMode
 from rewardgen.core.formatting import percent
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.readable import count, number
@@ -91,13 +92,14 @@ def check(
     ] = None,
     goal: Annotated[str, Parameter(help="What the robot should do, if the task's description does not say it.")] = "",
     calls: Annotated[Calls, Parameter(name="*")] = Calls(),  # noqa: B008
+    sandbox: Annotated[SandboxMode, Parameter(help="What to do about confining the task's own code.")] = "auto",
     json: Json = False,
 ) -> int:
     """Check a task file, and its metric on sketched episodes.
 
     Sketches are drawn with `--model`, and kept beside the file: later checks try the metric on them without a model.
     """
-    found = check_task(lasting_reference(file))
+    found = check_task(lasting_reference(file), sandbox)
     trial = None if found["problems"] else _trial(file, model, goal, calls)
     if json:
         print_json({**found, "trial": trial.model_dump(mode="json") if trial else None})

@@ -154,7 +154,7 @@ def _landlock(policy: Policy) -> str:
         hint = "only a process with one thread can be confined: start it at its first use, in an episode's first step;"
         hint += ' Mesa, which draws pictures, starts none with `os.environ |= {"LP_NUM_THREADS": "0",'
         hint += ' "MESA_SHADER_CACHE_DISABLE": "true"}` at the top of the task file;'
-        hint += " an environment that starts one when it is made or reset needs `run --sandbox off`"
+        hint += " an environment that starts one when it is made or reset needs `--sandbox off`"
         raise SandboxError(f"the task starts a thread before its worker is confined ({error})", hint) from error
     return f"ABI {version}: {landlock.covers(version)}"
 

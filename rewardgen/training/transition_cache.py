@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rewardgen.core.config import SandboxMode
 from rewardgen.core.errors import RewardgenError, RunFolderError
 from rewardgen.core.files import cache_folder, sweep_unfinished, write_atomic
 from rewardgen.core.provenance import installed_version
@@ -57,13 +58,15 @@ class _Entry(Frozen):
     """Digests of further files that it may read."""
 
 
-def check_task(task: str) -> dict[str, Any]:
+def check_task(task: str, sandbox: SandboxMode = "auto") -> dict[str, Any]:
     """Check a task file in a worker; what it finds is as `rewardgen.training.expert_policy.check_job` says.
 
     Args:
         task: Task reference; a path is absolute.
+        sandbox: How the worker is confined.
     """
-    return measure(CHECK_TASK, {"task": task, "trainers": TRAINERS.names()})
+    limits = MEASURING.model_copy(update={"sandbox": sandbox})
+    return measure(CHECK_TASK, {"task": task, "trainers": TRAINERS.names()}, limits)
 
 
 def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: bool = False) -> MeasuredTask:

@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from tests.cli.conftest import environment, write_run
+from tests.sandbox.confined import landlock_abi
+from tests.tasks.files import point
 from tests.ui.story import events
 
 OFF = ("run", "no_such_task", "--sandbox", "off")
@@ -72,3 +74,12 @@ def read(terminal, within_s):
         return os.read(terminal, 1 << 12) if select.select([terminal], [], [], within_s)[0] else b""
     except OSError:
         return b""
+
+
+@pytest.mark.skipif(not landlock_abi()[0], reason="needs Landlock, which confines one thread")
+def test_a_task_that_starts_a_thread_is_checked_without_a_sandbox(rewardgen, tmp_path):
+    started = "import threading, time\nthreading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n"
+    file = point(tmp_path, ("import torch\n", f"import torch\n{started}"))
+    refused = rewardgen("tasks", "check", file)
+    assert refused.returncode == 2 and "`--sandbox off`" in refused.stderr
+    assert "no problems" in rewardgen("tasks", "check", file, "--sandbox", "off").stdout
