@@ -37,6 +37,7 @@ REJECTED = "rejected.json"
 READINGS = "readings.json"
 """What readers answered who saw the sentence and the episodes, and neither metric nor fitness."""
 _NEARLY = 0.9
+"""Of the fitness from which a task counts as solved: the README shows tasks in which a reward gets so far."""
 PRICE_IN, PRICE_OUT = 1.25, 10.0
 """Of a million tokens [USD]: of GPT-5.1 in November 2026. The replies of the study were free."""
 
@@ -82,9 +83,8 @@ def what_ran(runs: Sequence[StudyRun]) -> str:
             row.fitness.value for row in (human, *(run.row("winner") for run in here.values())) if row and row.fitness
         ]
         if seed == 0 and solved is not None and max(reached) >= _NEARLY * solved:
-            rows.append(
-                [task, *(_in_short(here[way].row("winner"), here[way].verdict) for way in WAYS), _in_short(human)]
-            )
+            won = [_in_short(run.row("winner"), run.verdict) if (run := here.get(way)) else "" for way in WAYS]
+            rows.append([task, *won, _in_short(human)])
     head = ["task", "evolved", "drafts alone (`best-of-n`)", "built-in designer", "human reward"]
     return table_of(head, rows, right=len(head))
 
@@ -113,13 +113,14 @@ def _counts(runs: Sequence[StudyRun]) -> str:
 
 def _beats(here: Sequence[StudyRun], runs: Sequence[StudyRun], other: str) -> str:
     """How often a policy of a winner is better than one of another reward, in percent; the average over tasks."""
-    each = mean_probability(
-        [_beats_on([run for run in here if run.task == task], runs, other) for task in tasks_of(here)]
-    )
+    by_task = [_beats_on([run for run in here if run.task == task], runs, other) for task in tasks_of(here)]
+    if not (found := [each for each in by_task if each]):
+        return ""
+    each = mean_probability(found)
     return f"{100 * each.value:.0f} % [{100 * each.low:.0f}, {100 * each.high:.0f}]"
 
 
-def _beats_on(here: Iterable[StudyRun], runs: Sequence[StudyRun], other: str) -> Interval:
+def _beats_on(here: Iterable[StudyRun], runs: Sequence[StudyRun], other: str) -> Interval | None:
     found: list[Interval] = []
     for run in here:
         cell = [each for each in runs if (each.task, each.seed) == (run.task, run.seed)]
@@ -130,7 +131,7 @@ def _beats_on(here: Iterable[StudyRun], runs: Sequence[StudyRun], other: str) ->
         ]
         if (mine := on_fresh_seeds(run)) and (theirs := max(pool, key=len, default=[])):
             found.append(improvement_probability(mine, theirs))
-    return mean_probability(found)
+    return mean_probability(found) if found else None
 
 
 def _higher(runs: Iterable[StudyRun]) -> int:
@@ -157,7 +158,8 @@ def _success(runs: Sequence[StudyRun]) -> str:
         here = {run.way: run for run in runs if (run.task, run.seed) == (task, seed)}
         found = [*(own_row([*here.values()], id) for id in ("human", "sparse"))]
         found += [run.row("winner") if (run := here.get(way)) else None for way in WAYS]
-        rows.append([f"`{task}`", f"{seed}", *map(_succeeded, found), against(here["evolve"], here["best-of-n"])])
+        pair = [here[way] for way in ("evolve", "best-of-n") if way in here]
+        rows.append([f"`{task}`", f"{seed}", *map(_succeeded, found), against(*pair) if len(pair) == 2 else ""])
     return table_of(["task", "seed", "human", "sparse", *WAYS, "evolve against best-of-n"], rows, right=2)
 
 

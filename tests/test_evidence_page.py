@@ -1,12 +1,13 @@
 """docs/evidence.md says what the runs in benchmarks/evidence say, and these can be replayed anywhere."""
 
 import re
+from copy import copy
 
 import pytest
 
-from docs.study import PAGE, compare
+from docs.study import PAGE, README, compare
 from docs.study_runs import KEPT, WORDS, keep, read
-from docs.study_tables import tables, with_tables
+from docs.study_tables import tables, what_ran, with_tables
 from rewardgen.llm.archive import read_archive
 from rewardgen.search.suite import plan, read_suite
 from rewardgen.store.history import History
@@ -22,6 +23,21 @@ def runs():
 
 def test_the_tables_are_those_of_the_runs(runs):
     assert PAGE.read_text() == with_tables(PAGE.read_text(), tables(runs)), "run `python -m docs.study`"
+    assert README.read_text() == with_tables(README.read_text(), {"ran": what_ran(runs)}), "run `python -m docs.study`"
+
+
+def test_a_task_is_taken_up_one_way_after_the_other(runs):
+    first = [run for run in runs if run.way == "evolve"][:1]
+    assert f"| `{first[0].task}` |" in tables(first)["success"]
+
+
+def test_a_run_that_was_asked_for_something_else_repeats_nothing(runs):
+    kept = next(run for run in runs if run.way == "evolve")
+    shorter = kept.history.config.model_copy(update={"env_steps": 3000})
+    history = copy(kept.history)
+    history.config = shorter
+    told = compare(runs, [kept._replace(history=history)])
+    assert "asked otherwise" in told and told.endswith("0 of 0 verdicts are the same.")
 
 
 def test_every_run_is_finished_and_lies_where_its_name_says(runs):

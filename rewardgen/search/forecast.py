@@ -95,7 +95,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         usages = [_usage(config, folder, card, most=most) for most in (False, True)]
         each_s = _seconds(config, trainer, settings, task.baselines, card, scratch) if measured else None
     costs = [each.cost_usd for each in usages if each.cost_usd is not None]
-    workers = processes(config, str(settings.model_dump().get("device")))
+    workers = processes(config, getattr(settings, "device", "cpu"))
     return Forecast(
         candidates=_candidates(config),
         trainings=trainings,
@@ -170,7 +170,7 @@ def _seconds(
     """
     own = next(iter(baselines.values()), f"def compute_reward({card.variables[0].name}, action):\n{_NOTHING}")
     steps = math.ceil(settings.env_steps / settings.evaluation_phases)
-    if settings.model_dump().get("device") != "cuda":  # which takes more for one update
+    if getattr(settings, "device", "cpu") != "cuda":  # which takes more for one update
         steps = min(_MEASURED_STEPS, steps)
     short = settings.model_copy(update={"env_steps": steps, "evaluation_phases": 1})
     workers = config.workers or usable_cores()

@@ -233,7 +233,7 @@ class MjlabVecEnv:
         return observed(groups)
 
     def _variables(self) -> dict[str, Tensor]:
-        with task_faults(self._path, "variables"):
+        with task_faults(self._path, "variables", self.device):
             own = self._read(self._env)
         require(mapping_problems("variables", own))
         found = Named("variables", dict(own))
