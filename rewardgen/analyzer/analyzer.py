@@ -33,6 +33,9 @@ MOST_CHARS = 4_000
 """Of a diagnosis that are kept, and told to designers."""
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, of episodes that are not worth showing twice."""
+MUCH_FITTER = 0.5
+"""Share of its fitness by which the best of failed episodes exceeds a typical one before it is shown: it has what to
+build on, often of another seed."""
 MOST_ROWS = 13
 """Variables, and parts of vectors, that an episode is shown by."""
 OFTEN = 0.5
@@ -172,7 +175,10 @@ def _failed_starts(result: CandidateResult) -> set[tuple[int, int]]:
 
 
 def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ...]:
-    """Two episodes that tell most: one that succeeds and one that does not, else a typical and the worst one."""
+    """Two episodes that tell most: one that succeeds and one that does not, else a typical and the worst one.
+
+    Where a typical one fails and the best fails too, but is much fitter, the two are these.
+    """
     found = [(digest, each.seed) for each in result.slices for digest in each.episodes]
     ranked = [
         ShownEpisode.model_validate(digest.model_dump() | {"seed": seed})
@@ -181,9 +187,11 @@ def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ..
     if not ranked:
         return ()
     best, typical, worst = ranked[0], ranked[(len(ranked) - 1) // 2], ranked[-1]
-    first = best if best.success and not typical.success else typical
     named = {"best": best, "median": typical, "worst": worst}
-    shown = [each for each in (first, worst) if each is first or not _alike(first, each)]
+    first = best if best.success and not typical.success else typical
+    shown = [first] if _alike(first, worst) else [first, worst]
+    if not best.success and best.fitness - typical.fitness > MUCH_FITTER * abs(best.fitness):
+        shown = [best, typical]
     rows = _shown_rows(card)
     return tuple(
         each.model_copy(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -272,7 +273,12 @@ def _made(task: type[GymTask], steps: int | None = None, *, pictures: bool = Fal
         return env(**options)
     module, _, name = env.rpartition(":")
     if module and not _REGISTERED.search(name):
-        return getattr(importlib.import_module(module), name)(**options)
+        owner = importlib.import_module(module)
+        modules = {each.name for each in pkgutil.iter_modules(getattr(owner, "__path__", ()))}
+        if name in modules and not callable(getattr(owner, name, None)):
+            hint = f"name what makes one in it, as in `{module}.{name}:MyEnv`, or `{module}.{name}:parallel_env`"
+            raise TaskError(f"{module}.{name} is a module, no environment", hint)
+        return getattr(owner, name)(**options)
     return gymnasium.make(env, disable_env_checker=True, **({"max_episode_steps": steps} if steps else {}), **options)
 
 

@@ -181,6 +181,13 @@ def test_a_success_and_a_failure_are_shown_when_most_changed():
     assert "[progress]" in text and "typical" not in text
 
 
+def test_of_failures_the_one_that_is_much_fitter_is_shown_before_a_typical_one():
+    text = table(episodes=(digest("best", 0.4), digest("median", 0.1), digest("worst", 0.05)))
+    first = text.index("best episode of the last point, seed 0: fitness 0.4, no success")
+    assert first < text.index("typical episode") and "worst episode" not in text
+    assert "best episode" not in table(episodes=(digest("best", 0.4), digest("median", 0.3), digest("worst", 0.05)))
+
+
 def test_what_is_left_to_do_is_not_rounded_away():
     far = {"variables": {"position": (0.8, 0.3, 0.009, 0.00912, 0.0, 12.3)}}
     assert row(table(episodes=(digest(**far),)), "position")[1:] == ["0.8", "0.3", "0.009", "0.0091", "0", "12"]

@@ -62,6 +62,11 @@ def test_seeds_that_disagree():
     fires(flags(fitness=(0.1, 0.9)), "seeds-disagree", "The seeds disagree, from 0.1 to 0.9")
 
 
+def test_seeds_that_reach_next_to_nothing_do_not_disagree():
+    fires(flags(fitness=(0.0001, 0.007)), "seeds-disagree", "The seeds disagree, from 0.0001 to 0.007")
+    assert flags(fitness=(0.0001, 0.007), best_fitness=1.0) == ()
+
+
 @pytest.mark.parametrize("length", [1, 2])
 def test_short_training_raises_no_flag_of_its_course(length):
     short = curve(fitness=(0.9, 0.1)[:length], ret=(1.0, 2.0)[:length])

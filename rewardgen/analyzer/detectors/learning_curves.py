@@ -24,6 +24,8 @@ UNLIKELY = 4.0
 """Standard errors by which two evaluations of a policy differ that are not of the same physics."""
 DISAGREE = 0.5
 """Range of the fitness over seeds, relative to its largest magnitude."""
+NEXT_TO_NOTHING = 0.02
+"""Of the highest fitness there is: seeds that stay below it agree that nothing was learned."""
 
 
 def fitness_course(evidence: TrainingEvidence) -> Iterator[Flag]:
@@ -97,7 +99,9 @@ def no_better_than_trivial(evidence: TrainingEvidence) -> Iterator[Flag]:
 def seeds_disagree(evidence: TrainingEvidence) -> Iterator[Flag]:
     """The same reward led to very different fitness."""
     values = [each.final_fitness for each in evidence.result.slices if each.final_fitness is not None]
-    if len(values) > 1 and max(values) - min(values) > DISAGREE * max(abs(value) for value in values):
+    largest = max((abs(value) for value in values), default=0.0)
+    nothing = largest < NEXT_TO_NOTHING * (evidence.card.best_fitness or 0.0)
+    if len(values) > 1 and not nothing and max(values) - min(values) > DISAGREE * largest:
         message = (
             f"The seeds disagree, from {number(min(values))} to {number(max(values))}: one number stands for neither."
         )
