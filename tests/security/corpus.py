@@ -41,7 +41,12 @@ def _sampled(of_each: int) -> frozenset[str]:
 SAMPLE = _sampled(2)
 OTHER_SAMPLE = _sampled(3)
 """What is tried on a trainer that is not the first."""
-TRAINERS = {"ppo": frozenset(ATTACKS), "sb3-ppo": OTHER_SAMPLE, "ppo on Warp": OTHER_SAMPLE}
+TRAINERS = {
+    "ppo": frozenset(ATTACKS),
+    "sb3-ppo": OTHER_SAMPLE,
+    "sb3-sac": _sampled(1),
+    "ppo on Warp": OTHER_SAMPLE,
+}
 """Those that are attacked, and with what at most; on a GPU if there is one, else on MuJoCo Warp's CPU device."""
 
 
@@ -63,7 +68,11 @@ def each_and_every_trainer(names: Iterable[str]) -> pytest.MarkDecorator:
 
 over_the_matrix = pytest.mark.parametrize(
     ("pipeline", "whole"),
-    [("ppo", False), ("sb3-ppo", True), ("ppo on Warp", True), pytest.param("ppo", True, marks=pytest.mark.matrix)],
+    [
+        ("ppo", False),
+        *((each, True) for each in TRAINERS if each != "ppo"),
+        pytest.param("ppo", True, marks=pytest.mark.matrix),
+    ],
     indirect=["pipeline"],
 )
 """Marks a test on what all attacks leave behind: it runs after the samples, and after the whole matrix."""
