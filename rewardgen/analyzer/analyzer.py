@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rewardgen.analyzer.episode_text import stands_out
 from rewardgen.analyzer.flags import flags_of
 from rewardgen.analyzer.predictions import scored
 from rewardgen.analyzer.training_curves import seed_curves, training_curves
@@ -33,9 +34,6 @@ MOST_CHARS = 4_000
 """Of a diagnosis that are kept, and told to designers."""
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, of episodes that are not worth showing twice."""
-MUCH_FITTER = 0.5
-"""Share of its fitness by which the best of failed episodes exceeds a typical one before it is shown: it has what to
-build on, often of another seed."""
 MOST_ROWS = 13
 """Variables, and parts of vectors, that an episode is shown by."""
 OFTEN = 0.5
@@ -177,7 +175,7 @@ def _failed_starts(result: CandidateResult) -> set[tuple[int, int]]:
 def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ...]:
     """Two episodes that tell most: one that succeeds and one that does not, else a typical and the worst one.
 
-    Where a typical one fails and the best fails too, but is much fitter, the two are these.
+    Where all fail and the best is much fitter than a typical one, often as another seed's, the two are these.
     """
     found = [(digest, each.seed) for each in result.slices for digest in each.episodes]
     ranked = [
@@ -188,10 +186,9 @@ def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ..
         return ()
     best, typical, worst = ranked[0], ranked[(len(ranked) - 1) // 2], ranked[-1]
     named = {"best": best, "median": typical, "worst": worst}
-    first = best if best.success and not typical.success else typical
-    shown = [first] if _alike(first, worst) else [first, worst]
-    if not best.success and best.fitness - typical.fitness > MUCH_FITTER * abs(best.fitness):
-        shown = [best, typical]
+    first = best if stands_out(best, typical) else typical
+    second = worst if first.success or first is typical else typical
+    shown = [first] if second is worst and _alike(first, worst) else [first, second]
     rows = _shown_rows(card)
     return tuple(
         each.model_copy(

@@ -1,6 +1,6 @@
 """What a trained policy does, as text for a reader who has no film: a typical and its worst episode, by numbers.
 
-Where the best episode alone succeeds it is told too: without it nobody could say how the policy succeeds at all.
+Where the best episode stands out it is told too: without it nobody could say how the policy succeeds at all.
 
 All of it comes from the clean evaluation, which loads no generated code.
 """
@@ -21,7 +21,7 @@ from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.store.episode_rows import Row, episode_rows
-from rewardgen.store.measurements import ComponentName, Count
+from rewardgen.store.measurements import ComponentName, Count, EpisodeDigest
 from rewardgen.store.records import CandidateResult, KeptEpisode, SliceResult, TaskCard
 from rewardgen.tasks.measure import TASK_FILES
 
@@ -33,6 +33,8 @@ MOST_ROWS = 24
 """Of an episode, as `episode_rows` has them."""
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, below which the worst episode is not worth telling."""
+MUCH_FITTER = 0.5
+"""Share of its fitness by which the best of failed episodes exceeds a typical one where it stands out."""
 
 
 class Reading(Frozen):
@@ -88,9 +90,15 @@ def episode_text(
         sections.append(_episode("the worst episode by fitness", *worst, rows, card))
     elif len(told) > 1:
         sections.append(_heading("the worst episode by fitness is like it", worst[0], card))
-    if luckiest[0].success and not typical[0].success:
+    if stands_out(luckiest[0], typical[0]):
         sections.append(_episode("the best episode by fitness, unlike the typical one", *luckiest, rows, card))
     return "\n\n".join(sections) + "\n"
+
+
+def stands_out(best: KeptEpisode | EpisodeDigest, typical: KeptEpisode | EpisodeDigest) -> bool:
+    """Whether the best of some episodes shows what a typical one does not: success, or the way to it."""
+    much = best.fitness - typical.fitness > MUCH_FITTER * abs(best.fitness)
+    return not typical.success and (best.success or much)
 
 
 def _read(
