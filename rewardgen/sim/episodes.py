@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import UnknownName, did_you_mean
+from rewardgen.core.errors import TaskError, UnknownName, did_you_mean
 from rewardgen.sim.vec_env import Policy, Step, VecEnv
 
 TIME_LIMIT = "time limit"
@@ -103,7 +103,10 @@ class Episode(Mapping[str, Tensor]):
             seconds: Instead the mean over so long before the end, or the share of it at which a condition holds [s].
                 Where a world did not live so long, a condition does not hold in what is missing.
         """
-        if seconds <= 0.0:
+        if not 0.0 <= seconds <= self.max_steps * self.control_step_s + 1e-9:
+            full = self.max_steps * self.control_step_s
+            raise TaskError(f"`episode.last` is asked for {seconds:g} s", f"an episode has {full:g} s")
+        if seconds == 0.0:
             return values[self.lengths - 1, torch.arange(len(self.lengths), device=self.lengths.device)]
         steps = max(1, round(seconds / self.control_step_s))
         late = torch.arange(len(values), device=self.lengths.device)[:, None] >= self.lengths - steps

@@ -27,6 +27,12 @@ _HINTS = (
         r"__init__\(\) .*positional",
         "a task is made without arguments: leave out `__init__`, and give it class attributes",
     ),
+    (
+        r"unexpected keyword argument 'seed'",
+        "begin it with `def reset(self, *, seed=None, options=None):` and `super().reset(seed=seed)`",
+    ),
+    (r"^No module named 'gym'$", "its successor is Gymnasium: `import gymnasium as gym`"),
+    (r"^No module named '(\w+)'$", "install it, perhaps by `pip install` with that name"),
 )
 """What Python and torch say where first authors go wrong, and the edit."""
 
@@ -90,6 +96,8 @@ def _hint(error: Exception, path: Path) -> str:
     """The edit that mends it, where that can be known; empty elsewhere."""
     if isinstance(error, RewardgenError):
         return error.hint
+    if isinstance(error, PermissionError) and error.errno == errno.EPERM:
+        return "the sandbox lets it start no process and open no connection: do without, or run with `--sandbox off`"
     if isinstance(error, ModuleNotFoundError) and (near := neighbour(path, error.name or "")):
         return near
     offered = getattr(sys.modules.get("rewardgen"), "__all__", ())  # what task files import, and this may not

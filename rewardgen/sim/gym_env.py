@@ -350,13 +350,14 @@ def one_number(reward: Any) -> float:
     Raises:
         TaskError: It is not one number.
     """
-    if np.size(reward) != 1:
+    paid = np.asarray(reward)
+    if paid.size != 1:
         made = "gymnasium.wrappers.TransformReward(gymnasium.make(...), sum)"
         raise TaskError(
-            f"its reward has {np.size(reward)} parts",
+            f"its reward has {paid.size} parts",
             f"write a task file with `class MyTask(GymTask):` and `env = lambda: {made}`, or weigh them otherwise",
         )
-    return float(np.asarray(reward).item())
+    return float(paid.item())
 
 
 def start_seed(seed: int, index: int, episode: int) -> int:
@@ -389,6 +390,8 @@ def env_faults(path: Path) -> Iterator[None]:
                 raise
         what = f"{type(error).__name__} ({where}): {error}".rstrip(": ")
         hint = "see whether it runs by itself: make it, reset it, and step it with random actions"
+        if "unexpected keyword argument 'seed'" in what:
+            hint = "begin it with `def reset(self, *, seed=None, options=None):` and `super().reset(seed=seed)`"
         if "display" in what.lower():
             hint = "a worker has no display: ask for none at the top of a task file, with pyglet by"
             hint += ' `import pyglet; pyglet.options["headless"] = True`, with SDL by'

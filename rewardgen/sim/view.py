@@ -145,6 +145,8 @@ class SimView:
         if self._has_begun and goals.keys() != self._goals.keys():
             here, before = (", ".join(each) or "none" for each in (goals, self._goals))
             raise TaskError(f"`reset` returns the goals {here}, and before {before}", "return the same ones each time")
+        if not self._has_begun:
+            self._require_movable(goals)
         self._simulator.reset(ids, state[0], state[1], self._mocap(len(ids), goals))
         for name, value in goals.items():
             if name not in self._goals:
@@ -152,6 +154,19 @@ class SimView:
             self._goals[name][ids] = value
         self._has_begun = True
         self.keep_start(ids)
+
+    def _require_movable(self, goals: Mapping[str, Tensor]) -> None:
+        """Refuse a place for a body that stays where the model has it."""
+        moved = {self.model.body(body).name: self.model.body_mocapid[body] >= 0 for body in range(self.model.nbody)}
+        for name, value in goals.items():
+            if not moved.get(name, True) and value.shape[1:] in ((3,), (7,)):
+                what = f"goal `{name}` is called like a body of the model, which no goal moves"
+                raise TaskError(what, 'give the body `mocap="true"` in the model, or the goal another name')
+
+    @property
+    def goals(self) -> tuple[str, ...]:
+        """Names of what `reset` draws for each episode."""
+        return tuple(self._goals)
 
     def keep_start(self, ids: Tensor) -> None:
         """Take the state of some worlds, (n,) int64, for the one in which their episodes began."""

@@ -23,6 +23,7 @@ from rewardgen.sim.contract import (
 )
 from rewardgen.sim.episodes import Recording, record_episodes, trivial_policies
 from rewardgen.sim.faults import task_faults
+from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.quantities import TurnCounter
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import Step
@@ -233,6 +234,17 @@ def _ended_at_start(causes: dict[str, torch.Tensor]) -> list[Problem]:
     ]
 
 
+def _hidden_goals(task: MujocoTask, view: SimView) -> list[Problem]:
+    """That policies, which see positions and velocities alone, are not told what is drawn for an episode."""
+    if type(task).observe is not MujocoTask.observe:
+        return []
+    hint = "write `observe(self, sim, variables)`, with `super().observe(sim, variables)` and this, as columns (N, k)"
+    return [
+        Problem(f"policies do not see `{name}`, which is drawn for each episode", f'{hint}: `sim.goal("{name}")`')
+        for name in view.goals
+    ]
+
+
 # Whole episodes.
 
 
@@ -255,6 +267,8 @@ def _check_episodes(task: Task, checked: Checked) -> None:
             what = f"the observation is not finite at step {wild[0]} with {name} actions"
             problems.append(Problem(what, _FINITE_HINT))
     measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
+    if isinstance(task, MujocoTask) and isinstance(worlds, MujocoVecEnv):
+        notes += _hidden_goals(task, worlds.view)
     problems += baseline_problems(task, recordings)
     unfit = metric_problems(task)
     problems += unfit

@@ -66,6 +66,10 @@ def _misfit(observation: Any, space: spaces.Space[Any], what: str) -> str:
                 return found
     elif isinstance(space, spaces.Box) and np.size(observation) != np.prod(space.shape):
         return f"{what} has shape {np.shape(observation)}, the space {space.shape}"
+    elif isinstance(space, spaces.Box) and not np.isfinite(np.asarray(observation, dtype=np.float32)).all():
+        return f"{what} has numbers that are not finite as float32"
+    elif isinstance(space, spaces.Discrete) and not space.contains(observation):
+        return f"{what} is {observation!r}, the space {space}"
     return ""
 
 

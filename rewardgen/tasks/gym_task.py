@@ -6,11 +6,12 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import gymnasium
 import numpy as np
@@ -62,12 +63,18 @@ _MOST_NUMBERS = 1000
 _MOST_STATES, _STARTS = 50, 5
 """Of an episode, and of others, that are looked at to tell what changes."""
 _STANDING = 1e-4
-_WHITE = 255
-"""The brightest value of a picture."""
+_WHITE, _LEAST_SIDE = 255, 16
+"""The brightest value of a picture; rows and columns of one whose brightest is 1."""
 _SUCCESS = ("is_success", "success")
 _EXTRAS = {"mpe2": "pettingzoo", "pettingzoo": "pettingzoo"}
 """Packages of environments to the extras that bring them."""
 _REGISTERED = re.compile(r"-v\d+$")
+OF_MODELS = (
+    *("model", "simulator", "frame_skip", "needs_contact_forces", "current_fields", "keyframe", "start", "start_noise"),
+    *("sees_place", "ends", "edit_model", "reset", "read", "observe", "terminated", "metric", "scripted"),
+    *("model_file", "make_simulator"),
+)
+"""Members of `MujocoTask` and of no other, which nothing reads in a task on an environment."""
 
 
 class Known(NamedTuple):
@@ -125,9 +132,20 @@ class GymTask(Task):
     control_step_s: ClassVar[float] = 0.0
     """Duration of a control step [s]; the environment's `dt`, or by its `render_fps`, or 1, if not given."""
 
-    def __init__(self) -> None:
-        if not type(self).episode_steps:
-            type(self).episode_steps = self.known().steps or _DEFAULT_STEPS
+    def __new__(cls) -> Self:
+        """A task; refuses what belongs to tasks of another kind, which would be ignored and told to the designer.
+
+        Raises:
+            TaskError: It has such a member.
+        """
+        own = [each for each in cls.__mro__ if not each.__module__.startswith("rewardgen.")]
+        if unread := [name for name in OF_MODELS if any(name in vars(each) for each in own)]:
+            what = f"`{unread[0]}` is a member of tasks on a MuJoCo file: an environment does it by itself"
+            hint = "leave it out, or change the environment: `env` may be a function that puts a wrapper around one"
+            raise TaskError(what, hint)
+        if not cls.episode_steps:
+            cls.episode_steps = cls.known().steps or _DEFAULT_STEPS
+        return super().__new__(cls)
 
     @classmethod
     def known(cls) -> Known:
@@ -140,8 +158,23 @@ class GymTask(Task):
 
     @classmethod
     def declared(cls) -> dict[str, Var]:
-        """See `Task.declared`; what the environment offers if the class declares none."""
-        return super().declared() or cls.known().variables
+        """See `Task.declared`; what the environment offers if the class declares none.
+
+        Raises:
+            TaskError: Neither has any.
+        """
+        if found := super().declared() or cls.known().variables:
+            return found
+        raise TaskError(
+            f"{cls.known().kind.__name__} offers no numbers that a reward could read: it observes pictures",
+            f"write a task file with `class MyTask({cls._kind()}):`, `env = {env_name(cls)}`,"
+            ' `height = Var("m", "...")`, and compute it in `variables(self, obs, info)`',
+        )
+
+    @classmethod
+    def _kind(cls) -> str:
+        """The class of this package that it derives from."""
+        return next(each.__name__ for each in cls.__mro__ if each.__module__.startswith("rewardgen."))
 
     def variables(self, obs: Any, info: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """The variables after a control step, each (N,) or (N, k).
@@ -158,10 +191,6 @@ class GymTask(Task):
         seen = {name: rows[:, place] for name, place in known.entries.items()}
         seen = {name: each if known.variables[name].parts else each[:, 0] for name, each in seen.items()}
         return {name: info[key] for name, key in known.keys.items()} | seen
-
-    def observe(self, obs: Any) -> Any:
-        """The environment's own observation."""
-        return obs
 
     def fitness(self, episode: Episode) -> Tensor:
         """The environment's own return: the sum of its rewards over the episode."""
@@ -239,6 +268,9 @@ class GymTask(Task):
         """
         known, declared = self.known(), self.declared()
         offered = not super().declared()
+        if offered and not type(self).variables.__module__.startswith("rewardgen."):
+            what = "`variables` is computed, and the class declares none, so nothing reads it"
+            raise TaskError(what, 'declare what it returns: `height = Var("m", "height of the torso")`')
         model = _of_a_model(declared)
         if model and known.model_file is None:
             what = f"`{next(iter(model))}` is of a MuJoCo model, and {known.kind.__name__} has none that stays as it is"
@@ -267,8 +299,16 @@ def _made(task: type[GymTask], steps: int | None = None, *, pictures: bool = Fal
     env, options = task.env, dict(task.env_options)
     if "max_episode_steps" in options:
         raise TaskError("`env_options` has `max_episode_steps`", "write `episode_steps = ...` in the class")
+    if options.get("render_mode") == "human":
+        raise TaskError(
+            "`env_options` asks for a window", 'leave out `render_mode="human"`: `rewardgen film` has films'
+        )
     if pictures:
         options |= {"render_mode": "rgb_array"}
+    if isinstance(env, gymnasium.Env):
+        raise TaskError(
+            "`env` is an environment that is made already", "give what makes one: a class, or `lambda: ...`"
+        )
     if not isinstance(env, str):
         return env(**options)
     module, _, name = env.rpartition(":")
@@ -305,6 +345,11 @@ def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
             hint = "its successor is Gymnasium: `gymnasium:...`" if missing == "gym" else "install what it names"
             hint += f", such as by `pip install {wanted}`" if missing not in ("", "gym") and "." not in missing else ""
             raise TaskError(f"{task.env} cannot be made: {cause}", neighbour(task.path, missing) or hint) from cause
+        if isinstance(cause, TypeError) and (lacking := re.search(r"missing .* argument.*: '(\w+)'", str(cause))):
+            hint = f'give it in the class: `env_options = {{"{lacking[1]}": ...}}`, with `env = ...` of a `GymTask`'
+            raise TaskError(error.message, hint) from cause
+        if isinstance(cause, gymnasium.error.Error) and hasattr(sys.modules.get(task.__module__), str(task.env)):
+            raise TaskError(f"`env` is a text, {task.env!r}", f"leave out the quotes: `env = {task.env}`") from cause
         if isinstance(cause, gymnasium.error.Error):
             close = named_alike(str(task.env)) or nearest(str(task.env), gymnasium.registry, sure=True)
             hint = "for one that a package registers, name the package too: `my_package:MyEnv-v0`"
@@ -330,15 +375,16 @@ def _looked(task: type[GymTask]) -> Known:
     env = first_made(task, lambda: _made(task))
     if hasattr(env, "possible_agents"):
         what = f"several agents act in {type(env).__name__}"
-        raise TaskError(what, f"write a task file: `class MyTask(ParallelTask): env = {task.env!r}`")
+        raise TaskError(what, f"write a task file: `class MyTask(ParallelTask): env = {env_name(task)}`")
     with env_faults(task.path):
         kind, space = type(env.unwrapped), readable(env.observation_space)
         words = kind.__doc__ or ""
         plain = ActionCoder(env.action_space)
         coder = ActionCoder(env.action_space, action_names(words, len(plain.parts)))
-        first = _first_episode(env)
-        infos, rewards = first.infos[:LOOKED_AT], first.rewards[:LOOKED_AT]
         spec = getattr(env, "spec", None)
+        limit = getattr(spec, "max_episode_steps", None)
+        first = _first_episode(env, limited=limit is not None)
+        infos, rewards = first.infos[:LOOKED_AT], first.rewards[:LOOKED_AT]
         fps = (getattr(env.unwrapped, "metadata", None) or {}).get("render_fps")
         step_s = getattr(env.unwrapped, "dt", None)
         if not isinstance(step_s, float | int | np.number):  # some have a method of that name
@@ -353,7 +399,7 @@ def _looked(task: type[GymTask]) -> Known:
     keyed = dict(space.items()) if isinstance(space, spaces.Dict) else {}
     observed = observation_variables(words, size, {key: seen_size(each) for key, each in keyed.items()})
     entries = entries_of(observed)
-    pictures = [*map(_is_picture, keyed.values())] if keyed else [_is_picture(space)] * len(observed)
+    pictures = [*map(is_picture, keyed.values())] if keyed else [is_picture(space)] * len(observed)
     if len(pictures) == len(observed):  # a documentation may name entries, not keys
         observed = {name: each for (name, each), picture in zip(observed.items(), pictures, strict=True) if not picture}
         entries = {name: entries[name] for name in observed}
@@ -362,12 +408,6 @@ def _looked(task: type[GymTask]) -> Known:
     if file is not None:
         variables |= _of_model(file, first.states, {*variables, *observed})
     variables |= observed
-    if not variables:
-        raise TaskError(
-            f"{kind.__name__} offers no numbers that a reward could read: it observes pictures",
-            f'write a task file with `class MyTask(GymTask):`, `env = {task.env!r}`, `height = Var("m", "...")`, and'
-            " compute it in `variables(self, obs, info)`",
-        )
     return Known(
         kind=kind,
         space=space,
@@ -375,9 +415,9 @@ def _looked(task: type[GymTask]) -> Known:
         variables=variables,
         entries=entries,
         keys={name: key for name, (key, _) in told.items()},
-        info=kept_keys(infos[0]),
+        info=kept_keys(first.infos),
         success=success_key(first.infos),
-        steps=getattr(spec, "max_episode_steps", None) or first.truncated_at,
+        steps=limit or first.truncated_at,
         threshold=getattr(spec, "reward_threshold", None),
         control_step_s=float(step_s),
         model_file=file,
@@ -390,12 +430,20 @@ def _observed(space: spaces.Space[Any]) -> str:
     return f"The environment's own observation, {seen_size(space)} numbers{smaller}."
 
 
-def _is_picture(space: spaces.Space[Any]) -> bool:
+def env_name(task: type[GymTask]) -> str:
+    """How a task file names its environment."""
+    return task.env.__name__ if inspect.isclass(task.env) else repr(task.env)
+
+
+def is_picture(space: spaces.Space[Any]) -> bool:
     """Whether a space is that of a picture, or of one that was made smaller. Bytes in a row are none."""
     if not isinstance(space, spaces.Box):
         return False
-    shades = bool((space.low == 0).all() and (space.high == _WHITE).all())
-    return len(space.shape) > 1 if space.dtype == np.uint8 else shades
+    if space.dtype == np.uint8:
+        return len(space.shape) > 1
+    whole = bool((space.low == 0).all() and (space.high == space.high.ravel()[0]).all())
+    large = len(space.shape) in (2, 3) and sum(side >= _LEAST_SIDE for side in space.shape) > 1
+    return whole and (space.high.ravel()[0] == _WHITE or (space.high.ravel()[0] == 1.0 and large))
 
 
 def entries_of(observed: Mapping[str, Var]) -> dict[str, slice]:
@@ -404,15 +452,23 @@ def entries_of(observed: Mapping[str, Var]) -> dict[str, slice]:
     return {name: slice(start, end) for name, start, end in zip(observed, [0, *ends], ends, strict=False)}
 
 
-def kept_keys(info: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Keys of an `info` whose values are numbers, with their shapes."""
-    shapes = {key: number_shape(value) for key, value in info.items()}
+def kept_keys(infos: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
+    """Keys of the `info` of any step of an episode whose values are numbers, with their shapes."""
+    shapes = {key: number_shape(value) for info in reversed(infos) for key, value in info.items()}
     return {key: shape for key, shape in shapes.items() if shape is not None and np.prod(shape) <= _MOST_NUMBERS}
 
 
 def success_key(infos: Sequence[Mapping[str, Any]]) -> str:
-    """The key of `info` that tells of success; empty if none of them has one."""
-    return next((key for key in _SUCCESS if any(key in info for info in infos)), "")
+    """The key of `info` that tells of success; empty if none of them has one.
+
+    Raises:
+        TaskError: What is under it is neither a bool nor a number.
+    """
+    key = next((key for key in _SUCCESS if any(key in info for info in infos)), "")
+    for value in (info[key] for info in infos if key in info):
+        if value is not None and number_shape(value) is None:
+            raise TaskError(f"`info` has {value!r} under `{key}`", "make it True or False")
+    return key
 
 
 class _FirstEpisode(NamedTuple):
@@ -421,11 +477,11 @@ class _FirstEpisode(NamedTuple):
     states: list[np.ndarray]
     """Of its MuJoCo model, where it has one, and where other episodes begin."""
     truncated_at: int | None
-    """Where the environment itself cut it off, if it did."""
+    """Where the environment itself cut it off, or another one, if it did."""
 
 
-def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
-    """An episode with random actions, as far as it is looked at."""
+def _first_episode(env: gymnasium.Env[Any, Any], limited: bool) -> _FirstEpisode:
+    """An episode with random actions, as far as it is looked at; `limited` if it is known how long one is."""
     space = readable(env.observation_space)
     require_reset(env.reset(seed=0), space)
     env.action_space.seed(0)
@@ -442,7 +498,19 @@ def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
     for seed in range(1, _STARTS if states else 0):
         env.reset(seed=seed)
         states += [state for state in [_state_of(env)] if state is not None]
+    for seed in range(_STARTS if len(infos) < MOST_LOOKED_AT and not limited else 0):
+        truncated_at = truncated_at or _truncated_at(env, _STARTS + seed)
     return _FirstEpisode(infos, rewards, states, truncated_at)
+
+
+def _truncated_at(env: gymnasium.Env[Any, Any], seed: int) -> int | None:
+    """Where the environment itself cuts off an episode with random actions; None if it ends in another way."""
+    env.reset(seed=seed)
+    for number in range(1, MOST_LOOKED_AT + 1):
+        _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        if terminated or truncated:
+            return None if terminated else number
+    return None
 
 
 def _of_a_model(declared: Mapping[str, Var]) -> dict[str, Any]:

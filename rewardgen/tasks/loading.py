@@ -86,7 +86,7 @@ def resolve_task(reference: str) -> Path:
         raise TaskError(
             f"there is no task file {reference}", f"did you mean `{path.with_name(close)}`?" if close else hint
         )
-    if close := named_alike(reference):
+    if close := named_alike(reference) or (f"{reference}.py" if path.with_name(f"{path.name}.py").is_file() else ""):
         raise TaskError(f"unknown task `{reference}`", f"did you mean `{close}`?")
     if " " in reference.strip():
         drafted = f"`rewardgen run {shlex.quote(reference)} --robot hopper --model ...`"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
 from torch import Tensor
@@ -28,6 +29,7 @@ from rewardgen.tasks.gym_task import (
     entries_of,
     first_made,
     info_variable,
+    is_picture,
     kept_keys,
     success_key,
 )
@@ -147,6 +149,8 @@ def _made(task: type[ParallelTask], *, pictures: bool = False) -> Any:
     """A new environment of a task."""
     env, options = task.env, dict(task.env_options) | ({"render_mode": "rgb_array"} if pictures else {})
     if isinstance(env, str):
+        if env in gymnasium.registry:
+            raise TaskError(f"{env} is an environment of one agent", "derive the class from `GymTask`")
         module, _, name = env.partition(":")
         env = getattr(importlib.import_module(module), name or "parallel_env")
     made = env(**options)
@@ -171,7 +175,7 @@ def _look(task: type[ParallelTask]) -> Known:
         fps = (getattr(env, "metadata", None) or {}).get("render_fps")
         env.close()
     first = agents[0]
-    seen = observation_variables("", observed_size(observed), {})
+    seen = {} if any(map(is_picture, observed)) else observation_variables("", observed_size(observed), {})
     told = info_variables(infos[first][:LOOKED_AT] or [{}], rewards[first][:LOOKED_AT], {*seen, *_flags(agents)})
     for each in agents[1:]:
         own = info_variables(infos[each][:LOOKED_AT] or [{}], rewards[each][:LOOKED_AT], seen)
@@ -184,7 +188,7 @@ def _look(task: type[ParallelTask]) -> Known:
         variables={name: info_variable(key, value) for name, (key, value) in told.items()} | seen,
         entries=entries_of(seen),
         keys={name: key for name, (key, _) in told.items()},
-        info=kept_keys(every[0] if every else {}),
+        info=kept_keys(every),
         success=success_key(every),
         steps=truncated_at,
         threshold=None,
@@ -204,6 +208,9 @@ def _first_episode(
     rewards: dict[str, list[float]] = {each: [] for each in agents}
     for number in range(1, MOST_LOOKED_AT + 1):
         told = env.step({each: env.action_space(each).sample() for each in env.agents})
+        if not (isinstance(told, tuple) and len(told) == 5):
+            hint = "return observations, rewards, terminations, truncations and infos: a dict each, by agent"
+            raise TaskError("`step` does not return five things", hint)
         for each in told[1]:
             infos[each].append(told[4].get(each, {}))
             rewards[each].append(float(np.sum(told[1][each])))

@@ -46,7 +46,7 @@ MISTAKES = {
     "a name not imported": ([(", Var\n", "\n")], "line 16: name 'Var' is not defined", "`from rewardgen import Var`"),
     "torch not imported": ([("import torch\n\n", "")], "name 'torch' is not defined", "`import torch`"),
     "a name that is not there to import": ([(IMPORT, f"{IMPORT}, Vars")], "cannot import name 'Vars'", "did you mean `Var`?"),
-    "a package that is not installed": ([("import torch\n", "import torch\nimport jaxx\n")], "No module named 'jaxx'", "fix "),
+    "a package that is not installed": ([("import torch\n", "import torch\nimport jaxx\n")], "No module named 'jaxx'", "`pip install`"),
     "no task class": ([(CLASS, "class Point:")], "holds 0 task classes, expected one", "derives from `rewardgen.MujocoTask`"),
     "two task classes": ([(CLASS, f"class Other(MujocoTask):\n    pass\n\n\n{CLASS}")], "2 task classes: `Other` and `Point`", "define one"),
     "a constructor": ([("    def reset(", "    def __init__(self, gain):\n        pass\n\n    def reset(")], "missing 1 required positional argument: 'gain'", "leave out `__init__`"),
@@ -178,6 +178,12 @@ GYM = {
     "an option that it does not have": ('env = "Pendulum-v1"\n    env_options = {"gravty": 3}', "unexpected keyword argument 'gravty'", "make it, reset it"),
     "variables not computed": ('env = "Pendulum-v1"\n    angle = Var("rad", "angle")', "variables are declared and not computed", "`variables(self, obs, info)`"),
     "variables of a simulator": ('env = "Pendulum-v1"\n    angle = Var("rad", "angle")\n\n    def variables(self, sim):\n        return {"angle": sim.qpos[:, 0]}', "`variables` cannot be called with `obs`, `info`", "`def variables(self, obs, info):`"),
+    "the start of an episode": ('env = "Pendulum-v1"\n\n    def reset(self, sim, draw):\n        """Hanging down."""', "`reset` is a member of tasks on a MuJoCo file", "a wrapper around one"),
+    "what policies see": ('env = "Pendulum-v1"\n\n    def observe(self, obs):\n        """Two numbers."""\n        return obs[:, :2]', "`observe` is a member of tasks on a MuJoCo file", "a wrapper around one"),
+    "ends of an episode": ('env = "Pendulum-v1"\n    ends = {"fell": 1.0}', "`ends` is a member of tasks on a MuJoCo file", "change the environment"),
+    "variables that are not declared": ('env = "Pendulum-v1"\n\n    def variables(self, obs, info):\n        return {"up": obs[:, 0]}', "the class declares none", 'declare what it returns: `height = Var('),
+    "an environment that is made": ('import gymnasium\n    env = gymnasium.make("Pendulum-v1")', "is an environment that is made already", "give what makes one"),
+    "a window": ('env = "Pendulum-v1"\n    env_options = {"render_mode": "human"}', "`env_options` asks for a window", "`rewardgen film`"),
     "numbers that info does not have": ('env = "Pendulum-v1"\n    angle = Var("rad", "angle")\n\n    def variables(self, obs, info):\n        return {"angle": info["angle"]}', "`info` has no `angle`", "it is empty"),
 }  # fmt: skip
 

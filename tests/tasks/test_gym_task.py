@@ -21,7 +21,9 @@ from rewardgen.tasks.check_independence import independence_problems
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.gym_names import observation_variables
 from rewardgen.tasks.gym_packages import packages_of
+from rewardgen.tasks.gym_task import OF_MODELS, GymTask
 from rewardgen.tasks.loading import lasting_reference, load_task, resolve_task
+from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.tasks.wording import description, first_paragraph
 
@@ -316,6 +318,15 @@ class Bytes(Slide):
         ("self.speed], np", "self.speed, 0], np", "the observation has shape (3,), the space (2,)", "check_env"),
         ("(2,))", "(2,)); gone = observation_space = spaces.Dict(at=observation_space)", "is ndarray, the space a", ""),
         ("-abs(self.place), abs", "float('nan'), abs", "`step` returns the reward nan", "own reward"),
+        ("self.speed], np", "1e300], np", "has numbers that are not finite as float32", "check_env"),
+        ("abs(self.place) < 0.1", "'False'", "`info` has 'False' under `is_success`", "True or False"),
+        ("*, seed=None, options=None", "*, options=None", "unexpected keyword argument 'seed'", "seed=None, options"),
+        (
+            "    def reset(",
+            "    def __init__(self, size): pass\n\n    def reset(",
+            "'size'",
+            'env_options = {"size": ...}',
+        ),
     ],
 )
 def test_what_gymnasium_asks_for_and_an_environment_does_not_return_is_told(tmp_path, right, wrong, message, hint):
@@ -667,3 +678,110 @@ def test_what_needs_states_to_be_set_is_said_to_be_not_available(tmp_path):
     told = not_available(record_transitions(load_task(own(tmp_path))))
     assert any("perturbed starts" in each and "cannot be set" in each for each in told)
     assert not any("perturbed" in each for each in not_available(record_transitions(load_task("cartpole"))))
+
+
+@pytest.mark.parametrize(
+    ("shape", "kept"), [((20, 20), ["gap"]), ((2, 2), ["gap", "obs_0", "obs_1", "obs_2", "obs_3"])]
+)
+def test_shades_from_0_to_1_are_a_picture_where_there_are_many(tmp_path, shape, kept):
+    seen = f"""
+class Bright(Slide):
+    observation_space = spaces.Box(0.0, 1.0, {shape}, np.float32)
+
+    def _seen(self):
+        return np.full({shape}, 0.5, np.float32)
+"""
+    assert [*load_task(own(tmp_path, further=seen)).declared()] == kept
+
+
+PICTURES_ALONE = """
+class Camera(Slide):
+    observation_space = spaces.Box(0, 255, (4, 4, 3), np.uint8)
+
+    def step(self, action):
+        return *super().step(action)[:4], {}
+
+    def _seen(self):
+        return np.full((4, 4, 3), int(100 + 10 * self.place), np.uint8)
+"""
+
+
+def test_of_pictures_alone_a_task_file_reads_what_it_declares(tmp_path):
+    with pytest.raises(TaskError) as raised:
+        load_task(own(tmp_path, further=PICTURES_ALONE)).declared()
+    assert "it observes pictures" in raised.value.message and "`env = Camera`" in raised.value.hint
+    read = """
+from rewardgen import GymTask, Var
+
+class Watch(GymTask):
+    '''Bring it to the mark.'''
+
+    env = Camera
+    place = Var("m", "of the puck")
+
+    def variables(self, obs, info):
+        return {"place": (obs[:, 0, 0, 0] - 100) / 10}
+"""
+    envs = load_task(own(tmp_path, further=PICTURES_ALONE + read)).make_envs([0], 1)
+    assert envs.reset().shape == (1, 48)
+    assert 0.0 < abs(float(envs.step(torch.zeros(1, 1)).inputs["place"])) <= 1.0
+
+
+def test_an_own_time_limit_is_seen_though_the_first_episode_ends_before(tmp_path):
+    limited = """
+class Limited(Slide):
+    def reset(self, *, seed=None, options=None):
+        self.steps, self.short = 0, seed == 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.steps += 1
+        seen, paid, _, _, info = super().step(action)
+        late = {"late": 1.0} if self.steps > 2 else {}
+        return seen, np.array([paid]), self.short and self.steps == 3, self.steps == 40, info | late
+"""
+    task = load_task(own(tmp_path, further=limited))
+    assert task.episode_steps == 40
+    assert "late" in task.known().info  # which the first step does not have
+
+
+def test_a_reward_may_be_a_number_of_any_library(tmp_path):
+    paid = """
+import torch
+
+class Paid(Slide):
+    def step(self, action):
+        seen, paid, *others = super().step(action)
+        return seen, torch.tensor(paid), *others
+"""
+    envs = load_task(own(tmp_path, further=paid)).make_envs([0], 1)
+    envs.reset()
+    assert float(envs.step(torch.zeros(1, 1)).inputs["env_reward"]) < 0.0
+
+
+def test_a_task_without_super_in_its_init_is_one_all_the_same(tmp_path):
+    further = """
+from rewardgen import GymTask
+
+class Held(GymTask):
+    '''Bring it to the mark.'''
+
+    env = Slide
+
+    def __init__(self):
+        self.gain = 3.0
+"""
+    assert load_task(own(tmp_path, further=further)).episode_steps == 1000
+
+
+def test_what_is_refused_in_a_task_on_an_environment_is_what_tasks_on_models_alone_have():
+    of_models = {name for name in (*vars(MujocoTask), *MujocoTask.__annotations__) if name[0] != "_"}
+    assert {*OF_MODELS} == of_models - {*dir(GymTask), *GymTask.__annotations__} | {"metric", "scripted"}
+
+
+def test_a_file_that_is_named_without_its_ending_is_meant(tmp_path, monkeypatch):
+    own(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TaskError) as raised:
+        resolve_task("slide")
+    assert raised.value.hint == "did you mean `slide.py`?"
