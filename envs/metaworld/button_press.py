@@ -1,4 +1,4 @@
-"""Meta-World's button-press-v3."""
+"""Meta-World's button-press-v3. Its scripted policy solves it; whether its reward does in these steps was not tried."""
 
 from rewardgen import MetaWorldTask
 

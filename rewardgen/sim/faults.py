@@ -68,7 +68,7 @@ def task_faults(path: Path, method: str = "", device: torch.device | None = None
         at = f"{where} at line {line}" if line else where
         refused = _refused(error)
         if refused is not None:
-            hint = f"if the task needs it, name it or its folder in the class: `reads = ({refused!r},)`"
+            hint = f"to be read, it or its folder is named in the class: `reads = ({refused!r},)`; nothing is written"
             raise TaskError(f"the sandbox keeps {at} from {refused}", hint) from error
         text = f"{error.msg}: `{(error.text or '').strip()}`" if isinstance(error, SyntaxError) else f"{error}"
         told = f"{where} raised {type(error).__name__}{f' at line {line}' if line else ''}: {text}"
