@@ -68,7 +68,7 @@ def _misfit(observation: Any, space: spaces.Space[Any], what: str) -> str:
         return f"{what} has shape {np.shape(observation)}, the space {space.shape}"
     elif isinstance(space, spaces.Box) and not np.isfinite(np.asarray(observation, dtype=np.float32)).all():
         return f"{what} has numbers that are not finite as float32"
-    elif isinstance(space, spaces.Discrete) and not space.contains(observation):
+    elif isinstance(space, spaces.Discrete) and not space.contains(np.asarray(observation).reshape(-1)[:1].squeeze()):
         return f"{what} is {observation!r}, the space {space}"
     return ""
 

@@ -318,6 +318,7 @@ class Bytes(Slide):
         ("self.speed], np", "self.speed, 0], np", "the observation has shape (3,), the space (2,)", "check_env"),
         ("(2,))", "(2,)); gone = observation_space = spaces.Dict(at=observation_space)", "is ndarray, the space a", ""),
         ("-abs(self.place), abs", "float('nan'), abs", "`step` returns the reward nan", "own reward"),
+        ("(2,))", "(2,)); gone = observation_space = spaces.Discrete(3)", "the space Discrete(3)", "check_env"),
         ("self.speed], np", "1e300], np", "has numbers that are not finite as float32", "check_env"),
         ("abs(self.place) < 0.1", "'False'", "`info` has 'False' under `is_success`", "True or False"),
         ("*, seed=None, options=None", "*, options=None", "unexpected keyword argument 'seed'", "seed=None, options"),
