@@ -441,9 +441,9 @@ def is_picture(space: spaces.Space[Any]) -> bool:
         return False
     if space.dtype == np.uint8:
         return len(space.shape) > 1
-    whole = bool((space.low == 0).all() and (space.high == space.high.ravel()[0]).all())
     large = len(space.shape) in (2, 3) and sum(side >= _LEAST_SIDE for side in space.shape) > 1
-    return whole and (space.high.ravel()[0] == _WHITE or (space.high.ravel()[0] == 1.0 and large))
+    white = (space.high == _WHITE).all() or (large and (space.high == 1.0).all())
+    return bool(white and (space.low == 0).all())
 
 
 def entries_of(observed: Mapping[str, Var]) -> dict[str, slice]:

@@ -208,7 +208,7 @@ def _first_episode(
     rewards: dict[str, list[float]] = {each: [] for each in agents}
     for number in range(1, MOST_LOOKED_AT + 1):
         told = env.step({each: env.action_space(each).sample() for each in env.agents})
-        if not (isinstance(told, tuple) and len(told) == 5):
+        if not (isinstance(told, tuple | list) and len(told) == 5):
             hint = "return observations, rewards, terminations, truncations and infos: a dict each, by agent"
             raise TaskError("`step` does not return five things", hint)
         for each in told[1]:
