@@ -22,6 +22,7 @@ from rewardgen.store.ranking import Ranking, leads
 from rewardgen.store.records import CandidateRecord, CandidateResult, SliceResult, SliceSpec
 from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
+from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.clean_evaluation import measured_policies
 from rewardgen.training.result_validation import Measured
@@ -53,13 +54,20 @@ class Evaluated:
         episodes: Of each.
         policies: What each reached.
         films: Of one of them, if it was filmed.
+        task_changed: Files of the task that are no longer what they were in the run: it measures by other rules.
     """
 
     def __init__(
-        self, id: str, phase: Phase, episodes: int, policies: Sequence[Measurement], films: Sequence[Film] = ()
+        self,
+        id: str,
+        phase: Phase,
+        episodes: int,
+        policies: Sequence[Measurement],
+        films: Sequence[Film] = (),
+        task_changed: Sequence[Path] = (),
     ) -> None:
         self.id, self.phase, self.episodes = id, phase, episodes
-        self.policies, self.films = tuple(policies), tuple(films)
+        self.policies, self.films, self.task_changed = tuple(policies), tuple(films), tuple(task_changed)
 
     @property
     def fitness(self) -> Interval | None:
@@ -89,6 +97,9 @@ class Evaluated:
     def table(self) -> Any:
         """The rows as a pandas DataFrame; where pandas is not installed, as they are."""
         return data_frame(self.rows(), "seed")
+
+    def __repr__(self) -> str:
+        return f"Evaluated({self.id}, {len(self.policies)} policies, fitness {self.fitness}, success {self.success})"
 
     def _repr_html_(self) -> str:
         return table_html(self.rows())
@@ -134,7 +145,7 @@ def evaluate(
     policies = [_measurement(each, measured[each.spec]) for each in slices]
     plans = [plan_of(found.folder, found.history, found.candidate)] if film else []
     films = shoot(found.folder, found.history, plans, agreed=agreed) if plans else []
-    return Evaluated(found.candidate, phase, episodes, policies, films)
+    return Evaluated(found.candidate, phase, episodes, policies, films, changed(found.history.task_files))
 
 
 def _trained(found: Reference) -> tuple[Phase, list[SliceResult]]:

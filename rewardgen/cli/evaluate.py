@@ -44,7 +44,7 @@ def eval_(
     films = [str(each.video) for each in found.films]
     if json:
         data = {"candidate": found.id, "phase": found.phase, "episodes": episodes, "policies": found.rows()}
-        data["films"] = films
+        data |= {"films": films, "task_changed": [str(each) for each in found.task_changed]}
         estimates = {"fitness": found.fitness, "success": found.success}
         print_json(data | {name: each and each.model_dump() for name, each in estimates.items()})
         return 0 if found.fitness else 1
@@ -53,6 +53,8 @@ def eval_(
         fitness = interval_text(each.fitness) if each.fitness else each.problem
         table.add_row(str(each.seed), fitness, percent_interval(each.success), number(each.before))
     results().print(table)
+    if found.task_changed:
+        results().print("\nthe task has changed since the run: it is measured here as it is now", soft_wrap=True)
     if found.fitness:
         told = f"fitness (IQM) {interval_text(found.fitness)}, success {percent_interval(found.success)}"
         results().print(

@@ -35,6 +35,8 @@ class RewardgenError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:  # for who calls from Python, whose traceback has it too
+            self.add_note(f"hint: {hint}")
 
 
 class UsageError(RewardgenError):

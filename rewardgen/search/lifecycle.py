@@ -283,7 +283,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     if config.init and not given.strip():
         raise UsageError(f"{config.init} is empty", "give a Python file with a `compute_reward`, or leave out `--init`")
     if config.goal and config.model == BUILTIN:
-        listener.note("the goal is told to the designer and not measured: the task's own fitness ranks candidates")
+        listener.note(
+            "the goal changes nothing here: the built-in designer reads no words; `--model` names one that does"
+        )
     if config.model == BUILTIN and not config.critic_model:
         for option in (name for name in ("prompts", "api_base") if getattr(config, name)):
             told = f"`--{option.replace('_', '-')}` changes nothing here: the built-in designer asks no model"

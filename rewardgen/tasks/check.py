@@ -36,7 +36,7 @@ from rewardgen.tasks.check_rewards import baseline_problems, metric_problems
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
-from rewardgen.tasks.suspicions import fitness_notes, unit_notes
+from rewardgen.tasks.suspicions import fitness_notes, success_notes, unit_notes
 from rewardgen.tasks.wording import wording_problems, wordless_notes
 
 _SEED = 40_000_003
@@ -286,7 +286,7 @@ def _check_episodes(task: Task, checked: Checked) -> None:
                 what = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {found.fitness}"
                 problems.append(Problem(what, "set it to what no fitness exceeds, or leave it out"))
             problems += measurement_problems(task, recording.episode, len(getattr(worlds, "agents", "1")))
-    notes += fitness_notes(values)
+    notes += [*fitness_notes(values), *success_notes([each.success_rate for each in probes])]
     measured["probes"] = [each.model_dump(mode="json") for each in probes]
 
 

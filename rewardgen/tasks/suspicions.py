@@ -38,6 +38,18 @@ def unit_notes(task: Task) -> list[Problem]:
     return found
 
 
+def success_notes(rates: Sequence[float]) -> list[Problem]:
+    """A success that policies have which know nothing.
+
+    Args:
+        rates: Success rate of each of the trivial policies.
+    """
+    if not rates or min(rates) < 1.0:
+        return []
+    what = "every episode of no action and of random actions is a success"
+    return [Problem(what, "ask in `success` for what only a policy that does the task reaches")]
+
+
 def fitness_notes(values: Sequence[float]) -> list[Problem]:
     """A fitness that tells no episode from another.
 

@@ -91,6 +91,7 @@ def test_the_policies_of_a_run_are_measured_by_the_runs_own_starts_as_the_run_di
     found = rewardgen.evaluate(run, episodes=STARTS, seed=0, workers=1)
     assert (found.id, found.phase) == (run.best.id, "final")
     assert [each.fitness.value for each in found.policies] == pytest.approx([each.before for each in found.policies])
+    assert not found.task_changed and run.best.id in repr(found)
 
 
 def test_fresh_episodes_give_other_numbers_within_their_intervals(run):

@@ -168,6 +168,7 @@ MISTAKES = {
     "a variable changed": ([(OBSERVE, f'variables["position"].mul_(2.0)\n        {OBSERVE}')], "`observe` changes the state of the simulation", "clone"),
     "settings that cannot train": ([("env_steps=16_384", "env_steps=0")], "raised UsageError at line 14: ", ""),
     "an invariance of no variable": (declared('invariances = (Shift("place", 3.0),)'), "names `place`, which is no variable", "valid names: "),
+    "a success that nobody misses": ([(SUCCESS, 'return episode["position"][0] < 99.0')], "every episode of no action and of random actions is a success", "only a policy that does the task"),
     "a place for a body that stays": ([(RESET, f'{RESET}, {{"point": draw.uniform(-1.0, 1.0, 3)}}')], "goal `point` is called like a body of the model, which no goal moves", 'mocap="true"'),
     "a goal that no policy sees": ([(RESET, f'{RESET}, {{"mark": draw.uniform(-1.0, 1.0, 1)}}'), without("observe")], "policies do not see `mark`", '`sim.goal("mark")`'),
     "the end longer than an episode": ([(SUCCESS, 'return episode.last(episode["position"].abs() < 0.1, seconds=9.0) > 0.5')], "`episode.last` is asked for 9 s", "an episode has 2.4 s"),
