@@ -131,12 +131,17 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool, o
     llm = make_llm(config, folder)
     wanted = Wanted(words, robot, catalogue_of(robot), folder.path)
     person = _Person(yes, objection)
+    if config.model.startswith("mailbox:"):
+        console.print(f"requests wait for replies in {config.model.partition(':')[2]}/", soft_wrap=True)
     with using_prompts(own_prompts_of(config)):
         try:
             drafted, form = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)
         except NothingDrafted as error:
             kept = _put_aside(folder.path)  # or the same replies would be read again
             raise NothingDrafted(error.message, f"see {kept}; try again, or another `--model`") from error
+        except KeyboardInterrupt:
+            console.print(f"interrupted; replies are kept in {folder.path}: the same command goes on", soft_wrap=True)
+            raise
     usage = llm.usage()
     console.print(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}", soft_wrap=True)
     write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))

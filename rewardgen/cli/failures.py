@@ -62,6 +62,8 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
     what, _, advice = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", text, count=1).partition("\0")
     if re.search(r"`-+algo(rithm)?\b", what):
         advice = "The algorithm is part of the trainer: `--trainer sb3-sac`"
+    if command.endswith(" run") and re.search(r"`--steps`", what):
+        advice = "The control steps of each training are `--env-steps`"
     if not advice:
         return UsageError(_lower_first(what), see_help)
     return UsageError(_lower_first(what), f"{_lower_first(advice)}{'' if advice.endswith('?') else ';'} {see_help}")

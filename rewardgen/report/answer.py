@@ -27,6 +27,8 @@ _HEADLINES: dict[Standing, str] = {
 }
 
 
+_NO_SUCCESS = 0.05
+"""Success rate below which a policy is said to be without it."""
 _SO_FAR = (
     "So far, on the seeds of the search: whoever leads was chosen by these numbers, so they flatter it. Only fresh"
     " seeds say how good it is."
@@ -124,15 +126,18 @@ def _verdict(history: History, row: FinalRow) -> tuple[str, Tone]:
     bar = next((name for name, each in against.items() if each), "")
     found = against.get(bar)
     words = f"Succeeds in {percent(rate)} of episodes"
+    sure = row.success_interval
+    is_open = rate >= _NO_SUCCESS and sure is not None and sure.low < _NO_SUCCESS
+    words += f" (with so few seeds: {100 * sure.low:.0f} to {100 * sure.high:.0f} %)" if sure and is_open else ""
     words += f", {_HEADLINES[found].format(bar)}" if found else ""
     if judgement and judgement.answer == "no":
         words += "; but" if rate >= 0.5 else ";"
         return f"{words} the model that read them says that it is not what was asked for.", "bad"
     if judgement and judgement.answer == "partly":
         words += "; the model that read them says that it does only part of what was asked for"
-    if rate < 0.05 and found != "above":
+    if rate < _NO_SUCCESS and found != "above":
         return f"{words}.", "bad"
-    mixed = rate < 0.5 or found == "below" or bool(judgement and judgement.answer == "partly")
+    mixed = rate < 0.5 or is_open or found == "below" or bool(judgement and judgement.answer == "partly")
     return f"{words}.", "mixed" if mixed else "good"
 
 
@@ -140,7 +145,7 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     summary, card, judgement = history.summary, history.card, history.judgement
     assert summary is not None and card is not None and row.fitness is not None
     rate = row.success_rate or 0.0
-    tone: Tone = "good" if rate >= 0.5 else "mixed" if rate >= 0.05 else "bad"
+    tone: Tone = "good" if rate >= 0.5 else "mixed" if rate >= _NO_SUCCESS else "bad"
     success = row.success_interval
     bounds = f"{100 * success.low:.0f}, {100 * success.high:.0f}" if success else ""
     facts = [

@@ -21,6 +21,7 @@ DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
 TRAINING = "training.json"
 """Of a folder that `train` made, which is no run."""
+_CANDIDATE = re.compile(r"g\d+-k\d+")
 _RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9-]+-[0-9a-f]{4}")
 _BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz", "llm", "goal", "prompts"}
 """What may be in a folder before its run has begun."""
@@ -220,4 +221,6 @@ def find_run(reference: str, runs_dir: Path) -> RunFolder:
         return fitting[0]
     if fitting:
         raise RunFolderError(f"`{reference}` fits {len(fitting)} runs", ", ".join(run.id for run in fitting))
+    if _CANDIDATE.fullmatch(reference):
+        raise RunFolderError(f"`{reference}` is a candidate, not a run", f"name its run too: `latest:{reference}`")
     raise RunFolderError(f"there is no run `{reference}`", did_you_mean(reference, [run.id for run in runs]))

@@ -9,6 +9,7 @@ KEYLESS = ("run", "cartpole", "--model", "openai/gpt-5.1")
 CASES = {
     "unknown command": (("rnu",), 2, "unknown command `rnu`", "did you mean `run`?"),
     "unknown option": (("run", "cartpole", "--generation", "2"), 2, "`--generation`", "did you mean `--generations`?"),
+    "steps": (("run", "cartpole", "--steps", "3"), 2, "`--steps`", "`--env-steps`"),
     "algorithm": (("run", "cartpole", "--algorithm", "sac"), 2, "`--algorithm`", "`--trainer sb3-sac`"),
     "missing argument": (("run",), 2, "TASK", "rewardgen run --help"),
     "unexpected argument": (("run", "cartpole", "hopper"), 2, "unexpected argument `hopper`", "rewardgen run --help"),

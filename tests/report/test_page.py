@@ -7,6 +7,7 @@ import re
 import pytest
 
 from rewardgen.analyzer.flags import DETECTORS
+from rewardgen.core.statistics import Interval
 from rewardgen.report import closing, page
 from rewardgen.report.answer import answer_of
 from rewardgen.report.closing import close_run
@@ -64,6 +65,17 @@ def test_the_headline_says_whether_it_worked_and_beside_what(history, headline, 
     answer = answer_of(history, "running")
     assert answer.headline.startswith(headline)
     assert answer.tone == tone
+
+
+def test_a_success_that_few_seeds_leave_open_is_no_good_news_yet():
+    history = changed(against_human=None, against_sparse=None)
+    assert history.summary is not None
+    open_still = Interval(value=0.83, low=0.02, high=0.99)
+    rows = [each.model_copy(update={"success_interval": open_still}) for each in history.summary.rows]
+    history.summary = history.summary.model_copy(update={"rows": tuple(rows)})
+    answer = answer_of(history, "finished")
+    assert answer.headline == "Succeeds in 83 % of episodes (with so few seeds: 2 to 99 %)."
+    assert answer.tone == "mixed"
 
 
 @pytest.mark.parametrize(("answer", "tone"), [("yes", "good"), ("partly", "mixed"), ("no", "bad")])
