@@ -108,8 +108,8 @@ ChangedTask = Annotated[
         name="--changed-task",
         negative="",
         help="Go on though the task file has changed, if only its fitness, success or words did: the task is measured"
-        " anew, and its variables, episodes and transitions have to be what they were. Candidates keep the fitness that"
-        " they were measured by: `rewardgen rescore` ranks them by the new one.",
+        " anew, and its variables, episodes and transitions have to be what they were. All rewards are kept, and are"
+        " trained anew.",
         show_default=False,
     ),
 ]

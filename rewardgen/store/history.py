@@ -355,7 +355,11 @@ class History:
             self._go_on(resumed.generations, resumed.final_seeds, at)
         if resumed.task is not None:
             self.card, self.task_files = resumed.task.card, {**resumed.task.task_files}
-            self.changes.append(f"{at}, the task changed in how it judges: fitness measured before is by the old rules")
+            self.changes.append(
+                f"{at}, the task changed in how it judges: all rewards are trained anew, to be judged by it"
+            )
+            self._train_anew()
+            self.finalists, self.stop_reason = (), ""
 
     def _open(self, opening: Opening) -> None:
         self.openings.append(opening)
@@ -363,7 +367,7 @@ class History:
             self.further[opening.phase, id] = (*self.further.get((opening.phase, id), ()), *seeds)
 
     def _raise_steps(self, doubt: Doubt) -> None:
-        """What was trained with fewer steps is past; the rewards are designed and reviewed."""
+        """What was trained with fewer steps is past."""
         assert self.training is not None and self.card is not None
         env_steps, why = doubt.env_steps, doubt.why
         self.training = self.training.model_copy(update={"settings": self.training.settings | {"env_steps": env_steps}})
@@ -371,6 +375,10 @@ class History:
         self.raised, self.doubt = True, why
         raised = f"{why}: trainings have {env_steps} steps from now on"
         self.changes.append(f"after {self.elapsed_s / 60:.0f} min, {raised}")
+        self._train_anew()
+
+    def _train_anew(self) -> None:
+        """Forget every training; what was designed and reviewed stays."""
         self.generations = [each.model_copy(update={"finished": False, "best": None}) for each in self.generations]
         self.trained, self.studied, self.ranking = {}, {}, Ranking()
         self.further, self.openings = {}, []

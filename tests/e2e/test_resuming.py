@@ -107,8 +107,25 @@ def test_a_task_whose_fitness_was_mended_goes_on_if_the_user_says_so(run, interr
         resume(run, Listener())
     assert "--changed-task" in caught.value.hint
     found = resume(run, Listener(), Resume(changed_task=True)).history
-    assert found.summary is not None and max(row.fitness.value for row in found.summary.rows) <= 0.5
+    assert 0.0 < highest(found) <= 0.5
     assert "the task changed in how it judges" in " ".join(History.load(run).changes)
+
+
+def test_a_finished_run_goes_on_by_the_fitness_as_it_was_mended(run, interrupted):
+    before = resume(run, Listener()).history
+    assert highest(before) > 0.5
+    edit(interrupted, "return episode.share", "return 0.5 * episode.share")
+    found = resume(run, Listener(), Resume(changed_task=True, generations=1)).history
+    assert found.ids()[: len(before.ids())] == before.ids() and 0.0 < highest(found) <= 0.5
+    assert [seeds for seeds, _ in found.opened] == [before.final_seeds]
+
+
+def highest(history):
+    """Of all that a run knows of fitness now."""
+    assert history.summary is not None
+    results = [history.result("search", id) for id in (*history.ids(), *history.baselines)]
+    known = [each.fitness for each in results if each and each.fitness is not None]
+    return max(*known, *(row.fitness.value for row in history.summary.rows if row.fitness))
 
 
 PHYSICS = {
