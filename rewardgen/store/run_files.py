@@ -5,6 +5,7 @@ All of it is derived from the event log and can be written again at any time.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -138,6 +139,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
     card, config, summary = history.card, history.config, history.summary
     assert card is not None and config is not None
     lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
+    lines += [f"Fitness: {card.fitness}", "", f"Success: {card.success}", ""]
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
     options = options_text(config)
     lines += [f"Model: `{config.model}`." + (f" Options: `{options}`." if options else ""), ""]
@@ -157,7 +159,8 @@ def write_readme(folder: RunFolder, history: History) -> None:
         if earlier:
             lines += ["", "## Finals before more generations were asked for", "", earlier.conclusion, ""]
             lines += _table(earlier.rows, earlier.chosen)
-    lines += ["", "## Generations", "", "| candidate | operator | parents | fitness | what became of it |"]
+    head = "| candidate | operator | parents | fitness | its idea, or why it has no fitness |"
+    lines += ["", "## Generations", "", head]
     lines += ["|---|---|---|---|---|", *(_line(record) for id in history.ids() if (record := history.record(id)))]
     asked = history.goal_check or history.judgement
     lines += [
@@ -165,12 +168,12 @@ def write_readme(folder: RunFolder, history: History) -> None:
         "## What is here",
         "",
         *(["- `best/`: the chosen reward, its policy, and a card"] if summary and summary.chosen else []),
-        "- `candidates/<id>/`: each candidate's reward, verdict, analysis, prompts and replies",
+        "- `report.html`: all of it to look at, in a browser",
+        "- `candidates/<id>/`: each candidate's reward, verdict and analysis, and what a model was asked and replied",
+        "- `policies/`: what was trained, of the search and of the finals",
         *(["- `goal/`: what a model was asked about the goal and the result"] if asked else []),
         "- `events.jsonl`: everything that happened, the source of all other files",
         "- `run.toml`, `provenance.json`, `card.json`: configuration, versions, the task as the designer saw it",
-        f"- fitness of {card.name}: {card.fitness}",
-        f"- success: {card.success}",
     ]
     write_atomic(folder.readme, "\n".join(lines) + "\n")
 
@@ -179,7 +182,7 @@ def _line(record: CandidateRecord) -> str:
     """A candidate in the table of generations."""
     candidate, stops = record.candidate, record.result.stops if record.result else ()
     text = record.outcome or (stops[0].message if stops else candidate.diagnosis.split("\n")[0])
-    became = " ".join(text.split()).replace("|", "/")[:160]
+    became = textwrap.shorten(text.replace("|", "/"), 200, placeholder=" ...")
     fitness = "" if record.fitness is None else number(record.fitness)
     return f"| {candidate.id} | {candidate.operator} | {', '.join(candidate.parents)} | {fitness} | {became} |"
 

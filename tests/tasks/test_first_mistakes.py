@@ -171,7 +171,7 @@ MISTAKES = {
     "a success that nobody misses": ([(SUCCESS, 'return episode["position"][0] < 99.0')], "every episode of no action and of random actions is a success", "only a policy that does the task"),
     "a place for a body that stays": ([(RESET, f'{RESET}, {{"point": draw.uniform(-1.0, 1.0, 3)}}')], "goal `point` is called like a body of the model, which no goal moves", 'mocap="true"'),
     "a goal that no policy sees": ([(RESET, f'{RESET}, {{"mark": draw.uniform(-1.0, 1.0, 1)}}'), without("observe")], "policies do not see `mark`", '`sim.goal("mark")`'),
-    "the end longer than an episode": ([(SUCCESS, 'return episode.last(episode["position"].abs() < 0.1, seconds=9.0) > 0.5')], "`episode.last` is asked for 9 s", "an episode has 2.4 s"),
+    "a time before the end that is none": ([(SUCCESS, 'return episode.last(episode["position"].abs() < 0.1, seconds=-1.0) > 0.5')], "`episode.last` is asked for -1 s", "the time before the end"),
     "a scripted action of the wrong shape": ([("    def fitness(", "    def scripted(self, sim, variables):\n        return -variables['position']\n\n    def fitness(")], "the action of `scripted` has shape (5,)", "`values[:, None]`"),
 }  # fmt: skip
 
