@@ -17,6 +17,7 @@ from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
+from rewardgen.critic.gates import check_form
 from rewardgen.llm.archive import archived_usage, outdate_refusals
 from rewardgen.llm.factory import lasting_model
 from rewardgen.llm.prompts import using_prompts
@@ -35,6 +36,7 @@ from rewardgen.store.history import ChangedTask, History, Resumption
 from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.origin import Terms, signature, terms
 from rewardgen.store.progress import ProgressFile
+from rewardgen.store.records import Candidate
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
@@ -306,6 +308,10 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     card = card_for(config.trainer, task, config.env_steps, config.seeds, config.device)
     if settings.origin:
         listener.note(f"{settings.origin} Here it is {settings.env_steps:,}: `--env-steps`")
+    own = Candidate(id="g00-k0", generation=0, operator="draft", source=given)
+    if given and (wrong := [each for each in check_form(own, card) if each.severity == "reject"]):
+        told = f"{config.init} cannot be trained on {card.name}: {wrong[0].message}"
+        confirm(told, f"mend it: `rewardgen check {config.task} {config.init}` has all that is wrong with it")
     check = checked_goal(folder, config, card)
     if check and check.speaks_against:
         confirm(check.text, "give the goal to a task that measures it: `rewardgen new` writes one")
