@@ -360,6 +360,9 @@ class History:
             )
             self._train_anew()
             self.finalists, self.stop_reason = (), ""
+            # What an earlier ranking of episodes refused, it refused by the old rules.
+            by_rank = {key for key, each in self.reviewed.items() for it in each.rejections if it.gate == "preference"}
+            self.reviewed = {key: each for key, each in self.reviewed.items() if key not in by_rank}
 
     def _open(self, opening: Opening) -> None:
         self.openings.append(opening)

@@ -11,7 +11,9 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import ModelError, RunFolderError
 from rewardgen.search.changed_task import measured_anew
 from rewardgen.search.lifecycle import Resume, resume, start
-from rewardgen.store.history import History
+from rewardgen.store.events import Event
+from rewardgen.store.history import History, Resumption
+from rewardgen.store.records import Finding, Verdict
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import POINT, SHORTER, history, run_folder
@@ -109,6 +111,18 @@ def test_a_task_whose_fitness_was_mended_goes_on_if_the_user_says_so(run, interr
     found = resume(run, Listener(), Resume(changed_task=True)).history
     assert 0.0 < highest(found) <= 0.5
     assert "the task changed in how it judges" in " ".join(History.load(run).changes)
+
+
+def test_what_the_ranking_of_episodes_refused_is_reviewed_again_after_the_fitness_changed(run, interrupted):
+    known = History.load(run)
+    refused = Finding(gate="preference", detector="ranks-against-fitness", severity="reject", message="it ranks wrong")
+    known.reviewed["g00-k0", 0] = Verdict(candidate_id="g00-k0", findings=(refused,))
+    others = {*known.reviewed} - {("g00-k0", 0)}
+    edit(interrupted, "return episode.share", "return 0.5 * episode.share")
+    task = measured_anew(run, known.config, known.card, known.training, known.baselines)
+    resumed = Resumption(task=task).model_dump(mode="json", exclude_defaults=True)
+    known.apply(Event(kind="run-resumed", at="", elapsed_s=1.0, data=resumed))
+    assert others and {*known.reviewed} == others and not known.trained
 
 
 def test_a_finished_run_goes_on_by_the_fitness_as_it_was_mended(run, interrupted):
