@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from rewardgen.api.display import data_frame, table_html
 from rewardgen.api.targets import Named, referred, require_whole, setup_of
 from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.core.formatting import number
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.report.film import Film, plan_of
 from rewardgen.report.film_index import films_folder
@@ -99,7 +100,8 @@ class Evaluated:
         return data_frame(self.rows(), "seed")
 
     def __repr__(self) -> str:
-        return f"Evaluated({self.id}, {len(self.policies)} policies, fitness {self.fitness}, success {self.success})"
+        told = f"fitness {number(self.fitness.value)}" if self.fitness else "not measured"
+        return f"<policies of {self.id}, {len(self.policies)} measured anew: {told}>"
 
     def _repr_html_(self) -> str:
         return table_html(self.rows())

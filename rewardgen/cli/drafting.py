@@ -26,6 +26,7 @@ from rewardgen.tasks.robots import catalogue_of
 from rewardgen.tasks.sketching import NothingDrafted
 from rewardgen.ui.console import messages
 from rewardgen.ui.metric_page import draft_page
+from rewardgen.ui.view import near
 
 ROBOT = (
     "An MJCF or URDF file, a MuJoCo Menagerie folder, a shipped task's name, `gymnasium:hopper.xml`, "
@@ -131,8 +132,9 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool, o
     llm = make_llm(config, folder)
     wanted = Wanted(words, robot, catalogue_of(robot), folder.path)
     person = _Person(yes, objection)
-    if config.model.startswith("mailbox:"):
-        console.print(f"requests wait for replies in {config.model.partition(':')[2]}/", soft_wrap=True)
+    scheme, _, place = config.model.partition(":")
+    if scheme == "mailbox":
+        console.print(f"requests wait for replies in {near(Path(place))}/", soft_wrap=True)
     with using_prompts(own_prompts_of(config)):
         try:
             drafted, form = draft_task(llm, wanted, lambda text: console.print(text, soft_wrap=True), person.ask)

@@ -102,6 +102,9 @@ class Episode(Mapping[str, Tensor]):
             values: Values, or a condition.
             seconds: Instead the mean over so long before the end, or the share of it at which a condition holds [s].
                 Where a world did not live so long, a condition does not hold in what is missing.
+
+        Raises:
+            TaskError: A time is negative.
         """
         if seconds < 0.0:
             raise TaskError(f"`episode.last` is asked for {seconds:g} s", "give the time before the end, such as 0.5")

@@ -72,7 +72,7 @@ def task_faults(path: Path, method: str = "", device: torch.device | None = None
             raise TaskError(f"the sandbox keeps {at} from {refused}", hint) from error
         text = f"{error.msg}: `{(error.text or '').strip()}`" if isinstance(error, SyntaxError) else f"{error}"
         told = f"{where} raised {type(error).__name__}{f' at line {line}' if line else ''}: {text}"
-        raise TaskError(told, _hint(error, path) or f"fix {path}") from error
+        raise TaskError(told, hint_for(error, path) or f"fix {path}") from error
 
 
 def neighbour(path: Path, module: str) -> str:
@@ -83,7 +83,8 @@ def neighbour(path: Path, module: str) -> str:
         module: Its name.
     """
     top = module.partition(".")[0]
-    near = next((each for each in (path.with_name(f"{top}.py"), path.with_name(top)) if top and each.exists()), None)
+    beside = (path.with_name(f"{top}.py"), path.with_name(top)) if top else ()
+    near = next((each for each in beside if each.exists()), None)
     if near is None:
         return ""
     return (
@@ -92,8 +93,13 @@ def neighbour(path: Path, module: str) -> str:
     )
 
 
-def _hint(error: Exception, path: Path) -> str:
-    """The edit that mends it, where that can be known; empty elsewhere."""
+def hint_for(error: Exception, path: Path) -> str:
+    """The edit that mends what a task raised, where that can be known; empty elsewhere.
+
+    Args:
+        error: What was raised.
+        path: The task file.
+    """
     if isinstance(error, RewardgenError):
         return error.hint
     if isinstance(error, PermissionError) and error.errno == errno.EPERM:

@@ -21,7 +21,7 @@ from torch import Tensor
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.contract import Named, mapping_problems, require, variable_problems
 from rewardgen.sim.episodes import with_previous
-from rewardgen.sim.faults import task_faults
+from rewardgen.sim.faults import hint_for, task_faults
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENDED, ENV_REWARD, ENV_SUCCESS, Policy, Step
 
@@ -389,9 +389,8 @@ def env_faults(path: Path) -> Iterator[None]:
             with task_faults(path, "env"):
                 raise
         what = f"{type(error).__name__} ({where}): {error}".rstrip(": ")
-        hint = "see whether it runs by itself: make it, reset it, and step it with random actions"
-        if "unexpected keyword argument 'seed'" in what:
-            hint = "begin it with `def reset(self, *, seed=None, options=None):` and `super().reset(seed=seed)`"
+        hint = hint_for(error, path)
+        hint = hint or "see whether it runs by itself: make it, reset it, and step it with random actions"
         if "display" in what.lower():
             hint = "a worker has no display: ask for none at the top of a task file, with pyglet by"
             hint += ' `import pyglet; pyglet.options["headless"] = True`, with SDL by'

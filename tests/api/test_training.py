@@ -94,6 +94,12 @@ def test_the_policies_of_a_run_are_measured_by_the_runs_own_starts_as_the_run_di
     assert not found.task_changed and run.best.id in repr(found)
 
 
+def test_policies_that_a_changed_task_measures_are_said_to_be(run, monkeypatch):
+    file = next(iter(run.history.task_files))
+    monkeypatch.setitem(run.history.task_files, file, "another digest")
+    assert rewardgen.evaluate(run, episodes=1, workers=1).task_changed == (Path(file),)
+
+
 def test_fresh_episodes_give_other_numbers_within_their_intervals(run):
     found = rewardgen.evaluate(run["human"], episodes=50, workers=1)
     (policy,) = found.policies

@@ -25,6 +25,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_one():
     with pytest.raises(UsageError, match="unknown fruit `aple`") as refused:
         fruit().get("aple")
     assert "did you mean `apple`?" in refused.value.hint
+    assert refused.value.__notes__ == [f"hint: {refused.value.hint}"], "a traceback in Python has it too"
 
 
 def test_a_name_is_given_once():

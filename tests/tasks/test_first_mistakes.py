@@ -187,6 +187,7 @@ GYM = {
     "ends of an episode": ('env = "Pendulum-v1"\n    ends = {"fell": 1.0}', "`ends` is a member of tasks on a MuJoCo file", "change the environment"),
     "variables that are not declared": ('env = "Pendulum-v1"\n\n    def variables(self, obs, info):\n        return {"up": obs[:, 0]}', "the class declares none", 'declare what it returns: `height = Var('),
     "an environment that is made": ('import gymnasium\n    env = gymnasium.make("Pendulum-v1")', "is an environment that is made already", "give what makes one"),
+    "a program that it starts": ("env = lambda: (_ for _ in ()).throw(PermissionError(1, 'not permitted'))", "PermissionError", "`--sandbox off`"),
     "a window": ('env = "Pendulum-v1"\n    env_options = {"render_mode": "human"}', "`env_options` asks for a window", "`rewardgen film`"),
     "numbers that info does not have": ('env = "Pendulum-v1"\n    angle = Var("rad", "angle")\n\n    def variables(self, obs, info):\n        return {"angle": info["angle"]}', "`info` has no `angle`", "it is empty"),
 }  # fmt: skip
