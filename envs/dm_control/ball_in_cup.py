@@ -57,8 +57,7 @@ class BallInCup(MujocoTask):
     def variables(self, sim):
         """Places from positions of joints: the ball's begin 40 cm below the cup's, whose inside is 5 cm below it."""
         cup, ball = sim.qpos[:, :2], sim.qpos[:, 2:]
-        below = torch.tensor((0.0, -0.4), dtype=cup.dtype, device=cup.device)
-        offset = ball + below - cup
+        offset = ball + sim.constant((0.0, -0.4)) - cup
         offset[:, 1] += 0.05
         tied = offset.clone()
         tied[:, 1] += 0.058

@@ -3,12 +3,8 @@
 The human reward reaches `solved_fitness` at the shipped budget with two of three seeds (0.44, 0.70 and 0.67).
 """
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 import math
 
-import mujoco
 import torch
 
 from rewardgen import Hinge, MujocoTask, Pair, PpoSettings, Shift, Slide, Var, tolerance
@@ -56,16 +52,10 @@ class CheetahRun(MujocoTask):
 
     def reset(self, sim, draw):
         """The joints at any angle within their limits; then it falls and comes to rest for two seconds."""
-        low, high = torch.tensor(sim.model.jnt_range[3:], device=sim.device).T
-        qpos, qvel = sim.qpos0.repeat(draw.num_envs, 1), torch.zeros_like(sim.qvel)
+        low, high = sim.constant(sim.model.jnt_range[3:]).T
+        qpos = sim.qpos0.repeat(draw.num_envs, 1)
         qpos[:, 3:] = draw.uniform(low, high, len(JOINTS))
-        qpos, qvel = qpos.cpu(), qvel.cpu()
-        for world in range(draw.num_envs):
-            data = mujoco.MjData(sim.model)
-            data.qpos[:] = qpos[world].numpy()
-            mujoco.mj_step(sim.model, data, 200)
-            qpos[world], qvel[world] = torch.from_numpy(data.qpos), torch.from_numpy(data.qvel)
-        return qpos.to(sim.device), qvel.to(sim.device)
+        return sim.settled(qpos, seconds=2.0)
 
     def variables(self, sim):
         """What the planar joints do not tell by themselves."""

@@ -65,7 +65,7 @@ class FingerTurnHard(MujocoTask):
         """The joints at any angles at which nothing touches, at rest; the target anywhere on the circle of the tip."""
         angle = draw.uniform(-math.pi, math.pi, 1)
         target = torch.cat((AXLE[0] + RADIUS * angle.sin(), torch.zeros_like(angle), AXLE[1] + RADIUS * angle.cos()), 1)
-        low, high = torch.tensor(sim.model.jnt_range, device=sim.device).T
+        low, high = sim.constant(sim.model.jnt_range).T
         low[2], high[2] = -math.pi, math.pi
         qpos = sim.without_contact(lambda: draw.uniform(low, high, 3))
         return qpos, torch.zeros_like(sim.qvel), {"target": target}
@@ -114,4 +114,4 @@ def _places(sim):
     """Tip and target from the axle, (x, z) each, (N, 2) [m]."""
     angle = sim.qpos[:, 2]
     tip = RADIUS * torch.stack((-angle.sin(), angle.cos()), 1)
-    return tip, sim.goal("target")[:, (0, 2)] - torch.tensor(AXLE, dtype=tip.dtype, device=tip.device)
+    return tip, sim.goal("target")[:, ::2] - sim.constant(AXLE)

@@ -59,7 +59,7 @@ class HopperHop(MujocoTask):
     def reset(self, sim, draw):
         """The torso at x = 0 and a height of 1 m in any direction, the joints anywhere within their limits, at rest."""
         qpos = sim.qpos0.repeat(draw.num_envs, 1)
-        low, high = torch.tensor(sim.model.jnt_range[3:], device=sim.device).T
+        low, high = sim.constant(sim.model.jnt_range[3:]).T
         qpos[:, 2:3] = draw.uniform(-math.pi, math.pi, 1)
         qpos[:, 3:] = draw.uniform(low, high, len(JOINTS))
         return qpos, torch.zeros_like(sim.qvel)

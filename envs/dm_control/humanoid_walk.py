@@ -61,7 +61,7 @@ class HumanoidWalk(MujocoTask):
 
     def reset(self, sim, draw):
         """The torso 1.5 m up in any orientation, the joints anywhere within their limits, at rest; nothing touches."""
-        low, high = torch.tensor(sim.model.jnt_range[1:], device=sim.device).T
+        low, high = sim.constant(sim.model.jnt_range[1:]).T
         start = sim.qpos0[:3].repeat(draw.num_envs, 1)
 
         def propose():
@@ -87,7 +87,7 @@ class HumanoidWalk(MujocoTask):
 
     def observe(self, sim, variables):
         """Joint angles, head height, hands and feet in the torso's frame, its tilt, and all velocities: 67 numbers."""
-        torso, limbs = sim.body("torso"), [sim.body(limb) for limb in LIMBS]
+        torso, limbs = sim.body("torso"), sim.constant([sim.body(limb) for limb in LIMBS])
         frame, places = sim.field("xmat")[:, torso], sim.field("xpos")
         reach = (places[:, limbs] - places[:, torso, None]) @ frame.view(-1, 3, 3)
         pose = (sim.qpos[:, 7:], variables["head_height"][:, None], reach.flatten(1), frame[:, 6:])

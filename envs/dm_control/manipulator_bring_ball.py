@@ -14,7 +14,8 @@ TOUCHES = ("palm", "finger", "thumb", "fingertip", "thumbtip")
 PROPS = ("peg", "target_peg", "slot", "cup")
 LINKS = (0.18, 0.15, 0.12, 0.065)  # from the arm's root to where the hand grasps [m]
 AXES = ("x", "z")
-ORDER = [0, 1, 2, 3, 6, 7, 4, 5]  # of JOINTS among the model's, which has the thumb before the finger
+BODIES = ("hand", "ball", "target_ball")
+ORDER = (0, 1, 2, 3, 6, 7, 4, 5)  # of JOINTS among the model's, which has the thumb before the finger
 
 
 class ManipulatorBringBall(MujocoTask):
@@ -65,7 +66,7 @@ class ManipulatorBringBall(MujocoTask):
         The ball is in the hand or in the target in one episode of ten each; else it is anywhere, and moves sideways. No
         two things touch.
         """
-        low, high = torch.tensor(sim.model.jnt_range[:8], device=sim.device).T
+        low, high = sim.constant(sim.model.jnt_range[:8]).T
         low[0], high[0] = -math.pi, math.pi
         pi = math.pi
 
@@ -74,7 +75,7 @@ class ManipulatorBringBall(MujocoTask):
             pose[:, 6] = pose[:, 4]
             anywhere = draw.uniform((-0.5, 0.0, 0.0), (0.5, 0.7, 2.0 * pi), 3)
             turned = pose[:, :4].cumsum(1)
-            reach = torch.tensor(LINKS, dtype=pose.dtype, device=pose.device)
+            reach = sim.constant(LINKS)
             grasp = (-(reach * turned.sin()).sum(1), 0.4 + (reach * turned.cos()).sum(1), pi - turned[:, 3])
             which, speed = draw.uniform(0.0, 1.0, 1), draw.uniform(-5.0, 5.0, 1)
             ball = torch.where(which < 0.1, torch.stack(grasp, 1), torch.where(which < 0.2, target, anywhere))
@@ -94,22 +95,22 @@ class ManipulatorBringBall(MujocoTask):
         to_target, to_ball = target - ball, ball - sim.field("site_xpos")[:, sim.model.site("grasp").id]
         return {
             "target_distance": to_target.norm(dim=1),
-            "ball_to_target": to_target[:, (0, 2)],
+            "ball_to_target": to_target[:, ::2],
             "hand_distance": to_ball.norm(dim=1),
-            "hand_to_ball": to_ball[:, (0, 2)],
-            "ball_position": ball[:, (0, 2)],
+            "hand_to_ball": to_ball[:, ::2],
+            "ball_position": ball[:, ::2],
             "ball_velocity": sim.qvel[:, 8:10],
-            "grasping": sim.qpos[:, (4, 6)].mean(1),
-            "joint_position": sim.qpos[:, ORDER],
-            "joint_velocity": sim.qvel[:, ORDER],
+            "grasping": sim.qpos[:, 4:7:2].mean(1),
+            "joint_position": sim.qpos[:, sim.constant(ORDER)],
+            "joint_velocity": sim.qvel[:, sim.constant(ORDER)],
             "touch": torch.cat([sim.sensor(f"{part}_touch") for part in TOUCHES], 1),
         }
 
     def observe(self, sim, variables):
         """The arm's joints, the touch, place and turn of hand, ball and target, and the ball's velocity: 44 numbers."""
-        joints, bodies = variables["joint_position"], [sim.body(name) for name in ("hand", "ball", "target_ball")]
+        joints, bodies = variables["joint_position"], sim.constant([sim.body(name) for name in BODIES])
         turned = torch.stack((joints.sin(), joints.cos()), 2).flatten(1)
-        poses = torch.cat((sim.field("xpos")[:, bodies][..., (0, 2)], sim.field("xquat")[:, bodies][..., (0, 2)]), 2)
+        poses = torch.cat((sim.field("xpos")[:, bodies, ::2], sim.field("xquat")[:, bodies, ::2]), 2)
         arm = (turned, variables["joint_velocity"], variables["touch"].log1p())
         return torch.cat((*arm, poses[:, :2].flatten(1), sim.qvel[:, 8:], poses[:, 2]), 1)
 

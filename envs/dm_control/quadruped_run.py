@@ -91,7 +91,7 @@ class QuadrupedRun(MujocoTask):
 
     def variables(self, sim):
         """What the sensors of the torso and the joints tell."""
-        toes, torso = [sim.body(f"toe_{leg}") for leg in LEGS], sim.body("torso")
+        toes, torso = sim.constant([sim.body(f"toe_{leg}") for leg in LEGS]), sim.body("torso")
         frame = sim.field("xmat")[:, torso].view(-1, 3, 3)
         places = (sim.field("xpos")[:, toes] - sim.field("xpos")[:, torso, None]) @ frame
         return {

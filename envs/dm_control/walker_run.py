@@ -59,7 +59,7 @@ class WalkerRun(MujocoTask):
     def reset(self, sim, draw):
         """The torso at x = 0, 1.3 m up and in any direction, the joints anywhere within their limits, all at rest."""
         qpos = sim.qpos0.repeat(draw.num_envs, 1)
-        low, high = torch.tensor(sim.model.jnt_range[3:], device=sim.device).T
+        low, high = sim.constant(sim.model.jnt_range[3:]).T
         qpos[:, 2:3] = draw.uniform(-math.pi, math.pi, 1)
         qpos[:, 3:] = draw.uniform(low, high, len(JOINTS))
         return qpos, torch.zeros_like(sim.qvel)
@@ -75,7 +75,7 @@ class WalkerRun(MujocoTask):
 
     def observe(self, sim, variables):
         """Sine and cosine of the direction of each body, the height of the torso, and all velocities: 24 numbers."""
-        directions = sim.field("xmat")[:, 1:, (0, 2)].flatten(1)
+        directions = sim.field("xmat")[:, 1:, 0:3:2].flatten(1)
         return torch.cat((directions, variables["height"][:, None], sim.qvel), 1)
 
     def fitness(self, episode):

@@ -76,7 +76,7 @@ class Ant(MujocoTask):
         velocity = (sim.field("xpos")[:, torso] - sim.before("xpos")[:, torso]) / sim.control_step_s
         forces = sim.field("cfrc_ext")
         # The lower legs have no names in the model; each follows its hip.
-        feet = [sim.body(f"aux_{leg}") + 1 for leg in (1, 2, 3, 4)]
+        feet = sim.constant([sim.body(f"aux_{leg}") + 1 for leg in (1, 2, 3, 4)])
         height = sim.qpos[:, 2]
         return {
             "x_position": sim.qpos[:, 0],

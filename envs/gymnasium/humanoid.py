@@ -82,7 +82,7 @@ class Humanoid(MujocoTask):
         """The declared variables; velocities from the centre of mass before and after, as Gymnasium's."""
         velocity = (_mass_centre(sim, sim.field("xipos")) - _mass_centre(sim, sim.before("xipos"))) / sim.control_step_s
         forces = sim.field("cfrc_ext")
-        feet = [sim.body("right_foot"), sim.body("left_foot")]
+        feet = sim.constant([sim.body("right_foot"), sim.body("left_foot")])
         height = sim.qpos[:, 2]
         return {
             "x_position": sim.qpos[:, 0],
@@ -141,5 +141,5 @@ class Humanoid(MujocoTask):
 
 def _mass_centre(sim, body_positions):
     """Centre of mass of the robot from the centres of its bodies (N, nbody, 3): (N, 3) [m]."""
-    mass = torch.tensor(sim.model.body_mass, device=sim.device)
+    mass = sim.constant(sim.model.body_mass)
     return torch.einsum("b,nbj->nj", mass / mass.sum(), body_positions)

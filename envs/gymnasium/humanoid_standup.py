@@ -68,7 +68,7 @@ class HumanoidStandup(MujocoTask):
     def variables(self, sim):
         """The declared variables; the spine points along the torso's own -x axis."""
         forces = sim.field("cfrc_ext")
-        feet = [sim.body("right_foot"), sim.body("left_foot")]
+        feet = sim.constant([sim.body("right_foot"), sim.body("left_foot")])
         return {
             "height": sim.qpos[:, 2],
             "upright": -sim.field("xmat")[:, sim.body("torso"), 6],

@@ -68,14 +68,14 @@ class Pusher(MujocoTask):
         return {
             "to_goal": to_goal,
             "goal_distance": to_goal.norm(dim=1),
-            "object_velocity": sim.qvel[:, [8, 7]],
+            "object_velocity": sim.qvel[:, 7:9].flip(1),
             "joint_position": sim.qpos[:, :7],
             "joint_velocity": sim.qvel[:, :7],
         }
 
     def observe(self, sim, variables):
         """Joint angles and velocities, and the positions of wrist, cylinder and goal: 23 numbers."""
-        places = sim.field("xpos")[:, [sim.body(name) for name in ("tips_arm", "object", "goal")]]
+        places = sim.field("xpos")[:, sim.constant([sim.body(name) for name in ("tips_arm", "object", "goal")])]
         return torch.cat((sim.qpos[:, :7], sim.qvel[:, :7], places.flatten(1)), 1)
 
     def fitness(self, episode):

@@ -62,7 +62,7 @@ class Walker2d(MujocoTask):
         """What the planar joints do not tell by themselves."""
         qpos, qvel = sim.qpos, sim.qvel
         height, pitch = qpos[:, 1], qpos[:, 2]
-        feet = [sim.geom("foot_geom"), sim.geom("foot_left_geom")]
+        feet = sim.constant([sim.geom("foot_geom"), sim.geom("foot_left_geom")])
         return {
             "x_velocity": (qpos[:, 0] - sim.before("qpos")[:, 0]) / sim.control_step_s,
             "joint_position": qpos[:, 3:],

@@ -55,7 +55,7 @@ class PushToGoal(MujocoTask):
     def observe(self, sim, variables):
         """Along x and y: the ways from hand to box and box to goal and both velocities; and how the box is turned."""
         names = ("to_box", "to_goal", "hand_velocity", "box_velocity")
-        return torch.cat((*(variables[name][:, :2] for name in names), sim.qpos[:, [5, 8]]), 1)
+        return torch.cat((*(variables[name][:, :2] for name in names), sim.qpos[:, 5:9:3]), 1)
 
     def fitness(self, episode):
         """How much nearer to the goal the box lies at the end than at first, 1 on it; moved away is below 0."""

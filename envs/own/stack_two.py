@@ -56,7 +56,7 @@ class StackTwo(MujocoTask):
 
     def observe(self, sim, variables):
         """Along x and z: the gripper, its velocity, the ways to the upper box and from the lower to it; the fingers."""
-        flat = [variables[name][:, [0, 2]] for name in ("grip", "grip_velocity", "to_upper", "stack", "upper_velocity")]
+        flat = [variables[name][:, ::2] for name in ("grip", "grip_velocity", "to_upper", "stack", "upper_velocity")]
         single = [10.0 * variables["opening"], variables["left_touch"], variables["right_touch"], variables["upright"]]
         return torch.cat((*flat, torch.stack(single, 1)), 1)
 

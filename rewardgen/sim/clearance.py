@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import mujoco
-import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
+from rewardgen.sim.constants import constant
 
 _SHAPE = mujoco.mjtGeom
 
@@ -36,13 +36,13 @@ def lowest_point(model: mujoco.MjModel, geom: int, position: Tensor, rotation: T
         case _SHAPE.mjGEOM_CYLINDER:
             reach = size[0] * (1.0 - down[:, 2].square()).clamp_min(0.0).sqrt() + size[1] * down[:, 2].abs()
         case _SHAPE.mjGEOM_ELLIPSOID:
-            reach = (torch.tensor(size, dtype=torch.float64, device=down.device) * down).norm(dim=1)
+            reach = (constant(size, down.device) * down).norm(dim=1)
         case _SHAPE.mjGEOM_BOX:
-            reach = (torch.tensor(size, dtype=torch.float64, device=down.device) * down.abs()).sum(1)
+            reach = (constant(size, down.device) * down.abs()).sum(1)
         case _SHAPE.mjGEOM_MESH:
             mesh = int(model.geom_dataid[geom])
             first = int(model.mesh_vertadr[mesh])
-            corners = torch.tensor(model.mesh_vert[first : first + int(model.mesh_vertnum[mesh])]).to(down)
+            corners = constant(model.mesh_vert[first : first + int(model.mesh_vertnum[mesh])], down.device)
             reach = -(down @ corners.T).amin(1)
         case other:
             name, shape = model.geom(geom).name, other.name.removeprefix("mjGEOM_").lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.sim.rows import put_rows, rows_of
 
 CONTACT_FORCES = "cfrc_ext"
 MOCAP = ("mocap_pos", "mocap_quat")
@@ -43,13 +44,13 @@ class LiveFields:
         """The field, (N, ...) float64, live from now on."""
         raise NotImplementedError
 
-    def _remember(self, ids: Tensor | None = None) -> None:
-        """The present is what was before, in some worlds or in all."""
+    def _remember(self, which: Tensor | None = None) -> None:
+        """The present is what was before, in some worlds, (n,) int64 or (N,) bool, or in all."""
         for name, kept in self._before.items():
-            if ids is None:
+            if which is None:
                 kept.copy_(self._fields[name])
             else:
-                kept[ids] = self._fields[name][ids]
+                put_rows(kept, which, rows_of(self._fields[name], which))
 
     def _need_fresh(self, what: str) -> None:
         if not self._fresh:

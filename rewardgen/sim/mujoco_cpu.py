@@ -75,10 +75,10 @@ class CpuSimulator(LiveFields):
         return diverged
 
     def reset(
-        self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
+        self, which: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
     ) -> None:
         """See `Simulator.reset`."""
-        rows = ids.numpy()
+        rows = which.numpy()
         places = [self._arrays[name][rows] for name in MOCAP] if self.model.nmocap else []
         self._batch.reset(rows, stage=mujoco.mjtStage.mjSTAGE_NONE)
         if mocap is not None:
@@ -92,8 +92,8 @@ class CpuSimulator(LiveFields):
         self._batch.forward(rows)
         if self._scratch is not None:
             self._arrays[CONTACT_FORCES][rows] = 0.0
-        self._remember(ids)
-        self._fresh = self._fresh or len(ids) == self.num_envs
+        self._remember(which)
+        self._fresh = self._fresh or len(which) == self.num_envs
 
     def _update_contact_forces(self, scratch: mujoco.MjData, ids: Iterable[int]) -> None:
         """Contact forces from the contacts of the last substep, as Gymnasium computes them after `mj_step`."""

@@ -21,9 +21,11 @@ from torch import Tensor
 from rewardgen.sim.contract import require, state_problems, tensor_problems, termination_problems, variable_problems
 from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
+from rewardgen.sim.host_waits import HostWaits
 from rewardgen.sim.model import action_parts, action_range
 from rewardgen.sim.protocol import Simulator
 from rewardgen.sim.quantities import TurnCounter
+from rewardgen.sim.rows import put_rows, rows_of
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import DIVERGED, Policy, Step
 from rewardgen.sim.view import Draws, SimView, Start, stream_keys
@@ -94,6 +96,8 @@ class MujocoVecEnv:
         self._awake = torch.ones_like(self._all, dtype=torch.bool)
         self._awake_ids: Tensor | None = None
         self._turns = TurnCounter.of(self.view, dynamics.declared().values())
+        self._by_mask = False
+        """Whether episodes begin without the host knowing where, for which all worlds are drawn."""
         self.observation_size, self.causes = self._rehearse()
 
     def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
@@ -182,22 +186,30 @@ class MujocoVecEnv:
         inputs = with_previous(current, self._previous or current, self._episode_step == 1)
         self._previous = current
         episode_step = self._episode_step.clone()
-        ended = terminated | truncated
-        observation = final_observation
-        if len(ids := ended.nonzero()[:, 0]):  # the host waits for a GPU here, once
-            self._begin(ids)
-            observation = final_observation.index_copy(0, ids, self._observe(self.view.of_worlds(ids)))
+        observation = self._restarted(terminated | truncated, final_observation)
         return Step(observation, final_observation, inputs, terminated, truncated, causes, episode_step)
 
-    def _begin(self, ids: Tensor) -> None:
-        """Start the next episode of some worlds, (n,)."""
-        draw = Draws(stream_keys(self._seeds[ids], self._index[ids], self._episode[ids]))
-        state = self._dynamics.reset(self.view.of_worlds(ids), draw)
-        require(state_problems(state, len(ids), self.view.model.nq, self.view.model.nv))
-        self.view.begin(ids, state)
-        self._turns.begin(ids)
-        self._episode[ids] += 1
-        self._episode_step[ids] = 0
+    def _restarted(self, ended: Tensor, observation: Tensor) -> Tensor:
+        """The observation (N, O) once the next episode has begun where one ended, (N,) bool."""
+        if self._by_mask:
+            self._begin(ended)
+            return torch.where(ended[:, None], self._observe(self.view), observation)
+        if len(ids := ended.nonzero()[:, 0]):
+            self._begin(ids)
+            return observation.index_copy(0, ids, self._observe(self.view.of_worlds(ids)))
+        return observation
+
+    def _begin(self, which: Tensor) -> None:
+        """Start the next episode of some worlds, (n,) int64 or (N,) bool."""
+        episode = rows_of(self._episode, which)
+        draw = Draws(stream_keys(rows_of(self._seeds, which), rows_of(self._index, which), episode))
+        view = self.view if which.dtype == torch.bool else self.view.of_worlds(which)
+        state = self._dynamics.reset(view, draw)
+        require(state_problems(state, len(which), self.view.model.nq, self.view.model.nv))
+        self.view.begin(which, state)
+        self._turns.begin(which)
+        put_rows(self._episode, which, episode + 1)
+        put_rows(self._episode_step, which, 0)
 
     def _observe(self, view: SimView) -> Tensor:
         return self._dynamics.observe(view, self._dynamics.read(view)).float()
@@ -206,7 +218,10 @@ class MujocoVecEnv:
         """Go through a reset once, check what the task returns, forget it; observation size and termination causes."""
         dynamics = self._dynamics
         with self._task_code():
-            self._begin(self._all)
+            with HostWaits() as waits:
+                self._begin(self._all)
+            # One that the host takes part in is not asked for worlds whose episodes go on.
+            self._by_mask = getattr(self._simulator, "takes_masks", False) and not waits.reads
             variables = dynamics.read(self.view)
             require(variable_problems(dynamics.declared(), variables, self.num_envs))
             observation = dynamics.observe(self.view, variables)

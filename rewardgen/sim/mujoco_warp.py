@@ -10,7 +10,6 @@ control step. See https://github.com/google-deepmind/mujoco_warp.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import os
 from collections.abc import Callable
 from typing import Any
@@ -24,11 +23,15 @@ from torch import Tensor
 
 from rewardgen.core.errors import MachineError, TaskError
 from rewardgen.sim import warp_contacts  # noqa: F401  (mends MuJoCo Warp)
+from rewardgen.sim.constants import constant
 from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, LiveFields, without_contact_forces
+from rewardgen.sim.rows import as_column, put_rows
 
 _ON_CPU = "train it with `--device cpu`"
 _STATE = ("time", "qpos", "qvel", "act", "qacc_warmstart")
 """What a world goes on from, besides its controls and mocap bodies."""
+_RESET = ("time", "act", "qacc_warmstart", "ctrl", "overflow", "qvel")
+"""What is zero when an episode begins."""
 _LACKED_ROOM = mjw.OverflowType.ALL & ~(mjw.OverflowType.ITERATIONS | mjw.OverflowType.LS_ITERATIONS)
 """Contacts or constraints were left out of a step. A solver that stops early leaves out nothing."""
 _TRIED_EPISODES, _TRIED_STEPS = 4, 500
@@ -36,10 +39,15 @@ _ROOM = 2
 """Contacts and constraints of a world, relative to the most that random actions made."""
 _SHARE = 0.5
 """Of the free memory that worlds may take; rollouts and networks need the rest."""
+_MANY, _WORTH = 4096, 0.75
+"""Of so many worlds or more those at rest are left out, once no more than that part is awake. A step of fewer takes as
+long as one of half as many."""
 
 
 class WarpSimulator(LiveFields):
     """N worlds over MuJoCo Warp; a `Simulator`. Further arguments are those of `SimulatorFactory`.
+
+    Nothing between the making of it and a world's coming to rest makes the host wait for the device.
 
     Args:
         device: `cuda`, the current one, or `cpu`.
@@ -51,6 +59,8 @@ class WarpSimulator(LiveFields):
         MachineError: There is no such device, or its memory has no room for so many worlds.
         TaskError: MuJoCo Warp cannot simulate the model.
     """
+
+    takes_masks = True
 
     def __init__(
         self,
@@ -70,21 +80,19 @@ class WarpSimulator(LiveFields):
         wp.config.log_level = wp.LOG_ERROR
         self._place = _opened(device)
         self.device = torch.device(*("cuda", self._place.ordinal) if self._place.is_cuda else ("cpu",))
+        self._simulated = _accepted(model)
         with wp.ScopedDevice(self._place):
-            simulated = _accepted(model)
-            self._model = _put(simulated)
-            room = _room(simulated)
-            self.most_worlds = _most_worlds(simulated, room, self._place)
-            if num_envs > self.most_worlds:
-                what = f"{num_envs} worlds do not fit into the memory of {self._place}, {self.most_worlds} do"
-                raise MachineError(what, "train with a smaller `num_envs`")
-            self._data = mjw.make_data(simulated, num_envs, **room)
-            self._raw = {name: wp.to_torch(getattr(self._data, name)) for name in (*_STATE, "ctrl", "overflow", *MOCAP)}
-            self._qpos0 = torch.tensor(model.qpos0, device=self.device)
-            self._forward = self._recorded(self._launch_forward)
-            self._advance = self._recorded(self._launch_steps)
+            self._model = _put(self._simulated)
+            self._room = _room(self._simulated)
+            self.most_worlds = _most_worlds(self._simulated, self._model, self._room, self._place)
+        if num_envs > self.most_worlds:
+            what = f"{num_envs} worlds do not fit into the memory of {self._place}, {self.most_worlds} do"
+            raise MachineError(what, "train with a smaller `num_envs`")
+        self._qpos0 = constant(model.qpos0, self.device)
+        self._diverged = torch.zeros(num_envs, dtype=torch.bool, device=self.device)
+        self._all = self._rows = torch.arange(num_envs, device=self.device)
         self._sources: dict[str, Tensor] = {}
-        self._all = torch.arange(num_envs, device=self.device)
+        self._allot()
         for name in ("qpos", "qvel", "ctrl", *(MOCAP if model.nmocap else ())):
             self.field(name)
         self.reset(self._all)
@@ -92,52 +100,91 @@ class WarpSimulator(LiveFields):
         self.before("qvel")
 
     def step(self, control: Tensor, ids: Tensor | None = None) -> None:
-        """See `Simulator.step`. Worlds at rest are stepped too and put back."""
+        """See `Simulator.step`. Worlds at rest are stepped too and put back, or left out if there are many."""
+        if ids is not None and len(self._rows) >= _MANY and len(ids) <= _WORTH * len(self._rows):
+            self._simulate(ids)
         self._remember()
-        self._raw["ctrl"].copy_(control)
-        kept = {} if ids is None else {name: self._raw[name].clone() for name in _STATE}
+        raw, rows = self._raw, self._rows
+        raw["ctrl"].copy_(control[rows])
+        awake = torch.ones_like(rows, dtype=torch.bool)
+        if ids is not None and len(ids) < len(rows):
+            awake = torch.zeros_like(self._diverged).index_fill(0, ids, True)[rows]
+        kept = {name: raw[name].clone() for name in _STATE}
         self._advance()
         self._fresh = False
-        if ids is None:
-            self._convert()
-            return
-        resting = torch.ones(self.num_envs, dtype=torch.bool, device=self.device).index_fill(0, ids, False)
         for name, state in kept.items():
-            rows = resting.view(-1, *[1] * (state.dim() - 1))
-            self._raw[name].copy_(torch.where(rows, state, self._raw[name]))
-        self._convert(ids)
+            put_rows(raw[name], ~awake, state)
+        sound = torch.stack([(raw[name].abs() < LARGEST_STATE).all(1) for name in ("qpos", "qvel")]).all(0)
+        sound &= (raw["overflow"] & int(_LACKED_ROOM)) == 0
+        self._diverged[rows] = awake & ~sound
+        self._convert(awake & sound)
 
     def restore_diverged(self) -> Tensor:
-        """See `Simulator.restore_diverged`. A world in whose step contacts were left out counts as diverged."""
-        states = (self._raw["qpos"], self._raw["qvel"])
-        sound = torch.stack([(each.abs() < LARGEST_STATE).all(1) for each in states]).all(0)
-        diverged = ~sound | ((self._raw["overflow"] & int(_LACKED_ROOM)) != 0)
-        if bool(diverged.any()):
-            self.reset(diverged.nonzero()[:, 0], self._before["qpos"][diverged])
+        """See `Simulator.restore_diverged`. A world in whose step contacts were left out counts as diverged.
+
+        Its derived fields stay what they were before the step.
+        """
+        diverged, self._diverged = self._diverged, torch.zeros_like(self._diverged)
+        own = diverged[self._rows]
+        for name in _RESET:
+            put_rows(self._raw[name], own, 0)
+        put_rows(self._raw["qpos"], own, self._before["qpos"][self._rows])
+        for name in {"qvel", "ctrl", CONTACT_FORCES} & self._fields.keys():
+            put_rows(self._fields[name], diverged, 0.0)
+        self._remember(diverged)
         return diverged
 
     def reset(
-        self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
+        self, which: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
     ) -> None:
         """See `Simulator.reset`."""
-        raw = self._raw
-        for name in ("time", "act", "qacc_warmstart", "ctrl", "overflow", "qvel"):
-            raw[name][ids] = 0
-        raw["qpos"][ids] = (self._qpos0 if qpos is None else qpos).to(raw["qpos"].dtype).expand(len(ids), -1)
+        if which.dtype != torch.bool:
+            ids, which = which, torch.zeros_like(self._diverged).index_fill(0, which, True)
+            qpos, qvel, mocap = (each if each is None else self._spread(ids, each) for each in (qpos, qvel, mocap))
+            if len(self._rows) < self.num_envs and not bool(torch.isin(ids, self._rows).all()):
+                self._simulate(self._all)
+            self._fresh = self._fresh or len(ids) == self.num_envs
+        raw, own = self._raw, which[self._rows]
+        for name in _RESET:
+            put_rows(raw[name], own, 0)
+        put_rows(raw["qpos"], own, (self._qpos0 if qpos is None else qpos[self._rows]).expand_as(raw["qpos"]))
         if qvel is not None:
-            raw["qvel"][ids] = qvel.to(raw["qvel"].dtype)
+            put_rows(raw["qvel"], own, qvel[self._rows])
         if mocap is not None:
             for name, place in zip(MOCAP, (mocap[..., :3], mocap[..., 3:]), strict=True):
-                raw[name][ids] = place.to(raw[name].dtype)
+                put_rows(raw[name], own, place[self._rows])
         warm = raw["qacc_warmstart"].clone()
         self._forward()
-        warm[ids] = raw["qacc_warmstart"][ids]
-        raw["qacc_warmstart"].copy_(warm)  # the other worlds go on as if nothing had been
-        self._convert(ids)
+        put_rows(raw["qacc_warmstart"], ~own, warm)  # the other worlds go on as if nothing had been
+        self._convert(own)
         if CONTACT_FORCES in self._fields:
-            self._fields[CONTACT_FORCES][ids] = 0.0
-        self._remember(ids)
-        self._fresh = self._fresh or len(ids) == self.num_envs
+            put_rows(self._fields[CONTACT_FORCES], which, 0.0)
+        self._remember(which)
+
+    def _spread(self, ids: Tensor, values: Tensor) -> Tensor:
+        """Rows for some worlds, (n, ...), as rows for all of them."""
+        return values.new_zeros(self.num_envs, *values.shape[1:]).index_copy(0, ids, values)
+
+    def _simulate(self, rows: Tensor) -> None:
+        """Have memory for some worlds only, (n,), which go on as they are, but for a solver's start where new."""
+        carried = {name: self._fields[name][rows] for name in ("qpos", "qvel", "ctrl", *MOCAP) if name in self._fields}
+        for name in {*_STATE, "overflow"} - carried.keys():
+            carried[name] = self._spread(self._rows, self._raw[name])[rows]
+        del self._data, self._raw, self._forward, self._advance
+        self._sources = dict.fromkeys(self._sources, rows)
+        self._rows = rows
+        self._allot()
+        for name, values in carried.items():
+            self._raw[name].copy_(values)
+
+    def _allot(self) -> None:
+        """Memory for the worlds that are simulated."""
+        with wp.ScopedDevice(self._place):
+            self._data = mjw.make_data(self._simulated, len(self._rows), **self._room)
+            self._raw = {name: wp.to_torch(getattr(self._data, name)) for name in (*_STATE, "ctrl", "overflow", *MOCAP)}
+            self._forward = self._recorded(self._launch_forward)
+            self._advance = self._recorded(self._launch_steps)
+        self._sources = {name: self._source(name) for name in self._sources}
 
     def _launch_forward(self) -> None:
         mjw.forward(self._model, self._data)
@@ -173,22 +220,25 @@ class WarpSimulator(LiveFields):
     def _bound(self, name: str) -> Tensor:
         if name == CONTACT_FORCES and not self._contact_forces:
             raise without_contact_forces()
+        source = self._source(name)
+        self._sources[name] = source
+        return self._spread(self._rows, source.double())
+
+    def _source(self, name: str) -> Tensor:
+        """A field of the worlds that are simulated, as MuJoCo Warp has it, (n, ...)."""
         array, shape = getattr(self._data, name, None), np.shape(getattr(mujoco.MjData(self.model), name))
         found = wp.to_torch(array) if isinstance(array, wp.array) else None
-        if found is None or found.shape[:1] != (self.num_envs,) or found[0].numel() != int(np.prod(shape)):
+        if found is None or found.shape[:1] != self._rows.shape or found[0].numel() != int(np.prod(shape)):
             raise TaskError(
                 f"MuJoCo Warp does not offer the data field `{name}`", f"read a sensor instead, or {_ON_CPU}"
             )
-        self._sources[name] = found.view(self.num_envs, *shape)
-        return self._sources[name].double()
+        return found.view(len(found), *shape)
 
-    def _convert(self, ids: Tensor | None = None) -> None:
-        """Bring fields up to date, of some worlds or of all."""
+    def _convert(self, which: Tensor) -> None:
+        """Bring fields up to date, of some of the worlds that are simulated, (n,) bool."""
         for name, source in self._sources.items():
-            if ids is None:
-                self._fields[name].copy_(source)
-            else:
-                self._fields[name][ids] = source[ids].double()
+            field = self._fields[name]
+            field[self._rows] = torch.where(as_column(which, source), source.double(), field[self._rows])
 
 
 def _opened(device: str) -> Any:
@@ -235,19 +285,19 @@ def _room(model: mujoco.MjModel) -> dict[str, int]:
     return {"nconmax": max(_ROOM * contacts, usual.naconmax), "njmax": max(_ROOM * constraints, usual.njmax)}
 
 
-def _most_worlds(model: mujoco.MjModel, room: dict[str, int], device: Any) -> int:
+def _most_worlds(model: mujoco.MjModel, put: Any, room: dict[str, int], device: Any) -> int:
     """How many worlds fit into the free memory of the current device, with this room in each."""
-    one, two = (_bytes(mjw.make_data(model, worlds, **room)) for worlds in (1, 2))
+    one, two = (_peak_bytes(model, put, room, worlds) for worlds in (1, 2))
     return max(0, int((_SHARE * _free_bytes(device) - one) // (two - one)) + 1)
 
 
-def _bytes(holder: Any) -> int:
-    """Memory of all arrays in a structure."""
-    if isinstance(holder, wp.array):
-        return holder.capacity
-    if not dataclasses.is_dataclass(holder):
-        return 0
-    return sum(_bytes(getattr(holder, each.name)) for each in dataclasses.fields(holder))
+def _peak_bytes(model: mujoco.MjModel, put: Any, room: dict[str, int], worlds: int) -> int:
+    """The most memory that so many worlds take at a time, what a step takes for itself included."""
+    native = wp._src.context.runtime.core  # what is public of it is a report to read
+    with wp.ScopedMemoryTracker(print=False):
+        native.wp_alloc_tracker_reset()
+        mjw.step(put, mjw.make_data(model, worlds, **room))
+        return native.wp_alloc_tracker_get_peak_bytes()
 
 
 def _free_bytes(device: Any) -> int:

@@ -30,6 +30,8 @@ class Simulator(Protocol):
 
     Everything that it takes and gives lies on its device, world axis first; states and fields are float64. A world's
     numbers must not depend on the worlds beside it.
+
+    One with `takes_masks = True` also takes a mask in `reset`: on a GPU the host would wait to number worlds.
     """
 
     model: mujoco.MjModel
@@ -67,12 +69,13 @@ class Simulator(Protocol):
         ...
 
     def reset(
-        self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
+        self, which: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
     ) -> None:
         """Put worlds into a state, with all that follows from it, as if nothing had been before.
 
         Args:
-            ids: Which worlds, (n,) int64.
+            which: Which worlds, (n,) int64; or a mask, (N,) bool: then n is N in what follows, and the rows of the
+                other worlds are of no matter.
             qpos: Positions, (n, nq); the model's reference pose if not given.
             qvel: Velocities, (n, nv); zero if not given.
             mocap: Where mocap bodies go, a position and a quaternion each, (n, nmocap, 7); they stay if not given.
@@ -81,6 +84,8 @@ class Simulator(Protocol):
 
     def restore_diverged(self) -> Tensor:
         """Put worlds whose state is not finite back to where they were before the control step, at rest.
+
+        It is called once after each control step. Derived fields may stay what they were before the step.
 
         Returns:
             Which worlds diverged, (N,) bool.

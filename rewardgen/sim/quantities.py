@@ -23,6 +23,7 @@ from rewardgen.core.text import quoted
 from rewardgen.sim.contacts import geoms_of
 from rewardgen.sim.protocol import OWN_SENSORS
 from rewardgen.sim.rotations import heading, upright
+from rewardgen.sim.rows import put_rows, rows_of
 from rewardgen.sim.variables import Var
 from rewardgen.sim.view import SimView
 
@@ -557,15 +558,15 @@ class TurnCounter:
         """
         return cls(view, (each.turning for each in declared if isinstance(each, Quantity) and each.turning))
 
-    def begin(self, ids: Tensor) -> None:
+    def begin(self, which: Tensor) -> None:
         """Count from zero in some worlds.
 
         Args:
-            ids: Which worlds, (n,).
+            which: Which worlds, (n,) int64, or (N,) bool.
         """
         for name, last in self._last.items():
-            last[ids] = self._now(name)[ids]
-            self._view.rotated(name)[ids] = 0.0
+            put_rows(last, which, rows_of(self._now(name), which))
+            put_rows(self._view.rotated(name), which, 0.0)
 
     def advance(self) -> None:
         """Take in what a control step turned."""

@@ -12,18 +12,25 @@ from functools import cached_property
 from typing import Any
 
 import mujoco
+import numpy as np
 import torch
+from mujoco import rollout
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, UnknownName, did_you_mean
+from rewardgen.core.provenance import usable_cores
 from rewardgen.sim.clearance import lowest_point
+from rewardgen.sim.constants import Numbers, constant
 from rewardgen.sim.model import body_roles
 from rewardgen.sim.protocol import OWN_SENSORS, Simulator
+from rewardgen.sim.rows import put_rows, rows_of
 
 Start = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Mapping[str, Tensor]]
 """What a task's `reset` returns: positions (n, nq), velocities (n, nv), and perhaps goals, name to (n,) or (n, k)."""
 Bound = float | Sequence[float] | Tensor
 _MOST_PROPOSALS = 1000
+_MOST_ROLLED = 1024
+"""Worlds that come to rest in one call."""
 
 
 def floats_alone(model: mujoco.MjModel) -> bool:
@@ -49,7 +56,7 @@ class SimView:
         self.model = simulator.model
         self.device = simulator.device
         self.control_step_s = simulator.control_step_s
-        self.qpos0 = torch.tensor(simulator.model.qpos0, device=simulator.device)
+        self.qpos0 = constant(simulator.model.qpos0, simulator.device)
         self._numbers: dict[str, dict[str, int]] = {}
         self._addresses: dict[tuple[str, mujoco.mjtJoint, str], int] = {}
         self._readings: dict[str, slice] = {}
@@ -129,12 +136,22 @@ class SimView:
             raise TaskError(f"there is no goal `{name}`", did_you_mean(name, self._goals) if self._goals else hint)
         return self._own(self._goals[name])
 
-    def begin(self, ids: Tensor, state: Start) -> None:
+    def constant(self, values: Numbers) -> Tensor:
+        """Numbers as a tensor that lies where the others do: float64, int64 where all are whole by their type, or bool.
+
+        `torch.tensor` and indices in lists, as in `qpos[:, [1, 3]]`, would make the host wait for a GPU at each call.
+
+        Args:
+            values: The numbers, as `(0.0, -0.4)`, `[1, 3]` or `sim.model.jnt_range`.
+        """
+        return constant(values, self.device)
+
+    def begin(self, which: Tensor, state: Start) -> None:
         """Begin episodes in some worlds with what a task's `reset` returned.
 
         Args:
-            ids: Which worlds, (n,) int64.
-            state: What it returned. A goal that is called like a mocap body is where that is in the episode: its
+            which: Which worlds, (n,) int64, or (N,) bool.
+            state: What it returned, n rows, or N. A goal that is called like a mocap body is where that is in the episode: its
                 position (n, 3), perhaps with its quaternion (n, 7).
 
         Raises:
@@ -147,13 +164,13 @@ class SimView:
             raise TaskError(f"`reset` returns the goals {here}, and before {before}", "return the same ones each time")
         if not self._has_begun:
             self._require_movable(goals)
-        self._simulator.reset(ids, state[0], state[1], self._mocap(len(ids), goals))
+        self._simulator.reset(which, state[0], state[1], self._mocap(len(which), goals))
         for name, value in goals.items():
             if name not in self._goals:
                 self._goals[name] = value.new_zeros((self._simulator.num_envs, *value.shape[1:]))
-            self._goals[name][ids] = value
+            put_rows(self._goals[name], which, value)
         self._has_begun = True
-        self.keep_start(ids)
+        self.keep_start(which)
 
     def _require_movable(self, goals: Mapping[str, Tensor]) -> None:
         """Refuse a place for a body that stays where the model has it."""
@@ -168,10 +185,10 @@ class SimView:
         """Names of what `reset` draws for each episode."""
         return tuple(self._goals)
 
-    def keep_start(self, ids: Tensor) -> None:
-        """Take the state of some worlds, (n,) int64, for the one in which their episodes began."""
+    def keep_start(self, which: Tensor) -> None:
+        """Take the state of some worlds, (n,) int64 or (N,) bool, for the one in which their episodes began."""
         for name, kept in self._starts.items():
-            kept[ids] = self._simulator.field(name)[ids]
+            put_rows(kept, which, rows_of(self._simulator.field(name), which))
 
     def _mocap(self, count: int, goals: Mapping[str, Tensor]) -> Tensor | None:
         """Places of the mocap bodies, (n, nmocap, 7): as in the model, but for those that are goals."""
@@ -179,8 +196,8 @@ class SimView:
         if not model.nmocap:
             return None
         bodies = [int((model.body_mocapid == number).argmax()) for number in range(model.nmocap)]
-        places = torch.cat([torch.tensor(each[bodies]) for each in (model.body_pos, model.body_quat)], 1)
-        places = places.to(self.device).repeat(count, 1, 1)
+        places = torch.cat([self.constant(each[bodies]) for each in (model.body_pos, model.body_quat)], 1)
+        places = places.repeat(count, 1, 1)
         for number, body in enumerate(bodies):
             name = model.body(body).name
             if name in goals:
@@ -203,9 +220,7 @@ class SimView:
             TaskError: The model has no such keyframe.
         """
         index = self._find("key", name, self.model.nkey)
-        state = (self.model.key_qpos[index], self.model.key_qvel[index])
-        qpos, qvel = (torch.tensor(each, device=self.device) for each in state)
-        return qpos, qvel
+        return self.constant(self.model.key_qpos[index]), self.constant(self.model.key_qvel[index])
 
     def sensor(self, name: str) -> Tensor:
         """Reading of a named sensor of the model, (N, dimension).
@@ -340,6 +355,29 @@ class SimView:
         hint = "propose positions further apart, or check that nothing touches in all of them"
         raise TaskError(f"something touches in all of {_MOST_PROPOSALS} proposed positions", hint)
 
+    def settled(self, qpos: Tensor, seconds: float) -> tuple[Tensor, Tensor]:
+        """States of the n worlds once the model was left to itself, without control, mocap bodies where it has them.
+
+        MuJoCo simulates it on the CPU, on all cores if the worlds lie on a GPU.
+
+        Args:
+            qpos: Positions at first, at rest, (n, nq).
+            seconds: For how long [s].
+
+        Returns:
+            Positions (n, nq) and velocities (n, nv).
+        """
+        model, nq = self.model, self.model.nq
+        places = qpos.cpu().numpy()
+        states = np.zeros((len(places), mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+        states[:, 1 : 1 + nq] = places
+        threads = usable_cores() if self.device.type == "cuda" else 1
+        steps, data = round(seconds / model.opt.timestep), [mujoco.MjData(model) for _ in range(threads)]
+        parts = np.array_split(states, -(-len(states) // _MOST_ROLLED))  # what it returns has every step
+        ends = np.concatenate([rollout.rollout(model, data, each, nstep=steps)[0][:, -1] for each in parts])
+        qpos, qvel = (torch.from_numpy(each).to(self.device) for each in np.split(ends[:, 1 : 1 + nq + model.nv], [nq], 1))
+        return qpos, qvel
+
     def _own(self, values: Tensor) -> Tensor:
         return values if self._ids is None else values[self._ids]
 
@@ -380,7 +418,7 @@ class Draws:
 
     def uniform(self, low: Bound, high: Bound, size: int) -> Tensor:
         """Uniform numbers in [low, high), (n, size) float64; a bound may be a number or (size,) of them."""
-        lower, upper = (torch.as_tensor(each, dtype=torch.float64, device=self.device) for each in (low, high))
+        lower, upper = self._bound(low), self._bound(high)
         return lower + (upper - lower) * self._unit(size)
 
     def normal(self, std: Bound, size: int) -> Tensor:
@@ -391,7 +429,12 @@ class Draws:
         else:  # where torch would compile a complex one first
             radius = squared.sqrt()
         angle = 2.0 * math.pi * self._unit(size)
-        return torch.as_tensor(std, dtype=torch.float64, device=self.device) * radius * angle.cos()
+        return self._bound(std) * radius * angle.cos()
+
+    def _bound(self, value: Bound) -> float | Tensor:
+        if isinstance(value, int | float):
+            return float(value)
+        return value.to(self.device, torch.float64) if isinstance(value, Tensor) else constant(value, self.device)
 
     def _unit(self, size: int) -> Tensor:
         positions = torch.arange(self._position, self._position + size, device=self.device)

@@ -97,7 +97,7 @@ class MujocoTask(Task):
         qpos, noise = qpos.clone(), self.start_noise
         for name, place in self.start.items():
             at = sim.placed(name)
-            values = torch.as_tensor(place, dtype=qpos.dtype, device=qpos.device).reshape(-1)
+            values = sim.constant(place).reshape(-1)
             if len(values) != at.stop - at.start:
                 what = f"`start` gives `{name}` {len(values)} numbers, it has {at.stop - at.start}"
                 raise TaskError(what, "one number for a joint, (x, y, z) for a body that moves freely")

@@ -1,0 +1,54 @@
+"""Where code on tensors makes the host wait for a GPU. It is seen on any device: what counts is what is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+_READS = frozenset(
+    "item tolist cpu numpy nonzero argwhere masked_select unique unique_consecutive equal allclose is_nonzero"
+    " __bool__ __float__ __int__ __index__ __array__".split()
+)
+"""The host needs numbers, or has to know how many there are."""
+_SENDS = frozenset(("tensor", "as_tensor", "asarray", "from_numpy"))
+"""Numbers go from the host to the device, which waits for them, and the host for that."""
+
+
+class HostWaits(TorchFunctionMode):
+    """Notes what makes a host wait, while it is entered.
+
+    Attributes:
+        reads: Names of the calls for which the host needs what the device computes.
+        sends: Names of those that send numbers to the device.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[str] = []
+        self.sends: list[str] = []
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """See `TorchFunctionMode`."""
+        name, options = getattr(func, "__name__", ""), dict(kwargs or {})
+        parts = _parts(args[1]) if name in ("__getitem__", "__setitem__") else []
+        if name in _READS or any(map(_is_mask, parts)) or (name == "where" and len(args) + len(options) == 1):
+            self.reads.append(name)
+        elif name in _SENDS or any(isinstance(each, list | tuple | range | np.ndarray) for each in parts):
+            self.sends.append(name)
+        return func(*args, **options)
+
+
+def _parts(key: Any) -> Sequence[Any]:
+    """What is between the brackets of `values[...]`."""
+    return key if isinstance(key, tuple) else [key]
+
+
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, Tensor) and part.dtype in (torch.bool, torch.uint8)

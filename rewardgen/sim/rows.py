@@ -1,0 +1,32 @@
+"""Some of N worlds: by their numbers, (n,) int64, or by a mask, (N,) bool, for which a host need not wait for a GPU."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def rows_of(values: Tensor, which: Tensor) -> Tensor:
+    """The values (N, ...) of some worlds: (n, ...) by their numbers, and all of them by a mask."""
+    return values if which.dtype == torch.bool else values[which]
+
+
+def put_rows(target: Tensor, which: Tensor, values: Tensor | float) -> None:
+    """Write into the rows of some worlds.
+
+    Args:
+        target: (N, ...), changed in place.
+        which: The worlds.
+        values: A number, or what `rows_of` would give of them: (n, ...) by their numbers, (N, ...) by a mask.
+    """
+    if which.dtype != torch.bool:
+        target[which] = values
+    elif isinstance(values, Tensor):
+        target.copy_(torch.where(as_column(which, target), values.to(target.dtype), target))
+    else:
+        target.masked_fill_(as_column(which, target), values)
+
+
+def as_column(mask: Tensor, like: Tensor) -> Tensor:
+    """A mask (N,) that spreads over the further axes of a tensor (N, ...)."""
+    return mask.view(-1, *[1] * (like.dim() - 1))
