@@ -11,8 +11,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 _READS = frozenset(
-    "item tolist cpu numpy nonzero argwhere masked_select unique unique_consecutive equal allclose is_nonzero"
-    " __bool__ __float__ __int__ __index__ __array__".split()
+    (
+        *("item", "tolist", "cpu", "numpy", "__array__", "__bool__", "__float__", "__int__", "__index__"),
+        *("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "equal", "allclose", "is_nonzero"),
+    )
 )
 """The host needs numbers, or has to know how many there are."""
 _SENDS = frozenset(("tensor", "as_tensor", "asarray", "from_numpy"))

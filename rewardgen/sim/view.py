@@ -151,8 +151,8 @@ class SimView:
 
         Args:
             which: Which worlds, (n,) int64, or (N,) bool.
-            state: What it returned, n rows, or N. A goal that is called like a mocap body is where that is in the episode: its
-                position (n, 3), perhaps with its quaternion (n, 7).
+            state: What it returned, n rows, or N. A goal that is called like a mocap body is where that is in the
+                episode: its position (n, 3), perhaps with its quaternion (n, 7).
 
         Raises:
             TaskError: Goals come and go, or one does not fit its body.
@@ -374,9 +374,9 @@ class SimView:
         threads = usable_cores() if self.device.type == "cuda" else 1
         steps, data = round(seconds / model.opt.timestep), [mujoco.MjData(model) for _ in range(threads)]
         parts = np.array_split(states, -(-len(states) // _MOST_ROLLED))  # what it returns has every step
-        ends = np.concatenate([rollout.rollout(model, data, each, nstep=steps)[0][:, -1] for each in parts])
-        qpos, qvel = (torch.from_numpy(each).to(self.device) for each in np.split(ends[:, 1 : 1 + nq + model.nv], [nq], 1))
-        return qpos, qvel
+        rolled = [np.asarray(rollout.rollout(model, data, each, nstep=steps)[0]) for each in parts]
+        ends = torch.from_numpy(np.concatenate([each[:, -1] for each in rolled])).to(self.device)
+        return ends[:, 1 : 1 + nq], ends[:, 1 + nq : 1 + nq + model.nv]
 
     def _own(self, values: Tensor) -> Tensor:
         return values if self._ids is None else values[self._ids]

@@ -2,12 +2,14 @@
 
 import math
 
+import mujoco
 import numpy as np
 import pytest
 import torch
 
 from rewardgen import Body, Distance, Geom, MujocoTask, Var
 from rewardgen.core.errors import TaskError
+from rewardgen.sim import view
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.view import SimView
 
@@ -45,6 +47,20 @@ def carting(tmp_path):
     (tmp_path / "model.xml").write_text(MODEL)
     Carting.path = tmp_path / "task.py"
     return Carting()
+
+
+def test_a_model_left_to_itself_ends_where_mujoco_has_it_however_many_there_are(carting, monkeypatch):
+    monkeypatch.setattr(view, "_MOST_ROLLED", 2)
+    envs = carting.make_envs([0], 5)
+    envs.view.model.opt.gravity[0] = 1.0  # along the rail
+    places = torch.linspace(-1.0, 1.0, 5, dtype=torch.float64)[:, None]
+    qpos, qvel = envs.view.settled(places, seconds=0.3)
+    for place, *found in zip(places, qpos, qvel, strict=True):
+        data = mujoco.MjData(envs.view.model)
+        data.qpos[:] = place.numpy()
+        mujoco.mj_step(envs.view.model, data, 30)
+        assert [each.tolist() for each in found] == [data.qpos.tolist(), data.qvel.tolist()]
+    assert bool((qvel > 0.29).all())
 
 
 def pushed(envs, steps):

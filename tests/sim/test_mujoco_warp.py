@@ -1,22 +1,20 @@
 """MuJoCo Warp on its CPU device, beside MuJoCo itself: the code that a GPU runs."""
 
 import sys
-from importlib.metadata import version
 from itertools import product
 
 import mujoco
 import pytest
 import torch
+import warp as wp
 
 from benchmarks.warp import agreement_of
 from rewardgen.core.errors import MachineError, TaskError
-from rewardgen.core.files import cache_folder
 from rewardgen.sim import mujoco_warp
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.sim.mujoco_warp import WarpSimulator
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.ppo.train_job import use_kernels
-from tests.devices import on_each_device
+from tests.devices import DEVICES, kernels, on_each_device  # noqa: F401
 
 # A leg that stands steeply is pushed aslant over the floor, a mark is put anywhere.
 LAB = mujoco.MjModel.from_xml_string("""
@@ -37,33 +35,49 @@ LAB = mujoco.MjModel.from_xml_string("""
   </actuator>
   <sensor><framepos objtype="site" objname="mark"/><velocimeter site="hip"/></sensor>
 </mujoco>""")
-ALL = torch.arange(4)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def kernels():
-    folder = cache_folder("kernels") / f"warp-{version('warp-lang')}-{version('mujoco-warp')}"  # as runs have it
-    folder.mkdir(parents=True, exist_ok=True)
-    use_kernels(folder)
+pytestmark = pytest.mark.usefixtures("kernels")
 
 
-@pytest.fixture(scope="module")
-def carts():
-    return load_task("cartpole").make_simulator(4, device="warp-cpu")
+@pytest.fixture(scope="module", params=DEVICES)
+def carts(request, kernels):  # noqa: F811
+    return load_task("cartpole").make_simulator(4, device=request.param)
 
 
-@pytest.fixture(scope="module")
-def lab():
-    return [CpuSimulator(LAB, 4, 2, contact_forces=True), WarpSimulator(LAB, 4, 2, contact_forces=True, device="cpu")]
+@pytest.fixture(scope="module", params=DEVICES)
+def lab(request, kernels):  # noqa: F811
+    on = "cuda" if request.param == "cuda" else "cpu"
+    return [CpuSimulator(LAB, 4, 2, contact_forces=True), WarpSimulator(LAB, 4, 2, contact_forces=True, device=on)]
 
 
-def moved(sim, between=lambda step: None, steps=4, stepped=None):
+def numbers(*each):
+    return torch.tensor(each)
+
+
+def reset(sim, ids, *state, **mocap):
+    """Numbers of worlds and states from the host."""
+    there = [each.to(sim.device) for each in (torch.as_tensor(ids), *state)]
+    sim.reset(*there, **{name: each.to(sim.device) for name, each in mocap.items()})
+
+
+def same(sim, one, other):
+    """To the last bit; on a GPU, where threads sum in any order, nearly."""
+    if sim.device.type == "cpu":
+        return torch.equal(one, other)
+    return torch.allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+def moved(sim, between=lambda step: None, steps=4, stepped=None, start=True):
     """Positions and velocities after each of some steps by fixed pushes, (steps, N, nq + nv)."""
-    sim.reset(ALL, sim.field("qpos") * 0 + torch.linspace(0, 1, 4)[:, None])
+    if start:
+        reset(sim, range(4), sim.field("qpos") * 0 + torch.linspace(0, 1, 4, device=sim.device)[:, None])
     found = []
     for step in range(steps):
         between(step)
-        sim.step(torch.linspace(-1, 1, 4).float()[:, None] * (step + 1) / steps, stepped)
+        push = torch.linspace(-1, 1, 4, device=sim.device)[:, None] * (step + 1) / steps
+        sim.step(push, stepped if stepped is None else stepped.to(sim.device))
+        assert not sim.restore_diverged().any()
         found.append(torch.cat((sim.field("qpos"), sim.field("qvel")), 1))
     return torch.stack(found)
 
@@ -78,29 +92,68 @@ def test_the_cart_pole_moves_as_far_from_mujocos_as_mujoco_with_rounded_states_d
 
 def test_the_same_worlds_give_the_same_bits_and_what_happens_to_one_does_not_touch_the_others(carts):
     alone = moved(carts)
-    assert torch.equal(moved(carts), alone) and not torch.equal(alone[:, 0], alone[:, 1])
-    reset = moved(carts, lambda step: carts.reset(torch.tensor([1])) if step == 2 else None)
+    assert same(carts, moved(carts), alone) and not same(carts, alone[:, 0], alone[:, 1])
+    begun = moved(carts, lambda step: reset(carts, [1]) if step == 2 else None)
     others = [0, 2, 3]
-    assert torch.equal(reset[:, others], alone[:, others])
-    assert not torch.equal(reset[2:, 1], alone[2:, 1])
+    assert same(carts, begun[:, others], alone[:, others])
+    assert not same(carts, begun[2:, 1], alone[2:, 1])
+
+
+def test_worlds_named_by_a_mask_are_reset_as_those_named_by_their_numbers(carts):
+    places = torch.linspace(-1, 1, 8, device=carts.device, dtype=torch.float64).view(4, 2)
+    mask, ids = numbers(False, True, False, True).to(carts.device), numbers(1, 3).to(carts.device)
+    by_mask = moved(carts, lambda step: carts.reset(mask, places, 2.0 * places) if step == 2 else None)
+    by_ids = moved(carts, lambda step: carts.reset(ids, places[ids], 2.0 * places[ids]) if step == 2 else None)
+    assert same(carts, by_mask, by_ids)
+    assert not same(carts, by_mask[2:, 1], moved(carts)[2:, 1])
 
 
 def test_worlds_at_rest_stay_as_they_are_and_the_others_do_what_they_would_have_done(carts):
     alone = moved(carts)
-    resting = moved(carts, stepped=torch.tensor([0, 2]))
-    assert torch.equal(resting[:, [0, 2]], alone[:, [0, 2]])
+    resting = moved(carts, stepped=numbers(0, 2))
+    assert same(carts, resting[:, [0, 2]], alone[:, [0, 2]])
     assert torch.equal(resting[:, [1, 3]], resting[:1, [1, 3]].expand(4, -1, -1))
     assert bool((resting[0, [1, 3], 2:] == 0).all())
 
 
+@pytest.fixture
+def few_are_many(monkeypatch):
+    monkeypatch.setattr(mujoco_warp, "_MANY", 2)
+
+
+def test_of_many_worlds_those_at_rest_are_left_out_and_the_others_do_what_they_would_have_done(carts, few_are_many):
+    alone, awake = moved(carts, steps=6), numbers(0, 2)
+    moved(carts, steps=3)
+    late = moved(carts, steps=3, stepped=awake, start=False)
+    assert carts._data.nworld == 2
+    begun = moved(carts, steps=6, stepped=awake)
+    assert same(carts, begun[:, [0, 2]], alone[:, [0, 2]]) and carts._data.nworld == 2
+    assert torch.equal(late[:, [1, 3]], late[:1, [1, 3]].expand(3, -1, -1)), "what rests is as it was"
+    assert same(carts, moved(carts, steps=6), alone) and carts._data.nworld == 4
+
+
+def test_worlds_go_on_from_where_they_were_when_others_come_to_rest_and_when_they_come_back(carts, few_are_many):
+    moved(carts, steps=3)
+    alone = moved(carts, steps=3, start=False)
+    moved(carts, steps=3)
+    halved = moved(carts, steps=3, stepped=numbers(1, 2), start=False)
+    assert same(carts, halved[:, [1, 2]], alone[:, [1, 2]]) and carts._data.nworld == 2
+    reset(carts, [0], torch.full((1, 2), 0.5, dtype=torch.float64))  # one that was left out
+    assert carts._data.nworld == 4
+    back = moved(carts, steps=1, start=False)[0]
+    assert not same(carts, back[[1, 2]], halved[-1, [1, 2]]) and torch.isfinite(back).all()
+    assert bool((back[0, :2] - 0.5).abs().max() < 0.1)
+
+
 def test_a_world_that_diverged_is_put_back_to_rest_where_it_was(carts):
-    carts.reset(ALL, torch.full((4, 2), 0.5), torch.tensor([[0.0], [1e20], [0.0], [float("inf")]]).expand(-1, 2))
-    carts.step(torch.zeros(4, 1))
+    reset(carts, range(4), torch.full((4, 2), 0.5), numbers([0.0], [1e20], [0.0], [float("inf")]).expand(-1, 2))
+    carts.step(torch.zeros(4, 1, device=carts.device))
     assert carts.restore_diverged().tolist() == [False, True, False, True]
     assert bool((carts.field("qpos")[[1, 3]] == 0.5).all()) and bool((carts.field("qvel")[[1, 3]] == 0).all())
     assert bool((carts.field("qvel")[[0, 2]] != 0).any(1).all())
-    carts.step(torch.zeros(4, 1))
+    carts.step(torch.zeros(4, 1, device=carts.device))
     assert not carts.restore_diverged().any()
+    assert torch.isfinite(carts.field("qpos")).all() and torch.isfinite(carts.field("qvel")).all()
 
 
 READ = (
@@ -120,17 +173,18 @@ READ = (
 
 def test_fields_before_and_after_a_step_are_those_of_mujoco_in_every_contact(lab):
     for sim in lab:
-        sim.reset(ALL)
+        reset(sim, range(4))
         for name in READ:
             sim.before(name)
     touched = False
     for step in range(20):
         for sim in lab:
-            sim.step(torch.tensor([[40.0, 0.0], [-30.0, 1.0], [20.0, -1.0], [0.0, 0.0]]) * (1 + step % 2) / 2)
+            push = numbers([40.0, 0.0], [-30.0, 1.0], [20.0, -1.0], [0.0, 0.0]) * (1 + step % 2) / 2
+            sim.step(push.to(sim.device))
         assert not lab[1].restore_diverged().any()
         touched |= bool((lab[0].field("cfrc_ext") != 0).any())
         for name, read in product(READ, ("field", "before")):
-            ours, theirs = (getattr(each, read)(name) for each in lab)
+            ours, theirs = (getattr(each, read)(name).cpu() for each in lab)
             assert theirs.dtype == torch.float64 and theirs.shape == ours.shape
             off = float((theirs - ours).abs().max()) / max(1.0, float(ours.abs().max()))
             assert off < 2e-3, f"{read} {name} after {step + 1} steps"
@@ -140,12 +194,12 @@ def test_fields_before_and_after_a_step_are_those_of_mujoco_in_every_contact(lab
 def test_goals_are_put_where_they_belong_and_stay_there(lab):
     place = torch.tensor([[[0.5, -0.5, 0.25, 0.0, 1.0, 0.0, 0.0]]])
     for sim in lab:
-        sim.reset(ALL)
+        reset(sim, range(4))
         assert sim.field("xpos").shape == (4, 3, 3) and sim.field("xquat").shape == (4, 3, 4)
         assert sim.field("sensordata").shape == (4, 6)
-        sim.reset(torch.tensor([2]), mocap=place)
-        sim.reset(torch.tensor([1]))
-        sim.step(torch.zeros(4, 2))
+        reset(sim, [2], mocap=place)
+        reset(sim, [1])
+        sim.step(torch.zeros(4, 2, device=sim.device))
         marks = sim.field("xpos")[:, 2]
         assert marks[2].tolist() == [0.5, -0.5, 0.25] and marks[1].tolist() == [1.0, 0.0, 0.5]
         assert sim.field("sensordata")[2, :3].tolist() == marks[2].tolist()
@@ -161,7 +215,7 @@ def test_goals_are_put_where_they_belong_and_stay_there(lab):
     ],
 )
 def test_a_field_that_is_not_there_is_an_error_that_says_what_to_do(carts, name, message, hint):
-    carts.reset(ALL)
+    reset(carts, range(4))
     with pytest.raises(TaskError, match=message) as caught:
         carts.field(name)
     assert hint in caught.value.hint
@@ -176,6 +230,18 @@ def test_more_worlds_than_memory_has_room_for_are_refused_with_the_number_that_f
     assert 1 < fit < 100_000 and task.make_simulator(fit, device="warp-cpu").num_envs == fit
     with pytest.raises(MachineError, match=f"{fit} do"):
         task.make_simulator(fit + 1, device="warp-cpu")
+
+
+def test_what_a_step_takes_for_itself_counts_with_the_worlds(monkeypatch):
+    free = 40_000_000
+    monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: free)
+    task = load_task("push_to_goal")  # looking for the contacts of boxes takes 17 times what the worlds themselves do
+    with wp.ScopedMemoryTracker(print=False):
+        most = task.make_simulator(1, device="warp-cpu").most_worlds
+        worlds = task.make_simulator(most, device="warp-cpu")
+        worlds.step(torch.zeros(most, 2))
+        taken = wp._src.context.runtime.core.wp_alloc_tracker_get_peak_bytes()
+    assert 0.45 * free < taken <= 0.5 * free
 
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):

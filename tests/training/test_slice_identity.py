@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from rewardgen.sim import mujoco_warp
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch
 from rewardgen.training.ppo.mlp import Layer, StackedMLP
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
+from tests.devices import kernels  # noqa: F401
 from tests.training.stopping import AWAY, STAY, stayer_job
 
 REWARDS = {
@@ -61,6 +63,16 @@ def job(task, folder, slices, settings):
     )
     specs = (SliceSpec(candidate_id=name, seed=seed) for name, seed in slices)
     return PpoJob(task=task, rewards=tuple(rewards), slices=tuple(specs), settings=settings, folder=str(folder))
+
+
+@pytest.mark.usefixtures("kernels")
+def test_on_a_device_too_though_the_worlds_of_a_slice_that_fails_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(mujoco_warp, "_MANY", 8)
+    settings = USUAL.on("warp-cpu")
+    alone = trained(job("cartpole", tmp_path / "alone", BESIDE["alone"], settings))
+    beside = trained(job("cartpole", tmp_path / "beside", BESIDE["between a failure and another seed"], settings))
+    assert beside["a", 7] == alone["a", 7] and alone["a", 7][0]["failure"] is None
+    assert beside["nan", 0][0]["failure"] and not beside["a", 8][0]["failure"]
 
 
 @pytest.mark.parametrize(

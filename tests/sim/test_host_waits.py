@@ -1,0 +1,99 @@
+"""No GPU is needed to see where the host would wait for one."""
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks.warp import batched_tasks
+from rewardgen.sim.host_waits import HostWaits
+from rewardgen.sim.view import Draws, stream_keys
+from rewardgen.tasks.loading import load_task
+from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
+from rewardgen.training.ppo.rollout import Collector
+from rewardgen.training.ppo.seeding import slice_generators
+from tests.devices import kernels  # noqa: F401
+
+NUMBERS = torch.arange(4.0)
+ON_THE_HOST = {
+    *("ball_in_cup", "cheetah_run", "finger_turn_hard"),
+    *("humanoid_walk", "manipulator_bring_ball", "quadruped_run"),
+}
+"""Tasks whose episodes begin where nothing touches, or at rest: MuJoCo looks for that on the CPU."""
+
+
+def waits_of(call):
+    with HostWaits() as waits:
+        call()
+    return waits.reads, waits.sends
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: float(NUMBERS[0]),
+        lambda: bool(NUMBERS.any()),
+        lambda: NUMBERS.tolist(),
+        lambda: NUMBERS[NUMBERS > 1],
+        lambda: NUMBERS.clone().__setitem__(NUMBERS > 1, 0.0),
+        lambda: (NUMBERS > 1).nonzero(),
+        lambda: torch.where(NUMBERS > 1),
+        lambda: NUMBERS.cpu().numpy(),
+    ],
+)
+def test_what_the_host_has_to_read_is_seen(read):
+    assert waits_of(read)[0]
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda: torch.tensor((0.0, 1.0)),
+        lambda: torch.as_tensor([1]),
+        lambda: NUMBERS[[0, 2]],
+        lambda: NUMBERS[None, (0, 2)],
+        lambda: NUMBERS[np.array([0, 2])],
+    ],
+)
+def test_what_is_sent_to_the_device_is_seen(send):
+    assert waits_of(send)[1]
+
+
+def test_what_stays_on_the_device_is_no_wait():
+    rows, high = torch.tensor([0, 2]), NUMBERS > 1
+    assert waits_of(lambda: NUMBERS[rows] + NUMBERS[None, 1:3, None][0, :, 0]) == ([], [])
+    assert waits_of(lambda: torch.where(high, NUMBERS, 0.0).masked_fill(high, 1.0).index_fill(0, rows, 2.0)) == ([], [])
+
+
+@pytest.mark.parametrize("name", batched_tasks())
+def test_a_shipped_task_sends_nothing_in_a_control_step_and_reads_only_to_place_things(name):
+    task = load_task(name)
+    envs = task.make_envs([0], 3)
+    envs.reset()
+    view = envs.view
+
+    def one_step():
+        variables = task.read(view)
+        task.observe(view, variables)
+        task.terminated(view, variables)
+
+    assert waits_of(one_step) == ([], [])
+    one = torch.arange(3)
+    reads, sends = waits_of(lambda: task.reset(view, Draws(stream_keys(one, one))))
+    assert bool(reads) == (name in ON_THE_HOST)
+    assert not set(sends) - {"from_numpy"} if reads else not sends
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", ["cartpole", "push_to_goal"])
+def test_a_rollout_on_a_device_waits_for_nothing_though_episodes_end_in_it(name):
+    task = load_task(name)
+    worlds = task.make_envs([0, 1], 4, device="warp-cpu")
+    sizes = Sizes(worlds.observation_size, worlds.action_size, (8,))
+    networks = ActorCritic(sizes, initial_parameters(sizes, slice_generators([0, 1], "networks", worlds.device), 1.0))
+    normaliser = ObservationNormaliser(RunningMoments.zeros(2, sizes.observation, worlds.device))
+    collector = Collector(worlds, 2, ["action"], slice_generators([0, 1], "exploration", worlds.device))
+    worlds._episode_step[::2] = task.episode_steps - 2
+    found = []
+    assert waits_of(lambda: found.append(collector.collect(networks, normaliser, 4))) == ([], [])
+    assert found[0].done.sum() == 4
