@@ -16,6 +16,9 @@ from rewardgen.sim.vec_env import Policy, Step, VecEnv
 TIME_LIMIT = "time limit"
 """How an episode ended that no termination condition ended."""
 
+_LOOK_EVERY = {"cuda": 32}
+"""After how many control steps it is seen which episodes are over, by the kind of device: the host waits for that."""
+
 TrivialPolicy = Literal["zero", "random"]
 _NOISE_SEED = 20_000_003
 
@@ -182,13 +185,14 @@ def record_episodes(
     watch: Callable[[Step, Tensor], None] | None = None,
     anew: bool = False,
 ) -> Recording:
-    """Run one whole episode in every environment, from a reset. One whose episode is over is simulated no further.
+    """Run one whole episode in every environment, from a reset. Those whose episodes are over are simulated no further.
 
     Args:
         envs: N environments; they are reset first.
         policy: Acts at every step, also where the episode is over.
         names: Inputs of rewards to record, besides the variables and the action.
-        watch: Is given each step, and which environments are still in their episode, (N,) bool.
+        watch: Is given each step, and which environments are still in their episode, (N,) bool; on a GPU perhaps of
+            some steps more, when none is.
         anew: Begin with each environment's first episode, as after its construction.
 
     Raises:
@@ -198,31 +202,33 @@ def record_episodes(
     alive = torch.ones(envs.num_envs, dtype=torch.bool, device=envs.device)
     lengths = torch.zeros_like(alive, dtype=torch.int64)
     terminated = torch.zeros_like(alive)
-    endings = [TIME_LIMIT] * envs.num_envs
+    endings, ending = {TIME_LIMIT: 0}, torch.zeros_like(lengths)
     variables = (*envs.variables, "action")
     recorded = dict.fromkeys((*variables, *names))
     history: list[dict[str, Tensor]] = []
-    while bool(alive.any()):
+    look_every = _LOOK_EVERY.get(envs.device.type, 1)
+    while len(history) % look_every or bool(alive.any()):
         step = envs.step(policy(observation))
         history.append({name: step.inputs[name] for name in recorded})
         lengths += alive
         if watch is not None:
             watch(step, alive)
-        for index in (alive & step.terminated).nonzero()[:, 0].tolist():
-            endings[index] = next(cause for cause, holds in step.causes.items() if holds[index])
+        for cause, holds in step.causes.items():
+            number = endings.setdefault(cause, len(endings))
+            ending = torch.where(alive & step.terminated & holds & (ending == 0), number, ending)
         terminated |= alive & step.terminated
-        ended = step.terminated | step.truncated
-        if bool(ended.any()):
-            alive &= ~ended
-            envs.rest(ended)
+        alive = alive & ~(step.terminated | step.truncated)
+        if len(history) % look_every == 0 and not bool(alive.all()):
+            envs.rest(~alive)
         observation = step.observation
+    history, causes = history[: int(lengths.max())], tuple(endings)
     # The last step stands for those after it: what is computed there may fail only where an own step does.
     steps = torch.arange(len(history), device=envs.device).unsqueeze(1).minimum(lengths - 1)
     inputs = {name: torch.stack([each[name] for each in history]) for name in recorded}
     inputs = {name: value[steps, torch.arange(envs.num_envs, device=envs.device)] for name, value in inputs.items()}
     values = {name: inputs[name] for name in variables}
     episode = Episode(values, lengths, terminated, envs.control_step_s, envs.episode_steps)
-    return Recording(episode, tuple(endings), inputs)
+    return Recording(episode, tuple(causes[each] for each in ending.tolist()), inputs)
 
 
 def ending_shares(endings: Sequence[str]) -> dict[str, float]:

@@ -1,5 +1,6 @@
 import torch
 
+from rewardgen.sim import episodes
 from rewardgen.sim.episodes import ending_shares, record_episodes
 from rewardgen.tasks.loading import load_task
 
@@ -23,6 +24,17 @@ def test_steps_after_an_end_repeat_the_last_one():
     for world, length in enumerate(lengths):
         for values in recording.inputs.values():
             assert (values[length:, world] == values[length - 1, world]).all()
+
+
+def test_episodes_are_the_same_however_seldom_it_is_seen_which_are_over(monkeypatch):
+    task = load_task("hopper")
+    often = falling(task.make_envs([3], 6))
+    monkeypatch.setattr(episodes, "_LOOK_EVERY", {"cpu": 32})
+    seldom = falling(task.make_envs([3], 6))
+    assert len({*often.episode.lengths.tolist()}) > 2 and seldom.endings == often.endings
+    assert torch.equal(seldom.episode.lengths, often.episode.lengths)
+    assert torch.equal(seldom.episode.terminated, often.episode.terminated)
+    assert all(torch.equal(seldom.inputs[name], value) for name, value in often.inputs.items())
 
 
 def test_episodes_of_some_worlds_are_as_if_recorded_alone():
