@@ -104,7 +104,7 @@ def write_sb3(network: Network, path: Path, discount: float, algorithm: str) -> 
 
     options: dict[str, Any] = {
         "net_arch": [len(bias) for _, bias in network.layers[:-1]],
-        "activation_fn": torch.nn.Tanh if policy.activation == "tanh" else torch.nn.ReLU,
+        "activation_fn": {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "elu": torch.nn.ELU}[policy.activation],
     }
     given: dict[str, Any] = {"gamma": discount, "device": "cpu"}
     if algorithm != "PPO":
@@ -171,7 +171,7 @@ def write_onnx(network: Network, folder: Path) -> None:
         constants |= {f"weight{index}": weight, f"bias{index}": bias}
         then("Gemm", f"weight{index}", f"bias{index}", transB=1)
         if index < len(network.layers) - 1:
-            then("Tanh" if policy.activation == "tanh" else "Relu")
+            then(policy.activation.capitalize())
     if policy.choices:
         constants["counts"] = torch.tensor(policy.choices)
         parts = [f"part{number}" for number in range(len(policy.choices))]

@@ -114,11 +114,16 @@ def _copied(kernels: Path) -> Path:
     return own
 
 
+def flattened(groups: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Observations of mjlab as rows of numbers, (N, k) float32 of each group."""
+    parts = {name: [*each.values()] if isinstance(each, Mapping) else [each] for name, each in groups.items()}
+    return {name: torch.cat([part.flatten(1).float() for part in each], 1) for name, each in parts.items()}
+
+
 def observed(groups: Mapping[str, Any]) -> Tensor:
     """What the policy acts on of mjlab's observations, (N, O) float32."""
-    group = next((groups[name] for name in _POLICY_SEES if name in groups), next(iter(groups.values())))
-    parts = list(group.values()) if isinstance(group, Mapping) else [group]
-    return torch.cat([each.flatten(1).float() for each in parts], 1)
+    seen = flattened(groups)
+    return next((seen[name] for name in _POLICY_SEES if name in seen), next(iter(seen.values())))
 
 
 class MjlabVecEnv:
@@ -165,8 +170,9 @@ class MjlabVecEnv:
         self._warm = wp.to_torch(env.sim.wp_data.qacc_warmstart)
         self._previous: dict[str, Tensor] = {}
         env.start = self._start
-        self._seen = self.reset()
-        self.observation_size = self._seen.shape[1]
+        self.groups: dict[str, Tensor] = {}
+        """Observations as mjlab groups them, (N, k) each, those for critics alone included."""
+        self.observation_size = self.reset().shape[1]
         found = self._variables()
         require(variable_problems(declared, found, self.num_envs))
 
@@ -175,10 +181,10 @@ class MjlabVecEnv:
         self._awake[:] = True
         if anew:
             self._episode = [0] * self.num_envs
-        self._seen = self._begin(self._all)
+        self.groups = self._begin(self._all)
         if staggered:
             self._env.episode_length_buf[:] = self._all % self._per_seed * self.episode_steps // self._per_seed
-        return self._seen.clone()
+        return self._seen
 
     def rest(self, which: Tensor) -> None:
         """See `VecEnv.rest`. mjlab goes on with them, and nobody asks what becomes of them."""
@@ -205,24 +211,30 @@ class MjlabVecEnv:
         terminated = (terminated | diverged) & self._awake
         truncated = (timed_out | (steps >= self.episode_steps)) & self._awake & ~terminated
         current = {**self._variables(), ENV_REWARD: reward.float().clone(), "action": action}
-        final = observed(groups)
+        seen = flattened(groups)
         if bool(diverged.any()):  # what there was before is told instead
             before = self._previous or {name: torch.zeros_like(value) for name, value in current.items()}
             current = {name: _where(diverged, before[name], value) for name, value in current.items()}
-            final = _where(diverged, self._seen, final)
+            seen = {name: _where(diverged, self.groups[name], value) for name, value in seen.items()}
         inputs = with_previous(current, self._previous or current, steps == 1)
-        self._previous, self._seen = current, final
-        if bool((terminated | truncated).any()):
-            ids = (terminated | truncated).nonzero()[:, 0]
-            self._seen = final.index_copy(0, ids, self._begin(ids)[ids])
-        return Step(self._seen.clone(), final, inputs, terminated, truncated, causes, steps)
+        self._previous, self.groups = current, seen
+        final, ended = self._seen, terminated | truncated
+        if bool(ended.any()):
+            begun = self._begin(ended.nonzero()[:, 0])
+            self.groups = {name: _where(ended, begun[name], value) for name, value in seen.items()}
+        return Step(self._seen, final, inputs, terminated, truncated, causes, steps)
+
+    @property
+    def _seen(self) -> Tensor:
+        """What the policy acts on, (N, O) float32."""
+        return observed(self.groups).clone()
 
     def _start(self, row: int) -> int:
         """The seed of the episode that a row begins: what happens in it depends on these three numbers alone."""
         return start_seed(self._seeds[row // self._per_seed], row % self._per_seed, self._episode[row])
 
-    def _begin(self, ids: Tensor) -> Tensor:
-        """Start the next episode of some environments, (n,); observations of all, (N, O)."""
+    def _begin(self, ids: Tensor) -> dict[str, Tensor]:
+        """Start the next episode of some environments, (n,); observations of all, (N, k) of each group."""
         warm = self._warm.clone()
         with env_faults(self._path):
             groups, _ = self._env.reset(env_ids=ids)
@@ -230,7 +242,7 @@ class MjlabVecEnv:
         self._warm.copy_(warm)  # the others go on as if nothing had been
         for row in ids.tolist():
             self._episode[row] += 1
-        return observed(groups)
+        return flattened(groups)
 
     def _variables(self) -> dict[str, Tensor]:
         with task_faults(self._path, "variables", self.device):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import os
 import subprocess
@@ -123,6 +124,12 @@ class MjlabTask(GymTask):
             self.path, env, self.declared(), self.variables, known.coder, seeds, episode_steps=self.episode_steps
         )
 
+    def runner(self) -> tuple[type, dict[str, Any]]:
+        """The runner that mjlab has for the task, and a copy of its configuration, for the trainer `rsl-rl`."""
+        registry, settings = _registry(self.env), importlib.import_module("mjlab.rl")
+        kind = registry.load_runner_cls(self.env) or settings.MjlabOnPolicyRunner
+        return kind, dataclasses.asdict(registry.load_rl_cfg(self.env))
+
     def model_files(self) -> tuple[Path, ...]:
         """The packages as they are installed: none of their files is the task's own."""
         return ()
@@ -146,7 +153,7 @@ class MjlabTask(GymTask):
 
 def _made(task: type[MjlabTask], num_envs: int, episode_steps: int, device: Device = "cpu") -> Any:
     """Fresh environments of a task; with its own episodes if `episode_steps` is 0."""
-    config = _config(task.env)
+    config = _registry(task.env).load_env_cfg(task.env)
     from rewardgen.sim.mjlab_env import made, prepared
 
     task.edit_config(object.__new__(task), config)
@@ -176,8 +183,8 @@ def compile_kernels(path: str, folder: str) -> None:
             os.rename(f"{place}/own", folder)
 
 
-def _config(name: str) -> Any:
-    """The configuration of a task.
+def _registry(name: str) -> Any:
+    """The registry of mjlab, which has a task of that name.
 
     Raises:
         TaskError: mjlab is not installed, or has no such task.
@@ -191,7 +198,7 @@ def _config(name: str) -> Any:
         raise TaskError(f"mjlab cannot be imported: {error}", OWN_ENVIRONMENT) from None
     if name not in registry.list_tasks():
         raise TaskError(f"mjlab has no task `{name}`", did_you_mean(name, registry.list_tasks()))
-    return registry.load_env_cfg(name)
+    return registry
 
 
 @lru_cache(maxsize=8)

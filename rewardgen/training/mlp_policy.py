@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -15,7 +15,7 @@ from torch import Tensor
 from rewardgen.training.policies import Arrays, save_policy
 from rewardgen.training.ppo.policy import from_policy_units
 
-Activation = Literal["tanh", "relu"]
+Activation = Literal["tanh", "relu", "elu"]
 Squash = Literal["clip", "tanh", "tanh2", "choice"]
 _MOST_LAYERS, _MAX_WIDTH = 16, 1 << 16
 _EPSILON, _LARGEST = 1e-8, 10.0
@@ -100,6 +100,12 @@ class MlpPolicy:
             arrays |= {f"layer{number}/weight": weight, f"layer{number}/bias": bias}
         save_policy(path, "mlp", arrays)
 
+    def on(self, device: torch.device) -> MlpPolicy:
+        """The same on a device."""
+        moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor)}
+        layers = tuple((weight.to(device), bias.to(device)) for weight, bias in self.layers)
+        return replace(self, layers=layers, **moved)
+
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
         """Actions (N, A) in actuator units, for observations (N, O) as simulated."""
@@ -108,7 +114,7 @@ class MlpPolicy:
         for number, (weight, bias) in enumerate(self.layers):
             seen = torch.nn.functional.linear(seen, weight, bias)
             if number + 1 < len(self.layers):
-                seen = seen.tanh() if self.activation == "tanh" else seen.relu()
+                seen = getattr(torch.nn.functional, self.activation)(seen)
         if self.squash == "choice":
             groups = [_largest(group) for group in seen.split(self.choices, 1)]
             return torch.cat(groups, 1)

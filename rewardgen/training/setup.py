@@ -12,9 +12,10 @@ from rewardgen.core.config import Device
 from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
+from rewardgen.training.device_settings import DeviceSettings
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
-from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.protocol import TRAINERS
+from rewardgen.training.rsl_rl import trainer as _rsl_rl  # noqa: F401
 from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
 DEFAULT_TRAINER = "ppo"
@@ -44,7 +45,7 @@ def settings_for(
     kind = TRAINERS.get(trainer)
     given = task.training[trainer] if trainer in task.training else kind.tuned(task.environment)
     settings = kind.settings.model_validate(given)
-    if isinstance(settings, PpoSettings) and task.on_device:
+    if isinstance(settings, DeviceSettings) and task.on_device:
         settings = settings.on(_found(device))
         if settings.device != "cpu" and not find_spec("mujoco_warp"):
             raise MachineError("`--device` needs MuJoCo Warp, which is not installed", "pip install 'rewardgen[gpu]'")

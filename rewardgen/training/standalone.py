@@ -18,6 +18,11 @@ import numpy as np
 
 _LIMIT = 10.0
 _TINY = 1e-8
+_ACTIVATIONS = {
+    "tanh": np.tanh,
+    "relu": lambda values: np.maximum(values, 0.0),
+    "elu": lambda values: np.where(values > 0.0, values, np.expm1(np.minimum(values, 0.0))),
+}
 
 
 class Policy:
@@ -61,7 +66,7 @@ class Policy:
         for number, (weight, bias) in enumerate(self._layers):
             values = values @ weight + bias
             if number + 1 < len(self._layers):
-                values = np.tanh(values) if self._activation == "tanh" else np.maximum(values, 0.0)
+                values = _ACTIVATIONS[self._activation](values)
         if self._squash == "choice":
             groups = np.split(values, np.cumsum(self._choices)[:-1], axis=-1)
             return np.concatenate([np.eye(each.shape[-1], dtype=np.float32)[each.argmax(-1)] for each in groups], -1)

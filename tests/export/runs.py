@@ -82,7 +82,7 @@ def write_policy(task, envs, path):
 
 
 def write_network(trainer, envs, path):
-    """A policy as Stable-Baselines3's algorithms leave it, that acts up."""
+    """A policy as the algorithms of Stable-Baselines3 and RSL-RL leave it, that acts up."""
     generator, choices = torch.Generator().manual_seed(2), envs.choices
     sizes = [envs.observation_size, 16, 8, envs.action_size]
     layers = [(torch.randn(out, into, generator=generator), torch.zeros(out)) for into, out in pairwise(sizes)]
@@ -91,8 +91,8 @@ def write_network(trainer, envs, path):
         moments = {"mean": moments["mean"] + 0.01, "variance": moments["variance"] * -0.1}
     MlpPolicy(
         layers=tuple(layers),
-        activation="tanh" if trainer == "sb3-ppo" else "relu",
-        squash="choice" if choices else "clip" if trainer == "sb3-ppo" else "tanh",
+        activation={"sb3-ppo": "tanh", "rsl-rl": "elu"}.get(trainer, "relu"),
+        squash="choice" if choices else "clip" if trainer in ("sb3-ppo", "rsl-rl") else "tanh",
         choices=choices,
         **moments,
         action_low=envs.action_low,

@@ -165,6 +165,7 @@ assert any(ends) and abs(sum(paid) - fitness) < 1e-3 * abs(fitness), (sum(paid),
 GYM_RUNS = {
     "sb3-ppo": ("CartPole-v1", "def compute_reward(pole_angle):\n    return {'up': -pole_angle.abs()}\n"),
     "sb3-sac": ("Pendulum-v1", "def compute_reward(action):\n    return {'calm': -action.square().sum(-1)}\n"),
+    "rsl-rl": ("Pendulum-v1", "def compute_reward(action):\n    return {'calm': -action.square().sum(-1)}\n"),
     "sb3-td3": ("Pendulum-v1", "def compute_reward(env_reward):\n    return {'env_reward': env_reward}\n"),
 }
 
@@ -180,7 +181,8 @@ def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_thos
     kinds = ["gymnasium", "sb3", *(["onnx"] if find_spec("onnxruntime") else [])]
     for kind in kinds:
         export(folder, history, CHOSEN, tmp_path / kind, kind, agreed=True)
-    words = {"ALGORITHM": trainer[4:].upper(), "SEED": str(start_seed(7, 0, 0)), "KINDS": str(kinds), '"ID"': f'"{id}"'}
+    algorithm = {"rsl-rl": "PPO"}.get(trainer, trainer[4:].upper())
+    words = {"ALGORITHM": algorithm, "SEED": str(start_seed(7, 0, 0)), "KINDS": str(kinds), '"ID"': f'"{id}"'}
     script = re.sub("|".join(words), lambda found: words[found[0]], GYM_SCRIPT)
     told = python("-c", script, cwd=tmp_path)
     assert "is that of the run: rewards" in told and "the policy acts as it did" in told and "policy.zip" in told

@@ -45,6 +45,7 @@ TRAINERS = {
     "ppo": frozenset(ATTACKS),
     "sb3-ppo": OTHER_SAMPLE,
     "sb3-sac": _sampled(1),
+    "rsl-rl": _sampled(1),
     "ppo on Warp": OTHER_SAMPLE,
 }
 """Those that are attacked, and with what at most; on a GPU if there is one, else on MuJoCo Warp's CPU device."""

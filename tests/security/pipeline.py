@@ -12,6 +12,7 @@ from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainerSettings, Verdict
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
+from rewardgen.training.rsl_rl.settings import RslRlSettings
 from rewardgen.training.sb3.settings import SacSettings, Sb3PpoSettings
 from rewardgen.training.transition_cache import get_or_record_transitions
 from tests.sandbox.confined import World
@@ -28,10 +29,14 @@ _TINY_SB3 = Sb3PpoSettings(**_LIKE_TINY, options={"n_steps": TINY.rollout_steps,
 _SHORT_SB3 = _TINY_SB3.model_copy(update={"env_steps": 256, "num_envs": 4, "evaluation_envs": 1})
 _TINY_SAC = SacSettings(**_LIKE_TINY, options={"learning_starts": 64, "train_freq": 16, "batch_size": 32})
 _WARP = {"device": "cuda" if torch.cuda.is_available() else "warp-cpu"}
+_TINY_RSL_RL = RslRlSettings(
+    **TINY.model_dump(include={"env_steps", "num_envs", "evaluation_phases", "evaluation_envs"})
+)
 SETTINGS = {
     "ppo": (TINY, SHORT),
     "sb3-ppo": (_TINY_SB3, _SHORT_SB3),
     "sb3-sac": (_TINY_SAC, _TINY_SAC.model_copy(update={"env_steps": 256, "num_envs": 4, "evaluation_envs": 1})),
+    "rsl-rl": (_TINY_RSL_RL, _TINY_RSL_RL.model_copy(update={"env_steps": 256, "num_envs": 4, "evaluation_envs": 1})),
     "ppo on Warp": (TINY.model_copy(update=_WARP), SHORT.model_copy(update=_WARP)),
 }
 """Of a training beside others, and of one that nobody has reviewed, by trainer."""

@@ -18,7 +18,7 @@ from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.seeding import derive_seed
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.sb3.settings import SacSettings, Sb3Job, Sb3PpoSettings, Td3Settings, _zoo, tuned
-from rewardgen.training.sb3.train_job import SliceTraining, learner, train_sb3_job
+from rewardgen.training.sb3.train_job import Sb3Training, learner, train_sb3_job
 from rewardgen.training.setup import card_for, settings_for
 from rewardgen.training.transition_cache import get_or_measure
 from tests.e2e.command import POINT
@@ -42,7 +42,7 @@ def one_slice(folder, settings, task=str(POINT), source=CLOSE):
     spec = SliceSpec(candidate_id="a", seed=0)
     reward = RewardSpec(candidate_id="a", source=source, own="env_reward" in source)
     job = Sb3Job(task=task, rewards=(reward,), slices=(spec,), settings=settings, folder=str(folder))
-    return SliceTraining(load_task(task), job, lambda message: None)
+    return Sb3Training(load_task(task), job, lambda message: None)
 
 
 @pytest.mark.parametrize("algorithm", SETTINGS)
@@ -206,7 +206,7 @@ def test_what_gymnasium_calls_solved_is_learned_from_the_environments_own_reward
         settings=Sb3PpoSettings(env_steps=30_000, evaluation_phases=2),
         folder=str(tmp_path),
     )
-    result = SliceTraining(task, job, lambda message: None).run()
+    result = Sb3Training(task, job, lambda message: None).run()
     assert result.curve[-1].success_rate > 0.8 and result.curve[-1].episode_return > 450
 
 

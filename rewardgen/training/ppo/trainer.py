@@ -7,9 +7,10 @@ from typing import cast
 
 from rewardgen.core.errors import MachineError
 from rewardgen.core.files import cache_folder
-from rewardgen.sandbox.jobs import register
+from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import run_worker
 from rewardgen.tasks.measure import TASK_FILES
+from rewardgen.training.device_settings import DeviceSettings
 from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.process_trainer import Compiled, ProcessTrainer
 from rewardgen.training.protocol import STANDALONE, TRAINERS, TrainerKind, TrainerSetup
@@ -25,16 +26,32 @@ COMPILE = register(
     "compile", "rewardgen.training.ppo.train_job:compile_job", writes=("used",), device=("device",), inputs=TASK_FILES
 )
 
+NORMALISED = (
+    "Observations are normalised, and so is the scale of the summed reward: only the balance between components"
+    " matters. The time limit is no end for it."
+)
+"""What the designer is told of learners that do."""
+
 _COMPILING_S = 1800.0
 """That all kernels of a model may take [s], at most: on a GPU minutes."""
 
 
 def ppo_trainer(setup: TrainerSetup) -> ProcessTrainer:
     """The batched PPO, a batch of slices in each worker process; on a GPU one batch at a time."""
+    return trainer_on(setup, TRAIN)
+
+
+def trainer_on(setup: TrainerSetup, job: Job) -> ProcessTrainer:
+    """Trains on the device of the settings, which have `num_envs` too.
+
+    Args:
+        setup: What every trainer is made of.
+        job: The worker job that trains.
+    """
     device = setup.settings.device
     if device == "cpu":
-        return ProcessTrainer(setup, TRAIN)
-    return ProcessTrainer(setup, TRAIN, compiled=lambda: _compiled(setup), batches=1 if device == "cuda" else None)
+        return ProcessTrainer(setup, job)
+    return ProcessTrainer(setup, job, compiled=lambda: _compiled(setup), batches=1 if device == "cuda" else None)
 
 
 def _compiled(setup: TrainerSetup) -> Compiled:
@@ -46,7 +63,7 @@ def _compiled(setup: TrainerSetup) -> Compiled:
     worlds = run_worker(COMPILE, payload, limits=limits, scratch=setup.scratch / "compile")["worlds"]
     if worlds is None:
         return Compiled(used.parent)
-    settings = cast(PpoSettings, setup.settings)
+    settings = cast("DeviceSettings", setup.settings)
     each = settings.num_envs + settings.evaluation_envs
     if worlds < each:
         what = f"the device's free memory has room for {worlds} worlds, and one policy is trained and tried in {each}"
@@ -60,8 +77,7 @@ TRAINERS.register(
         make=ppo_trainer,
         settings=PpoSettings,
         learner="PPO",
-        notes="Observations are normalised, and so is the scale of the summed reward: only the balance between"
-        " components matters. The time limit is no end for it.",
+        notes=NORMALISED,
         loader=STANDALONE,
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,13 @@ from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckA
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rewardgen.sim.vec_env import Step
-from rewardgen.store.records import SliceResult
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.mlp_policy import MlpPolicy, layers_of, unnormalised
-from rewardgen.training.policies import side_by_side
-from rewardgen.training.ppo.seeding import derive_seed
+from rewardgen.training.one_slice import SliceTraining
 from rewardgen.training.sb3.settings import Sb3Job, Sb3PpoSettings, Td3Settings
 from rewardgen.training.sb3.vec_env import RewardedVecEnv
-from rewardgen.training.slices import Report, Slices
+from rewardgen.training.slices import Report
 
 _LEARNING_STARTS = 10_000
 """Control steps before the first update off policy, as rl-baselines3-zoo has it for MuJoCo; or a tenth of all."""
@@ -43,15 +39,11 @@ def train_sb3_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     torch.set_num_threads(1)
     job = Sb3Job.model_validate(payload)
     task = load_task(job.task)
-    results = [SliceTraining(task, job.model_copy(update={"slices": (each,)}), report).run() for each in job.slices]
+    results = [Sb3Training(task, job.model_copy(update={"slices": (each,)}), report).run() for each in job.slices]
     return {"slices": [result.model_dump(mode="json") for result in results]}
 
 
-class _EndedError(Exception):
-    """The slice has failed or was stopped."""
-
-
-class SliceTraining:
+class Sb3Training(SliceTraining):
     """The training of one slice.
 
     Args:
@@ -61,63 +53,30 @@ class SliceTraining:
     """
 
     def __init__(self, task: Task, job: Sb3Job, report: Report) -> None:
+        super().__init__(task, job, report)
         self._settings = settings = job.settings
-        (spec,) = job.slices
-        self._slices = Slices(task, job, report, settings.env_steps)
-        envs = task.make_envs([derive_seed(spec.seed, "training")], settings.num_envs)
-        self._action_low, self._action_high = envs.action_low, envs.action_high
-        self._env = RewardedVecEnv(envs, self._price)
+        self._env = RewardedVecEnv(self.envs, lambda step: self.price(step).numpy())
         self._normalised = VecNormalize(self._env, gamma=settings.discount) if settings.algorithm == "ppo" else None
-        self._model = learner(settings, self._normalised or self._env, derive_seed(spec.seed, "learner"))
+        self._model = learner(settings, self._normalised or self._env, self.seed)
         self._model.set_logger(Logger(folder=None, output_formats=[]))  # its own makes a folder for every training
 
-    def run(self) -> SliceResult:
-        """Train to the end; a failure is a result too."""
-        began, steps = time.perf_counter(), self._settings.env_steps
-        phases = self._settings.evaluation_phases
-        self._milestones = [round(steps * number / phases) for number in range(1, phases + 1)]
-        try:
-            self._model.learn(steps, callback=_Watch(self))
-            if self._slices.active() == [True]:
-                self._evaluate(final=True)
-        except _EndedError:
-            pass
-        return self._slices.logs[0].result(self._model.num_timesteps, time.perf_counter() - began)
+    @property
+    def steps(self) -> int:
+        """See `SliceTraining.steps`."""
+        return self._model.num_timesteps
+
+    def learn(self, env_steps: int) -> None:
+        """See `SliceTraining.learn`."""
+        self._model.learn(env_steps, callback=_Watch(self))
 
     def advance(self) -> None:
-        """Called after each step of the environments: evaluates where it is time to, but for the end."""
+        """Called after each step of the environments; see `SliceTraining.advance`."""
         if self._normalised is not None:
-            self._slices.logs[0].clipped.append(_clipped_share(self._normalised))
-        due = [each for each in self._milestones[:-1] if each <= self._model.num_timesteps]
-        if due:
-            self._milestones = self._milestones[len(due) :]
-            self._evaluate(final=False)
+            self.slices.logs[0].clipped.append(_clipped_share(self._normalised))
+        super().advance()
 
-    def _evaluate(self, *, final: bool) -> None:
-        policy, log = self._policy(), self._slices.logs[0]
-        if any(not bool(part.isfinite().all()) for layer in policy.layers for part in layer):
-            self._end("diverged", "the networks' parameters are no longer finite")
-        log.clipped = log.clipped or [0.0]
-        self._slices.evaluate(side_by_side([policy]), self._model.num_timesteps, final=final)
-        last = len(self._milestones) <= 1
-        self._slices.save(lambda _, path: policy.save(path), final=final, kept=final or last)
-        if not log.active:
-            raise _EndedError
-
-    def _price(self, step: Step) -> np.ndarray:
-        if not bool(step.final_observation.isfinite().all()):
-            self._end("non-finite", "the task's observation is not finite")
-        inputs = {name: step.inputs[name].unsqueeze(0) for name in self._slices.rewards.input_names}
-        priced = self._slices.rewards.price(inputs, [True])
-        for fault in priced.faults:
-            self._end(fault.kind, fault.message)
-        return priced.total[0, 0].numpy()
-
-    def _end(self, kind: Any, message: str) -> None:
-        self._slices.disable(0, kind, message, self._model.num_timesteps)
-        raise _EndedError
-
-    def _policy(self) -> MlpPolicy:
+    def policy(self) -> MlpPolicy:
+        """See `SliceTraining.policy`."""
         actor: Any = self._model.policy
         settings, choices = self._settings, self._env.choices
         squash = "clip"
@@ -139,13 +98,13 @@ class SliceTraining:
             squash="choice" if choices else squash,
             choices=choices,
             **moments,
-            action_low=self._action_low,
-            action_high=self._action_high,
+            action_low=self.envs.action_low,
+            action_high=self.envs.action_high,
         )
 
 
 class _Watch(BaseCallback):
-    def __init__(self, training: SliceTraining) -> None:
+    def __init__(self, training: Sb3Training) -> None:
         super().__init__()
         self._training = training
 

@@ -6,6 +6,7 @@ from functools import partial
 
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
+from rewardgen.training.ppo.trainer import NORMALISED
 from rewardgen.training.process_trainer import ProcessTrainer
 from rewardgen.training.protocol import STANDALONE, TRAINERS, TrainerKind, TrainerSetup
 from rewardgen.training.sb3.settings import SacSettings, Sb3PpoSettings, Td3Settings, tuned
@@ -29,8 +30,7 @@ TRAINERS.register(
         make=sb3_trainer,
         settings=Sb3PpoSettings,
         learner="PPO (Stable-Baselines3)",
-        notes="Observations are normalised, and so is the scale of the summed reward: only the balance between"
-        " components matters. The time limit is no end for it.",
+        notes=NORMALISED,
         tuned=partial(tuned, "ppo"),
         loader=STANDALONE,
     ),

@@ -1,0 +1,110 @@
+"""The training of one slice by a learner from elsewhere, which steps the environments itself."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from typing import Any
+
+from torch import Tensor
+
+from rewardgen.core.config import Device
+from rewardgen.sim.vec_env import Step
+from rewardgen.store.records import SliceResult
+from rewardgen.tasks.protocol import Task
+from rewardgen.training.artifacts import TrainJob
+from rewardgen.training.mlp_policy import MlpPolicy
+from rewardgen.training.policies import side_by_side
+from rewardgen.training.ppo.seeding import derive_seed
+from rewardgen.training.slices import Report, Slices, derived, envs_on
+
+
+class SliceEndedError(Exception):
+    """The slice has failed or was stopped: the learner is to let it pass."""
+
+
+class SliceTraining(ABC):
+    """The training of one slice. A subclass makes the learner, over `envs` with the rewards of `price`.
+
+    Args:
+        task: The task.
+        job: With this slice alone. Its settings have `num_envs`.
+        report: Called with its progress at each evaluation.
+        device: What simulates and learns.
+        env_steps: Control steps that it is given; those of the settings if not given.
+    """
+
+    def __init__(
+        self, task: Task, job: TrainJob, report: Report, device: Device = "cpu", env_steps: int | None = None
+    ) -> None:
+        (spec,) = job.slices
+        settings: Any = job.settings
+        self.slices = Slices(task, job, report, env_steps or settings.env_steps, device)
+        self.envs = envs_on(device, task, derived([spec.seed], "training"), settings.num_envs)
+        self.seed = derive_seed(spec.seed, "learner")
+        self._env_steps, phases = env_steps or settings.env_steps, settings.evaluation_phases
+        self._milestones = [round(self._env_steps * number / phases) for number in range(1, phases + 1)]
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """Control steps so far."""
+
+    @abstractmethod
+    def learn(self, env_steps: int) -> None:
+        """Train for so many control steps; calls `advance` now and then."""
+
+    @abstractmethod
+    def policy(self) -> MlpPolicy:
+        """As it is now, on the CPU."""
+
+    def run(self) -> SliceResult:
+        """Train to the end; a failure is a result too."""
+        began = time.perf_counter()
+        try:
+            self.learn(self._env_steps)
+            if self.slices.active() == [True]:
+                self._evaluate(final=True)
+        except SliceEndedError:
+            pass
+        return self.slices.logs[0].result(self.steps, time.perf_counter() - began)
+
+    def advance(self) -> None:
+        """Evaluates where it is time to, but for the end.
+
+        Raises:
+            SliceEndedError: The slice has ended with it.
+        """
+        due = [each for each in self._milestones[:-1] if each <= self.steps]
+        if due:
+            self._milestones = self._milestones[len(due) :]
+            self._evaluate(final=False)
+
+    def price(self, step: Step) -> Tensor:
+        """What the slice's reward pays for a step, (N,) float32.
+
+        Raises:
+            SliceEndedError: It cannot be computed.
+        """
+        if not bool(step.final_observation.isfinite().all()):
+            self._end("non-finite", "the task's observation is not finite")
+        inputs = {name: step.inputs[name].unsqueeze(0) for name in self.slices.rewards.input_names}
+        priced = self.slices.rewards.price(inputs, [True])
+        for fault in priced.faults:
+            self._end(fault.kind, fault.message)
+        return priced.total[0, 0]
+
+    def _evaluate(self, *, final: bool) -> None:
+        policy, log = self.policy(), self.slices.logs[0]
+        if any(not bool(part.isfinite().all()) for layer in policy.layers for part in layer):
+            self._end("diverged", "the networks' parameters are no longer finite")
+        log.clipped = log.clipped or [0.0]
+        self.slices.evaluate(side_by_side([policy.on(self.envs.device)]), self.steps, final=final)
+        last = len(self._milestones) <= 1
+        self.slices.save(lambda _, path: policy.save(path), final=final, kept=final or last)
+        if not log.active:
+            raise SliceEndedError
+
+    def _end(self, kind: Any, message: str) -> None:
+        self.slices.disable(0, kind, message, self.steps)
+        raise SliceEndedError

@@ -1,0 +1,27 @@
+"""The settings of RSL-RL's PPO. Loads neither it nor torch: task files import it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rewardgen.training.artifacts import TrainJob
+from rewardgen.training.device_settings import DeviceSettings
+
+
+class RslRlSettings(DeviceSettings):
+    """RSL-RL's PPO (Schwarke et al. 2025). Tasks of mjlab bring the configuration of their own runner.
+
+    The discount and the length of a rollout are set here, whatever a configuration has.
+    """
+
+    rollout_steps: int = 24
+    """Control steps per environment between two updates."""
+    options: dict[str, dict[str, Any]] = {}
+    """What is otherwise than in the configuration, by its parts: `{"actor": {"hidden_dims": [256, 128]}, "algorithm":
+    {"entropy_coef": 0.0}}`."""
+
+
+class RslRlJob(TrainJob):
+    """What one of its workers does."""
+
+    settings: RslRlSettings

@@ -1,0 +1,143 @@
+"""The worker job that trains rewards with RSL-RL, one slice after another."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import os
+from pathlib import Path
+from typing import Any, get_args
+
+import torch
+
+from rewardgen.core.errors import TaskError
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.protocol import Task
+from rewardgen.training.mlp_policy import Activation, MlpPolicy, layers_of, unnormalised
+from rewardgen.training.one_slice import SliceTraining
+from rewardgen.training.ppo.train_job import use_kernels
+from rewardgen.training.rsl_rl.settings import RslRlJob, RslRlSettings
+from rewardgen.training.rsl_rl.vec_env import RewardedRslVecEnv
+from rewardgen.training.slices import Report
+
+_NETWORK = {"class_name": "MLPModel", "hidden_dims": [256, 128], "activation": "elu", "obs_normalization": True}
+_USUAL: dict[str, Any] = {
+    "obs_groups": {"actor": ["actor"], "critic": ["actor"]},
+    "actor": _NETWORK | {"distribution_cfg": {"class_name": "GaussianDistribution", "init_std": 1.0}},
+    "critic": _NETWORK,
+    "algorithm": {
+        "class_name": "PPO",
+        "schedule": "adaptive",
+        "desired_kl": 0.01,
+        "learning_rate": 1e-3,
+        "num_learning_epochs": 5,
+        "num_mini_batches": 4,
+        "entropy_coef": 0.005,
+    },
+}
+"""The configuration of a runner for tasks that bring none, with the values that most of mjlab's tasks have."""
+
+
+def train_rsl_rl_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Train all slices of one job.
+
+    Args:
+        payload: A `RslRlJob`.
+        report: Called with the progress of each slice at each evaluation.
+
+    Returns:
+        `slices`: one `SliceResult` per slice, without the final fitness.
+    """
+    torch.set_num_threads(1)
+    job = RslRlJob.model_validate(payload)
+    if job.kernels:
+        use_kernels(Path(job.kernels))
+    task = load_task(job.task)
+    results = [RslRlTraining(task, job.model_copy(update={"slices": (each,)}), report).run() for each in job.slices]
+    return {"slices": [result.model_dump(mode="json") for result in results]}
+
+
+class RslRlTraining(SliceTraining):
+    """The training of one slice.
+
+    Args:
+        task: The task.
+        job: With this slice alone.
+        report: Called with its progress at each evaluation.
+
+    Raises:
+        TaskError: Its policy is no plain network.
+    """
+
+    def __init__(self, task: Task, job: RslRlJob, report: Report) -> None:
+        settings = job.settings
+        rollout = settings.num_envs * settings.rollout_steps
+        self._updates = max(1, round(settings.env_steps / rollout))
+        super().__init__(task, job, report, settings.device, self._updates * rollout)
+        self._env = RewardedRslVecEnv(self.envs, self.price, settings.discount)
+        kind, config = runner_of(task, settings)
+        torch.manual_seed(self.seed)
+        with contextlib.redirect_stdout(io.StringIO()):
+            self._runner = kind(self._env, config, device=str(self.envs.device))
+        self._actor = self._runner.alg.actor
+        self._activation: Activation = config["actor"]["activation"]
+        if type(self._actor).__name__ != "MLPModel" or self._activation not in get_args(Activation):
+            what = f"no policy is kept that is a {type(self._actor).__name__} with `{self._activation}`"
+            hint = (
+                f"it can be a MLPModel with {' or '.join(get_args(Activation))}: set `options`, or use `--trainer ppo`"
+            )
+            raise TaskError(what, hint)
+
+    @property
+    def steps(self) -> int:
+        """See `SliceTraining.steps`."""
+        return self._env.steps
+
+    def learn(self, env_steps: int) -> None:
+        """See `SliceTraining.learn`."""
+        for _ in range(self._updates):
+            self._runner.learn(1)
+            self.slices.logs[0].clipped.append(float(self._env.scaler.clipped[0]))
+            self.advance()
+
+    def policy(self) -> MlpPolicy:
+        """See `SliceTraining.policy`. The normaliser of observations becomes a part of the first layer."""
+        layers = [(weight.cpu(), bias.cpu()) for weight, bias in layers_of(list(self._actor.mlp))]
+        if self._actor.obs_normalization:
+            known, (weight, bias) = self._actor.obs_normalizer, layers[0]
+            scaled = weight.double() / (known.std.cpu().double() + known.eps)
+            layers[0] = (scaled.float(), (bias.double() - scaled @ known.mean.cpu().double()).float())
+        return MlpPolicy(
+            layers=tuple(layers),
+            activation=self._activation,
+            squash="clip",
+            choices=(),
+            **unnormalised(layers[0][0].shape[1]),
+            action_low=self.envs.action_low.cpu(),
+            action_high=self.envs.action_high.cpu(),
+        )
+
+
+def runner_of(task: Task, settings: RslRlSettings) -> tuple[Any, dict[str, Any]]:
+    """The class of a task's runner, and its configuration: the task's own, else the usual one.
+
+    Args:
+        task: The task.
+        settings: What is set otherwise.
+
+    Raises:
+        TaskError: RSL-RL is not installed.
+    """
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # which else starts a program as it is imported
+    try:
+        from rsl_rl.runners import OnPolicyRunner  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise TaskError(f"RSL-RL cannot be imported: {error}", "pip install 'rewardgen[rsl-rl]'") from error
+    own = getattr(task, "runner", None)
+    kind, config = own() if own else (OnPolicyRunner, copy.deepcopy(_USUAL))
+    for part, values in settings.options.items():
+        config[part] = {**config.get(part, {}), **values}
+    config["num_steps_per_env"] = settings.rollout_steps
+    config["algorithm"] = {"rnd_cfg": None, **config["algorithm"], "gamma": settings.discount}
+    return kind, config

@@ -1,0 +1,47 @@
+"""RSL-RL's PPO as a kind of trainer: its worker job, and what the designer is told of it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from rewardgen.core.errors import MachineError
+from rewardgen.sandbox.jobs import register
+from rewardgen.tasks.measure import TASK_FILES
+from rewardgen.training.ppo.trainer import NORMALISED, trainer_on
+from rewardgen.training.process_trainer import ProcessTrainer
+from rewardgen.training.protocol import STANDALONE, TRAINERS, TrainerKind, TrainerSetup
+from rewardgen.training.rsl_rl.settings import RslRlSettings
+
+TRAIN_RSL_RL = register(
+    "train-rsl-rl",
+    "rewardgen.training.rsl_rl.train_job:train_rsl_rl_job",
+    reads=("kernels",),
+    device=("settings", "device"),
+    inputs=TASK_FILES,
+)
+
+
+def rsl_rl_trainer(setup: TrainerSetup) -> ProcessTrainer:
+    """Trains slices one after another in each worker process; on a GPU in one process.
+
+    Raises:
+        MachineError: RSL-RL is not installed.
+    """
+    if not find_spec("rsl_rl"):
+        raise MachineError(
+            "the trainer `rsl-rl` needs RSL-RL, which is not installed", "pip install 'rewardgen[rsl-rl]'"
+        )
+    return trainer_on(setup, TRAIN_RSL_RL)
+
+
+TRAINERS.register(
+    "rsl-rl",
+    TrainerKind(
+        make=rsl_rl_trainer,
+        settings=RslRlSettings,
+        learner="PPO (RSL-RL)",
+        notes=NORMALISED,
+        chooses=False,
+        loader=STANDALONE,
+    ),
+)

@@ -1,0 +1,62 @@
+"""A task's environments with a generated reward, as RSL-RL wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rewardgen.sim.vec_env import Step, VecEnv
+from rewardgen.training.ppo.normaliser import RewardScaler
+from rewardgen.training.ppo.policy import from_policy_units
+
+
+class RewardedRslVecEnv:
+    """Environments of one slice; a `rsl_rl.env.VecEnv`. Actions are in units of half their range, and cut off there.
+
+    The learner gets observations, rewards and ends; a reward gets copies of the variables, never an environment. Where
+    the environments have several groups of observations, as those of mjlab, the critic may see more than the policy.
+
+    RSL-RL takes rewards as they are, and learns from those alone whose size suits it. So they are scaled here.
+
+    Args:
+        envs: The environments.
+        price: The slice's reward.
+        discount: Per control step.
+
+    Attributes:
+        steps: Control steps of all environments so far.
+        scaler: Of the rewards.
+    """
+
+    cfg: dict[str, Any] = {}
+
+    def __init__(self, envs: VecEnv, price: Callable[[Step], Tensor], discount: float) -> None:
+        self._envs, self._price = envs, price
+        self.num_envs, self.num_actions = envs.num_envs, envs.action_size
+        self.max_episode_length, self.device = envs.episode_steps, envs.device
+        self.steps = 0
+        self.scaler = RewardScaler(1, envs.num_envs, discount, envs.device)
+        self._seen = envs.reset(staggered=True)
+
+    def get_observations(self) -> Any:
+        """What is seen now: groups of observations, (N, k) each."""
+        from tensordict import TensorDict  # an extra  # pyright: ignore[reportMissingImports]
+
+        groups: dict[str, Tensor] = getattr(self._envs, "groups", None) or {"actor": self._seen}
+        return TensorDict({name: each.clone() for name, each in groups.items()}, batch_size=[self.num_envs])
+
+    def step(self, actions: Tensor) -> tuple[Any, Tensor, Tensor, dict[str, Tensor]]:
+        """Observations, rewards (N,), ends (N,) int64, and which of these the time limit made.
+
+        Args:
+            actions: (N, A).
+        """
+        step = self._envs.step(from_policy_units(actions.detach(), self._envs.action_low, self._envs.action_high))
+        self._seen = step.observation
+        ended = step.terminated | step.truncated
+        reward = self.scaler(self._price(step)[None, None], ended[None, None])[0, 0]
+        self.steps += self.num_envs
+        return self.get_observations(), reward, ended.to(torch.int64), {"time_outs": step.truncated}
