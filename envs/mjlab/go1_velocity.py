@@ -6,6 +6,7 @@ Whether its rewards solve it in these steps was not tried.
 import torch
 
 from rewardgen import MjlabTask, Pair, PpoSettings, Var
+from rewardgen.training.rsl_rl.settings import RslRlSettings
 
 JOINTS = tuple(f"{leg}_{joint}" for leg in ("FR", "FL", "RR", "RL") for joint in ("hip", "thigh", "calf"))
 XYZ = ("x", "y", "z")
@@ -24,7 +25,10 @@ class Go1Velocity(MjlabTask):
     slow = True
     best_fitness = 1.0
     solved_fitness = 0.85
-    training = {"ppo": PpoSettings(env_steps=20_000_000, initial_std=0.5, hidden=(256, 128))}
+    training = {
+        "ppo": PpoSettings(env_steps=20_000_000, initial_std=0.5, hidden=(256, 128)),
+        "rsl-rl": RslRlSettings(env_steps=20_000_000),
+    }
 
     command = Var("m/s", "commanded velocity along the robot's own x (ahead) and y (left) axes", ("x", "y"))
     command_turning = Var("rad/s", "commanded angular velocity about the vertical, positive to the left")

@@ -8,7 +8,11 @@ import torch
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import record_episodes, trivial_policies
 from rewardgen.sim.vec_env import ENV_REWARD
+from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.policies import load_policy
+from rewardgen.training.rsl_rl.settings import RslRlJob, RslRlSettings
+from rewardgen.training.rsl_rl.train_job import RslRlTraining
 
 ACTIONS = 2.0 * torch.rand(8, 1, 12, generator=torch.Generator().manual_seed(0)) - 1.0
 
@@ -77,6 +81,28 @@ def test_an_episode_of_mjlab_ends_with_what_was_last_seen_of_it(task):
     assert torch.equal(last.inputs["prev_gravity"], seen[-2].inputs["gravity"])
     fitness = task.fitness(recording.episode)
     assert ((fitness > 0.0) & (fitness < 1.0)).all()
+
+
+@pytest.mark.mjlab
+def test_mjlabs_own_runner_trains_a_task_as_it_is_configured_there_and_its_critic_sees_more(task, tmp_path):
+    job = RslRlJob(
+        task="go1_velocity",
+        rewards=(RewardSpec(candidate_id="a", source="def compute_reward(height):\n    return {'up': height}\n"),),
+        slices=(SliceSpec(candidate_id="a", seed=0),),
+        settings=RslRlSettings(env_steps=48, num_envs=4, rollout_steps=4, evaluation_phases=1, evaluation_envs=1),
+        folder=str(tmp_path),
+    )
+    training = RslRlTraining(task, job, lambda message: None)
+    assert type(training._runner).__module__.startswith("mjlab.tasks.velocity")
+    assert training._runner.alg.entropy_coef == 0.01
+    assert training._runner.alg.critic.obs_dim > training._actor.obs_dim == training.envs.observation_size
+    result = training.run()
+    assert result.failure is None and result.env_steps == 48
+    policy = load_policy(tmp_path / "a-s0.npz")
+    assert [len(bias) for _, bias in policy.layers] == [512, 256, 128, 12]
+    seen = training.envs.reset(anew=True)
+    theirs = training._actor(training._env.get_observations()).detach().clamp(-1.0, 1.0)
+    torch.testing.assert_close(policy.act(seen), theirs * task.action_limit, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.mjlab
