@@ -47,7 +47,7 @@ long as one of half as many."""
 class WarpSimulator(LiveFields):
     """N worlds over MuJoCo Warp; a `Simulator`. Further arguments are those of `SimulatorFactory`.
 
-    Nothing between the making of it and a world's coming to rest makes the host wait for the device.
+    The host waits for the device while it is made, and where many worlds are left out or come back: in no other step.
 
     Args:
         device: `cuda`, the current one, or `cpu`.
@@ -106,10 +106,10 @@ class WarpSimulator(LiveFields):
         self._remember()
         raw, rows = self._raw, self._rows
         raw["ctrl"].copy_(control[rows])
-        awake = torch.ones_like(rows, dtype=torch.bool)
+        awake, kept = torch.ones_like(rows, dtype=torch.bool), {}
         if ids is not None and len(ids) < len(rows):
             awake = torch.zeros_like(self._diverged).index_fill(0, ids, True)[rows]
-        kept = {name: raw[name].clone() for name in _STATE}
+            kept = {name: raw[name].clone() for name in _STATE}
         self._advance()
         self._fresh = False
         for name, state in kept.items():
@@ -170,6 +170,7 @@ class WarpSimulator(LiveFields):
         carried = {name: self._fields[name][rows] for name in ("qpos", "qvel", "ctrl", *MOCAP) if name in self._fields}
         for name in {*_STATE, "overflow"} - carried.keys():
             carried[name] = self._spread(self._rows, self._raw[name])[rows]
+        wp.synchronize_device(self._place)  # torch may be reading what is given back now
         del self._data, self._raw, self._forward, self._advance
         self._sources = dict.fromkeys(self._sources, rows)
         self._rows = rows
