@@ -211,11 +211,10 @@ class MjlabVecEnv:
         terminated = (terminated | diverged) & self._awake
         truncated = (timed_out | (steps >= self.episode_steps)) & self._awake & ~terminated
         current = {**self._variables(), ENV_REWARD: reward.float().clone(), "action": action}
-        seen = flattened(groups)
-        if bool(diverged.any()):  # what there was before is told instead
-            before = self._previous or {name: torch.zeros_like(value) for name, value in current.items()}
-            current = {name: _where(diverged, before[name], value) for name, value in current.items()}
-            seen = {name: _where(diverged, self.groups[name], value) for name, value in seen.items()}
+        # Where physics diverged, what there was before is told instead.
+        before = self._previous or {name: torch.zeros_like(value) for name, value in current.items()}
+        current = {name: _where(diverged, before[name], value) for name, value in current.items()}
+        seen = {name: _where(diverged, self.groups[name], value) for name, value in flattened(groups).items()}
         inputs = with_previous(current, self._previous or current, steps == 1)
         self._previous, self.groups = current, seen
         final, ended = self._seen, terminated | truncated
