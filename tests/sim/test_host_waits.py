@@ -97,3 +97,19 @@ def test_a_rollout_on_a_device_waits_for_nothing_though_episodes_end_in_it(name)
     found = []
     assert waits_of(lambda: found.append(collector.collect(networks, normaliser, 4))) == ([], [])
     assert found[0].done.sum() == 4
+
+
+@pytest.mark.usefixtures("kernels")
+def test_episodes_that_begin_where_the_device_says_are_those_that_the_host_begins():
+    task = load_task("push_to_goal")  # each episode has a goal of its own, which a mocap body shows
+    found = []
+    for by_mask in (True, False):
+        worlds = task.make_envs([3], 4, device="warp-cpu")
+        assert worlds._by_mask
+        worlds._by_mask = by_mask
+        worlds.reset()
+        worlds._episode_step[1:3] = task.episode_steps - 2
+        steps = [worlds.step(torch.full((4, 2), 0.5)) for _ in range(4)]
+        assert sum(int(each.truncated.sum()) for each in steps) == 2
+        found.append([value for each in steps for value in (each.observation, *each.inputs.values())])
+    assert all(map(torch.equal, *found))
