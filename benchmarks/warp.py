@@ -73,11 +73,12 @@ def agreement_of(task: MujocoTask, device: Device, worlds: int = WORLDS) -> Agre
     spread = exact.flatten(0, 1).std(0).clamp(min=_LEAST_SPREAD)
     model = copy.copy(cpu.model)
     model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
-    found = [_motion(warp, start, actions)]
+    lost = torch.zeros(worlds, dtype=torch.bool)
+    found = [_motion(warp, start, actions, lost)]
     found.append(_motion(CpuSimulator(model, worlds, task.frame_skip), start, actions, rounded=True))
     off = [((each - exact).abs() / spread).amax(2) for each in found]
     by_warp, by_cpu = (torch.stack([each[:steps].amax(0) for steps in HORIZONS]) for each in off)
-    return Agreement(by_warp, by_cpu, int(warp.restore_diverged().sum()))
+    return Agreement(by_warp, by_cpu, int(lost.sum()))
 
 
 def _starts(task: MujocoTask, worlds: int) -> list[Tensor]:
@@ -91,14 +92,18 @@ def _starts(task: MujocoTask, worlds: int) -> list[Tensor]:
     return states
 
 
-def _motion(sim: Simulator, start: Sequence[Tensor], actions: Tensor, *, rounded: bool = False) -> Tensor:
-    """Positions and velocities after each control step, (steps, N, nq + nv)."""
+def _motion(
+    sim: Simulator, start: Sequence[Tensor], actions: Tensor, lost: Tensor | None = None, *, rounded: bool = False
+) -> Tensor:
+    """Positions and velocities after each control step, (steps, N, nq + nv); notes the worlds that diverged, (N,)."""
     sim.reset(torch.arange(sim.num_envs, device=sim.device), *(each.to(sim.device) for each in start))
     states, found = [sim.field("qpos"), sim.field("qvel")], []
     for action in actions.to(sim.device):
         for each in states if rounded else ():
             each.copy_(each.float())
         sim.step(action)
+        if lost is not None:
+            lost |= sim.restore_diverged().cpu()
         found.append(torch.cat(states, 1).cpu())
     return torch.stack(found)
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, UnknownName, did_you_mean
+from rewardgen.sim.rows import as_column
 from rewardgen.sim.vec_env import Policy, Step, VecEnv
 
 TIME_LIMIT = "time limit"
@@ -172,8 +173,9 @@ def with_previous(current: Mapping[str, Tensor], earlier: Mapping[str, Tensor], 
         earlier: The same one control step earlier; of no matter on first steps.
         first: Which rows are an episode's first step, (M,) bool.
     """
-    rows = {name: first.view(-1, *[1] * (value.dim() - 1)) for name, value in current.items()}
-    previous = {f"prev_{name}": torch.where(rows[name], value, earlier[name]) for name, value in current.items()}
+    previous = {
+        f"prev_{name}": torch.where(as_column(first, value), value, earlier[name]) for name, value in current.items()
+    }
     return {**current, **previous}
 
 

@@ -14,15 +14,16 @@ _READS = frozenset(
     (
         *("item", "tolist", "cpu", "numpy", "__array__", "__bool__", "__float__", "__int__", "__index__"),
         *("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "equal", "allclose", "is_nonzero"),
+        *("__contains__", "__format__", "__repr__", "repeat_interleave", "bincount"),
     )
 )
 """The host needs numbers, or has to know how many there are."""
-_SENDS = frozenset(("tensor", "as_tensor", "asarray", "from_numpy"))
+_SENDS = frozenset(("tensor", "as_tensor", "asarray", "from_numpy", "new_tensor"))
 """Numbers go from the host to the device, which waits for them, and the host for that."""
 
 
 class HostWaits(TorchFunctionMode):
-    """Notes what makes a host wait, while it is entered.
+    """Notes what makes a host wait, while it is entered: the usual calls, not all there are.
 
     Attributes:
         reads: Names of the calls for which the host needs what the device computes.
@@ -40,7 +41,7 @@ class HostWaits(TorchFunctionMode):
         """See `TorchFunctionMode`."""
         name, options = getattr(func, "__name__", ""), dict(kwargs or {})
         parts = _parts(args[1]) if name in ("__getitem__", "__setitem__") else []
-        if name in _READS or any(map(_is_mask, parts)) or (name == "where" and len(args) + len(options) == 1):
+        if name in _READS or any(map(_is_read, parts)) or (name == "where" and len(args) + len(options) == 1):
             self.reads.append(name)
         elif name in _SENDS or any(isinstance(each, list | tuple | range | np.ndarray) for each in parts):
             self.sends.append(name)
@@ -52,5 +53,8 @@ def _parts(key: Any) -> Sequence[Any]:
     return key if isinstance(key, tuple) else [key]
 
 
-def _is_mask(part: Any) -> bool:
-    return isinstance(part, Tensor) and part.dtype in (torch.bool, torch.uint8)
+def _is_read(part: Any) -> bool:
+    """Whether it is a mask, or a slice up to a number on the device."""
+    bounds = (part.start, part.stop, part.step) if isinstance(part, slice) else ()
+    is_mask = isinstance(part, Tensor) and part.dtype in (torch.bool, torch.uint8)
+    return is_mask or any(isinstance(each, Tensor) for each in bounds)

@@ -28,6 +28,7 @@ from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.gym_env import ActionCoder, env_faults, start_seed
 from rewardgen.sim.live_fields import LARGEST_STATE
+from rewardgen.sim.rows import as_column
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import DIVERGED, ENV_REWARD, Policy, Step
 
@@ -122,8 +123,8 @@ def flattened(groups: Mapping[str, Any]) -> dict[str, Tensor]:
 
 def observed(groups: Mapping[str, Any]) -> Tensor:
     """What the policy acts on of mjlab's observations, (N, O) float32."""
-    seen = flattened(groups)
-    return next((seen[name] for name in _POLICY_SEES if name in seen), next(iter(seen.values())))
+    name = next((each for each in _POLICY_SEES if each in groups), next(iter(groups)))
+    return flattened({name: groups[name]})[name]
 
 
 class MjlabVecEnv:
@@ -213,14 +214,21 @@ class MjlabVecEnv:
         current = {**self._variables(), ENV_REWARD: reward.float().clone(), "action": action}
         # Where physics diverged, what there was before is told instead.
         before = self._previous or {name: torch.zeros_like(value) for name, value in current.items()}
-        current = {name: _where(diverged, before[name], value) for name, value in current.items()}
-        seen = {name: _where(diverged, self.groups[name], value) for name, value in flattened(groups).items()}
+        current = {
+            name: torch.where(as_column(diverged, value), before[name], value) for name, value in current.items()
+        }
+        seen = {
+            name: torch.where(as_column(diverged, value), self.groups[name], value)
+            for name, value in flattened(groups).items()
+        }
         inputs = with_previous(current, self._previous or current, steps == 1)
         self._previous, self.groups = current, seen
         final, ended = self._seen, terminated | truncated
         if bool(ended.any()):
             begun = self._begin(ended.nonzero()[:, 0])
-            self.groups = {name: _where(ended, begun[name], value) for name, value in seen.items()}
+            self.groups = {
+                name: torch.where(as_column(ended, value), begun[name], value) for name, value in seen.items()
+            }
         return Step(self._seen, final, inputs, terminated, truncated, causes, steps)
 
     @property
@@ -249,8 +257,3 @@ class MjlabVecEnv:
         require(mapping_problems("variables", own))
         found = Named("variables", dict(own))
         return {name: found[name].float().clone() for name in self._declared}
-
-
-def _where(rows: Tensor, one: Tensor, other: Tensor) -> Tensor:
-    """Some rows of one tensor, the rest of another, each (N, ...)."""
-    return torch.where(rows.view(-1, *[1] * (one.dim() - 1)), one, other)

@@ -203,8 +203,8 @@ class MujocoVecEnv:
         """Start the next episode of some worlds, (n,) int64 or (N,) bool."""
         episode = rows_of(self._episode, which)
         draw = Draws(stream_keys(rows_of(self._seeds, which), rows_of(self._index, which), episode))
-        view = self.view if which.dtype == torch.bool else self.view.of_worlds(which)
-        state = self._dynamics.reset(view, draw)
+        asked = self._all if which.dtype == torch.bool else which  # a `reset` may write into what it reads of these
+        state = self._dynamics.reset(self.view.of_worlds(asked), draw)
         require(state_problems(state, len(which), self.view.model.nq, self.view.model.nv))
         self.view.begin(which, state)
         self._turns.begin(which)

@@ -48,6 +48,7 @@ class WarpSimulator(LiveFields):
     """N worlds over MuJoCo Warp; a `Simulator`. Further arguments are those of `SimulatorFactory`.
 
     The host waits for the device while it is made, and where many worlds are left out or come back: in no other step.
+    Those that were left out come back when they are stepped or reset by their numbers; a mask does not reach them.
 
     Args:
         device: `cuda`, the current one, or `cpu`.
@@ -91,6 +92,7 @@ class WarpSimulator(LiveFields):
         self._qpos0 = constant(model.qpos0, self.device)
         self._diverged = torch.zeros(num_envs, dtype=torch.bool, device=self.device)
         self._all = self._rows = torch.arange(num_envs, device=self.device)
+        self._stepped: Tensor | None = None
         self._sources: dict[str, Tensor] = {}
         self._allot()
         for name in ("qpos", "qvel", "ctrl", *(MOCAP if model.nmocap else ())):
@@ -101,8 +103,11 @@ class WarpSimulator(LiveFields):
 
     def step(self, control: Tensor, ids: Tensor | None = None) -> None:
         """See `Simulator.step`. Worlds at rest are stepped too and put back, or left out if there are many."""
-        if ids is not None and len(self._rows) >= _MANY and len(ids) <= _WORTH * len(self._rows):
+        if len(self._rows) < self.num_envs and ids is not self._stepped and not self._has(ids):
+            self._simulate(self._all)
+        if ids is not None and len(self._rows) >= _MANY and 0 < len(ids) <= _WORTH * len(self._rows):
             self._simulate(ids)
+        self._stepped = ids
         self._remember()
         raw, rows = self._raw, self._rows
         raw["ctrl"].copy_(control[rows])
@@ -141,7 +146,7 @@ class WarpSimulator(LiveFields):
         if which.dtype != torch.bool:
             ids, which = which, torch.zeros_like(self._diverged).index_fill(0, which, True)
             qpos, qvel, mocap = (each if each is None else self._spread(ids, each) for each in (qpos, qvel, mocap))
-            if len(self._rows) < self.num_envs and not bool(torch.isin(ids, self._rows).all()):
+            if len(self._rows) < self.num_envs and not self._has(ids):
                 self._simulate(self._all)
             self._fresh = self._fresh or len(ids) == self.num_envs
         raw, own = self._raw, which[self._rows]
@@ -165,8 +170,14 @@ class WarpSimulator(LiveFields):
         """Rows for some worlds, (n, ...), as rows for all of them."""
         return values.new_zeros(self.num_envs, *values.shape[1:]).index_copy(0, ids, values)
 
+    def _has(self, ids: Tensor | None) -> bool:
+        """Whether some worlds, or all, are among those that are simulated."""
+        return ids is not None and bool(torch.isin(ids, self._rows).all())
+
     def _simulate(self, rows: Tensor) -> None:
-        """Have memory for some worlds only, (n,), which go on as they are, but for a solver's start where new."""
+        """Have memory for some worlds only, (n,). They go on as they are; of those that come back only positions,
+        velocities, controls and mocap bodies are known.
+        """
         carried = {name: self._fields[name][rows] for name in ("qpos", "qvel", "ctrl", *MOCAP) if name in self._fields}
         for name in {*_STATE, "overflow"} - carried.keys():
             carried[name] = self._spread(self._rows, self._raw[name])[rows]

@@ -356,7 +356,8 @@ class SimView:
         raise TaskError(f"something touches in all of {_MOST_PROPOSALS} proposed positions", hint)
 
     def settled(self, qpos: Tensor, seconds: float) -> tuple[Tensor, Tensor]:
-        """States of the n worlds once the model was left to itself, without control, mocap bodies where it has them.
+        """States of the n worlds once the model was left to itself, without control, mocap bodies where the model has
+        them.
 
         MuJoCo simulates it on the CPU, on all cores if the worlds lie on a GPU.
 

@@ -124,7 +124,7 @@ class MjlabTask(GymTask):
             self.path, env, self.declared(), self.variables, known.coder, seeds, episode_steps=self.episode_steps
         )
 
-    def runner(self) -> tuple[type, dict[str, Any]]:
+    def rsl_rl_runner(self) -> tuple[type, dict[str, Any]]:
         """The runner that mjlab has for the task, and a copy of its configuration, for the trainer `rsl-rl`."""
         registry, settings = _registry(self.env), importlib.import_module("mjlab.rl")
         kind = registry.load_runner_cls(self.env) or settings.MjlabOnPolicyRunner

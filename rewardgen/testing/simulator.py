@@ -69,12 +69,12 @@ class PointMasses:
             self._fields["qpos"][rows] += step_s * self._fields["qvel"][rows]
 
     def reset(
-        self, ids: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
+        self, which: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
     ) -> None:
         """See `Simulator.reset`; there are no mocap bodies."""
         for name, value in (("qpos", qpos), ("qvel", qvel), ("ctrl", None)):
-            self._fields[name][ids] = 0.0 if value is None else value
-            self._before[name][ids] = self._fields[name][ids]
+            self._fields[name][which] = 0.0 if value is None else value
+            self._before[name][which] = self._fields[name][which]
 
     def restore_diverged(self) -> Tensor:
         """See `Simulator.restore_diverged`."""

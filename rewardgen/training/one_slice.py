@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 from torch import Tensor
@@ -31,19 +32,22 @@ class SliceTraining(ABC):
         job: With this slice alone. Its settings have `num_envs`.
         report: Called with its progress at each evaluation.
         device: What simulates and learns.
-        env_steps: Control steps that it is given; those of the settings if not given.
+        rollout_steps: Control steps per environment between two updates, if it trains for whole rollouts only.
     """
 
     def __init__(
-        self, task: Task, job: TrainJob, report: Report, device: Device = "cpu", env_steps: int | None = None
+        self, task: Task, job: TrainJob, report: Report, device: Device = "cpu", rollout_steps: int | None = None
     ) -> None:
         (spec,) = job.slices
         settings: Any = job.settings
-        self.slices = Slices(task, job, report, env_steps or settings.env_steps, device)
         self.envs = envs_on(device, task, derived([spec.seed], "training"), settings.num_envs)
         self.seed = derive_seed(spec.seed, "learner")
-        self._env_steps, phases = env_steps or settings.env_steps, settings.evaluation_phases
-        self._milestones = [round(self._env_steps * number / phases) for number in range(1, phases + 1)]
+        least = self.envs.num_envs * rollout_steps if rollout_steps else 1
+        self.env_steps = least * max(1, round(settings.env_steps / least))
+        """That it is given."""
+        self.slices = Slices(task, job, report, self.env_steps, device)
+        phases = settings.evaluation_phases
+        self._milestones = [round(self.env_steps * number / phases) for number in range(1, phases + 1)]
 
     @property
     @abstractmethod
@@ -51,8 +55,8 @@ class SliceTraining(ABC):
         """Control steps so far."""
 
     @abstractmethod
-    def learn(self, env_steps: int) -> None:
-        """Train for so many control steps; calls `advance` now and then."""
+    def learn(self) -> None:
+        """Train for `env_steps` control steps; calls `advance` now and then."""
 
     @abstractmethod
     def policy(self) -> MlpPolicy:
@@ -62,7 +66,7 @@ class SliceTraining(ABC):
         """Train to the end; a failure is a result too."""
         began = time.perf_counter()
         try:
-            self.learn(self._env_steps)
+            self.learn()
             if self.slices.active() == [True]:
                 self._evaluate(final=True)
         except SliceEndedError:
@@ -86,13 +90,21 @@ class SliceTraining(ABC):
         Raises:
             SliceEndedError: It cannot be computed.
         """
-        if not bool(step.final_observation.isfinite().all()):
-            self._end("non-finite", "the task's observation is not finite")
+        self.require_finite([step.final_observation])
         inputs = {name: step.inputs[name].unsqueeze(0) for name in self.slices.rewards.input_names}
         priced = self.slices.rewards.price(inputs, [True])
         for fault in priced.faults:
             self._end(fault.kind, fault.message)
         return priced.total[0, 0]
+
+    def require_finite(self, observations: Iterable[Tensor]) -> None:
+        """Let the slice fail where something of what is observed is not finite.
+
+        Raises:
+            SliceEndedError: So it is.
+        """
+        if not all(bool(each.isfinite().all()) for each in observations):
+            self._end("non-finite", "the task's observation is not finite")
 
     def _evaluate(self, *, final: bool) -> None:
         policy, log = self.policy(), self.slices.logs[0]

@@ -7,7 +7,7 @@ import torch
 from benchmarks.warp import batched_tasks
 from rewardgen.sim.host_waits import HostWaits
 from rewardgen.sim.view import Draws, stream_keys
-from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.loading import load_task, shipped_task, shipped_tasks
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.rollout import Collector
@@ -39,6 +39,9 @@ def waits_of(call):
         lambda: (NUMBERS > 1).nonzero(),
         lambda: torch.where(NUMBERS > 1),
         lambda: NUMBERS.cpu().numpy(),
+        lambda: 2.0 in NUMBERS,
+        lambda: f"{NUMBERS[0]:.2f}",
+        lambda: NUMBERS[: torch.tensor(2)],
     ],
 )
 def test_what_the_host_has_to_read_is_seen(read):
@@ -113,3 +116,28 @@ def test_episodes_that_begin_where_the_device_says_are_those_that_the_host_begin
         assert sum(int(each.truncated.sum()) for each in steps) == 2
         found.append([value for each in steps for value in (each.observation, *each.inputs.values())])
     assert all(map(torch.equal, *found))
+
+
+class Written(shipped_task("cartpole")):
+    """The cart-pole, begun by writing into what it reads."""
+
+    model = "shipped:cartpole.xml"
+    path = shipped_tasks()["cartpole"]
+
+    def reset(self, sim, draw):
+        qpos, qvel = sim.qpos, sim.qvel
+        qpos[:] = draw.uniform(-0.1, 0.1, 2)
+        qvel[:] = 0.0
+        return qpos, qvel
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_reset_that_writes_into_what_it_reads_touches_no_episode_that_goes_on():
+    worlds = Written().make_envs([3], 3, device="warp-cpu")
+    assert worlds._by_mask
+    worlds.reset()
+    push = torch.ones(3, 1)
+    for _ in range(3):
+        moved = worlds.view.qpos.clone()
+        worlds.step(push)
+        assert torch.equal(worlds.view.before("qpos"), moved) and not torch.equal(worlds.view.qpos, moved)

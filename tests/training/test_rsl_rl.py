@@ -79,6 +79,40 @@ def test_it_learns_to_balance_a_pole_from_the_human_reward_in_a_confined_worker(
     assert results[0].failure is None and results[0].final_fitness > 0.6  # 0.04 untrained
 
 
+def test_what_is_set_otherwise_is_put_in_its_place_for_every_slice(tmp_path):
+    actor = {**FAST.options["actor"], "distribution_cfg": {"init_std": 0.25}}
+    settings = FAST.model_copy(update={"options": {"actor": actor}})
+    assert float(one_slice(tmp_path, settings)._actor.distribution.std_param.mean()) == 0.25
+    payload = job_of(tmp_path, settings, a=CLOSE, b=CLOSE).model_dump(mode="json")
+    found = train_rsl_rl_job(payload, lambda message: None)["slices"]
+    assert [each["failure"] for each in found] == [None, None]
+
+
+def test_in_games_of_several_agents_it_counts_the_steps_of_all_rows(tmp_path):
+    reward = "def compute_reward(action):\n    return {'calm': -action.square().sum(-1)}\n"
+    options = {"num_envs": 4, "env_steps": 400, "evaluation_phases": 1}  # three agents: two games, six rows
+    job = job_of(tmp_path, FAST.model_copy(update=options), "simple_spread", a=reward)
+    result = RslRlTraining(load_task("simple_spread"), job, lambda message: None).run()
+    assert result.failure is None and result.env_steps == 420 <= job.settings.most_env_steps
+
+
+def test_an_observation_that_is_not_finite_is_the_failure_of_its_slice(tmp_path):
+    training = one_slice(tmp_path)
+    step, taken = training.envs.step, []
+
+    def broken(action):
+        found = step(action)
+        taken.append(found)
+        if len(taken) == 15:
+            found.observation[1] = torch.nan  # as an episode begins: what ended was finite
+        return found
+
+    training.envs.step = broken
+    result = training.run()
+    assert result.failure.kind == "non-finite" and "observation" in result.failure.message
+    assert result.failure.env_steps == 60
+
+
 @pytest.mark.usefixtures("kernels")
 @on_each_device
 def test_on_a_device_it_trains_too(tmp_path, device):
@@ -102,7 +136,7 @@ def test_settings_go_with_the_device_and_discount_and_rollout_are_those_that_are
 
 def test_a_policy_that_cannot_be_kept_and_actions_that_are_choices_are_refused(tmp_path, monkeypatch):
     options = {"actor": {"activation": "selu"}}
-    with pytest.raises(TaskError, match="MLPModel with `selu`") as caught:
+    with pytest.raises(TaskError, match="MLPModel with GaussianDistribution and `selu`") as caught:
         one_slice(tmp_path, FAST.model_copy(update={"options": options}))
     assert "tanh or relu or elu" in caught.value.hint
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))

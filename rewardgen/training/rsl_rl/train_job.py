@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import io
 import os
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import torch
 
@@ -54,7 +55,10 @@ def train_rsl_rl_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     if job.kernels:
         use_kernels(Path(job.kernels))
     task = load_task(job.task)
-    results = [RslRlTraining(task, job.model_copy(update={"slices": (each,)}), report).run() for each in job.slices]
+    results = []
+    for each in job.slices:
+        results.append(RslRlTraining(task, job.model_copy(update={"slices": (each,)}), report).run())
+        gc.collect()  # environments and learner know of each other, and the next ones need their memory
     return {"slices": [result.model_dump(mode="json") for result in results]}
 
 
@@ -72,33 +76,31 @@ class RslRlTraining(SliceTraining):
 
     def __init__(self, task: Task, job: RslRlJob, report: Report) -> None:
         settings = job.settings
-        rollout = settings.num_envs * settings.rollout_steps
-        self._updates = max(1, round(settings.env_steps / rollout))
-        super().__init__(task, job, report, settings.device, self._updates * rollout)
-        self._env = RewardedRslVecEnv(self.envs, self.price, settings.discount)
         kind, config = runner_of(task, settings)
+        self._activation = _plain(config["actor"])
+        super().__init__(task, job, report, settings.device, settings.rollout_steps)
+        self._rollout = self.envs.num_envs * settings.rollout_steps
+        self._env = RewardedRslVecEnv(self, settings.discount)
         torch.manual_seed(self.seed)
         with contextlib.redirect_stdout(io.StringIO()):
             self._runner = kind(self._env, config, device=str(self.envs.device))
-        self._actor = self._runner.alg.actor
-        self._activation: Activation = config["actor"]["activation"]
-        if type(self._actor).__name__ != "MLPModel" or self._activation not in get_args(Activation):
-            what = f"no policy is kept that is a {type(self._actor).__name__} with `{self._activation}`"
-            hint = (
-                f"it can be a MLPModel with {' or '.join(get_args(Activation))}: set `options`, or use `--trainer ppo`"
-            )
-            raise TaskError(what, hint)
+        self._actor = self._runner.alg.get_policy()
+        if self._actor.obs_dim != self.envs.observation_size:
+            what = f"the policy sees {self._actor.obs_dim} numbers, the task observes {self.envs.observation_size}"
+            raise TaskError(what, 'give it one group of observations: `options={"obs_groups": {"actor": ["actor"]}}`')
 
     @property
     def steps(self) -> int:
         """See `SliceTraining.steps`."""
         return self._env.steps
 
-    def learn(self, env_steps: int) -> None:
+    def learn(self) -> None:
         """See `SliceTraining.learn`."""
-        for _ in range(self._updates):
+        for update in range(self.env_steps // self._rollout):
+            self._runner.current_learning_iteration = update  # which it leaves at the first of those asked for
             self._runner.learn(1)
-            self.slices.logs[0].clipped.append(float(self._env.scaler.clipped[0]))
+            self.slices.logs[0].clipped.append(float(torch.stack(self._env.clipped).mean()))
+            self._env.clipped.clear()
             self.advance()
 
     def policy(self) -> MlpPolicy:
@@ -134,10 +136,36 @@ def runner_of(task: Task, settings: RslRlSettings) -> tuple[Any, dict[str, Any]]
         from rsl_rl.runners import OnPolicyRunner  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise TaskError(f"RSL-RL cannot be imported: {error}", "pip install 'rewardgen[rsl-rl]'") from error
-    own = getattr(task, "runner", None)
-    kind, config = own() if own else (OnPolicyRunner, copy.deepcopy(_USUAL))
-    for part, values in settings.options.items():
-        config[part] = {**config.get(part, {}), **values}
-    config["num_steps_per_env"] = settings.rollout_steps
+    own = getattr(task, "rsl_rl_runner", None)
+    kind, usual = own() if own else (OnPolicyRunner, _USUAL)
+    # A runner takes entries out of its configuration.
+    config = _merged(copy.deepcopy(usual), copy.deepcopy(settings.options))
+    config["num_steps_per_env"], config["check_for_nan"] = settings.rollout_steps, False  # `RewardedRslVecEnv` checks
     config["algorithm"] = {"rnd_cfg": None, **config["algorithm"], "gamma": settings.discount}
     return kind, config
+
+
+def _merged(usual: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """A configuration, with what is otherwise put in its place, at any depth."""
+    both = {name: _merged(usual[name], value) for name, value in other.items() if _parts(usual.get(name), value)}
+    return {**usual, **other, **both}
+
+
+def _parts(*values: Any) -> bool:
+    return all(isinstance(each, dict) for each in values)
+
+
+def _plain(actor: dict[str, Any]) -> Activation:
+    """The activation of a policy that is a plain network.
+
+    Raises:
+        TaskError: It is none.
+    """
+    kinds = actor["class_name"], (actor.get("distribution_cfg") or {}).get("class_name"), actor["activation"]
+    if kinds[:2] != ("MLPModel", "GaussianDistribution") or kinds[2] not in get_args(Activation):
+        what = f"no policy is kept that is a {kinds[0]} with {kinds[1]} and `{kinds[2]}`"
+        hint = (
+            f"it is to be a MLPModel with GaussianDistribution and {' or '.join(get_args(Activation))}: set `options`"
+        )
+        raise TaskError(what, f"{hint}, or train with `--trainer ppo`")
+    return cast("Activation", kinds[2])

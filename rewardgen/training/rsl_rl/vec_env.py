@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from rewardgen.sim.vec_env import Step, VecEnv
+from rewardgen.training.one_slice import SliceTraining
 from rewardgen.training.ppo.normaliser import RewardScaler
 from rewardgen.training.ppo.policy import from_policy_units
 
@@ -22,23 +21,24 @@ class RewardedRslVecEnv:
     RSL-RL takes rewards as they are, and learns from those alone whose size suits it. So they are scaled here.
 
     Args:
-        envs: The environments.
-        price: The slice's reward.
+        training: The slice's, which has the environments and its reward.
         discount: Per control step.
 
     Attributes:
         steps: Control steps of all environments so far.
-        scaler: Of the rewards.
+        clipped: Part of the rewards of each step, by size, that was cut off in scaling them.
     """
 
     cfg: dict[str, Any] = {}
 
-    def __init__(self, envs: VecEnv, price: Callable[[Step], Tensor], discount: float) -> None:
-        self._envs, self._price = envs, price
+    def __init__(self, training: SliceTraining, discount: float) -> None:
+        self._training, self._envs = training, training.envs
+        envs = self._envs
         self.num_envs, self.num_actions = envs.num_envs, envs.action_size
         self.max_episode_length, self.device = envs.episode_steps, envs.device
         self.steps = 0
-        self.scaler = RewardScaler(1, envs.num_envs, discount, envs.device)
+        self.clipped: list[Tensor] = []
+        self._scaler = RewardScaler(1, envs.num_envs, discount, envs.device)
         self._seen = envs.reset(staggered=True)
 
     def get_observations(self) -> Any:
@@ -57,6 +57,9 @@ class RewardedRslVecEnv:
         step = self._envs.step(from_policy_units(actions.detach(), self._envs.action_low, self._envs.action_high))
         self._seen = step.observation
         ended = step.terminated | step.truncated
-        reward = self.scaler(self._price(step)[None, None], ended[None, None])[0, 0]
+        reward = self._scaler(self._training.price(step)[None, None], ended[None, None])[0, 0]
+        self.clipped.append(self._scaler.clipped[0])
         self.steps += self.num_envs
-        return self.get_observations(), reward, ended.to(torch.int64), {"time_outs": step.truncated}
+        seen = self.get_observations()
+        self._training.require_finite(seen.values())
+        return seen, reward, ended.to(torch.int64), {"time_outs": step.truncated}

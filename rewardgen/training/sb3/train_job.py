@@ -65,9 +65,9 @@ class Sb3Training(SliceTraining):
         """See `SliceTraining.steps`."""
         return self._model.num_timesteps
 
-    def learn(self, env_steps: int) -> None:
+    def learn(self) -> None:
         """See `SliceTraining.learn`."""
-        self._model.learn(env_steps, callback=_Watch(self))
+        self._model.learn(self.env_steps, callback=_Watch(self))
 
     def advance(self) -> None:
         """Called after each step of the environments; see `SliceTraining.advance`."""
