@@ -55,7 +55,7 @@ class AntLieDown(MujocoTask):
 
     def variables(self, sim):
         """Joints leg by leg, knees with one sign for all; clearances."""
-        down = sim.qpos.new_tensor([1.0, -1.0, -1.0, 1.0])
+        down = sim.constant([1.0, -1.0, -1.0, 1.0])
         return {
             "hip": sim.qpos[:, 7::2],
             "knee": down * sim.qpos[:, 8::2],

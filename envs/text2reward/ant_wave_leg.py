@@ -38,10 +38,10 @@ class AntWaveLeg(shipped_task("ant_lie_down")):
         hip, knee, spin = variables["hip"], variables["knee"], variables["hip_velocity"]
         round_ = (hip[:, 0] / 0.4).square() + (spin[:, 0] / 2.5).square()  # 1 on the circle that the swing settles to
         swing = -0.26 * hip[:, 0] + 0.05 * (1.0 - round_) * (spin[:, 0] + 0.2)
-        hips = 0.4 * (hip.new_tensor([0.0, -0.5, 0.0, 0.5]) - hip) - 0.08 * spin
-        knees = 0.4 * (knee.new_tensor([0.55, 1.15, 1.0, 1.15]) - knee) - 0.08 * variables["knee_velocity"]
+        hips = 0.4 * (sim.constant([0.0, -0.5, 0.0, 0.5]) - hip) - 0.08 * spin
+        knees = 0.4 * (sim.constant([0.55, 1.15, 1.0, 1.15]) - knee) - 0.08 * variables["knee_velocity"]
         hips[:, 0] = torch.where(knee[:, 0] < 0.7, swing, hips[:, 0])
-        action = torch.stack((hips, knees * knee.new_tensor([1.0, -1.0, -1.0, 1.0])), 2).flatten(1)
+        action = torch.stack((hips, knees * sim.constant([1.0, -1.0, -1.0, 1.0])), 2).flatten(1)
         return action.roll(2, 1).clamp(-1.0, 1.0)  # actions begin with the front right leg
 
     @staticmethod

@@ -55,7 +55,7 @@ class HopperBackflip(MujocoTask):
     def variables(self, sim):
         """What the planar joints do not tell by themselves; the flip's way is positive."""
         qpos = sim.qpos
-        pitches = torch.cumsum(qpos[:, 2:] * qpos.new_tensor([1.0, -1.0, -1.0, -1.0]), 1)  # of the parts, torso first
+        pitches = torch.cumsum(qpos[:, 2:] * sim.constant([1.0, -1.0, -1.0, -1.0]), 1)  # of the parts, torso first
         return {
             "turns": self._way * pitches.flip(1) / (2.0 * torch.pi),
             "spin": self._way * sim.qvel[:, 2],

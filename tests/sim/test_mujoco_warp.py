@@ -137,7 +137,7 @@ def test_worlds_that_were_left_out_are_stepped_where_all_or_they_are_asked_for(c
         moved(carts, stepped=numbers(0, 2))
         before = carts.field("qpos")[1].clone()
         moved(carts, steps=2, stepped=asked, start=False)
-        assert carts._data.nworld == 4 and not torch.equal(carts.field("qpos")[1], before)
+        assert not torch.equal(carts.field("qpos")[1], before)
 
 
 def test_worlds_go_on_from_where_they_were_when_others_come_to_rest_and_when_they_come_back(carts, few_are_many):

@@ -77,7 +77,7 @@ class RslRlTraining(SliceTraining):
     def __init__(self, task: Task, job: RslRlJob, report: Report) -> None:
         settings = job.settings
         kind, config = runner_of(task, settings)
-        self._activation = _plain(config["actor"])
+        self._activation: Activation = _plain(config["actor"])
         super().__init__(task, job, report, settings.device, settings.rollout_steps)
         self._rollout = self.envs.num_envs * settings.rollout_steps
         self._env = RewardedRslVecEnv(self, settings.discount)
