@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
+import torch
 from torch import Tensor
 
 from rewardgen.core.config import Device
 from rewardgen.sim.vec_env import Step
 from rewardgen.store.records import SliceResult
+from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.artifacts import TrainJob
 from rewardgen.training.mlp_policy import MlpPolicy
 from rewardgen.training.policies import side_by_side
 from rewardgen.training.ppo.seeding import derive_seed
 from rewardgen.training.slices import Report, Slices, derived, envs_on
+
+Job = TypeVar("Job", bound=TrainJob)
+
+
+def train_in_turn(training: Callable[[Task, Job, Report], SliceTraining], job: Job, report: Report) -> dict[str, Any]:
+    """Train all slices of one job, one after another.
+
+    Args:
+        training: Makes the training of one slice, from the task, a job with that slice alone, and `report`.
+        job: The job.
+        report: Called with the progress of each slice at each evaluation.
+
+    Returns:
+        `slices`: one `SliceResult` per slice, without the final fitness.
+    """
+    torch.set_num_threads(1)
+    task, results = load_task(job.task), []
+    for each in job.slices:
+        results.append(training(task, job.model_copy(update={"slices": (each,)}), report).run())
+        gc.collect()  # environments and learner know of each other, and the next ones need their memory
+    return {"slices": [result.model_dump(mode="json") for result in results]}
 
 
 class SliceEndedError(Exception):

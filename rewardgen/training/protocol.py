@@ -117,6 +117,12 @@ class TrainerKind(NamedTuple):
 STANDALONE = Path(__file__).with_name("standalone.py")
 """Loads the kinds of policies below."""
 
+NORMALISED = (
+    "Observations are normalised, and so is the scale of the summed reward: only the balance between components"
+    " matters. The time limit is no end for it."
+)
+"""`notes` of a learner that does so."""
+
 TRAINERS: Registry[TrainerKind] = Registry("trainer")
 
 POLICY_KINDS: Registry[str] = Registry("kind of policy")

@@ -13,7 +13,7 @@ from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.device_settings import DeviceSettings
 from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.process_trainer import Compiled, ProcessTrainer
-from rewardgen.training.protocol import STANDALONE, TRAINERS, TrainerKind, TrainerSetup
+from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind, TrainerSetup
 
 TRAIN = register(
     "train",
@@ -25,12 +25,6 @@ TRAIN = register(
 COMPILE = register(
     "compile", "rewardgen.training.ppo.train_job:compile_job", writes=("used",), device=("device",), inputs=TASK_FILES
 )
-
-NORMALISED = (
-    "Observations are normalised, and so is the scale of the summed reward: only the balance between components"
-    " matters. The time limit is no end for it."
-)
-"""What the designer is told of learners that do."""
 
 _COMPILING_S = 1800.0
 """That all kernels of a model may take [s], at most: on a GPU minutes."""

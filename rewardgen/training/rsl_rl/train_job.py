@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import gc
 import io
 import os
 from pathlib import Path
@@ -13,10 +12,9 @@ from typing import Any, cast, get_args
 import torch
 
 from rewardgen.core.errors import TaskError
-from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.mlp_policy import Activation, MlpPolicy, layers_of, unnormalised
-from rewardgen.training.one_slice import SliceTraining
+from rewardgen.training.one_slice import SliceTraining, train_in_turn
 from rewardgen.training.ppo.train_job import use_kernels
 from rewardgen.training.rsl_rl.settings import RslRlJob, RslRlSettings
 from rewardgen.training.rsl_rl.vec_env import RewardedRslVecEnv
@@ -50,16 +48,10 @@ def train_rsl_rl_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     Returns:
         `slices`: one `SliceResult` per slice, without the final fitness.
     """
-    torch.set_num_threads(1)
     job = RslRlJob.model_validate(payload)
     if job.kernels:
         use_kernels(Path(job.kernels))
-    task = load_task(job.task)
-    results = []
-    for each in job.slices:
-        results.append(RslRlTraining(task, job.model_copy(update={"slices": (each,)}), report).run())
-        gc.collect()  # environments and learner know of each other, and the next ones need their memory
-    return {"slices": [result.model_dump(mode="json") for result in results]}
+    return train_in_turn(RslRlTraining, job, report)
 
 
 class RslRlTraining(SliceTraining):

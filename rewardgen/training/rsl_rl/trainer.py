@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from rewardgen.core.errors import MachineError
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
-from rewardgen.training.ppo.trainer import NORMALISED, trainer_on
+from rewardgen.training.ppo.trainer import trainer_on
 from rewardgen.training.process_trainer import ProcessTrainer
-from rewardgen.training.protocol import STANDALONE, TRAINERS, TrainerKind, TrainerSetup
+from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind, TrainerSetup
 from rewardgen.training.rsl_rl.settings import RslRlSettings
 
 TRAIN_RSL_RL = register(

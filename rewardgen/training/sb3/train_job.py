@@ -14,10 +14,9 @@ from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckA
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecNormalize
 
-from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.mlp_policy import MlpPolicy, layers_of, unnormalised
-from rewardgen.training.one_slice import SliceTraining
+from rewardgen.training.one_slice import SliceTraining, train_in_turn
 from rewardgen.training.sb3.settings import Sb3Job, Sb3PpoSettings, Td3Settings
 from rewardgen.training.sb3.vec_env import RewardedVecEnv
 from rewardgen.training.slices import Report
@@ -36,11 +35,8 @@ def train_sb3_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     Returns:
         `slices`: one `SliceResult` per slice, without the final fitness.
     """
-    torch.set_num_threads(1)
     job = Sb3Job.model_validate(payload)
-    task = load_task(job.task)
-    results = [Sb3Training(task, job.model_copy(update={"slices": (each,)}), report).run() for each in job.slices]
-    return {"slices": [result.model_dump(mode="json") for result in results]}
+    return train_in_turn(Sb3Training, job, report)
 
 
 class Sb3Training(SliceTraining):

@@ -6,9 +6,8 @@ from functools import partial
 
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
-from rewardgen.training.ppo.trainer import NORMALISED
 from rewardgen.training.process_trainer import ProcessTrainer
-from rewardgen.training.protocol import STANDALONE, TRAINERS, TrainerKind, TrainerSetup
+from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind, TrainerSetup
 from rewardgen.training.sb3.settings import SacSettings, Sb3PpoSettings, Td3Settings, tuned
 
 TRAIN_SB3 = register("train-sb3", "rewardgen.training.sb3.train_job:train_sb3_job", inputs=TASK_FILES)
