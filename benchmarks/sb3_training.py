@@ -17,7 +17,7 @@ from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
-from rewardgen.training.ppo.seeding import derive_seed
+from rewardgen.training.shared.seeding import derive_seed
 
 
 class Sb3Training:

@@ -21,8 +21,8 @@ from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
-from rewardgen.training.ppo.rewards import Rewards
-from rewardgen.training.slices import input_names
+from rewardgen.training.shared.rewards import Rewards
+from rewardgen.training.shared.slices import input_names
 
 WARM_UP = 32
 """Control steps before the first measurement: by then random actions have brought the environments out of step."""

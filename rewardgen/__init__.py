@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from rewardgen.api.runs import Run, open_run
     from rewardgen.api.searching import search
     from rewardgen.api.training import train
+    from rewardgen.extras.games.task import ParallelTask
+    from rewardgen.extras.metaworld.task import MetaWorldTask
+    from rewardgen.extras.mjlab.task import MjlabTask
     from rewardgen.reward.tolerance import tolerance
     from rewardgen.sim.quantities import (
         Body,
@@ -46,10 +49,7 @@ if TYPE_CHECKING:
     from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap
     from rewardgen.tasks.gym_task import GymTask
     from rewardgen.tasks.loading import shipped_task
-    from rewardgen.tasks.metaworld import MetaWorldTask
-    from rewardgen.tasks.mjlab_task import MjlabTask
     from rewardgen.tasks.mujoco_task import MujocoTask
-    from rewardgen.tasks.parallel_task import ParallelTask
     from rewardgen.training.ppo.settings import PpoSettings
 
 __version__ = "0.1.0"
@@ -106,10 +106,10 @@ _HOME = {
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
     "PpoSettings": "rewardgen.training.ppo.settings",
     "GymTask": "rewardgen.tasks.gym_task",
-    "MetaWorldTask": "rewardgen.tasks.metaworld",
-    "MjlabTask": "rewardgen.tasks.mjlab_task",
+    "MetaWorldTask": "rewardgen.extras.metaworld.task",
+    "MjlabTask": "rewardgen.extras.mjlab.task",
     "MujocoTask": "rewardgen.tasks.mujoco_task",
-    "ParallelTask": "rewardgen.tasks.parallel_task",
+    "ParallelTask": "rewardgen.extras.games.task",
     "Reward": "rewardgen.api.reward",
     "Run": "rewardgen.api.runs",
     "check": "rewardgen.api.checking",

@@ -25,12 +25,15 @@ LAYERS = (
     ("tasks",),
     ("designer", "critic", "analyzer"),
     ("training",),
+    ("film",),
     ("search",),
+    ("view",),
     ("report", "export", "ui"),
     ("serve",),
     ("api",),
     ("cli",),
     ("rewardgen", "__main__"),
+    ("extras",),
 )
 """From the bottom up: a folder may import itself and the layers before its own, not its neighbours in a layer."""
 

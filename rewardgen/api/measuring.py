@@ -12,9 +12,9 @@ from rewardgen.api.targets import Named, referred, require_whole, setup_of
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.formatting import number
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
-from rewardgen.report.film import Film, plan_of
-from rewardgen.report.film_index import films_folder
-from rewardgen.report.shooting import require_trust, shoot
+from rewardgen.film.film import Film, plan_of
+from rewardgen.film.film_index import films_folder
+from rewardgen.film.shooting import require_trust, shoot
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.history import History, Phase

@@ -77,7 +77,7 @@ class Reward:
         """
         import torch
 
-        from rewardgen.training.ppo.rewards import in_time
+        from rewardgen.training.shared.rewards import in_time
 
         given = {**(inputs or {}), **named}
         tunables = {name: given.pop(name) for name in self.tunables if name in given}

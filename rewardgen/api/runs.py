@@ -14,8 +14,9 @@ from rewardgen.api.watching import watching
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import number
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
+from rewardgen.extras.trackers.trackers import Tracking, tracked
+from rewardgen.film.film_index import Film, films_of
 from rewardgen.report.closing import close_run
-from rewardgen.report.film_index import Film, films_of
 from rewardgen.search.lifecycle import Outcome, Resume, resume
 from rewardgen.store.history import History, Status, Summary, status_of
 from rewardgen.store.journal import Listener
@@ -24,7 +25,6 @@ from rewardgen.store.records import CandidateRecord, CandidateResult, Verdict
 from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages
-from rewardgen.ui.trackers import Tracking, tracked
 
 if TYPE_CHECKING:
     from rewardgen.api.policy import TrainedPolicy

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from rewardgen.api.runs import Run, ended, listening
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError
+from rewardgen.extras.trackers.trackers import Tracking
 from rewardgen.search import lifecycle
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
-from rewardgen.ui.trackers import Tracking
 
 
 def search(

@@ -15,7 +15,7 @@ from rewardgen.core.errors import TaskError, UsageError, nearest
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
-from rewardgen.report.shooting import require_trust
+from rewardgen.film.shooting import require_trust
 from rewardgen.search.lifecycle import SEEDS_PER_RUN
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.names import is_candidate_id

@@ -23,8 +23,8 @@ from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import explain_os_error
 from rewardgen.core.provenance import provenance, usable_cores
+from rewardgen.film.shooting import renderer
 from rewardgen.llm.factory import make_llm
-from rewardgen.report.shooting import renderer
 from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.limits import Limits
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds

@@ -26,7 +26,7 @@ from rewardgen.tasks.robots import catalogue_of
 from rewardgen.tasks.sketching import NothingDrafted
 from rewardgen.ui.console import messages
 from rewardgen.ui.metric_page import draft_page
-from rewardgen.ui.view import near
+from rewardgen.view.progress_view import near
 
 ROBOT = (
     "An MJCF or URDF file, a MuJoCo Menagerie folder, a shipped task's name, `gymnasium:hopper.xml`, "

@@ -31,6 +31,7 @@ from rewardgen.cli.output import (
 from rewardgen.core.config import BUILTIN, Ablation, Executor, RunConfig, checked_config, read_config
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.formatting import percent
+from rewardgen.extras.trackers.trackers import Tracking, require_trackers, tracked
 from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.llm.replay import differing
 from rewardgen.report.closing import close_run
@@ -44,7 +45,6 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.tables import closing_table, judgement_text, plain_table
-from rewardgen.ui.trackers import Tracking, require_trackers, tracked
 
 _UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
 

@@ -12,7 +12,7 @@ from rewardgen.store.following import follow
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages
-from rewardgen.ui.view import Watcher
+from rewardgen.view.progress_view import Watcher
 
 
 def watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rewardgen.core.errors import RewardgenError
-from rewardgen.report.film import make_films
+from rewardgen.film.film import make_films
 from rewardgen.report.page import write_report
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder

@@ -9,7 +9,11 @@ from rewardgen.core.formatting import number, percent
 from rewardgen.core.statistics import Interval, difference_interval, interquartile_mean
 from rewardgen.critic.review import Comparison
 from rewardgen.report.rendering import render_page, rounded
-from rewardgen.store.facts import (
+from rewardgen.store.history import Phase
+from rewardgen.store.lineage import unified_diff
+from rewardgen.store.records import CandidateResult
+from rewardgen.store.reference import Reference
+from rewardgen.view.comparison import (
     DISTANCE_SCALE,
     NO_DISTANCE,
     CandidateFacts,
@@ -18,10 +22,6 @@ from rewardgen.store.facts import (
     names_of,
     table,
 )
-from rewardgen.store.history import Phase
-from rewardgen.store.lineage import unified_diff
-from rewardgen.store.records import CandidateResult
-from rewardgen.store.reference import Reference
 
 
 class Apart(NamedTuple):

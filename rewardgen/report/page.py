@@ -11,9 +11,9 @@ from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.core.readable import count
+from rewardgen.film.film import Film, films_of
 from rewardgen.report.answer import answer_of
 from rewardgen.report.candidates import bars, calls_of, candidate_detail, candidate_rows
-from rewardgen.report.film import Film, films_of
 from rewardgen.report.ledger import ledger_of, origins
 from rewardgen.report.rendering import packed, render_page, rounded
 from rewardgen.report.reward_report import reward_report

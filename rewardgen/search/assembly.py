@@ -19,6 +19,7 @@ from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.designer.protocol import Designer
+from rewardgen.extras.ray.trainer import RayTrainer, require_ray
 from rewardgen.llm.factory import make_llm
 from rewardgen.llm.protocol import LLM
 from rewardgen.sandbox.process import Limits
@@ -34,7 +35,6 @@ from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.baseline_cache import BaselineCache
 from rewardgen.training.protocol import Trainer, TrainerSetup
-from rewardgen.training.ray_trainer import RayTrainer, require_ray
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
 from rewardgen.training.transition_cache import get_or_record_transitions

@@ -14,20 +14,20 @@ from typing import Any
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.formatting import percent
 from rewardgen.core.readable import count, duration, money, number
+from rewardgen.film.film import films_of
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.report.compare_page import compare_html
-from rewardgen.report.film import films_of
 from rewardgen.report.page import report_html
 from rewardgen.report.rendering import render_page
 from rewardgen.store.events import Event
-from rewardgen.store.facts import notes, run_facts
 from rewardgen.store.following import Follower
 from rewardgen.store.history import History, status_of
 from rewardgen.store.listing import ListedRun, listed_run
 from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import RunFolder, list_runs
 from rewardgen.ui.screen import progress_of
-from rewardgen.ui.view import Watcher
+from rewardgen.view.comparison import notes, run_facts
+from rewardgen.view.progress_view import Watcher
 
 _MOST_RUNS = 16
 """That are kept in mind beside their files."""

@@ -22,9 +22,9 @@ from rewardgen.tasks.protocol import Task
 from rewardgen.training.artifacts import episodes_name, policy_names
 from rewardgen.training.evaluation import Evaluation, evaluate
 from rewardgen.training.policies import Policy, load_policy, misfit, side_by_side
-from rewardgen.training.ppo.seeding import derive_seed
 from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.result_validation import Measured
+from rewardgen.training.shared.seeding import derive_seed
 
 _KEPT = 3
 """Episodes of a slice's final policy that are kept."""

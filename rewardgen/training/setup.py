@@ -10,13 +10,13 @@ from typing import Literal
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import MachineError, UsageError
+from rewardgen.extras.rsl_rl import trainer as _rsl_rl  # noqa: F401
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
-from rewardgen.training.device_settings import DeviceSettings
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
 from rewardgen.training.protocol import TRAINERS
-from rewardgen.training.rsl_rl import trainer as _rsl_rl  # noqa: F401
 from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
+from rewardgen.training.shared.device_settings import DeviceSettings
 
 DEFAULT_TRAINER = "ppo"
 

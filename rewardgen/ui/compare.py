@@ -8,10 +8,18 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from rewardgen.core.formatting import percent
-from rewardgen.store.facts import DISTANCE_SCALE, NO_DISTANCE, CandidateFacts, RunFacts, distance_text, names_of, table
 from rewardgen.store.lineage import unified_diff
 from rewardgen.ui.show import diff_code, section
 from rewardgen.ui.tables import plain_table
+from rewardgen.view.comparison import (
+    DISTANCE_SCALE,
+    NO_DISTANCE,
+    CandidateFacts,
+    RunFacts,
+    distance_text,
+    names_of,
+    table,
+)
 
 
 def runs_page(runs: Sequence[RunFacts], told: Sequence[str]) -> RenderableType:

@@ -9,7 +9,7 @@ from typing import Any
 from rewardgen.store.events import Event
 from rewardgen.ui.console import SafeConsole
 from rewardgen.ui.screen import render
-from rewardgen.ui.view import Watcher
+from rewardgen.view.progress_view import Watcher
 
 _PAUSE_S = 0.5
 """Least time between two drawings [s]."""

@@ -12,7 +12,7 @@ from rewardgen.core.readable import count, first_sentence, number, roughly, with
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.rows import final_rows, rejection, search_rows
-from rewardgen.ui.view import Watcher, near, past_line, stage, view
+from rewardgen.view.progress_view import Watcher, near, past_line, stage, view
 
 _PULSE_S = 30.0
 """Least time between two lines on the progress of a training [s]."""

@@ -18,7 +18,7 @@ from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.events import Event
 from rewardgen.store.rows import Row
 from rewardgen.ui.tables import RowsTable
-from rewardgen.ui.view import View, Watcher, near
+from rewardgen.view.progress_view import View, Watcher, near
 
 _REFRESH_HZ = 4
 _WIDEST_BAR = 40

@@ -21,7 +21,7 @@ from rewardgen.store.lineage import lineage, parent_diff, unified_diff
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
 from rewardgen.store.rows import failure_text, final_rows, search_rows
 from rewardgen.ui.tables import RowsTable, closing_table, judgement_text, plain_table, row_line
-from rewardgen.ui.view import stage, view
+from rewardgen.view.progress_view import stage, view
 
 CODE_THEME = "ansi_dark"
 

@@ -15,7 +15,7 @@ from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.task_env import TaskEnv
-from rewardgen.training.ppo import rewards
+from rewardgen.training.shared import rewards
 from tests.e2e.command import POINT
 
 MINE = "def compute_reward(position, prev_position):\n    return {'gain': prev_position.abs() - position.abs()}\n"

@@ -8,9 +8,9 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from rewardgen.core.errors import UsageError
+from rewardgen.extras.trackers.trackers import numbers_of, require_trackers, tracked
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
-from rewardgen.ui.trackers import numbers_of, require_trackers, tracked
 from tests.ui.story import RUN_ID, events
 
 

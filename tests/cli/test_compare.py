@@ -9,9 +9,9 @@ from rich.console import Console
 
 from rewardgen.core.config import RunConfig, options_text
 from rewardgen.sim.transitions import save_transitions
-from rewardgen.store.facts import candidate_facts, notes, run_facts
 from rewardgen.store.history import History
 from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
+from rewardgen.view.comparison import candidate_facts, notes, run_facts
 from tests.builders import unrelated
 from tests.cli.conftest import write_run
 from tests.ui.story import DRAFT, EDIT, RUN_ID, events, until

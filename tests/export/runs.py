@@ -17,7 +17,7 @@ from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.policy import StackedPolicy
-from rewardgen.training.ppo.seeding import slice_generators
+from rewardgen.training.shared.seeding import slice_generators
 from tests.search.parts import Crew, a_search
 
 CHOSEN = "g00-k3"

@@ -10,13 +10,13 @@ from rewardgen.core.files import write_atomic
 from rewardgen.llm.archive import ArchivedCall, call_name
 from rewardgen.report.compare_page import compare_html
 from rewardgen.store.events import FORMAT, Event
-from rewardgen.store.facts import candidate_facts
 from rewardgen.store.history import History
 from rewardgen.store.measurements import ComponentPoint, EvaluationPoint, TrainingCurves
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 from rewardgen.store.records import Analysis, Candidate, Finding, Flag, SliceResult, Verdict
 from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.view.comparison import candidate_facts
 from tests.builders import card
 from tests.ui.story import DRAFT, RUN_ID, events
 

@@ -12,11 +12,11 @@ import torch
 from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.film.film import films_of, make_films, plan_of, plans_for
+from rewardgen.film.film_index import FILMS, INDEX
+from rewardgen.film.scene import dressed, moving_geoms, outlines
+from rewardgen.film.shooting import Plan, renderer, require_trust, shoot, take_of
 from rewardgen.report import film_jobs, layout, shooting
-from rewardgen.report.film import films_of, make_films, plan_of, plans_for
-from rewardgen.report.film_index import FILMS, INDEX
-from rewardgen.report.scene import dressed, moving_geoms, outlines
-from rewardgen.report.shooting import Plan, renderer, require_trust, shoot, take_of
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder

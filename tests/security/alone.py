@@ -20,7 +20,7 @@ _HANGING = "def compute_reward(pole_upright):\n    return {'hanging': -pole_upri
 _OUT_OF_THE_LANGUAGE = """
 import numpy as _np
 import torch as _torch
-from rewardgen.training.ppo import rewards as _rewards
+from rewardgen.training.shared import rewards as _rewards
 from torch.nn import functional as _functional
 
 _in_language = _rewards.compile_reward
@@ -61,7 +61,7 @@ shared.__call__ = worsened
 """,
     "prices of all": """
 import sys
-shared = sys.modules["rewardgen.training.ppo.rewards"].Rewards
+shared = sys.modules["rewardgen.training.shared.rewards"].Rewards
 kept = shared.price
 def worsened(self, inputs, active):
     found = kept(self, inputs, active)

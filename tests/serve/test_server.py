@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from rewardgen.cli.serve import _way_in
-from rewardgen.report.film_index import Index, Shot
+from rewardgen.film.film_index import Index, Shot
 from rewardgen.serve.server import Server
 from rewardgen.serve.site import Site
 from rewardgen.store.progress import ProgressFile

@@ -11,7 +11,7 @@ from rewardgen.tasks.loading import load_task, shipped_task, shipped_tasks
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.rollout import Collector
-from rewardgen.training.ppo.seeding import slice_generators
+from rewardgen.training.shared.seeding import slice_generators
 from tests.devices import kernels  # noqa: F401
 
 NUMBERS = torch.arange(4.0)

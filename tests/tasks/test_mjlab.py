@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from rewardgen.core.errors import TaskError
+from rewardgen.extras.rsl_rl.settings import RslRlJob, RslRlSettings
+from rewardgen.extras.rsl_rl.train_job import RslRlTraining
 from rewardgen.sim.episodes import record_episodes, trivial_policies
 from rewardgen.sim.vec_env import ENV_REWARD
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.policies import load_policy
-from rewardgen.training.rsl_rl.settings import RslRlJob, RslRlSettings
-from rewardgen.training.rsl_rl.train_job import RslRlTraining
 
 ACTIONS = 2.0 * torch.rand(8, 1, 12, generator=torch.Generator().manual_seed(0)) - 1.0
 

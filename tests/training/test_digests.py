@@ -5,7 +5,7 @@ import torch
 
 from rewardgen.store.episode_rows import episode_rows
 from rewardgen.store.measurements import Stay, Swing
-from rewardgen.training.ppo.digests import (
+from rewardgen.training.shared.digests import (
     SliceEvaluation,
     component_points,
     episode_digests,

@@ -9,8 +9,8 @@ from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
 from rewardgen.training.evaluate_job import evaluate_job
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.policies import load_policy, side_by_side
-from rewardgen.training.ppo.seeding import derive_seed
 from rewardgen.training.ppo.train_job import train_job
+from rewardgen.training.shared.seeding import derive_seed
 from tests.training.builders import UPRIGHT, job, leaver
 
 

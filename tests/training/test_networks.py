@@ -2,7 +2,7 @@ import torch
 from torch import nn
 
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters, kl_divergence, log_probability
-from rewardgen.training.ppo.seeding import slice_generators
+from rewardgen.training.shared.seeding import slice_generators
 
 CPU = torch.device("cpu")
 

@@ -11,8 +11,8 @@ from rewardgen.training.policies import load_policy, save_policy, side_by_side
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.policy import StackedPolicy
-from rewardgen.training.ppo.seeding import slice_generators
 from rewardgen.training.protocol import POLICY_KINDS
+from rewardgen.training.shared.seeding import slice_generators
 
 CPU = torch.device("cpu")
 

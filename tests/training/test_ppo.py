@@ -4,8 +4,8 @@ import torch
 from rewardgen.training.ppo import update as ppo
 from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
 from rewardgen.training.ppo.optimiser import StackedAdam
-from rewardgen.training.ppo.seeding import slice_generators
 from rewardgen.training.ppo.settings import PpoSettings
+from rewardgen.training.shared.seeding import slice_generators
 
 CPU = torch.device("cpu")
 

@@ -14,6 +14,8 @@ import pytest
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import MachineError
 from rewardgen.core.files import cache_folder
+from rewardgen.extras.ray.node import software, train_on_node
+from rewardgen.extras.ray.trainer import RayTrainer
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.search.lifecycle import start
 from rewardgen.store.events import EventLog
@@ -21,8 +23,6 @@ from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.training.protocol import TrainerSetup
-from rewardgen.training.ray_node import software, train_on_node
-from rewardgen.training.ray_trainer import RayTrainer
 from tests.e2e.command import rewardgen, table
 from tests.training.builders import TINY, UPRIGHT, leaver
 
@@ -72,7 +72,7 @@ def test_a_cluster_that_is_not_there_is_told_at_once(tmp_path, address):
 
 def test_torch_for_a_gpu_is_the_same_software_as_without_one(monkeypatch):
     found = software()
-    monkeypatch.setattr("rewardgen.training.ray_node.installed_version", lambda package: f"{version(package)}+cu130")
+    monkeypatch.setattr("rewardgen.extras.ray.node.installed_version", lambda package: f"{version(package)}+cu130")
     assert {name: each.partition("+")[0] for name, each in found.items()} == software()
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.training.ppo.rewards import Rewards
+from rewardgen.training.shared.rewards import Rewards
 
 SPEED = "def compute_reward(speed):\n    return {'speed': speed, 'twice': 2 * speed}\n"
 ROOT = "def compute_reward(speed):\n    return {'root': torch.sqrt(speed)}\n"
@@ -82,7 +82,7 @@ HIDDEN_WORK = {
 
 @pytest.mark.parametrize("name", HIDDEN_WORK)
 def test_what_the_probe_was_not_shown_fails_its_slice_only(name, monkeypatch):
-    monkeypatch.setattr("rewardgen.training.ppo.rewards.CALL_LIMIT_S", 0.3)
+    monkeypatch.setattr("rewardgen.training.shared.rewards.CALL_LIMIT_S", 0.3)
     hidden = f"def compute_reward(speed):\n    {HIDDEN_WORK[name]}\n    return {{'x': speed}}\n"
     started = time.process_time()
     priced = rewards({"a": hidden, "b": SPEED}, seeds=1).price(inputs(2, steps=6), [True] * 2)
@@ -92,7 +92,7 @@ def test_what_the_probe_was_not_shown_fails_its_slice_only(name, monkeypatch):
 
 
 def test_looking_for_the_step_that_fails_takes_no_longer_than_a_call_may(monkeypatch):
-    monkeypatch.setattr("rewardgen.training.ppo.rewards.CALL_LIMIT_S", 0.5)
+    monkeypatch.setattr("rewardgen.training.shared.rewards.CALL_LIMIT_S", 0.5)
     work = "y = [torch.linalg.inv(torch.eye(200)) for i in range(40)]"
     late = f"def compute_reward(speed):\n    {work}\n    return {{'x': torch.sqrt(speed)}}\n"
     given = inputs(1, steps=60)
@@ -103,7 +103,7 @@ def test_looking_for_the_step_that_fails_takes_no_longer_than_a_call_may(monkeyp
 
 
 def test_a_constant_that_takes_without_end_fails_its_slice_only(monkeypatch):
-    monkeypatch.setattr("rewardgen.training.ppo.rewards.CALL_LIMIT_S", 0.3)
+    monkeypatch.setattr("rewardgen.training.shared.rewards.CALL_LIMIT_S", 0.3)
     endless = "X = [torch.linalg.inv(torch.eye(400)) for i in range(999)]\n" + SPEED
     priced = rewards({"a": endless, "b": SPEED}, seeds=1).price(inputs(2), [True] * 2)
     ((index, _, _, message),) = priced.faults

@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from rewardgen.core.errors import MachineError, TaskError, UsageError
+from rewardgen.extras.rsl_rl import trainer
+from rewardgen.extras.rsl_rl.settings import RslRlJob, RslRlSettings
+from rewardgen.extras.rsl_rl.train_job import RslRlTraining, train_rsl_rl_job
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import lasting_reference, load_task
 from rewardgen.training.policies import load_policy
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
-from rewardgen.training.rsl_rl import trainer
-from rewardgen.training.rsl_rl.settings import RslRlJob, RslRlSettings
-from rewardgen.training.rsl_rl.train_job import RslRlTraining, train_rsl_rl_job
 from rewardgen.training.setup import card_for, settings_for
 from rewardgen.training.transition_cache import get_or_measure
 from tests.devices import kernels, on_each_device  # noqa: F401

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from rewardgen.training.ppo.path_efficiency import path_efficiencies
+from rewardgen.training.shared.path_efficiency import path_efficiencies
 
 STEPS = 81
 BACK_AND_FORTH = torch.sin(torch.arange(STEPS) * math.pi / 10).unsqueeze(1)

@@ -10,7 +10,7 @@ from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
 from rewardgen.tasks.check import check_task
 from rewardgen.tasks.loading import load_task, shipped_tasks
-from rewardgen.training.slices import input_names
+from rewardgen.training.shared.slices import input_names
 from tests.traps.builders import KINDS, NAMES, reference, sources, stopped, train
 
 

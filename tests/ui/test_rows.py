@@ -3,7 +3,7 @@ import pytest
 from rewardgen.store.history import History
 from rewardgen.store.records import Verdict
 from rewardgen.store.rows import final_rows, search_rows
-from rewardgen.ui.view import view
+from rewardgen.view.progress_view import view
 from tests.ui.story import IMPORT, events, until
 
 

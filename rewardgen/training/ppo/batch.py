@@ -10,9 +10,9 @@ from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.networks import Sizes
 from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.rollout import Collector, Rollout
-from rewardgen.training.ppo.seeding import slice_generators
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
-from rewardgen.training.slices import Report, Slices, derived, envs_on
+from rewardgen.training.shared.seeding import slice_generators
+from rewardgen.training.shared.slices import Report, Slices, derived, envs_on
 
 
 def evaluation_updates(updates: int, phases: int) -> list[int]:

@@ -16,8 +16,8 @@ from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_paramete
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
 from rewardgen.training.ppo.optimiser import StackedAdam
 from rewardgen.training.ppo.rollout import Rollout
-from rewardgen.training.ppo.seeding import slice_generators
 from rewardgen.training.ppo.settings import PpoSettings
+from rewardgen.training.shared.seeding import slice_generators
 
 
 class Learner:

@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from rewardgen.core.errors import UsageError
 from rewardgen.training.artifacts import TrainJob
-from rewardgen.training.device_settings import DeviceSettings
+from rewardgen.training.shared.device_settings import DeviceSettings
 
 
 class PpoSettings(DeviceSettings):

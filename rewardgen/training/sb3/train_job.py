@@ -16,10 +16,10 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.mlp_policy import MlpPolicy, layers_of, unnormalised
-from rewardgen.training.one_slice import SliceTraining, train_in_turn
 from rewardgen.training.sb3.settings import Sb3Job, Sb3PpoSettings, Td3Settings
 from rewardgen.training.sb3.vec_env import RewardedVecEnv
-from rewardgen.training.slices import Report
+from rewardgen.training.shared.one_slice import SliceTraining, train_in_turn
+from rewardgen.training.shared.slices import Report
 
 _LEARNING_STARTS = 10_000
 """Control steps before the first update off policy, as rl-baselines3-zoo has it for MuJoCo; or a tenth of all."""

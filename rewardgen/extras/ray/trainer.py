@@ -1,6 +1,6 @@
 """Training on the machines of a Ray cluster: each candidate is a task of it, with all its seeds.
 
-The driver's side. What a node does is `rewardgen.training.ray_node`; results and files come back from there as they are
+The driver's side. What a node does is `rewardgen.extras.ray.node`; results and files come back from there as they are
 ready, and only this process writes them to the run's folder. Ray is an extra, and is loaded when a run asks for it.
 """
 
@@ -25,11 +25,11 @@ from rewardgen.core.errors import (
     WorkerError,
 )
 from rewardgen.core.files import write_atomic
+from rewardgen.extras.ray.node import software, train_on_node
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.training.process_trainer import by_candidate
 from rewardgen.training.protocol import OnProgress, OnSlice, TrainerSetup
-from rewardgen.training.ray_node import software, train_on_node
 from rewardgen.training.task_transfer import packed
 
 _POLL_S = 0.1

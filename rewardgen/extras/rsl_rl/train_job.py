@@ -12,13 +12,13 @@ from typing import Any, cast, get_args
 import torch
 
 from rewardgen.core.errors import TaskError
+from rewardgen.extras.rsl_rl.settings import RslRlJob, RslRlSettings
+from rewardgen.extras.rsl_rl.vec_env import RewardedRslVecEnv
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.mlp_policy import Activation, MlpPolicy, layers_of, unnormalised
-from rewardgen.training.one_slice import SliceTraining, train_in_turn
 from rewardgen.training.ppo.train_job import use_kernels
-from rewardgen.training.rsl_rl.settings import RslRlJob, RslRlSettings
-from rewardgen.training.rsl_rl.vec_env import RewardedRslVecEnv
-from rewardgen.training.slices import Report
+from rewardgen.training.shared.one_slice import SliceTraining, train_in_turn
+from rewardgen.training.shared.slices import Report
 
 _NETWORK = {"class_name": "MLPModel", "hidden_dims": [256, 128], "activation": "elu", "obs_normalization": True}
 _USUAL: dict[str, Any] = {

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from rewardgen.core.errors import RewardgenError, TaskError
 from rewardgen.core.files import write_atomic
-from rewardgen.report.film_index import SCENE, motion_name
-from rewardgen.report.scene import dressed, moving_geoms, outlines
+from rewardgen.film.film_index import SCENE, motion_name
+from rewardgen.film.scene import dressed, moving_geoms, outlines
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.gym_env import GymVecEnv
@@ -32,8 +32,8 @@ from rewardgen.tasks.gym_task import GymTask
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.policies import Policy, load_policy, misfit
-from rewardgen.training.ppo.seeding import derive_seed
 from rewardgen.training.protocol import POLICY_KINDS
+from rewardgen.training.shared.seeding import derive_seed
 
 STARTS = 5
 """Episodes of which the middle one by fitness is filmed."""
@@ -65,7 +65,7 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         report: Told `ready` once it is known that there is something to film.
 
     Returns:
-        `played`: for each policy its `problem`, or what the episode was: see `rewardgen.report.shooting.Played`.
+        `played`: for each policy its `problem`, or what the episode was: see `rewardgen.film.shooting.Played`.
 
     Raises:
         TaskError: The task has neither a MuJoCo model nor pictures of its own, or cannot be simulated.
@@ -175,7 +175,7 @@ def _now(envs: MujocoVecEnv) -> Tensor:
 
 def _pictures(envs: GymVecEnv, policy: Policy, chosen: int, steps: list[int], length: int) -> np.ndarray:
     """An episode played again, with its pictures after some of its steps, (F, H, W, 3)."""
-    from rewardgen.report.pictures import fitted  # not at the top, as in `render_job`
+    from rewardgen.film.pictures import fitted  # not at the top, as in `render_job`
 
     envs.reset(anew=True)
     found, lived = {0: fitted(envs.picture(chosen))}, [0]
@@ -269,7 +269,7 @@ def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         payload: `how`: `egl`, `osmesa`, `cgl`, `draw`, or `keep` for pictures that are there already; `folder` with the
             model and the motions; `films`, each with
             `name`, `title`, `frame_s`, `speed`, `motions`, names of one or two policies, and `sides`, for each of
-            these what a `rewardgen.report.layout.Side` has.
+            these what a `rewardgen.film.layout.Side` has.
         report: Told the number of each film that is finished, as `done`.
 
     Returns:
@@ -279,7 +279,7 @@ def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         UsageError: Nothing here renders in that way.
     """
     # Not at the top: every worker is forked from a process that has imported this module.
-    from rewardgen.report.pictures import make_pictures
+    from rewardgen.film.pictures import make_pictures
 
     return make_pictures(payload, report)
 

@@ -50,7 +50,7 @@ class MjlabTask(GymTask):
     Physics, observations, commands and terminations are mjlab's; its rewards, weighed and summed as it does, are the
     human reward alone. Variables are those declared with `Var`, which `variables` then computes from the environment;
     without any, velocities, direction of gravity and joints of each robot or object, and each command. Each episode is
-    drawn by itself: `rewardgen.sim.mjlab_env.prepared` says what is left out for that.
+    drawn by itself: `rewardgen.extras.mjlab.env.prepared` says what is left out for that.
     """
 
     env: ClassVar[str]
@@ -117,7 +117,7 @@ class MjlabTask(GymTask):
         if pictures:
             raise TaskError("environments of mjlab are not filmed here", "play the exported policy with mjlab's viewer")
         known = self.known()
-        from rewardgen.sim.mjlab_env import MjlabVecEnv
+        from rewardgen.extras.mjlab.env import MjlabVecEnv
 
         env = _made(type(self), len(seeds) * envs_per_seed, self.episode_steps, device)
         return MjlabVecEnv(
@@ -143,7 +143,7 @@ class MjlabTask(GymTask):
             return ()  # what is missing is told where environments are made
         folder = Path(place, "-".join(("mjlab", *versions)), self.env)
         if not folder.is_dir():
-            code = "import sys; from rewardgen.tasks.mjlab_task import compile_kernels; compile_kernels(*sys.argv[1:])"
+            code = "import sys; from rewardgen.extras.mjlab.task import compile_kernels; compile_kernels(*sys.argv[1:])"
             subprocess.run([sys.executable, "-c", code, str(self.path), str(folder)], check=False)
         if not folder.is_dir():
             return ()  # each worker compiles what it needs for itself
@@ -154,7 +154,7 @@ class MjlabTask(GymTask):
 def _made(task: type[MjlabTask], num_envs: int, episode_steps: int, device: Device = "cpu") -> Any:
     """Fresh environments of a task; with its own episodes if `episode_steps` is 0."""
     config = _registry(task.env).load_env_cfg(task.env)
-    from rewardgen.sim.mjlab_env import made, prepared
+    from rewardgen.extras.mjlab.env import made, prepared
 
     task.edit_config(object.__new__(task), config)
     steps = episode_steps or round(config.episode_length_s / (config.sim.mujoco.timestep * config.decimation))
@@ -204,7 +204,7 @@ def _registry(name: str) -> Any:
 @lru_cache(maxsize=8)
 def _look(task: type[MjlabTask]) -> Known:
     env = _made(task, 1, vars(task).get("episode_steps", 0))
-    from rewardgen.sim.mjlab_env import observed
+    from rewardgen.extras.mjlab.env import observed
 
     offered = _offered(env)
     size = int(observed(env.observation_manager.compute()).shape[1])

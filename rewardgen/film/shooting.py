@@ -23,7 +23,7 @@ from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
-from rewardgen.report.film_index import SCENE, Film, Shot, add_films, films_folder, motion_name
+from rewardgen.film.film_index import SCENE, Film, Shot, add_films, films_folder, motion_name
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import register
@@ -39,16 +39,16 @@ from rewardgen.training.protocol import POLICY_KINDS
 
 PLAY = register(
     "rollout",
-    "rewardgen.report.film_jobs:rollout_job",
+    "rewardgen.film.film_jobs:rollout_job",
     reads=("folder",),
-    inputs="rewardgen.report.film_jobs:rollout_files",
+    inputs="rewardgen.film.film_jobs:rollout_files",
 )
-PRICE = register("components", "rewardgen.report.film_jobs:components_job", reads=("file",))
+PRICE = register("components", "rewardgen.film.film_jobs:components_job", reads=("file",))
 RENDER = register(
     "film",
-    "rewardgen.report.film_jobs:render_job",
+    "rewardgen.film.film_jobs:render_job",
     reads=("folder",),
-    inputs="rewardgen.report.film_jobs:driver_files",
+    inputs="rewardgen.film.film_jobs:driver_files",
 )
 
 SECONDS = 10.0

@@ -45,7 +45,7 @@ def train_on_node(
 
     Args:
         expected: `software` of the machine that the run is on.
-        order: What to do, as `rewardgen.training.ray_trainer` writes it.
+        order: What to do, as `rewardgen.extras.ray.trainer` writes it.
         fetch: Brings the files of the task.
 
     Yields:

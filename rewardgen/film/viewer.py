@@ -1,4 +1,4 @@
-"""Recorded positions in MuJoCo's viewer: `python -m rewardgen.report.viewer MODEL MOTION FRAME_S`."""
+"""Recorded positions in MuJoCo's viewer: `python -m rewardgen.film.viewer MODEL MOTION FRAME_S`."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -13,7 +13,7 @@ import mujoco
 import mujoco.viewer
 import numpy as np
 
-from rewardgen.report.scene import set_state
+from rewardgen.film.scene import set_state
 
 
 def main(scene: str, motion: str, frame_s: str) -> None:

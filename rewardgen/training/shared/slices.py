@@ -29,11 +29,11 @@ from rewardgen.tasks.protocol import Task
 from rewardgen.training.artifacts import TrainJob, policy_names
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.policies import PolicyStack
-from rewardgen.training.ppo import digests
-from rewardgen.training.ppo.idle import idle_readings
-from rewardgen.training.ppo.path_efficiency import path_efficiencies
-from rewardgen.training.ppo.rewards import Rewards
-from rewardgen.training.ppo.seeding import derive_seed
+from rewardgen.training.shared import digests
+from rewardgen.training.shared.idle import idle_readings
+from rewardgen.training.shared.path_efficiency import path_efficiencies
+from rewardgen.training.shared.rewards import Rewards
+from rewardgen.training.shared.seeding import derive_seed
 
 Report = Callable[[dict[str, Any]], None]
 

@@ -12,8 +12,8 @@ from rewardgen.sim.episodes import record_episodes
 from rewardgen.store.measurements import IdleReading
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.protocol import Task
-from rewardgen.training.ppo.rewards import Rewards
-from rewardgen.training.ppo.seeding import derive_seed
+from rewardgen.training.shared.rewards import Rewards
+from rewardgen.training.shared.seeding import derive_seed
 
 _EPISODES = 4
 

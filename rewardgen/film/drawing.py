@@ -11,8 +11,8 @@ import mujoco
 import numpy as np
 from PIL import Image, ImageDraw
 
-from rewardgen.report.layout import HEIGHT, WIDTH
-from rewardgen.report.scene import (
+from rewardgen.film.layout import HEIGHT, WIDTH
+from rewardgen.film.scene import (
     FIELD_OF_VIEW,
     FLOOR_DARK,
     FLOOR_LIGHT,

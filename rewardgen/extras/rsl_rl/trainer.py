@@ -5,16 +5,16 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from rewardgen.core.errors import MachineError
+from rewardgen.extras.rsl_rl.settings import RslRlSettings
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.ppo.trainer import trainer_on
 from rewardgen.training.process_trainer import ProcessTrainer
 from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind, TrainerSetup
-from rewardgen.training.rsl_rl.settings import RslRlSettings
 
 TRAIN_RSL_RL = register(
     "train-rsl-rl",
-    "rewardgen.training.rsl_rl.train_job:train_rsl_rl_job",
+    "rewardgen.extras.rsl_rl.train_job:train_rsl_rl_job",
     reads=("kernels",),
     device=("settings", "device"),
     inputs=TASK_FILES,

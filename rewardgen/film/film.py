@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import explain_os_error
-from rewardgen.report.film_index import Film, add_films, films_folder, films_of
-from rewardgen.report.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
+from rewardgen.film.film_index import Film, add_films, films_folder, films_of
+from rewardgen.film.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 

@@ -1,6 +1,6 @@
 """Films of recorded positions: the pictures, put together and encoded. It runs no task and no generated code.
 
-A picture comes from OpenGL, without a display, or from `rewardgen.report.drawing`. Imported in a worker only.
+A picture comes from OpenGL, without a display, or from `rewardgen.film.drawing`. Imported in a worker only.
 """
 
 # MuJoCo's compiled modules and its contexts carry no type stubs.
@@ -21,10 +21,10 @@ from PIL import Image, ImageDraw, ImageOps
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
-from rewardgen.report.drawing import drawn
-from rewardgen.report.film_index import SCENE, motion_name
-from rewardgen.report.layout import HEIGHT, PAPER, WIDTH, Panel, Side, title_strip
-from rewardgen.report.scene import Camera, choose_camera, set_state
+from rewardgen.film.drawing import drawn
+from rewardgen.film.film_index import SCENE, motion_name
+from rewardgen.film.layout import HEIGHT, PAPER, WIDTH, Panel, Side, title_strip
+from rewardgen.film.scene import Camera, choose_camera, set_state
 from rewardgen.store.names import FileName
 
 _MOST_VIDEO_BYTES, _MOST_PICTURE_BYTES = 400_000, 700_000
@@ -66,7 +66,7 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Make films, each of one policy or of two side by side, as MP4, animated WebP and PNG in the working folder.
 
     Args:
-        payload: See `rewardgen.report.film_jobs.render_job`.
+        payload: See `rewardgen.film.film_jobs.render_job`.
         report: Likewise.
 
     Returns:

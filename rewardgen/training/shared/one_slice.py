@@ -19,8 +19,8 @@ from rewardgen.tasks.protocol import Task
 from rewardgen.training.artifacts import TrainJob
 from rewardgen.training.mlp_policy import MlpPolicy
 from rewardgen.training.policies import side_by_side
-from rewardgen.training.ppo.seeding import derive_seed
-from rewardgen.training.slices import Report, Slices, derived, envs_on
+from rewardgen.training.shared.seeding import derive_seed
+from rewardgen.training.shared.slices import Report, Slices, derived, envs_on
 
 Job = TypeVar("Job", bound=TrainJob)
 

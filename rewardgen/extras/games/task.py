@@ -15,9 +15,9 @@ from torch import Tensor
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
+from rewardgen.extras.games.env import ALIVE, PRESENT, AgentsCoder, ParallelVecEnv, flag_of, observed_size, role_of
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.gym_env import env_faults, readable, seen_size
-from rewardgen.sim.parallel_env import ALIVE, PRESENT, AgentsCoder, ParallelVecEnv, flag_of, observed_size, role_of
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD
 from rewardgen.tasks.gym_names import info_variables, observation_variables

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardgen.training.one_slice import SliceTraining
 from rewardgen.training.ppo.normaliser import RewardScaler
 from rewardgen.training.ppo.policy import from_policy_units
+from rewardgen.training.shared.one_slice import SliceTraining
 
 
 class RewardedRslVecEnv:

@@ -1,0 +1,1 @@
+"""Optional parts that register themselves; nothing in the package names one."""

@@ -1,0 +1,1 @@
+"""PettingZoo's parallel games."""

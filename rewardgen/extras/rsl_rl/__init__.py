@@ -1,0 +1,1 @@
+"""RSL-RL's PPO as a trainer."""

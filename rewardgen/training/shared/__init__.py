@@ -1,0 +1,1 @@
+"""Parts of training that every trainer uses."""

@@ -1,0 +1,1 @@
+"""Facts of a run, made once for every page, screen and export."""
