@@ -198,7 +198,7 @@ def native(
 def gpu(
     *,
     task: Annotated[str | None, Parameter(help="`cartpole`, `hopper` or `half_cheetah`.")] = None,
-    worlds: Annotated[tuple[int, ...] | None, Parameter(help="Numbers of worlds to step.")] = None,
+    num_envs: Annotated[tuple[int, ...] | None, Parameter(help="Numbers of envs to step.")] = None,
     candidates: Annotated[tuple[int, ...] | None, Parameter(help="Numbers of candidates to train.")] = None,
     seeds: Annotated[tuple[int, ...] | None, Parameter(help="Numbers of seeds of each.")] = None,
     env_steps: Annotated[int | None, Parameter(help="Control steps of each slice.", validator=_ENOUGH)] = None,
@@ -212,7 +212,7 @@ def gpu(
 
     Example: `python -m benchmarks gpu --plot gpu.svg`
     """
-    chosen = {"task": task, "worlds": worlds, "candidates": candidates, "seeds": seeds, "env_steps": env_steps}
+    chosen = {"task": task, "num_envs": num_envs, "candidates": candidates, "seeds": seeds, "env_steps": env_steps}
     return show(bench_gpu(_given(GpuOptions(), quick, **chosen), _say, plot), json)
 
 

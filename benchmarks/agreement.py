@@ -85,7 +85,7 @@ def _named(number: int, name: str) -> str:
 
 
 def _mixed(task: MujocoTask, envs: VecEnv) -> Callable[[Tensor], Tensor]:
-    """The expert in some worlds, smooth noise in others, and all that lies between."""
+    """The expert in some envs, smooth noise in others, and all that lies between."""
     expert = load_expert(task)
     if expert is None:
         raise TaskError(

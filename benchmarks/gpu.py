@@ -39,21 +39,21 @@ class GpuOptions(NamedTuple):
 
     Attributes:
         task: Name of a task with a setup.
-        worlds: Numbers of worlds to step.
+        num_envs: Numbers of envs to step.
         candidates: Numbers of candidates to train at a time.
         seeds: Numbers of seeds of each.
         env_steps: Control steps of each slice; those of the task, as the device has them, if None.
     """
 
     task: str = "hopper"
-    worlds: tuple[int, ...] = (64, 1024, 4096, 16_384, 49_152)
+    num_envs: tuple[int, ...] = (64, 1024, 4096, 16_384, 49_152)
     candidates: tuple[int, ...] = (1, 4, 16)
     seeds: tuple[int, ...] = (1, 3)
     env_steps: int | None = None
 
     def quick(self) -> GpuOptions:
         """The same, so small that it says only that all of it works."""
-        return self._replace(task="cartpole", worlds=(2, 4), candidates=(2,), seeds=(1,), env_steps=1024)
+        return self._replace(task="cartpole", num_envs=(2, 4), candidates=(2,), seeds=(1,), env_steps=1024)
 
 
 def bench_gpu(options: GpuOptions, say: Say, plot: Path | None = None) -> Report:
@@ -81,31 +81,31 @@ def bench_gpu(options: GpuOptions, say: Say, plot: Path | None = None) -> Report
         trained[name] = [(k, _hourly(options, _one_batch, k, seeds, "cpu", say)) for k in options.candidates]
     if plot:
         write_atomic(
-            plot, drawn({"control steps per second, by worlds": stepped, "candidates per hour": trained}).encode()
+            plot, drawn({"control steps per second, by envs": stepped, "candidates per hour": trained}).encode()
         )
     return Report(
         bench="gpu",
         settings={"task": options.task, "device": device, "cores": usable_cores()},
-        figures=(*_figures(stepped, "worlds", "/s"), *_figures(trained, "candidates", "per hour")),
+        figures=(*_figures(stepped, "envs", "/s"), *_figures(trained, "candidates", "per hour")),
         notes=_NOTES,
     )
 
 
 def _all_stepped(options: GpuOptions, device: Device, say: Say) -> list[tuple[int, float]]:
-    """Control steps per second by numbers of worlds, without those that the device's memory has no room for."""
+    """Control steps per second by numbers of envs, without those that the device's memory has no room for."""
     found: list[tuple[int, float]] = []
-    for worlds in options.worlds:
+    for num_envs in options.num_envs:
         try:
-            found.append((worlds, _stepped(options.task, worlds, device, say)))
+            found.append((num_envs, _stepped(options.task, num_envs, device, say)))
         except MachineError as error:
             say(f"left out: {error.message}")
     return found
 
 
-def _stepped(task: str, worlds: int, device: Device, say: Say) -> float:
-    """Control steps per second of all worlds, random actions, reading of variables and episodes' ends included."""
-    say(f"stepping {worlds} worlds of {task} on {device}")
-    envs = load_task(task).make_envs([0], worlds, threads=usable_cores(), device=device)
+def _stepped(task: str, num_envs: int, device: Device, say: Say) -> float:
+    """Control steps per second of all envs, random actions, reading of variables and episodes' ends included."""
+    say(f"stepping {num_envs} envs of {task} on {device}")
+    envs = load_task(task).make_envs([0], num_envs, threads=usable_cores(), device=device)
     envs.reset(staggered=True)
     for segment in range(2):  # the first one warms up
         actions = random_actions(envs, segment, _STEPS)
@@ -113,7 +113,7 @@ def _stepped(task: str, worlds: int, device: Device, say: Say) -> float:
         last = [envs.step(action) for action in actions][-1]
         last.observation.sum().item()  # waits for the device
         seconds = time.perf_counter() - began
-    return _STEPS * worlds / seconds
+    return _STEPS * num_envs / seconds
 
 
 Way = Callable[[str, PpoSettings, int, int], None]

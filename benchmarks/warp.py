@@ -1,4 +1,4 @@
-"""How far MuJoCo Warp agrees with MuJoCo on the CPU: the same worlds, the same actions, and no episodes.
+"""How far MuJoCo Warp agrees with MuJoCo on the CPU: the same envs, the same actions, and no episodes.
 
 Physics with contacts is chaotic: a difference grows until the motions are two different ones. So what can be asked of a
 simulator in single precision is what MuJoCo itself keeps to when its states are rounded to single precision.
@@ -28,9 +28,9 @@ from rewardgen.tasks.mujoco_task import MujocoTask
 
 HORIZONS = (1, 10, 100)
 """Control steps after which the states are compared."""
-WORLDS = 8
+NUM_ENVS = 8
 _FACTOR, _FLOOR = 3.0, 0.005
-"""What the middle world may be off: so many times MuJoCo's own worst world, and so much of the spread besides."""
+"""What the middle env may be off: so many times MuJoCo's own worst env, and so much of the spread besides."""
 _LEAST_SPREAD = 0.01
 """In SI units: what hardly moves need not agree more closely for that."""
 
@@ -39,10 +39,10 @@ class Agreement(NamedTuple):
     """Largest difference of a position or velocity from MuJoCo's, relative to its spread, up to each of `HORIZONS`.
 
     Attributes:
-        warp: Of MuJoCo Warp, of each world, (horizons, N).
+        warp: Of MuJoCo Warp, of each env, (horizons, N).
         rounded: Of MuJoCo when its states are rounded to single precision before every control step, likewise. Its
             solver is Newton, as MuJoCo Warp's, also where the model says PGS.
-        lost: Worlds that diverged, or in whose steps MuJoCo Warp left contacts out.
+        lost: Envs that diverged, or in whose steps MuJoCo Warp left contacts out.
     """
 
     warp: Tensor
@@ -56,34 +56,34 @@ def batched_tasks() -> list[str]:
     return [name for name, task in found.items() if isinstance(task, MujocoTask) and task.simulator == MUJOCO_CPU]
 
 
-def agreement_of(task: MujocoTask, device: Device, worlds: int = WORLDS) -> Agreement:
-    """Step the worlds of a task by both simulators, from an episode's beginning, by random actions.
+def agreement_of(task: MujocoTask, device: Device, num_envs: int = NUM_ENVS) -> Agreement:
+    """Step the envs of a task by both simulators, from an episode's beginning, by random actions.
 
     Args:
         task: The task.
         device: `cuda` or `warp-cpu`.
-        worlds: How many.
+        num_envs: How many.
     """
-    cpu, warp = task.make_simulator(worlds), task.make_simulator(worlds, device=device)
-    start = _starts(task, worlds)
+    cpu, warp = task.make_simulator(num_envs), task.make_simulator(num_envs, device=device)
+    start = _starts(task, num_envs)
     low, high = action_range(cpu.model, cpu.device)
     draw = torch.Generator().manual_seed(0)
-    actions = low + (high - low) * torch.rand((HORIZONS[-1], worlds, len(low)), generator=draw)
+    actions = low + (high - low) * torch.rand((HORIZONS[-1], num_envs, len(low)), generator=draw)
     exact = _motion(cpu, start, actions)
     spread = exact.flatten(0, 1).std(0).clamp(min=_LEAST_SPREAD)
     model = copy.copy(cpu.model)
     model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
-    lost = torch.zeros(worlds, dtype=torch.bool)
+    lost = torch.zeros(num_envs, dtype=torch.bool)
     found = [_motion(warp, start, actions, lost)]
-    found.append(_motion(CpuSimulator(model, worlds, task.frame_skip), start, actions, rounded=True))
+    found.append(_motion(CpuSimulator(model, num_envs, task.frame_skip), start, actions, rounded=True))
     off = [((each - exact).abs() / spread).amax(2) for each in found]
     by_warp, by_cpu = (torch.stack([each[:steps].amax(0) for steps in HORIZONS]) for each in off)
     return Agreement(by_warp, by_cpu, int(lost.sum()))
 
 
-def _starts(task: MujocoTask, worlds: int) -> list[Tensor]:
+def _starts(task: MujocoTask, num_envs: int) -> list[Tensor]:
     """Positions, velocities, and the places of mocap bodies if there are any, at the beginning of episodes."""
-    envs = task.make_envs([0], worlds)
+    envs = task.make_envs([0], num_envs)
     envs.reset()
     view = envs.view
     states = [view.qpos.clone(), view.qvel.clone()]
@@ -95,7 +95,7 @@ def _starts(task: MujocoTask, worlds: int) -> list[Tensor]:
 def _motion(
     sim: Simulator, start: Sequence[Tensor], actions: Tensor, lost: Tensor | None = None, *, rounded: bool = False
 ) -> Tensor:
-    """Positions and velocities after each control step, (steps, N, nq + nv); notes the worlds that diverged, (N,)."""
+    """Positions and velocities after each control step, (steps, N, nq + nv); notes the envs that diverged, (N,)."""
     sim.reset(torch.arange(sim.num_envs, device=sim.device), *(each.to(sim.device) for each in start))
     states, found = [sim.field("qpos"), sim.field("qvel")], []
     for action in actions.to(sim.device):
@@ -130,16 +130,16 @@ def bench_warp(tasks: Sequence[str], say: Say) -> Report:
         found = agreement_of(task, device)
         figures += _figures(name, found)
         if found.lost:
-            notes.append(f"{name}: {found.lost} of {WORLDS} worlds diverged, or lacked room for their contacts")
-    settings = {"device": device, "worlds": WORLDS, "factor": _FACTOR, "floor": _FLOOR}
+            notes.append(f"{name}: {found.lost} of {NUM_ENVS} envs diverged, or lacked room for their contacts")
+    settings = {"device": device, "num_envs": NUM_ENVS, "factor": _FACTOR, "floor": _FLOOR}
     return Report(bench="warp", settings=settings, figures=tuple(figures), notes=tuple(notes))
 
 
 _NOTES = (
-    "Largest difference of a position or velocity from MuJoCo's, relative to its spread: middle world [best, worst].",
+    "Largest difference of a position or velocity from MuJoCo's, relative to its spread: middle env [best, worst].",
     "MuJoCo rounded: MuJoCo itself, its states rounded to single precision before every control step,"
     " its solver Newton.",
-    f"Target: {_FACTOR:g} times the worst world of MuJoCo rounded, and {_FLOOR:g}.",
+    f"Target: {_FACTOR:g} times the worst env of MuJoCo rounded, and {_FLOOR:g}.",
 )
 
 

@@ -27,7 +27,7 @@ best = run.best
 print(f"\nthe best is {best.id}, fitness {best.fitness.value:.2f} [{best.fitness.low:.2f}, {best.fitness.high:.2f}]")
 print(best.source)
 
-# The reward is a pure function of the task's variables, for any number of worlds at once.
+# The reward is a pure function of the task's variables, for any number of envs at once.
 inputs = {each.name: torch.zeros(3, *each.shape) for each in run.history.card.variables}
 inputs["action"] = torch.zeros(3, run.history.card.action_size)
 inputs |= {f"prev_{name}": value for name, value in inputs.items()}

@@ -461,7 +461,7 @@ def test_all_warnings_are_open_for_a_parent_that_was_not_trained():
 @pytest.mark.parametrize("detector", ["no-reading", "not-read", "not-compared", "not-ranked"])
 def test_what_could_not_be_checked_is_no_fault_of_the_reward_and_not_told_to_its_designer(detector):
     untrained = with_evidence((warning(detector), warning("cliff"))).model_copy(update={"result": None})
-    refused = Finding(gate="static", detector="mixes-worlds", severity="reject", message="mixes worlds")
+    refused = Finding(gate="static", detector="mixes-worlds", severity="reject", message="mixes envs")
     repair = repair_messages(request("edit"), parent().candidate, [refused, warning(detector), warning("cliff")])
     for text in (asked("edit", parents=(untrained,)), repair[-1].content):
         assert "cliff seen" in text

@@ -60,18 +60,18 @@ class Reward:
         return {**self.program.tunables}
 
     def __call__(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Tensor]:
-        """The weighted components for N worlds; their sum is the reward.
+        """The weighted components for N envs; their sum is the reward.
 
         Args:
             inputs: Every input by name, (N,) or (N, k), as the task's card has them: tensors, arrays, or numbers for a
-                single world. `action` has an entry for each actuator, (N, A). More may be there than it reads.
+                single env. `action` has an entry for each actuator, (N, A). More may be there than it reads.
             **named: The same, or values for its constants.
 
         Returns:
             Component name to (N,) float32.
 
         Raises:
-            UsageError: An input is missing, a constant misspelt, or inputs are of different numbers of worlds.
+            UsageError: An input is missing, a constant misspelt, or inputs are of different numbers of envs.
             RewardError: It raised, a component is not finite, or it took more than 5 s of processor time, which is
                 counted in the main thread only.
         """
@@ -89,7 +89,7 @@ class Reward:
             if nearest(name, self.tunables, sure=True):
                 raise UsageError(f"the reward has no constant `{name}`", did_you_mean(name, self.tunables))
         values = {name: torch.as_tensor(given[name], dtype=torch.float32) for name in self.inputs}
-        values = _of_worlds({name: each.view(1) if not each.dim() else each for name, each in values.items()})
+        values = _of_envs({name: each.view(1) if not each.dim() else each for name, each in values.items()})
         with torch.no_grad():
             if threading.current_thread() is threading.main_thread():
                 return in_time(lambda: self.program(values, tunables))
@@ -99,16 +99,16 @@ class Reward:
         return f"<reward {self.name}>\n{self.source}"
 
 
-def _of_worlds(values: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Inputs with the worlds first: an `action` without that axis is of one world, or of one actuator."""
-    worlds = max((len(each) for name, each in values.items() if name not in _ACTIONS), default=0)
+def _of_envs(values: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Inputs with the envs first: an `action` without that axis is of one env, or of one actuator."""
+    num_envs = max((len(each) for name, each in values.items() if name not in _ACTIONS), default=0)
     for name in _ACTIONS & values.keys():
         if values[name].dim() == 1:
-            values[name] = values[name].unsqueeze(-1) if worlds > 1 else values[name].unsqueeze(0)
+            values[name] = values[name].unsqueeze(-1) if num_envs > 1 else values[name].unsqueeze(0)
     sizes = {name: len(each) for name, each in values.items()}
     if len({*sizes.values()}) > 1:
         told = ", ".join(f"`{name}` of {size}" for name, size in sizes.items())
-        raise UsageError(f"inputs are of different numbers of worlds: {told}", "give (N,) or (N, k) with the same N")
+        raise UsageError(f"inputs are of different numbers of envs: {told}", "give (N,) or (N, k) with the same N")
     return values
 
 

@@ -139,7 +139,7 @@ def _played(
     recording = record_episodes(envs, policy.act, anew=True, watch=keep_positions)
     measured = measure_episodes(task, recording.episode)
     chosen = int(measured.fitness.argsort(stable=True)[envs.num_envs // 2])
-    own = recording.of_worlds(slice(chosen, chosen + 1))
+    own = recording.of_envs(slice(chosen, chosen + 1))
     length, step_s = int(own.episode.lengths[0]), own.episode.control_step_s
     shown = min(length, max(1, round(seconds / step_s)))
     frame_s = max(step_s, speed * (step_s if 1.0 / step_s <= _FASTEST else 1.0 / _USUAL))

@@ -74,18 +74,18 @@ def checked_components(returned: Any, inputs: Mapping[str, Tensor]) -> Component
         a component `residual`.
 
     Raises:
-        RewardError: It is not a dict of one finite value per world, or these add up to more than a float can hold.
+        RewardError: It is not a dict of one finite value per env, or these add up to more than a float can hold.
     """
     parts, given = _split(returned)
     like = next(iter(inputs.values()))
-    found = Components({_checked_name(name): _value_per_world(name, value, like) for name, value in parts.items()})
+    found = Components({_checked_name(name): _value_per_env(name, value, like) for name, value in parts.items()})
     values = list(found.values())
     combined = _added_up(values)
     named: dict[str, Tensor] = dict(found)
     if given is None:
         found.total = combined
     else:
-        found.total = named["total"] = _value_per_world("total", given, like)
+        found.total = named["total"] = _value_per_env("total", given, like)
         found[RESIDUAL] = combined = found.total - combined
     # One look for all: a value that is not finite shows in their sum, and infinities of opposite sign are NaN.
     squares = combined.dot(combined).item()
@@ -120,21 +120,21 @@ def _checked_name(name: Any) -> str:
     raise RewardError(message, None, "shape", "use letters, digits and `_`, 48 at most, starting with a letter")
 
 
-def _value_per_world(name: str, value: Any, like: Tensor) -> Tensor:
+def _value_per_env(name: str, value: Any, like: Tensor) -> Tensor:
     """A component as (N,) float32, of a reward whose first input is `like`, (N, ...)."""
-    worlds = like.shape[0]
+    num_envs = like.shape[0]
     if type(value) is not Tensor:  # a subclass would bring methods of its own
         if isinstance(value, int | float):
-            return torch.full((worlds,), float(value), device=like.device)
+            return torch.full((num_envs,), float(value), device=like.device)
         message = f"component `{name}` is a {type(value).__name__}, expected a tensor of shape (N,)"
         raise RewardError(message, None, "shape", _SHAPE_HINT, str(name))
     if value.ndim == 0 and not value.is_meta:
-        value = value.to(like.device).repeat(worlds)
+        value = value.to(like.device).repeat(num_envs)
     if value.device != like.device:
         message = f"component `{name}` is on the device {value.device}, the inputs are on {like.device}"
         raise RewardError(message, None, "shape", "make it with `device=` of an input", name)
-    if value.shape != (worlds,):
-        got = f"({', '.join('N' if size == worlds else str(size) for size in value.shape)})"
+    if value.shape != (num_envs,):
+        got = f"({', '.join('N' if size == num_envs else str(size) for size in value.shape)})"
         message = f"component `{name}` has shape {got}, expected (N,)"
         raise RewardError(message, None, "shape", _SHAPE_HINT, str(name))
     return value if value.dtype == torch.float32 else value.to(torch.float32)
@@ -156,9 +156,9 @@ def _check_finite(components: Mapping[str, Tensor], combined: Tensor, inputs: Ma
     for name, value in components.items():
         wrong = ~torch.isfinite(value)
         if bool(wrong.any()):
-            world = int(wrong.nonzero()[0])
-            seen = ", ".join(f"{key} = {_short(tensor[world])}" for key, tensor in inputs.items())
-            message = f"component `{name}` is {float(value[world])} in {int(wrong.sum())} of {len(value)} worlds"
+            env = int(wrong.nonzero()[0])
+            seen = ", ".join(f"{key} = {_short(tensor[env])}" for key, tensor in inputs.items())
+            message = f"component `{name}` is {float(value[env])} in {int(wrong.sum())} of {len(value)} envs"
             others = [f"`{key}`" for key, each in components.items() if key != name and not each.isfinite().all()]
             message += f"; not finite either: {', '.join(others)}" if others else ""
             raise RewardError(f"{message}, as at {seen[:300]}", None, "non-finite", _FINITE_HINT, name)

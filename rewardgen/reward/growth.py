@@ -35,7 +35,7 @@ def _diagonal(x: Tensor, *_: Any, **__: Any) -> int:
 
 def _classes(x: Tensor, num_classes: int = -1) -> int:
     if num_classes < 1:
-        raise ValueError("`one_hot` needs `num_classes=`: without it, its size depends on the other worlds")
+        raise ValueError("`one_hot` needs `num_classes=`: without it, its size depends on the other envs")
     return x.numel() * num_classes
 
 

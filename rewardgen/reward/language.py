@@ -234,7 +234,7 @@ class _Checker(ast.NodeVisitor):
             self._refuse(target, "attribute-assignment", "assigns to an attribute", "assign to a name of your own")
 
     def visit_For(self, node: ast.For) -> None:
-        """Over anything short but the worlds."""
+        """Over anything short but the envs."""
         self._check_loop(node)
         for statement in (*node.body, *node.orelse):
             self.visit(statement)
@@ -250,24 +250,24 @@ class _Checker(ast.NodeVisitor):
         if any(isinstance(each, ast.Starred) for each in ast.walk(node.target)):
             self._refuse(node.target, "star-argument", "unpacks with `*` in a loop", "unpack it on a line of its own")
         if isinstance(node.iter, ast.Name) and node.iter.id in self._inputs:
-            self._refuse(node.iter, "loop-bound", f"loops over the worlds of `{node.iter.id}`", vocabulary.WHOLE_BATCH)
+            self._refuse(node.iter, "loop-bound", f"loops over the envs of `{node.iter.id}`", vocabulary.WHOLE_BATCH)
         self.visit(node.iter)
 
     def visit_If(self, node: ast.If | ast.IfExp) -> None:
-        """On constants and shapes; what tensors hold differs between worlds."""
+        """On constants and shapes; what tensors hold differs between envs."""
         self._check_condition(node.test)
         self.generic_visit(node)
 
     visit_IfExp = visit_If
 
     def _check_condition(self, test: ast.expr) -> None:
-        """Refuse a condition that reduces a tensor to one yes or no for all worlds."""
+        """Refuse a condition that reduces a tensor to one yes or no for all envs."""
         for call in _deciding(test):
             dotted = self._scope.resolve(call.func) or ""
             method = isinstance(call.func, ast.Attribute) and not dotted
             if method or dotted.startswith(("torch.", "numpy.")):
-                what = f"branches on `{ast.unparse(call)[:60]}`, one answer for all worlds"
-                self._refuse(call, "tensor-branch", what, "use `torch.where`, which decides for each world")
+                what = f"branches on `{ast.unparse(call)[:60]}`, one answer for all envs"
+                self._refuse(call, "tensor-branch", what, "use `torch.where`, which decides for each env")
                 return
 
     def visit_Assert(self, node: ast.Assert) -> None:
@@ -349,7 +349,7 @@ class _Checker(ast.NodeVisitor):
             self._refuse(node, "forbidden-literal", "holds a long string", "strings only name components")
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """Whether two things are the same object may tell what their values must not, such as the number of worlds."""
+        """Whether two things are the same object may tell what their values must not, such as the number of envs."""
         for op, left, right in zip(node.ops, [node.left, *node.comparators], node.comparators, strict=False):
             by_identity = isinstance(op, ast.Is | ast.IsNot)
             if by_identity and not any(isinstance(each, ast.Constant) and each.value is None for each in (left, right)):
@@ -459,7 +459,7 @@ class _Checker(ast.NodeVisitor):
             )
 
     def _check_tolerance(self, node: ast.Call) -> None:
-        """Both bounds are one argument of dm_control's; here each may be a constant to tune, or one value per world."""
+        """Both bounds are one argument of dm_control's; here each may be a constant to tune, or one value per env."""
         named = {each.arg: each.value for each in node.keywords}
         second = node.args[1] if len(node.args) > 1 else named.get("lower")
         bounds = second if isinstance(second, ast.Tuple | ast.List) else named.get("bounds")
@@ -477,7 +477,7 @@ class _Checker(ast.NodeVisitor):
             if isinstance(value, int) and value > _MAX_RANGE:
                 self._refuse(node, "loop-bound", f"loops more than {_MAX_RANGE} times", vocabulary.WHOLE_BATCH)
             elif _is_batch_size(argument):
-                self._refuse(node, "loop-bound", "loops over the worlds", vocabulary.WHOLE_BATCH)
+                self._refuse(node, "loop-bound", "loops over the envs", vocabulary.WHOLE_BATCH)
 
 
 def _deciding(test: ast.expr) -> Iterator[ast.Call]:

@@ -1,6 +1,6 @@
 """What `numpy` is in a reward: a small, pure subset over torch tensors, on whatever device they are.
 
-Real numpy cannot be reached from a reward. Names and meanings are numpy's, with one exception: worlds lie along the
+Real numpy cannot be reached from a reward. Names and meanings are numpy's, with one exception: envs lie along the
 first axis, so a reduction without an axis, which would mix them, is an error that says so. Numbers stay numbers, and
 `float` is single precision, as all inputs are.
 """
@@ -24,7 +24,7 @@ _DTYPES: dict[Any, torch.dtype | None] = {None: None, float: torch.float32, int:
 
 def _unmixed(name: str, value: Any, mixes: bool) -> Any:
     if mixes:
-        raise ValueError(f"numpy's `{name}` without an axis would mix the worlds: pass `axis=-1`")
+        raise ValueError(f"numpy's `{name}` without an axis would mix the envs: pass `axis=-1`")
     return value
 
 
@@ -41,7 +41,7 @@ def _dtype(named: Any) -> torch.dtype | None:
 
 
 def _is_constant(value: Any) -> bool:
-    """Whether no tensor is in a number or in a list, so that nothing in it can belong to a world."""
+    """Whether no tensor is in a number or in a list, so that nothing in it can belong to an env."""
     return all(map(_is_constant, value)) if isinstance(value, list | tuple) else isinstance(value, int | float)
 
 
@@ -119,7 +119,7 @@ def _interp(x: Any, xp: Sequence[float], fp: Sequence[float]) -> Tensor:
     return y0 + ((value - x0) / (x1 - x0)).clamp(0.0, 1.0) * (y1 - y0)
 
 
-# Over the parts of each world, never over the worlds.
+# Over the parts of each env, never over the envs.
 
 
 def _reduction(name: str, function: Callable[[Tensor, int, bool], Tensor]) -> _Function:
@@ -158,7 +158,7 @@ def _dot(a: Any, b: Any) -> Tensor:
     """The vectors along the last axis of `a` times the constant vector or matrix `b`."""
     left, right = _alike([a, b])
     if left.ndim < 2:
-        raise ValueError("numpy's `dot` of two vectors would mix the worlds: write `np.sum(a * b, axis=-1)`")
+        raise ValueError("numpy's `dot` of two vectors would mix the envs: write `np.sum(a * b, axis=-1)`")
     return torch.matmul(left, right)
 
 

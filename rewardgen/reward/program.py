@@ -62,7 +62,7 @@ class Program:
         guards.know(constants.values())
 
     def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
-        """Compute the components for N worlds.
+        """Compute the components for N envs.
 
         Args:
             inputs: Every input of the reward, and any others, each (N,) or (N, k) float32. The reward gets copies.
@@ -98,11 +98,11 @@ class Program:
         return components
 
     def _begin(self, given: list[Tensor]) -> None:
-        worlds = len(given[0])
+        num_envs = len(given[0])
         parts = {size for each in given for size in each.shape[1:]}
         if self._episodes:
-            parts = {*range(max(parts, default=0) + 1)} - {worlds}
-        self._guards.begin(worlds, frozenset(parts), max(each[0].numel() for each in given))
+            parts = {*range(max(parts, default=0) + 1)} - {num_envs}
+        self._guards.begin(num_envs, frozenset(parts), max(each[0].numel() for each in given))
 
     def _move_constants(self, device: torch.device) -> None:
         self._constants = {name: _moved(value, device) for name, value in self._constants.items()}
@@ -194,7 +194,7 @@ def _line_of(error: BaseException) -> int | None:
 
 
 _BATCH_HINT = (
-    "a reward is the same for any number of worlds: make tensors of that size, as with `torch.zeros(n)` or"
+    "a reward is the same for any number of envs: make tensors of that size, as with `torch.zeros(n)` or"
     " `x.view(n, -1)`, and use torch functions over the whole batch"
 )
 _INPUTS_HINT = "fix that line; inputs are torch tensors, (N,) or (N, k) as the table of variables says"
@@ -205,12 +205,12 @@ _HINTS = {
     "WorldCount": _BATCH_HINT,
     ONE_BY_ONE: _BATCH_HINT,
     NO_NUMBER: "keep tensors: use `torch.where`, torch.maximum and torch's own `sqrt`, `exp` and the like",
-    "would mix the worlds": "pass `axis=-1`, which reduces the parts of each world; `axis=0` for a list of terms",
+    "would mix the envs": "pass `axis=-1`, which reduces the parts of each env; `axis=0` for a list of terms",
     "with a bool tensor": "make it a number first, as with `(height > 1.0).float()`",
     "is too large, the limit": "drop axes of size one, as with `.squeeze(-1)`: (N, 1) with (N,) makes (N, N)",
     "Boolean value of Tensor": "use `torch.where(condition, a, b)`, torch.maximum or torch.minimum, not `if` or `max`",
     "must match the size of tensor": "reduce (N, k) over its last axis with `.sum(-1)`, or index a part as `x[:, 0]`",
-    "only one element tensors": "keep tensors: a component is one value per world",
-    "can be converted to Scalar": "keep tensors: a component is one value per world",
+    "only one element tensors": "keep tensors: a component is one value per env",
+    "can be converted to Scalar": "keep tensors: a component is one value per env",
     "must be Tensor, not float": "make it a tensor, as with `torch.full_like(height, 1.0)`, or use `math.`",
 }

@@ -165,7 +165,7 @@ class _Lowering(Pruning):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
-        """To an element, remembering what was known of sizes before; with `*` among the targets, not of the worlds."""
+        """To an element, remembering what was known of sizes before; with `*` among the targets, not of the envs."""
         keeps = self._may_keep(node.value)
         self.generic_visit(node)
         if not keeps and len(node.targets) == 1 and (place := _placed(node.targets[0])):
@@ -185,7 +185,7 @@ class _Lowering(Pruning):
         )
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
-        """Of anything but the worlds."""
+        """Of anything but the envs."""
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
             node.value = _guarded("items", [node.value], node.value)

@@ -269,7 +269,7 @@ MAX_POSITIONAL = {
 }
 """Where one more positional argument would be `out` or `inplace`."""
 
-_TENSORS_ONLY = "keep tensors: rewards are computed for all worlds at once, torch only"
+_TENSORS_ONLY = "keep tensors: rewards are computed for all envs at once, torch only"
 _DETERMINISTIC = "remove it: a reward is a pure function of its inputs, with no random numbers"
 NO_REACH = "remove it: a reward computes with torch, math and its parameters, and nothing else"
 """Instead of what is outside a reward's world."""
@@ -299,7 +299,7 @@ INSTEAD: dict[str, str] = {
     "obs": "take each quantity as a parameter of `compute_reward`, by its name",
     "is_cuda": "a reward runs on any device: drop the test",
     "requires_grad_": "drop it: a reward is never differentiated",
-    "vmap": "write it batched: every input has the worlds along its first axis",
+    "vmap": "write it batched: every input has the envs along its first axis",
     "backward": "drop it: a reward is never differentiated",
     "apply_": "write it with torch functions over the whole batch",
     "copy_": "make a new tensor and give it a name",

@@ -94,9 +94,9 @@ def _value_problems(name: str, variable: Var, value: Any, num_envs: int) -> list
         return tensor_problems(f"variable `{name}`", value, (num_envs, *variable.shape))
     parts = ", ".join(f'"part {number}"' for number in range(1, found[1] + 1))
     hint = f'name each: `{name} = Var("{variable.unit}", "...", parts=({parts}))`'
-    hint += ", or return one number per world, as `values[:, 0]` (N,)" if not variable.parts else ""
+    hint += ", or return one number per env, as `values[:, 0]` (N,)" if not variable.parts else ""
     declared = f"{len(variable.parts)} parts are" if variable.parts else "no `parts` are"
-    return [Problem(f"variable `{name}` has {found[1]} values per world, and {declared} declared", hint)]
+    return [Problem(f"variable `{name}` has {found[1]} values per env, and {declared} declared", hint)]
 
 
 def _undeclared(name: str, declared: Mapping[str, Var]) -> Problem:
@@ -140,21 +140,21 @@ def _tensor_hint(value: Any) -> str:
         return "put them side by side in one tensor, as with `torch.stack((one, other), -1)`"
     if hasattr(value, "__array__"):
         return "compute it with torch instead of numpy: what it is made of are torch tensors"
-    return "compute it from tensors, one value for each world, without `float()`, `bool()` and `.item()`"
+    return "compute it from tensors, one value for each env, without `float()`, `bool()` and `.item()`"
 
 
 def _shape_hint(found: tuple[int, ...], shape: tuple[int, ...]) -> str:
-    worlds = shape[0]
-    if found == (worlds,):
+    num_envs = shape[0]
+    if found == (num_envs,):
         return "give it a last axis: `values[:, None]`, or several side by side: `torch.stack((one, other), -1)`"
-    if found == (worlds, 1) and shape == (worlds,):
-        return "take the only entry of each world: `values[:, 0]`"
-    if len(found) == 2 and found[1] == worlds and shape == (worlds,):
+    if found == (num_envs, 1) and shape == (num_envs,):
+        return "take the only entry of each env: `values[:, 0]`"
+    if len(found) == 2 and found[1] == num_envs and shape == (num_envs,):
         return "reduce over the first axis, the steps: `episode.mean(x)`, `episode.total(x)` or `episode.last(x)`"
     if not found:
-        return "one value for each world, not one for all: reduce over the last axis at most, as with `x.sum(-1)`"
-    own = f"the first axis is the worlds, here {worlds}"
-    return own if found[0] == worlds else f"{own}: `x[:, 0]` is an entry of each of them, `x[0]` the first world's own"
+        return "one value for each env, not one for all: reduce over the last axis at most, as with `x.sum(-1)`"
+    own = f"the first axis is the envs, here {num_envs}"
+    return own if found[0] == num_envs else f"{own}: `x[:, 0]` is an entry of each of them, `x[0]` the first env's own"
 
 
 def termination_problems(causes: Any, num_envs: int) -> list[Problem]:
@@ -173,7 +173,7 @@ def termination_problems(causes: Any, num_envs: int) -> list[Problem]:
 def _goal_problems(goals: Any, num_envs: int) -> list[Problem]:
     if not isinstance(goals, Mapping):
         what = f"the third result of `reset`, goals, is {type(goals).__name__}, expected a dict"
-        return [Problem(what, 'return {"mark": tensor}, one row for each world that begins')]
+        return [Problem(what, 'return {"mark": tensor}, one row for each env that begins')]
     problems = []
     for name, value in goals.items():
         shape = (num_envs,) if isinstance(value, Tensor) and value.ndim == 1 else (num_envs, -1)
@@ -186,7 +186,7 @@ def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]
 
     Args:
         state: What the method returned.
-        num_envs: Worlds that were to be reset.
+        num_envs: Envs that were to be reset.
         nq: Size of the positions.
         nv: Size of the velocities.
     """
@@ -200,6 +200,6 @@ def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]
     ):
         for problem in tensor_problems(what, value, (num_envs, size)):
             misshapen = isinstance(value, Tensor) and tuple(value.shape) != (num_envs, size)
-            hint = f"one row for each world that begins, as in `{start}`: there are `draw.num_envs` of them"
+            hint = f"one row for each env that begins, as in `{start}`: there are `draw.num_envs` of them"
             problems.append(problem._replace(hint=hint) if misshapen else problem)
     return problems

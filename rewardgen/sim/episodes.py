@@ -25,17 +25,17 @@ _NOISE_SEED = 20_000_003
 
 
 class Episode(Mapping[str, Tensor]):
-    """Whole episodes of N worlds, as `fitness` and `success` get them.
+    """Whole episodes of N envs, as `fitness` and `success` get them.
 
     `episode["height"]` is (T, N) or (T, N, k): the variable after each control step, and `episode["action"]` the action
-    of that step. Steps after a world's end repeat its last one: use `mask`, or `mean`, `last` or `total`.
+    of that step. Steps after an env's end repeat its last one: use `mask`, or `mean`, `last` or `total`.
 
     Args:
         values: Variable name to tensor (T, N, ...).
-        lengths: Control steps that each world lived, (N,) int64, at least 1.
-        terminated: Whether each world ended by a termination condition, (N,) bool.
+        lengths: Control steps that each env lived, (N,) int64, at least 1.
+        terminated: Whether each env ended by a termination condition, (N,) bool.
         control_step_s: Duration of a control step [s].
-        max_steps: Control steps of a full episode; T may be smaller if every world ended before.
+        max_steps: Control steps of a full episode; T may be smaller if every env ended before.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class Episode(Mapping[str, Tensor]):
 
     @property
     def mask(self) -> Tensor:
-        """(T, N) bool: the steps that each world lived."""
+        """(T, N) bool: the steps that each env lived."""
         steps = next(iter(self._values.values())).shape[0]
         return torch.arange(steps, device=self.lengths.device)[:, None] < self.lengths
 
-    def of_worlds(self, part: slice) -> Episode:
-        """The episodes of some of the worlds, as if they had been recorded alone."""
-        values = _of_worlds(self._values, part, self.lengths)
+    def of_envs(self, part: slice) -> Episode:
+        """The episodes of some of the envs, as if they had been recorded alone."""
+        values = _of_envs(self._values, part, self.lengths)
         return Episode(values, self.lengths[part], self.terminated[part], self.control_step_s, self.max_steps)
 
     def total(self, values: Tensor) -> Tensor:
@@ -96,16 +96,16 @@ class Episode(Mapping[str, Tensor]):
         return self.total(condition.float()) / self.max_steps
 
     def first(self, values: Tensor) -> Tensor:
-        """Value of (T, N, ...) after each world's first step, (N, ...)."""
+        """Value of (T, N, ...) after each env's first step, (N, ...)."""
         return values[0]
 
     def last(self, values: Tensor, *, seconds: float = 0.0) -> Tensor:
-        """Value of (T, N, ...) at each world's last step, (N, ...).
+        """Value of (T, N, ...) at each env's last step, (N, ...).
 
         Args:
             values: Values, or a condition.
             seconds: Instead the mean over so long before the end, or the share of it at which a condition holds [s].
-                Where a world did not live so long, a condition does not hold in what is missing.
+                Where an env did not live so long, a condition does not hold in what is missing.
 
         Raises:
             TaskError: A time is negative.
@@ -125,11 +125,11 @@ class Episode(Mapping[str, Tensor]):
 
 @dataclass(frozen=True)
 class Recording:
-    """One episode of each of N worlds.
+    """One episode of each of N envs.
 
     Attributes:
         episode: The episodes, as `fitness` and `success` get them.
-        endings: How each world's episode ended: a termination cause, or `time limit`.
+        endings: How each env's episode ended: a termination cause, or `time limit`.
         inputs: The inputs of rewards that were asked for, name to (T, N, ...), among them the episode's values.
     """
 
@@ -137,16 +137,16 @@ class Recording:
     endings: tuple[str, ...]
     inputs: dict[str, Tensor]
 
-    def of_worlds(self, part: slice) -> Recording:
-        """The episodes of some of the worlds, as if they had been recorded alone."""
-        inputs = _of_worlds(self.inputs, part, self.episode.lengths)
-        return Recording(self.episode.of_worlds(part), self.endings[part], inputs)
+    def of_envs(self, part: slice) -> Recording:
+        """The episodes of some of the envs, as if they had been recorded alone."""
+        inputs = _of_envs(self.inputs, part, self.episode.lengths)
+        return Recording(self.episode.of_envs(part), self.endings[part], inputs)
 
 
-def _of_worlds(values: Mapping[str, Tensor], part: slice, lengths: Tensor) -> dict[str, Tensor]:
-    """Tensors (T, N, ...) of some of the worlds: no longer than their own episodes, and laid out for themselves.
+def _of_envs(values: Mapping[str, Tensor], part: slice, lengths: Tensor) -> dict[str, Tensor]:
+    """Tensors (T, N, ...) of some of the envs: no longer than their own episodes, and laid out for themselves.
 
-    Else the rounding of a sum would depend on how long other worlds lived, and on how many there are.
+    Else the rounding of a sum would depend on how long other envs lived, and on how many there are.
     """
     longest = int(lengths[part].max())
     return {name: each[:longest, part].contiguous() for name, each in values.items()}

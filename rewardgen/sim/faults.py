@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HINTS = (
     (
         r"Boolean value of Tensor",
-        "there is a value for each world: `&`, `|`, `~`, `torch.where`; not `and`, `not`, `if`",
+        "there is a value for each env: `&`, `|`, `~`, `torch.where`; not `and`, `not`, `if`",
     ),
     (r"Var\.__init__\(\)", 'a variable has a unit and a meaning: `Var("m", "height of the torso above the ground")`'),
     (r"^name 'torch' ", "write `import torch` at the top of the file"),

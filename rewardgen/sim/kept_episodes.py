@@ -47,17 +47,17 @@ def choose_episodes(fitness: Tensor, count: int) -> list[int]:
 
 
 def pack_episodes(episode: Episode, chosen: Sequence[int], *, hidden: bool = False) -> bytes:
-    """The content of a file of episodes: what happened at each step that the worlds lived.
+    """The content of a file of episodes: what happened at each step that the envs lived.
 
     Args:
-        episode: Episodes of N worlds.
+        episode: Episodes of N envs.
         chosen: Which of them, in the order in which they are kept.
         hidden: Whether to keep what no generated reward may read, for the task's own.
     """
-    lengths = [int(episode.lengths[world]) for world in chosen]
+    lengths = [int(episode.lengths[env]) for env in chosen]
     arrays = {
         name: np.concatenate(
-            [value[:length, world].float().numpy(force=True) for world, length in zip(chosen, lengths, strict=True)]
+            [value[:length, env].float().numpy(force=True) for env, length in zip(chosen, lengths, strict=True)]
         )
         for name, value in episode.items()
         if hidden or name not in HIDDEN

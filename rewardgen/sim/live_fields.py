@@ -14,7 +14,7 @@ LARGEST_STATE = 1e10
 
 
 class LiveFields:
-    """Fields of all worlds by name, and what they were before the last control step."""
+    """Fields of all envs by name, and what they were before the last control step."""
 
     def __init__(self) -> None:
         self._fields: dict[str, Tensor] = {}
@@ -45,7 +45,7 @@ class LiveFields:
         raise NotImplementedError
 
     def _remember(self, which: Tensor | None = None) -> None:
-        """The present is what was before, in some worlds, (n,) int64 or (N,) bool, or in all."""
+        """The present is what was before, in some envs, (n,) int64 or (N,) bool, or in all."""
         for name, kept in self._before.items():
             if which is None:
                 kept.copy_(self._fields[name])

@@ -1,4 +1,4 @@
-"""MuJoCo on CPU threads. Nothing above it knows that these worlds are numpy arrays."""
+"""MuJoCo on CPU threads. Nothing above it knows that these envs are numpy arrays."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -19,7 +19,7 @@ from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, Live
 
 
 class CpuSimulator(LiveFields):
-    """N worlds over `mujoco.batch`; a `Simulator`. The arguments are those of `SimulatorFactory`."""
+    """N envs over `mujoco.batch`; a `Simulator`. The arguments are those of `SimulatorFactory`."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class CpuSimulator(LiveFields):
         self.num_envs = num_envs
         self.control_step_s = float(model.opt.timestep) * frame_skip
         self._frame_skip = frame_skip
-        # A batch that keeps each world's data goes on from the stage that it has computed, instead of doing it twice.
+        # A batch that keeps each env's data goes on from the stage that it has computed, instead of doing it twice.
         import mujoco.batch  # not in the releases that mjlab needs
 
         self._batch = mujoco.batch.Batch(model, num_envs, threads, persistent=contact_forces or current_fields)
@@ -69,7 +69,7 @@ class CpuSimulator(LiveFields):
         qpos, qvel = self._arrays["qpos"], self._arrays["qvel"]
         if _sound(qpos) and _sound(qvel):
             return torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
-        sound = [_sound(qpos[world]) and _sound(qvel[world]) for world in range(self.num_envs)]
+        sound = [_sound(qpos[env]) and _sound(qvel[env]) for env in range(self.num_envs)]
         diverged = ~torch.tensor(sound, device=self.device)
         self.reset(diverged.nonzero()[:, 0], self._before["qpos"][diverged])
         return diverged
@@ -98,10 +98,10 @@ class CpuSimulator(LiveFields):
     def _update_contact_forces(self, scratch: mujoco.MjData, ids: Iterable[int]) -> None:
         """Contact forces from the contacts of the last substep, as Gymnasium computes them after `mj_step`."""
         forces = self._arrays[CONTACT_FORCES]
-        for world in ids:
-            self._batch.get_data(world, scratch)
+        for env in ids:
+            self._batch.get_data(env, scratch)
             mujoco.mj_rnePostConstraint(self.model, scratch)
-            forces[world] = scratch.cfrc_ext
+            forces[env] = scratch.cfrc_ext
 
     def _bound(self, name: str) -> Tensor:
         if name == CONTACT_FORCES:

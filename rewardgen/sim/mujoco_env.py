@@ -71,8 +71,8 @@ class MujocoVecEnv:
 
     Args:
         dynamics: What is simulated.
-        simulator: N fresh worlds of its model.
-        seeds: One seed per N / len(seeds) worlds.
+        simulator: N fresh envs of its model.
+        seeds: One seed per N / len(seeds) envs.
 
     Raises:
         TaskError: The dynamics break their contract.
@@ -85,7 +85,7 @@ class MujocoVecEnv:
         self.action_size, self.action_parts = len(self.action_low), action_parts(simulator.model)
         self.episode_steps, self.variables = dynamics.episode_steps, tuple(dynamics.declared())
         self._dynamics, self._simulator = dynamics, simulator
-        self.most_worlds: int | None = getattr(simulator, "most_worlds", None)
+        self.most_envs: int | None = getattr(simulator, "most_envs", None)
         per_seed = self.num_envs // len(seeds)
         self._all = torch.arange(self.num_envs, device=self.device)
         self._seeds = torch.tensor(list(seeds), device=self.device).repeat_interleave(per_seed)
@@ -97,7 +97,7 @@ class MujocoVecEnv:
         self._awake_ids: Tensor | None = None
         self._turns = TurnCounter.of(self.view, dynamics.declared().values())
         self._by_mask = False
-        """Whether episodes begin without the host knowing where, for which all worlds are drawn."""
+        """Whether episodes begin without the host knowing where, for which all envs are drawn."""
         self.observation_size, self.causes = self._rehearse()
 
     def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
@@ -118,12 +118,12 @@ class MujocoVecEnv:
         self._awake_ids = self._awake.nonzero()[:, 0]
 
     def variables_now(self) -> dict[str, Tensor]:
-        """The variables of every world as it is, (N, ...) each."""
+        """The variables of every env as it is, (N, ...) each."""
         with self._task_code():
             return self._dynamics.read(self.view)
 
     def place(self, qpos: Tensor, qvel: Tensor) -> Tensor:
-        """Put every world into a state, as if its episode had begun there.
+        """Put every env into a state, as if its episode had begun there.
 
         Args:
             qpos: Positions, (N, nq).
@@ -196,15 +196,15 @@ class MujocoVecEnv:
             return torch.where(ended[:, None], self._observe(self.view), observation)
         if len(ids := ended.nonzero()[:, 0]):
             self._begin(ids)
-            return observation.index_copy(0, ids, self._observe(self.view.of_worlds(ids)))
+            return observation.index_copy(0, ids, self._observe(self.view.of_envs(ids)))
         return observation
 
     def _begin(self, which: Tensor) -> None:
-        """Start the next episode of some worlds, (n,) int64 or (N,) bool."""
+        """Start the next episode of some envs, (n,) int64 or (N,) bool."""
         episode = rows_of(self._episode, which)
         draw = Draws(stream_keys(rows_of(self._seeds, which), rows_of(self._index, which), episode))
         asked = self._all if which.dtype == torch.bool else which  # a `reset` may write into what it reads of these
-        state = self._dynamics.reset(self.view.of_worlds(asked), draw)
+        state = self._dynamics.reset(self.view.of_envs(asked), draw)
         require(state_problems(state, len(which), self.view.model.nq, self.view.model.nv))
         self.view.begin(which, state)
         self._turns.begin(which)
@@ -220,7 +220,7 @@ class MujocoVecEnv:
         with self._task_code():
             with HostWaits() as waits:
                 self._begin(self._all)
-            # One that the host takes part in is not asked for worlds whose episodes go on.
+            # One that the host takes part in is not asked for envs whose episodes go on.
             self._by_mask = getattr(self._simulator, "takes_masks", False) and not waits.reads
             variables = dynamics.read(self.view)
             require(variable_problems(dynamics.declared(), variables, self.num_envs))

@@ -1,4 +1,4 @@
-"""MuJoCo Warp: the worlds of a model on a CUDA device or, slowly and by the same code, on the CPU.
+"""MuJoCo Warp: the envs of a model on a CUDA device or, slowly and by the same code, on the CPU.
 
 Its physics is in single precision; fields are given in double, as everywhere, and converted on the device after each
 control step. See https://github.com/google-deepmind/mujoco_warp.
@@ -29,35 +29,35 @@ from rewardgen.sim.rows import as_column, put_rows
 
 _ON_CPU = "train it with `--device cpu`"
 _STATE = ("time", "qpos", "qvel", "act", "qacc_warmstart")
-"""What a world goes on from, besides its controls and mocap bodies."""
+"""What an env goes on from, besides its controls and mocap bodies."""
 _RESET = ("time", "act", "qacc_warmstart", "ctrl", "overflow", "qvel")
 """What is zero when an episode begins."""
 _LACKED_ROOM = mjw.OverflowType.ALL & ~(mjw.OverflowType.ITERATIONS | mjw.OverflowType.LS_ITERATIONS)
 """Contacts or constraints were left out of a step. A solver that stops early leaves out nothing."""
 _TRIED_EPISODES, _TRIED_STEPS = 4, 500
 _ROOM = 2
-"""Contacts and constraints of a world, relative to the most that random actions made."""
+"""Contacts and constraints of an env, relative to the most that random actions made."""
 _SHARE = 0.5
-"""Of the free memory that worlds may take; rollouts and networks need the rest."""
+"""Of the free memory that envs may take; rollouts and networks need the rest."""
 _MANY, _WORTH = 4096, 0.75
-"""Of so many worlds or more those at rest are left out, once no more than that part is awake. A step of fewer takes as
+"""Of so many envs or more those at rest are left out, once no more than that part is awake. A step of fewer takes as
 long as one of half as many."""
 
 
 class WarpSimulator(LiveFields):
-    """N worlds over MuJoCo Warp; a `Simulator`. Further arguments are those of `SimulatorFactory`.
+    """N envs over MuJoCo Warp; a `Simulator`. Further arguments are those of `SimulatorFactory`.
 
-    The host waits for the device while it is made, and where many worlds are left out or come back: in no other step.
+    The host waits for the device while it is made, and where many envs are left out or come back: in no other step.
     Those that were left out come back when they are stepped or reset by their numbers; a mask does not reach them.
 
     Args:
         device: `cuda`, the current one, or `cpu`.
 
     Attributes:
-        most_worlds: How many worlds its free memory had room for.
+        most_envs: How many envs its free memory had room for.
 
     Raises:
-        MachineError: There is no such device, or its memory has no room for so many worlds.
+        MachineError: There is no such device, or its memory has no room for so many envs.
         TaskError: MuJoCo Warp cannot simulate the model.
     """
 
@@ -85,9 +85,9 @@ class WarpSimulator(LiveFields):
         with wp.ScopedDevice(self._place):
             self._model = _put(self._simulated)
             self._room = _room(self._simulated)
-            self.most_worlds = _most_worlds(self._simulated, self._model, self._room, self._place)
-        if num_envs > self.most_worlds:
-            what = f"{num_envs} worlds do not fit into the memory of {self._place}, {self.most_worlds} do"
+            self.most_envs = _most_envs(self._simulated, self._model, self._room, self._place)
+        if num_envs > self.most_envs:
+            what = f"{num_envs} envs do not fit into the memory of {self._place}, {self.most_envs} do"
             raise MachineError(what, "train with a smaller `num_envs`")
         self._qpos0 = constant(model.qpos0, self.device)
         self._diverged = torch.zeros(num_envs, dtype=torch.bool, device=self.device)
@@ -102,7 +102,7 @@ class WarpSimulator(LiveFields):
         self.before("qvel")
 
     def step(self, control: Tensor, ids: Tensor | None = None) -> None:
-        """See `Simulator.step`. Worlds at rest are stepped too and put back, or left out if there are many."""
+        """See `Simulator.step`. Envs at rest are stepped too and put back, or left out if there are many."""
         if len(self._rows) < self.num_envs and ids is not self._stepped and not self._has(ids):
             self._simulate(self._all)
         if ids is not None and len(self._rows) >= _MANY and 0 < len(ids) <= _WORTH * len(self._rows):
@@ -125,7 +125,7 @@ class WarpSimulator(LiveFields):
         self._convert(awake & sound)
 
     def restore_diverged(self) -> Tensor:
-        """See `Simulator.restore_diverged`. A world in whose step contacts were left out counts as diverged.
+        """See `Simulator.restore_diverged`. An env in whose step contacts were left out counts as diverged.
 
         Its derived fields stay what they were before the step.
         """
@@ -160,22 +160,22 @@ class WarpSimulator(LiveFields):
                 put_rows(raw[name], own, place[self._rows])
         warm = raw["qacc_warmstart"].clone()
         self._forward()
-        put_rows(raw["qacc_warmstart"], ~own, warm)  # the other worlds go on as if nothing had been
+        put_rows(raw["qacc_warmstart"], ~own, warm)  # the other envs go on as if nothing had been
         self._convert(own)
         if CONTACT_FORCES in self._fields:
             put_rows(self._fields[CONTACT_FORCES], which, 0.0)
         self._remember(which)
 
     def _spread(self, ids: Tensor, values: Tensor) -> Tensor:
-        """Rows for some worlds, (n, ...), as rows for all of them."""
+        """Rows for some envs, (n, ...), as rows for all of them."""
         return values.new_zeros(self.num_envs, *values.shape[1:]).index_copy(0, ids, values)
 
     def _has(self, ids: Tensor | None) -> bool:
-        """Whether some worlds, or all, are among those that are simulated."""
+        """Whether some envs, or all, are among those that are simulated."""
         return ids is not None and bool(torch.isin(ids, self._rows).all())
 
     def _simulate(self, rows: Tensor) -> None:
-        """Have memory for some worlds only, (n,). They go on as they are; of those that come back only positions,
+        """Have memory for some envs only, (n,). They go on as they are; of those that come back only positions,
         velocities, controls and mocap bodies are known.
         """
         carried = {name: self._fields[name][rows] for name in ("qpos", "qvel", "ctrl", *MOCAP) if name in self._fields}
@@ -190,7 +190,7 @@ class WarpSimulator(LiveFields):
             self._raw[name].copy_(values)
 
     def _allot(self) -> None:
-        """Memory for the worlds that are simulated."""
+        """Memory for the envs that are simulated."""
         with wp.ScopedDevice(self._place):
             self._data = mjw.make_data(self._simulated, len(self._rows), **self._room)
             self._raw = {name: wp.to_torch(getattr(self._data, name)) for name in (*_STATE, "ctrl", "overflow", *MOCAP)}
@@ -237,7 +237,7 @@ class WarpSimulator(LiveFields):
         return self._spread(self._rows, source.double())
 
     def _source(self, name: str) -> Tensor:
-        """A field of the worlds that are simulated, as MuJoCo Warp has it, (n, ...)."""
+        """A field of the envs that are simulated, as MuJoCo Warp has it, (n, ...)."""
         array, shape = getattr(self._data, name, None), np.shape(getattr(mujoco.MjData(self.model), name))
         found = wp.to_torch(array) if isinstance(array, wp.array) else None
         if found is None or found.shape[:1] != self._rows.shape or found[0].numel() != int(np.prod(shape)):
@@ -247,7 +247,7 @@ class WarpSimulator(LiveFields):
         return found.view(len(found), *shape)
 
     def _convert(self, which: Tensor) -> None:
-        """Bring fields up to date, of some of the worlds that are simulated, (n,) bool."""
+        """Bring fields up to date, of some of the envs that are simulated, (n,) bool."""
         for name, source in self._sources.items():
             field = self._fields[name]
             field[self._rows] = torch.where(as_column(which, source), source.double(), field[self._rows])
@@ -284,7 +284,7 @@ def _put(model: mujoco.MjModel) -> Any:
 
 
 def _room(model: mujoco.MjModel) -> dict[str, int]:
-    """Contacts and constraints for which a world has room."""
+    """Contacts and constraints for which an env has room."""
     data, random = mujoco.MjData(model), np.random.default_rng(0)
     contacts = constraints = 0
     for _ in range(_TRIED_EPISODES):
@@ -297,18 +297,18 @@ def _room(model: mujoco.MjModel) -> dict[str, int]:
     return {"nconmax": max(_ROOM * contacts, usual.naconmax), "njmax": max(_ROOM * constraints, usual.njmax)}
 
 
-def _most_worlds(model: mujoco.MjModel, put: Any, room: dict[str, int], device: Any) -> int:
-    """How many worlds fit into the free memory of the current device, with this room in each."""
-    one, two = (_peak_bytes(model, put, room, worlds) for worlds in (1, 2))
+def _most_envs(model: mujoco.MjModel, put: Any, room: dict[str, int], device: Any) -> int:
+    """How many envs fit into the free memory of the current device, with this room in each."""
+    one, two = (_peak_bytes(model, put, room, num_envs) for num_envs in (1, 2))
     return max(0, int((_SHARE * _free_bytes(device) - one) // (two - one)) + 1)
 
 
-def _peak_bytes(model: mujoco.MjModel, put: Any, room: dict[str, int], worlds: int) -> int:
-    """The most memory that so many worlds take at a time, what a step takes for itself included."""
+def _peak_bytes(model: mujoco.MjModel, put: Any, room: dict[str, int], num_envs: int) -> int:
+    """The most memory that so many envs take at a time, what a step takes for itself included."""
     native = wp._src.context.runtime.core  # what is public of it is a report to read
     with wp.ScopedMemoryTracker(print=False):
         native.wp_alloc_tracker_reset()
-        mjw.step(put, mjw.make_data(model, worlds, **room))
+        mjw.step(put, mjw.make_data(model, num_envs, **room))
         return native.wp_alloc_tracker_get_peak_bytes()
 
 

@@ -26,12 +26,12 @@ from rewardgen.sim.mujoco_cpu import CpuSimulator
 
 
 class Simulator(Protocol):
-    """N worlds of one MuJoCo model, stepped together. Knows of no task, episode or reward.
+    """N envs of one MuJoCo model, stepped together. Knows of no task, episode or reward.
 
-    Everything that it takes and gives lies on its device, world axis first; states and fields are float64. A world's
-    numbers must not depend on the worlds beside it.
+    Everything that it takes and gives lies on its device, env axis first; states and fields are float64. An env's
+    numbers must not depend on the envs beside it.
 
-    One with `takes_masks = True` also takes a mask in `reset`: on a GPU the host would wait to number worlds.
+    One with `takes_masks = True` also takes a mask in `reset`: on a GPU the host would wait to number envs.
     """
 
     model: mujoco.MjModel
@@ -44,7 +44,7 @@ class Simulator(Protocol):
     """Duration of a control step [s]."""
 
     def field(self, name: str) -> Tensor:
-        """A mjData field of every world, (N, ...), live.
+        """A mjData field of every env, (N, ...), live.
 
         Raises:
             TaskError: There is no such field, or it was not asked for before the first control step.
@@ -52,7 +52,7 @@ class Simulator(Protocol):
         ...
 
     def before(self, name: str) -> Tensor:
-        """A field before the last control step, (N, ...); the current one in worlds just reset.
+        """A field before the last control step, (N, ...); the current one in envs just reset.
 
         Raises:
             TaskError: There is no such field, or it was not asked for when the episodes began.
@@ -60,22 +60,22 @@ class Simulator(Protocol):
         ...
 
     def step(self, control: Tensor, ids: Tensor | None = None) -> None:
-        """Advance worlds by one control step.
+        """Advance envs by one control step.
 
         Args:
             control: Actuator controls, (N, nu), within their ranges.
-            ids: Which worlds, (n,) int64; all of them if not given. The others stay as they are.
+            ids: Which envs, (n,) int64; all of them if not given. The others stay as they are.
         """
         ...
 
     def reset(
         self, which: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
     ) -> None:
-        """Put worlds into a state, with all that follows from it, as if nothing had been before.
+        """Put envs into a state, with all that follows from it, as if nothing had been before.
 
         Args:
-            which: Which worlds, (n,) int64; or a mask, (N,) bool: then n is N in what follows, and the rows of the
-                other worlds are of no matter.
+            which: Which envs, (n,) int64; or a mask, (N,) bool: then n is N in what follows, and the rows of the
+                other envs are of no matter.
             qpos: Positions, (n, nq); the model's reference pose if not given.
             qvel: Velocities, (n, nv); zero if not given.
             mocap: Where mocap bodies go, a position and a quaternion each, (n, nmocap, 7); they stay if not given.
@@ -83,12 +83,12 @@ class Simulator(Protocol):
         ...
 
     def restore_diverged(self) -> Tensor:
-        """Put worlds whose state is not finite back to where they were before the control step, at rest.
+        """Put envs whose state is not finite back to where they were before the control step, at rest.
 
         It is called once after each control step. Derived fields may stay what they were before the step.
 
         Returns:
-            Which worlds diverged, (N,) bool.
+            Which envs diverged, (N,) bool.
         """
         ...
 
@@ -113,7 +113,7 @@ class SimulatorFactory(Protocol):
             num_envs: N.
             frame_skip: Physics steps per control step.
             threads: Physics threads, where it runs on CPU.
-            contact_forces: Whether to compute `cfrc_ext` after each control step, one pass per world.
+            contact_forces: Whether to compute `cfrc_ext` after each control step, one pass per env.
             current_fields: Whether fields that follow from positions and velocities describe the state after a control
                 step, as after `mj_step1`, not the last physics substep.
         """

@@ -559,10 +559,10 @@ class TurnCounter:
         return cls(view, (each.turning for each in declared if isinstance(each, Quantity) and each.turning))
 
     def begin(self, which: Tensor) -> None:
-        """Count from zero in some worlds.
+        """Count from zero in some envs.
 
         Args:
-            which: Which worlds, (n,) int64, or (N,) bool.
+            which: Which envs, (n,) int64, or (N,) bool.
         """
         for name, last in self._last.items():
             put_rows(last, which, rows_of(self._now(name), which))

@@ -1,4 +1,4 @@
-"""Some of N worlds: by their numbers, (n,) int64, or by a mask, (N,) bool, for which a host need not wait for a GPU."""
+"""Some of N envs: by their numbers, (n,) int64, or by a mask, (N,) bool, for which a host need not wait for a GPU."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from torch import Tensor
 
 
 def rows_of(values: Tensor, which: Tensor) -> Tensor:
-    """The values (N, ...) of some worlds: (n, ...) by their numbers, and all of them by a mask."""
+    """The values (N, ...) of some envs: (n, ...) by their numbers, and all of them by a mask."""
     return values if which.dtype == torch.bool else values[which]
 
 
 def put_rows(target: Tensor, which: Tensor, values: Tensor | float) -> None:
-    """Write into the rows of some worlds.
+    """Write into the rows of some envs.
 
     Args:
         target: (N, ...), changed in place.
-        which: The worlds.
+        which: The envs.
         values: A number, or what `rows_of` would give of them: (n, ...) by their numbers, (N, ...) by a mask.
     """
     if which.dtype != torch.bool:

@@ -18,7 +18,7 @@ class Var:
     Args:
         unit: SI unit, `rad`, or `1` for a pure number.
         meaning: What it is, with its frame and sign convention.
-        parts: Names of the entries of a vector variable, in order; empty for a scalar per world.
+        parts: Names of the entries of a vector variable, in order; empty for a scalar per env.
     """
 
     unit: str
@@ -27,7 +27,7 @@ class Var:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape without the world axis: () or (k,)."""
+        """Shape without the env axis: () or (k,)."""
         return (len(self.parts),) if self.parts else ()
 
 

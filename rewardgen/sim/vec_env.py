@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 DIVERGED = "physics diverged"
-"""The termination cause of a world whose state stopped being finite."""
+"""The termination cause of an env whose state stopped being finite."""
 
 ENDED = "the environment's own end"
 """The termination cause of an environment that does not say why."""
@@ -25,7 +25,7 @@ Policy = Callable[[Tensor], Tensor]
 
 @dataclass(slots=True)
 class Step:
-    """What one control step of N worlds gives.
+    """What one control step of N envs gives.
 
     Attributes:
         observation: What the policy acts on next, after automatic reset, (N, O) float32.

@@ -1,4 +1,4 @@
-"""What task code is given: a batched view of the simulator, and random numbers with one stream per world."""
+"""What task code is given: a batched view of the simulator, and random numbers with one stream per env."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -30,7 +30,7 @@ Start = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Mapping[str, Tensor]]
 Bound = float | Sequence[float] | Tensor
 _MOST_PROPOSALS = 1000
 _MOST_ROLLED = 1024
-"""Worlds that come to rest in one call."""
+"""Envs that come to rest in one call."""
 
 
 def floats_alone(model: mujoco.MjModel) -> bool:
@@ -41,7 +41,7 @@ def floats_alone(model: mujoco.MjModel) -> bool:
 
 
 class SimView:
-    """All worlds of a simulation as batched tensors, float64, world axis first.
+    """All envs of a simulation as batched tensors, float64, env axis first.
 
     The tensors are live: they change at the next control step, so keep none of them. As after `mj_step`, derived fields
     such as `xpos` describe the last physics substep; `qpos` and `qvel` are current.
@@ -69,15 +69,15 @@ class SimView:
         import mujoco.batch  # not in the releases that mjlab needs
 
         if name in mujoco.batch.DATA_FIELDS:
-            raise UnknownName(f"`sim` has no `{name}`", f'read it as `sim.field("{name}")`, worlds first')
+            raise UnknownName(f"`sim` has no `{name}`", f'read it as `sim.field("{name}")`, envs first')
         offered = ("model", "device", "control_step_s", "qpos0", *(each for each in dir(SimView) if each[0] != "_"))
         raise UnknownName(f"`sim` has no `{name}`", did_you_mean(name, offered))
 
-    def of_worlds(self, ids: Tensor) -> SimView:
-        """Some of the worlds only, as they are now.
+    def of_envs(self, ids: Tensor) -> SimView:
+        """Some of the envs only, as they are now.
 
         Args:
-            ids: Which worlds, (n,) int64.
+            ids: Which envs, (n,) int64.
         """
         part = copy.copy(self)
         part._ids = ids
@@ -147,10 +147,10 @@ class SimView:
         return constant(values, self.device)
 
     def begin(self, which: Tensor, state: Start) -> None:
-        """Begin episodes in some worlds with what a task's `reset` returned.
+        """Begin episodes in some envs with what a task's `reset` returned.
 
         Args:
-            which: Which worlds, (n,) int64, or (N,) bool.
+            which: Which envs, (n,) int64, or (N,) bool.
             state: What it returned, n rows, or N. A goal that is called like a mocap body is where that is in the
                 episode: its position (n, 3), perhaps with its quaternion (n, 7).
 
@@ -186,7 +186,7 @@ class SimView:
         return tuple(self._goals)
 
     def keep_start(self, which: Tensor) -> None:
-        """Take the state of some worlds, (n,) int64 or (N,) bool, for the one in which their episodes began."""
+        """Take the state of some envs, (n,) int64 or (N,) bool, for the one in which their episodes began."""
         for name, kept in self._starts.items():
             put_rows(kept, which, rows_of(self._simulator.field(name), which))
 
@@ -327,12 +327,12 @@ class SimView:
         return torch.stack(heights).amin(0)
 
     def without_contact(self, propose: Callable[[], Tensor]) -> Tensor:
-        """Initial positions in which nothing touches: each world has the first of its proposals that is so.
+        """Initial positions in which nothing touches: each env has the first of its proposals that is so.
 
         Mocap bodies are where the model has them.
 
         Args:
-            propose: Draws one for each of the n worlds, (n, nq or more): positions, then what else belongs to them.
+            propose: Draws one for each of the n envs, (n, nq or more): positions, then what else belongs to them.
 
         Returns:
             What was proposed, (n, nq or more). Draw nothing after it: it takes more numbers, the more are refused.
@@ -344,11 +344,11 @@ class SimView:
         touching = torch.ones(len(found), dtype=torch.bool)
         for _ in range(_MOST_PROPOSALS):
             places = found[:, : self.model.nq].cpu().numpy()
-            for world in touching.nonzero()[:, 0].tolist():
-                data.qpos[:] = places[world]
+            for env in touching.nonzero()[:, 0].tolist():
+                data.qpos[:] = places[env]
                 mujoco.mj_kinematics(self.model, data)
                 mujoco.mj_collision(self.model, data)
-                touching[world] = data.ncon > 0
+                touching[env] = data.ncon > 0
             if not touching.any():
                 return found
             found = torch.where(touching[:, None].to(found.device), propose(), found)
@@ -356,10 +356,10 @@ class SimView:
         raise TaskError(f"something touches in all of {_MOST_PROPOSALS} proposed positions", hint)
 
     def settled(self, qpos: Tensor, seconds: float) -> tuple[Tensor, Tensor]:
-        """States of the n worlds once the model was left to itself, without control, mocap bodies where the model has
+        """States of the n envs once the model was left to itself, without control, mocap bodies where the model has
         them.
 
-        MuJoCo simulates it on the CPU, on all cores if the worlds lie on a GPU.
+        MuJoCo simulates it on the CPU, on all cores if the envs lie on a GPU.
 
         Args:
             qpos: Positions at first, at rest, (n, nq).
@@ -402,13 +402,13 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class Draws:
-    """Random numbers for n worlds, a stream of its own for each, without state beyond the position in the streams.
+    """Random numbers for n envs, a stream of its own for each, without state beyond the position in the streams.
 
-    The numbers are a hash of (stream, position): SplitMix64 (Steele, Lea and Flood, 2014). So a world draws the same
-    numbers whichever worlds are drawn with it.
+    The numbers are a hash of (stream, position): SplitMix64 (Steele, Lea and Flood, 2014). So an env draws the same
+    numbers whichever envs are drawn with it.
 
     Args:
-        streams: One key per world, (n,) int64, from `stream_keys`.
+        streams: One key per env, (n,) int64, from `stream_keys`.
     """
 
     def __init__(self, streams: Tensor) -> None:

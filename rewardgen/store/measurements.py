@@ -37,7 +37,7 @@ Credits = Annotated[dict[AgentName, dict[ComponentName, Measure]], Field(max_len
 
 
 class EvaluationPoint(Frozen):
-    """One evaluation phase of one slice: deterministic policy, worlds of its own, means over episodes."""
+    """One evaluation phase of one slice: deterministic policy, envs of its own, means over episodes."""
 
     env_steps: Count
     fitness: Measure

@@ -48,7 +48,7 @@ FailureKind = Literal["exception", "non-finite", "shape", "diverged", "timeout",
 class VariableCard(Frozen):
     """One variable of a task as the designer sees it.
 
-    `shape` is without the world axis: () for a scalar per world, (k,) for k parts, named in `parts`. `minimum`,
+    `shape` is without the env axis: () for a scalar per env, (k,) for k parts, named in `parts`. `minimum`,
     `median` and `maximum` were measured on a short random and zero-action rollout and have one entry per part.
     """
 

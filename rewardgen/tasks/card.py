@@ -24,7 +24,7 @@ from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.wording import description, first_paragraph
 
-PROBE_WORLDS = 8
+PROBE_ENVS = 8
 """Episodes per trivial policy."""
 _PROBE_SEED = 20_000_003
 _AHEAD = 100
@@ -72,34 +72,34 @@ def measure_card(
     Raises:
         TaskError: The task breaks its contract.
     """
-    worlds = task.make_envs([_PROBE_SEED], PROBE_WORLDS)
+    envs = task.make_envs([_PROBE_SEED], PROBE_ENVS)
     if recordings is None:
-        recordings = {name: record_episodes(worlds, policy) for name, policy in trivial_policies(worlds).items()}
-    given = beyond_actions(worlds) if isinstance(worlds, MujocoVecEnv) else {}
+        recordings = {name: record_episodes(envs, policy) for name, policy in trivial_policies(envs).items()}
+    given = beyond_actions(envs) if isinstance(envs, MujocoVecEnv) else {}
     return TaskCard(
         reference=reference or str(task.path),
         name=task.path.stem,
         fingerprint=fingerprint(digests(made_of(task))),
         description=description(task),
         variables=describe_variables(task.declared(), list(recordings.values()), given),
-        agents=getattr(worlds, "agents", ()),
-        choices=bool(getattr(worlds, "choices", ())),
-        action_size=worlds.action_size,
-        action_parts=worlds.action_parts,
-        action_low=_rounded(worlds.action_low),
-        action_high=_rounded(worlds.action_high),
-        observation_size=worlds.observation_size,
+        agents=getattr(envs, "agents", ()),
+        choices=bool(getattr(envs, "choices", ())),
+        action_size=envs.action_size,
+        action_parts=envs.action_parts,
+        action_low=_rounded(envs.action_low),
+        action_high=_rounded(envs.action_high),
+        observation_size=envs.observation_size,
         observation=first_paragraph(task, "observe"),
-        body=_looks(worlds.view.model) if isinstance(worlds, MujocoVecEnv) else "",
+        body=_looks(envs.view.model) if isinstance(envs, MujocoVecEnv) else "",
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
-        termination_causes=worlds.causes,
+        termination_causes=envs.causes,
         success_terminates=task.success_terminates,
-        ends_wanted=ENDED in worlds.causes and _ends_wanted([each.episode for each in recordings.values()]),
+        ends_wanted=ENDED in envs.causes and _ends_wanted([each.episode for each in recordings.values()]),
         best_fitness=task.best_fitness,
         success=first_paragraph(task, "success"),
         fitness=first_paragraph(task, "fitness"),
-        control_step_s=worlds.control_step_s,
+        control_step_s=envs.control_step_s,
         episode_steps=task.episode_steps,
         probes=tuple(probe(task, name, recording) for name, recording in recordings.items()),
     )

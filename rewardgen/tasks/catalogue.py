@@ -44,7 +44,7 @@ from rewardgen.sim.view import SimView
 from rewardgen.tasks.draft_language import NOT_VARIABLES
 from rewardgen.tasks.robots import Catalogue, Entry
 
-_WORLDS, _STEPS = 4, 50
+_NUM_ENVS, _STEPS = 4, 50
 _CONTROL_S = 0.02
 """Control step of the measurement, as near as the model's own step allows [s]."""
 _MOST_PHYSICS_STEPS, _SOLVER_ITERATIONS = 1000, 15
@@ -289,7 +289,7 @@ def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[t
     """Each part in the reference pose, then its lowest and highest value over a second of random actions from there."""
     frame_skip = max(1, round(_CONTROL_S / float(model.opt.timestep)))
     model.opt.iterations = min(model.opt.iterations, _SOLVER_ITERATIONS)
-    simulator = CpuSimulator(model, _WORLDS, frame_skip)
+    simulator = CpuSimulator(model, _NUM_ENVS, frame_skip)
     view = SimView(simulator)
     turns = TurnCounter.of(view, quantities)
     low, high = (torch.tensor(model.actuator_ctrlrange)[:, side].clone() for side in (0, 1))
@@ -298,13 +298,13 @@ def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[t
     random = torch.Generator().manual_seed(0)
     seen = [[quantity.read(view).clone() for quantity in quantities]]
     for _ in range(min(_STEPS, max(1, _MOST_PHYSICS_STEPS // frame_skip))):
-        simulator.step(low + (high - low) * torch.rand(_WORLDS, model.nu, dtype=torch.float64, generator=random))
+        simulator.step(low + (high - low) * torch.rand(_NUM_ENVS, model.nu, dtype=torch.float64, generator=random))
         simulator.restore_diverged()
         turns.advance()
         seen.append([quantity.read(view).clone() for quantity in quantities])
     ranges = []
     for values in zip(*seen, strict=True):
-        rows = torch.cat([each.reshape(_WORLDS, -1) for each in values])
+        rows = torch.cat([each.reshape(_NUM_ENVS, -1) for each in values])
         ranges.append(tuple(map(_rounded, (rows[0], rows.amin(0), rows.amax(0)))))
     return ranges
 

@@ -29,7 +29,7 @@ from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import Step
 from rewardgen.sim.view import Draws, SimView, stream_keys
 from rewardgen.store.records import PolicyProbe, TrainerSettings
-from rewardgen.tasks.card import PROBE_WORLDS, probe
+from rewardgen.tasks.card import PROBE_ENVS, probe
 from rewardgen.tasks.check_declarations import declaration_problems, end_problems
 from rewardgen.tasks.check_independence import independence_problems, measurement_problems
 from rewardgen.tasks.check_rewards import baseline_problems, metric_problems
@@ -40,8 +40,8 @@ from rewardgen.tasks.suspicions import fitness_notes, success_notes, unit_notes
 from rewardgen.tasks.wording import wording_problems, wordless_notes
 
 _SEED = 40_000_003
-_WORLDS = 5
-"""Worlds of the first look; odd, so that no other axis is mistaken for theirs."""
+_NUM_ENVS = 5
+"""Envs of the first look; odd, so that no other axis is mistaken for theirs."""
 _FINITE_HINT = "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"
 
 _DECLARED = "the designer of rewards knows of it only what is declared; the unit of a pure number is `1`"
@@ -182,34 +182,34 @@ def call_problems(task: Task) -> list[Problem]:
 
 
 def _call_each(task: MujocoTask, problems: list[Problem]) -> None:
-    simulator = task.make_simulator(_WORLDS)
+    simulator = task.make_simulator(_NUM_ENVS)
     view, variables = SimView(simulator), Named("variables", {})
     TurnCounter.of(view, task.declared().values())
     with noted(problems), task_faults(task.path, "reset"):
-        ids = torch.arange(_WORLDS, device=simulator.device)
+        ids = torch.arange(_NUM_ENVS, device=simulator.device)
         state = task.reset(view, Draws(stream_keys(ids)))
-        wrong = state_problems(state, _WORLDS, view.model.nq, view.model.nv)
+        wrong = state_problems(state, _NUM_ENVS, view.model.nq, view.model.nv)
         problems += wrong
         if not wrong:
             view.begin(ids, state)
     with noted(problems), task_faults(task.path, "variables"), _unchanged(view, "variables", problems):
         variables = task.read(view)
-        problems += variable_problems(task.declared(), variables, _WORLDS)
+        problems += variable_problems(task.declared(), variables, _NUM_ENVS)
     for name, each in task.declared().items():
         # What is wrong with it is told; that others cannot do with it is not.
-        if tensor_problems(name, variables.get(name), (_WORLDS, *each.shape)):
-            variables[name] = torch.zeros(_WORLDS, *each.shape, dtype=torch.float64, device=simulator.device)
+        if tensor_problems(name, variables.get(name), (_NUM_ENVS, *each.shape)):
+            variables[name] = torch.zeros(_NUM_ENVS, *each.shape, dtype=torch.float64, device=simulator.device)
     with noted(problems), task_faults(task.path, "observe"), _unchanged(view, "observe", problems):
-        problems += tensor_problems("the observation", task.observe(view, variables), (_WORLDS, -1))
+        problems += tensor_problems("the observation", task.observe(view, variables), (_NUM_ENVS, -1))
     with noted(problems), task_faults(task.path, "terminated"), _unchanged(view, "terminated", problems):
         causes = task.terminated(view, variables)
-        wrong = termination_problems(causes, _WORLDS)
+        wrong = termination_problems(causes, _NUM_ENVS)
         problems += wrong or _ended_at_start(causes)
     problems += declaration_problems(task, int(view.model.nu))
     if hasattr(task, "scripted"):
         with noted(problems), task_faults(task.path, "scripted"), _unchanged(view, "scripted", problems):
             action = task.scripted(view, variables)  # type: ignore[attr-defined]
-            problems += tensor_problems("the action of `scripted`", action, (_WORLDS, int(view.model.nu)))
+            problems += tensor_problems("the action of `scripted`", action, (_NUM_ENVS, int(view.model.nu)))
 
 
 @contextmanager
@@ -250,16 +250,16 @@ def _hidden_goals(task: MujocoTask, view: SimView) -> list[Problem]:
 
 def _check_episodes(task: Task, checked: Checked) -> None:
     problems, notes, measured = checked
-    worlds = task.make_envs([_SEED], PROBE_WORLDS)
-    measured["observation_size"] = worlds.observation_size
+    envs = task.make_envs([_SEED], PROBE_ENVS)
+    measured["observation_size"] = envs.observation_size
     recordings: list[Recording] = []
     probes: list[PolicyProbe] = []
     values: list[float] = []
-    previous = [f"prev_{name}" for name in (*worlds.variables, "action")]
+    previous = [f"prev_{name}" for name in (*envs.variables, "action")]
     started, steps = time.perf_counter(), 0
-    for name, policy in trivial_policies(worlds).items():
+    for name, policy in trivial_policies(envs).items():
         wild: list[int] = []
-        recording = record_episodes(worlds, policy, names=previous, watch=partial(_note_wild, wild))
+        recording = record_episodes(envs, policy, names=previous, watch=partial(_note_wild, wild))
         steps += int(recording.episode.lengths.sum())
         recordings.append(recording)
         problems += finiteness_problems(recording, name)
@@ -267,8 +267,8 @@ def _check_episodes(task: Task, checked: Checked) -> None:
             what = f"the observation is not finite at step {wild[0]} with {name} actions"
             problems.append(Problem(what, _FINITE_HINT))
     measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
-    if isinstance(task, MujocoTask) and isinstance(worlds, MujocoVecEnv):
-        notes += _hidden_goals(task, worlds.view)
+    if isinstance(task, MujocoTask) and isinstance(envs, MujocoVecEnv):
+        notes += _hidden_goals(task, envs.view)
     problems += baseline_problems(task, recordings)
     unfit = metric_problems(task)
     problems += unfit
@@ -285,7 +285,7 @@ def _check_episodes(task: Task, checked: Checked) -> None:
             if task.best_fitness is not None and found.fitness > task.best_fitness:
                 what = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {found.fitness}"
                 problems.append(Problem(what, "set it to what no fitness exceeds, or leave it out"))
-            problems += measurement_problems(task, recording.episode, len(getattr(worlds, "agents", "1")))
+            problems += measurement_problems(task, recording.episode, len(getattr(envs, "agents", "1")))
     notes += [*fitness_notes(values), *success_notes([each.success_rate for each in probes])]
     measured["probes"] = [each.model_dump(mode="json") for each in probes]
 
@@ -297,7 +297,7 @@ def _note_wild(steps: list[int], step: Step, alive: torch.Tensor) -> None:
 
 
 def finiteness_problems(recording: Recording, policy: str) -> list[Problem]:
-    """Variables that are not finite at some step that a world lived.
+    """Variables that are not finite at some step that an env lived.
 
     Args:
         recording: Recorded episodes.

@@ -21,13 +21,13 @@ def measure_episodes(task: Task, episode: Episode) -> Measured:
         measured = task.measured(episode)
     if measured is not None:
         return measured._replace(fitness=measured.fitness.double())
-    worlds = len(episode.lengths)
+    num_envs = len(episode.lengths)
     with task_faults(task.path, "fitness", device):
         fitness = task.fitness(episode)
     with task_faults(task.path, "success", device):
         success = task.success(episode)
-    problems = tensor_problems("`fitness`", fitness, (worlds,))
-    problems += tensor_problems("`success`", success, (worlds,), boolean=True)
+    problems = tensor_problems("`fitness`", fitness, (num_envs,))
+    problems += tensor_problems("`success`", success, (num_envs,), boolean=True)
     if not problems and not bool(fitness.isfinite().all()):
         problems.append(Problem("`fitness` is not finite", "guard its divisions and logarithms"))
     require(problems)

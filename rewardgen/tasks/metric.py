@@ -176,7 +176,7 @@ def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]
     """
     steps = torch.arange(episode.max_steps, device=episode.lengths.device)
     shown = torch.minimum(steps, episode.lengths[:, None] - 1)  # they may be cut where the longest of them ends
-    worlds = torch.arange(len(shown), device=shown.device)[:, None]
+    env = torch.arange(len(shown), device=shown.device)[:, None]
     extras = {
         "lived": lambda: steps < episode.lengths[:, None],
         "time": lambda: ((steps + 1) * episode.control_step_s).expand(len(episode.lengths), -1),
@@ -185,9 +185,7 @@ def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]
     for name in names:
         if name not in extras and name not in episode:
             raise RewardError(f"there is no variable `{name}`", None, "exception", "take those of the task's table")
-    return {
-        name: (extras[name]() if name in extras else episode[name][shown, worlds]).to(torch.float32) for name in names
-    }
+    return {name: (extras[name]() if name in extras else episode[name][shown, env]).to(torch.float32) for name in names}
 
 
 _PARTS_HINT = f"return one to {MOST_PARTS} named parts, each from 0 to 1, as with `.clamp(0.0, 1.0)`"

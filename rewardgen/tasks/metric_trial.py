@@ -12,7 +12,7 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_policies
 from rewardgen.sim.variables import Flip, Shift, Wrap, variables_of
 from rewardgen.sim.vec_env import Policy, VecEnv
-from rewardgen.tasks.card import PROBE_WORLDS, measure_card
+from rewardgen.tasks.card import PROBE_ENVS, measure_card
 from rewardgen.tasks.check import check_task
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
@@ -34,7 +34,7 @@ def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
     problems = check_task(task).problems
     if problems:
         return TaskLook(problems=tuple(problems)).model_dump(mode="json")
-    envs = task.make_envs([SEED], PROBE_WORLDS)
+    envs = task.make_envs([SEED], PROBE_ENVS)
     recordings = {name: record_episodes(envs, policy) for name, policy in policies(envs).items()}
     return TaskLook(
         card=measure_card(task, payload["task"], {name: recordings[name] for name in ("zero", "random")}),
@@ -74,7 +74,7 @@ def policies(envs: VecEnv) -> dict[str, Policy]:
 
 
 def start_of(recording: Recording) -> dict[str, Tensor]:
-    """Each variable of one of the worlds after one step without action: one, so that all of them fit together."""
+    """Each variable of one of the envs after one step without action: one, so that all of them fit together."""
     return {name: each[0, 0] for name, each in recording.episode.items() if name != "action"}
 
 
@@ -150,11 +150,11 @@ def tried(task: Task, author: Sketches, drawing: Drawn) -> list[SketchResult]:
     ]
 
 
-def _course(episode: Episode, steps: Tensor, world: int, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """Variables of one of the worlds at some steps, each part of a vector by itself."""
+def _course(episode: Episode, steps: Tensor, env: int, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """Variables of one of the envs at some steps, each part of a vector by itself."""
     course = {}
     for name in names:
-        values = episode[name][steps, world]
+        values = episode[name][steps, env]
         parts = {name: values} if values.ndim == 1 else {f"{name}[{at}]": each for at, each in enumerate(values.T)}
         course |= {part: tuple(each.tolist()) for part, each in parts.items()}
     return course

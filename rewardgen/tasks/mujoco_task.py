@@ -1,6 +1,6 @@
 """`MujocoTask`: a task on a MuJoCo model, the base class of task files.
 
-A task file holds one class. Everything in it is batched over N worlds: tensors are torch, batch first, in SI units.
+A task file holds one class. Everything in it is batched over N envs: tensors are torch, batch first, in SI units.
 """
 
 # MuJoCo's compiled modules carry no type stubs.
@@ -80,15 +80,15 @@ class MujocoTask(Task):
         """
 
     def reset(self, sim: SimView, draw: Draws) -> Start:
-        """Draw the initial state of n worlds: `keyframe` with `start_noise`, unless a task has it otherwise.
+        """Draw the initial state of n envs: `keyframe` with `start_noise`, unless a task has it otherwise.
 
         An episode's own goals come third: `return *super().reset(sim, draw), {"mark": draw.uniform(-1.0, 1.0, 3)}` puts
         the mocap body `mark` somewhere else in each; of another name, they are read as `sim.goal("command")`.
 
         Args:
-            sim: The n worlds as they are now; `sim.qpos0 (nq,)` is the model's reference pose. A fixed start is
+            sim: The n envs as they are now; `sim.qpos0 (nq,)` is the model's reference pose. A fixed start is
                 `start_noise = 0.0`, or here `sim.qpos0.repeat(draw.num_envs, 1), torch.zeros_like(sim.qvel)`.
-            draw: Random numbers, one independent stream per world: `draw.uniform(low, high, size)` is (n, size).
+            draw: Random numbers, one independent stream per env: `draw.uniform(low, high, size)` is (n, size).
 
         Returns:
             Positions (n, nq), velocities (n, nv), and if there are any, goals, name to (n,) or (n, k).
@@ -203,7 +203,7 @@ class MujocoTask(Task):
         return MujocoVecEnv(self, self.make_simulator(len(seeds) * envs_per_seed, threads, device), seeds)
 
     def make_simulator(self, num_envs: int, threads: int = 1, device: Device = "cpu") -> Simulator:
-        """Fresh worlds of the task's model.
+        """Fresh envs of the task's model.
 
         Args:
             num_envs: N.

@@ -36,7 +36,7 @@ def record_transitions(task: Task, expert: Policy | None = None) -> TransitionSe
     Whole short rollouts with random actions, with none, by the task's `scripted` controller and by an expert policy if
     there are such, and, where states can be set, with random actions after starts anywhere between the usual ones and
     joint positions drawn over their whole ranges, so that a reward is also seen where only a trained policy gets.
-    Transitions of diverged worlds are left out.
+    Transitions of diverged envs are left out.
 
     Args:
         task: The task.

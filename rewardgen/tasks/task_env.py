@@ -124,5 +124,5 @@ def _array(observation: Tensor) -> np.ndarray:
 
 
 def plain(value: Tensor) -> float | np.ndarray:
-    """A variable of one world, (1,) or (1, k), as `info` holds it."""
+    """A variable of one env, (1,) or (1, k), as `info` holds it."""
     return float(value[0]) if value.dim() == 1 else value[0].numpy().copy()

@@ -85,9 +85,9 @@ def _measure(task: Task, policies: dict[SliceSpec, list[Policy]], payload: dict[
     episodes = payload["episodes"]
     seeds = [derive_seed(payload["seed"], f"final evaluation {spec.seed}") for spec in owners]
     acting = side_by_side([policy for own in policies.values() for policy in own])
-    worlds = task.make_envs(seeds, episodes)
-    found = evaluate(task, worlds, acting)
-    each = worlds.num_envs // len(seeds)  # or a few more than asked for, where several agents play a game
+    envs = task.make_envs(seeds, episodes)
+    found = evaluate(task, envs, acting)
+    each = envs.num_envs // len(seeds)  # or a few more than asked for, where several agents play a game
     measured = {}
     for spec in policies:
         indices = [index for index, owner in enumerate(owners) if owner == spec]
@@ -97,7 +97,7 @@ def _measure(task: Task, policies: dict[SliceSpec, list[Policy]], payload: dict[
             measured[spec] = Measured(**spec.model_dump(), problem=problem)
             continue
         outcomes = tuple(outcome for part in parts for outcome in _outcomes(found, part))
-        final = found.recording.episode.of_worlds(parts[0])
+        final = found.recording.episode.of_envs(parts[0])
         measured[spec] = Measured(
             **spec.model_dump(),
             fitness=_mean(found.fitness, parts),

@@ -1,6 +1,6 @@
 """Evaluation: whole episodes of the deterministic policy, measured with the task's fitness and success.
 
-Knows nothing of generated rewards. Shapes: T steps, S slices, E episodes per slice, W = S * E worlds.
+Knows nothing of generated rewards. Shapes: T steps, S slices, E episodes per slice, W = S * E envs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rewardgen.training.policies import PolicyStack
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One episode in each of W worlds.
+    """One episode in each of W envs.
 
     Args:
         recording: The episodes, how they ended, and the inputs of rewards that were asked for.
@@ -38,18 +38,18 @@ class Evaluation:
     problems: dict[int, str]
 
 
-def evaluate(task: Task, worlds: VecEnv, policy: PolicyStack, names: Iterable[str] = ()) -> Evaluation:
-    """Run the first episode of every world, the same whenever it is called, and measure it.
+def evaluate(task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str] = ()) -> Evaluation:
+    """Run the first episode of every env, the same whenever it is called, and measure it.
 
     Args:
         task: The task.
-        worlds: Evaluation worlds of it, slice-major.
+        envs: Evaluation envs of it, slice-major.
         policy: One policy per slice.
         names: Reward inputs to record, besides the variables and the action.
 
     What the task cannot measure is no error here: whether one slice or all of them are concerned may be chance.
     """
-    recording = record_episodes(worlds, policy.act, names=names, anew=True)
+    recording = record_episodes(envs, policy.act, names=names, anew=True)
     return Evaluation(recording, *_measured(task, recording.episode, policy.slices))
 
 
@@ -63,7 +63,7 @@ def _measured(task: Task, episode: Episode, slices: int) -> tuple[Tensor, Tensor
     for index in range(slices):
         own = slice(index * episodes, (index + 1) * episodes)
         try:
-            found = measure_episodes(task, episode.of_worlds(own))
+            found = measure_episodes(task, episode.of_envs(own))
         except TaskError as error:
             problems[index] = error.message
             continue

@@ -67,13 +67,13 @@ def test_a_reward_says_which_input_it_lacks(run):
     assert "effort_weight" in caught.value.hint
 
 
-def test_an_action_without_its_axis_is_of_one_actuator_or_of_one_world(run):
+def test_an_action_without_its_axis_is_of_one_actuator_or_of_one_env(run):
     reward = run["human"].reward
-    of_worlds = {"position": [0.0, 1.0], "velocity": [0.0, 2.0]}
-    bare, whole = (reward(of_worlds, action=action)["effort"].tolist() for action in ([0.0, 1.0], [[0.0], [1.0]]))
+    of_envs = {"position": [0.0, 1.0], "velocity": [0.0, 2.0]}
+    bare, whole = (reward(of_envs, action=action)["effort"].tolist() for action in ([0.0, 1.0], [[0.0], [1.0]]))
     assert bare == whole
     assert reward(position=0.0, velocity=2.0, action=[1.0])["effort"].shape == (1,)
-    with pytest.raises(UsageError, match="different numbers of worlds: `position` of 2, `velocity` of 3"):
+    with pytest.raises(UsageError, match="different numbers of envs: `position` of 2, `velocity` of 3"):
         reward(position=[0.0, 1.0], velocity=[0.0, 1.0, 2.0], action=[[0.0], [1.0]])
 
 

@@ -15,7 +15,7 @@ def test_all_of_the_gpus_benchmark_runs_on_warps_cpu_device_and_is_drawn(tmp_pat
     found = {(each["name"], each["subject"]): each["median"] for each in report["figures"]}
     ways = ("one batch, warp-cpu, 1 seeds", "a process each, warp-cpu, 1 seeds", "all cores, cpu, 1 seeds")
     assert set(found) == {
-        *((f"steps, {device}", f"{worlds} worlds") for device in ("warp-cpu", "cpu") for worlds in (2, 4)),
+        *((f"steps, {device}", f"{num_envs} envs") for device in ("warp-cpu", "cpu") for num_envs in (2, 4)),
         *((way, f"{candidates} candidates") for way in ways for candidates in (2,)),
     }
     assert all(value > 0 for value in found.values())
@@ -24,12 +24,12 @@ def test_all_of_the_gpus_benchmark_runs_on_warps_cpu_device_and_is_drawn(tmp_pat
     assert len(drawn.findall(".//{*}polyline")) == 5
 
 
-def test_numbers_of_worlds_that_a_device_has_no_room_for_are_left_out_and_told(monkeypatch):
+def test_numbers_of_envs_that_a_device_has_no_room_for_are_left_out_and_told(monkeypatch):
     monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: 20_000_000)
     told = []
-    ((worlds, speed),) = gpu._all_stepped(gpu.GpuOptions("cartpole", worlds=(2, 100_000)), "warp-cpu", told.append)
-    assert worlds == 2 and speed > 0
-    assert told[-1].startswith("left out: 100000 worlds do not fit")
+    ((num_envs, speed),) = gpu._all_stepped(gpu.GpuOptions("cartpole", num_envs=(2, 100_000)), "warp-cpu", told.append)
+    assert num_envs == 2 and speed > 0
+    assert told[-1].startswith("left out: 100000 envs do not fit")
 
 
 @pytest.mark.slow

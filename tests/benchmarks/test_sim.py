@@ -16,36 +16,36 @@ from rewardgen.tasks.loading import load_task
 POINT = str(Path(__file__).parent.parent / "tasks" / "point.py")
 
 
-def recorded(name, worlds=8, steps=130):
+def recorded(name, num_envs=8, steps=130):
     task = load_task(name)
-    found = task.make_envs([0], worlds)
+    found = task.make_envs([0], num_envs)
     recorder = Recorder(found)
     found.reset(staggered=True)
     return task, found, recorder.record(random_actions(found, 0, steps))
 
 
 @pytest.mark.parametrize("name", ["hopper", "ant", "humanoid", "half_cheetah", "cartpole"])
-def test_the_c_loop_ends_in_the_very_states_that_our_worlds_end_in(name):
-    task, worlds, recording = recorded(name)
+def test_the_c_loop_ends_in_the_very_states_that_our_envs_end_in(name):
+    task, envs, recording = recorded(name)
     assert recording.intact.any() and not recording.intact.all(), "episodes end in between"
     assert not np.array_equal(recording.state, recording.end)
     for threads in (1, 2):
-        seconds, error = Replay(worlds.view.model, task.frame_skip, threads).run(recording)
+        seconds, error = Replay(envs.view.model, task.frame_skip, threads).run(recording)
         assert error == 0.0
         assert seconds > 0.0
 
 
 def test_a_replay_of_other_physics_is_noticed():
-    task, worlds, recording = recorded("hopper")
-    _, error = Replay(worlds.view.model, task.frame_skip + 1).run(recording)
+    task, envs, recording = recorded("hopper")
+    _, error = Replay(envs.view.model, task.frame_skip + 1).run(recording)
     assert error > 0.0
 
 
 def test_the_same_segment_has_the_same_actions_and_another_has_others():
-    worlds = load_task(POINT).make_envs([0], 4)
-    first, again, other = (torch.stack(random_actions(worlds, segment, 3)) for segment in (0, 0, 1))
+    envs = load_task(POINT).make_envs([0], 4)
+    first, again, other = (torch.stack(random_actions(envs, segment, 3)) for segment in (0, 0, 1))
     assert torch.equal(first, again) and not torch.equal(first, other)
-    assert (first >= worlds.action_low).all() and (first <= worlds.action_high).all()
+    assert (first >= envs.action_low).all() and (first <= envs.action_high).all()
 
 
 def test_stepping_is_compared_with_the_c_loop_on_the_same_work_and_json_is_all_there_is_on_stdout(capfd):

@@ -26,17 +26,17 @@ def state(env):
 def test_the_environment_of_a_user_has_our_physics_observations_and_reward(name):
     reward = setup_of(name).rewards(3)[2]
     program = compile_reward(reward.source)
-    env, worlds = MAKERS[name](**reward.tunables), load_task(name).make_envs([0], 1)
+    env, envs = MAKERS[name](**reward.tunables), load_task(name).make_envs([0], 1)
     rng = np.random.default_rng(0)
     for number in range(20):
         observation, _ = env.reset(seed=number)
-        assert np.allclose(observation, worlds.place(*map(torch.from_numpy, (each[None] for each in state(env))))[0])
+        assert np.allclose(observation, envs.place(*map(torch.from_numpy, (each[None] for each in state(env))))[0])
         for values, spread in zip(state(env), (0.1, 1.0), strict=True):
             values += rng.normal(0.0, spread, len(values))
-        worlds.place(*(torch.from_numpy(each.copy())[None] for each in state(env)))
+        envs.place(*(torch.from_numpy(each.copy())[None] for each in state(env)))
         action = rng.uniform(env.action_space.low, env.action_space.high).astype(np.float32)
         observation, theirs, terminated, *_ = env.step(action)
-        step = worlds.step(torch.from_numpy(action)[None])
+        step = envs.step(torch.from_numpy(action)[None])
         parts = program({each: step.inputs[each] for each in program.inputs}, reward.tunables)
         assert np.allclose(observation, step.final_observation[0], atol=1e-4), number
         assert float(sum(parts.values())) == pytest.approx(theirs, abs=1e-4), number

@@ -1,7 +1,7 @@
 """Honest rewards for the shipped tasks, in styles that the other corpora do not have: task to style to source.
 
 In-place chains on tensors of the reward's own, sizes of the batch handed on, lookup tables, buckets and one-hot gaits,
-rotations by quaternion and matrix, contact logic, potentials with `prev_`, numpy as it is written for one world.
+rotations by quaternion and matrix, contact logic, potentials with `prev_`, numpy as it is written for one env.
 """
 
 # Lines as long as models write them.
@@ -43,7 +43,7 @@ def compute_reward(cart_position, cart_velocity, pole_angle, pole_velocity, acti
     cost = torch.einsum("bi,ij,bj->b", state, Q, state)
     return {"lqr": -cost, "control": -0.01 * (action ** 2).sum(dim=-1)}
 """,
-        "numpy of one world": """
+        "numpy of one env": """
 import numpy as np
 
 def compute_reward(pole_angle, pole_velocity, cart_position, action):
@@ -180,7 +180,7 @@ def compute_reward(x_velocity, height, healthy, action, prev_action):
     with torch.no_grad():
         jerk = (action - prev_action).square().mean(dim=-1)
         forward = torch.where(healthy > 0.5, x_velocity, torch.zeros_like(x_velocity))
-    assert forward.shape == x_velocity.shape, "one per world"
+    assert forward.shape == x_velocity.shape, "one per env"
     return dict(forward=forward, jerk=-0.05 * jerk, tall=0.2 * F.softplus(height - 1.0))
 ''',
         "accumulated dict": """

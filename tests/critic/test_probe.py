@@ -134,22 +134,22 @@ def test_sizes_are_not_tried_below_zero_and_signed_inputs_are():
         "height.cumsum(0)",
     ],
 )
-def test_a_reward_that_mixes_worlds_is_told(bad):
+def test_a_reward_that_mixes_envs_is_told(bad):
     detector, finding = only(f"return {{'speed': x_velocity, 'bad': {bad}}}")
     assert (detector, finding.severity, finding.component) == ("batch-dependent", "reject", "bad")
 
 
-def test_a_reward_that_only_works_for_many_worlds_is_told():
+def test_a_reward_that_only_works_for_many_envs_is_told():
     detector, finding = only("return {'h': height + action.squeeze()[:, 0] + x_velocity[1]}")
     assert detector in ("probe-exception", "batch-dependent") and "batch of" in finding.message
 
 
 @pytest.mark.parametrize("many", ["> 6000", "> 400", "> 10", "> 1", "== 128"])
 @pytest.mark.parametrize("then", ["parts['extra'] = height - 0.1", "parts['speed'] = 2.0 * x_velocity"])
-def test_a_reward_that_asks_for_the_number_of_worlds_is_told(many, then):
+def test_a_reward_that_asks_for_the_number_of_envs_is_told(many, then):
     detector, finding = only(f"parts = {{'speed': x_velocity}}\nif height.shape[0] {many}:\n    {then}\nreturn parts")
     assert (detector, finding.severity, finding.line) == ("probe-exception", "reject", 3)
-    assert "any number of worlds" in finding.hint
+    assert "any number of envs" in finding.hint
 
 
 def test_no_component_that_varies_is_a_rejection():

@@ -34,7 +34,7 @@ def rejected(value):
         "torch.nn.functional.mse_loss(height, x_velocity) + pitch",
     ],
 )
-def test_a_value_that_mixes_worlds_is_rejected(value):
+def test_a_value_that_mixes_envs_is_rejected(value):
     assert rejected(value) == ["batch-dependent"]
 
 
@@ -85,7 +85,7 @@ def test_a_branch_a_shape_or_an_index_that_torch_refuses_is_rejected(value, dete
         "x_velocity / (pitch.abs() + 1e-3)",
     ],
 )
-def test_a_value_per_world_that_is_finite_everywhere_is_not_rejected(value):
+def test_a_value_per_env_that_is_finite_everywhere_is_not_rejected(value):
     assert rejected(value) == []
 
 

@@ -15,7 +15,7 @@ from tests.critic.banks import probed
 PARAMETERS = "x_velocity, height, pitch, action"
 LEG = ("thigh", "leg", "foot")
 SPACE = ("x", "y", "z")
-WORLDS = 512
+NUM_ENVS = 512
 
 
 def variable(name: str, unit: str, meaning: str, least, typical, most, parts: tuple[str, ...] = ()) -> VariableCard:
@@ -70,9 +70,9 @@ def walker_card(**changes) -> TaskCard:
 def walker_states() -> TransitionSet:
     """Made-up states in the measured ranges; nothing is declared of the task, so all is left to the wording."""
     generator = torch.Generator().manual_seed(5)
-    inputs = {"action": 2.0 * torch.rand(WORLDS, 3, generator=generator) - 1.0}
+    inputs = {"action": 2.0 * torch.rand(NUM_ENVS, 3, generator=generator) - 1.0}
     for each in VARIABLES:
-        value = torch.rand(WORLDS, *each.shape, generator=generator)
+        value = torch.rand(NUM_ENVS, *each.shape, generator=generator)
         inputs[each.name] = each.minimum[0] + (each.maximum[0] - each.minimum[0]) * value
     inputs |= {name: inputs[name].round() for name in ("healthy", "contact")}
     inputs["orientation"] /= inputs["orientation"].norm(dim=1, keepdim=True)

@@ -38,11 +38,11 @@ def _candidate(card, operator, seed):
     return designed(request(card, operator, seed, parents=parents(card, seed, count)))
 
 
-def _wild_inputs(card, worlds=16):
+def _wild_inputs(card, num_envs=16):
     """Far outside anything measured, as a diverging simulation gives."""
     generator = torch.Generator().manual_seed(0)
     shapes = {variable.name: variable.shape for variable in card.variables} | {"action": (card.action_size,)}
-    values = {name: torch.randn(worlds, *shape, generator=generator) * 1e4 for name, shape in shapes.items()}
+    values = {name: torch.randn(num_envs, *shape, generator=generator) * 1e4 for name, shape in shapes.items()}
     return values | {f"prev_{name}": value * 0.5 for name, value in values.items()}
 
 

@@ -35,7 +35,7 @@ def test_a_whole_run_on_warp_ends_with_the_table_and_leaves_its_kernels_to_the_n
     assert list(cache_folder("kernels").glob("warp-*/**/*.o" if device == "warp-cpu" else "warp-*/**/*.cubin"))
 
 
-def test_a_policy_whose_worlds_do_not_fit_is_refused_before_anything_is_trained(tmp_path):
+def test_a_policy_whose_envs_do_not_fit_is_refused_before_anything_is_trained(tmp_path):
     (tmp_path / "swing.py").write_text(SWING.replace("num_envs=16", "num_envs=10**9"))
     done = rewardgen("train", tmp_path / "swing.py", "--seeds", "1", "--device", "warp-cpu", cwd=tmp_path)
     assert done.returncode == 1
@@ -88,7 +88,7 @@ class Puck(MujocoTask):
 
 
 @on_each_device
-def test_a_model_whose_kernels_are_made_for_it_trains_too_on_any_number_of_worlds(tmp_path, device):
+def test_a_model_whose_kernels_are_made_for_it_trains_too_on_any_number_of_envs(tmp_path, device):
     (tmp_path / "puck.xml").write_text(PUCK_MODEL)
     (tmp_path / "puck.py").write_text(PUCK)
     done = rewardgen("train", tmp_path / "puck.py", "--seeds", "2", "--device", device, cwd=tmp_path)

@@ -7,16 +7,16 @@ from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 
 
-def placed(position, angle, velocity=(0.0, 0.0), worlds=1):
-    made = load_task("cartpole").make_envs([0], worlds)
-    made.place(torch.tensor([[position, angle]] * worlds).double(), torch.tensor([velocity] * worlds).double())
+def placed(position, angle, velocity=(0.0, 0.0), num_envs=1):
+    made = load_task("cartpole").make_envs([0], num_envs)
+    made.place(torch.tensor([[position, angle]] * num_envs).double(), torch.tensor([velocity] * num_envs).double())
     return made
 
 
 def test_episodes_begin_hanging_near_the_middle():
-    worlds = load_task("cartpole").make_envs([0], 200)
-    worlds.reset()
-    step = worlds.step(torch.zeros(200, 1))
+    envs = load_task("cartpole").make_envs([0], 200)
+    envs.reset()
+    step = envs.step(torch.zeros(200, 1))
     assert (step.inputs["pole_upright"] < -0.98).all()
     assert step.inputs["cart_position"].abs().max() < 0.25
     assert step.inputs["pole_angle"].min() < -3.0 and step.inputs["pole_angle"].max() > 3.0
@@ -24,26 +24,26 @@ def test_episodes_begin_hanging_near_the_middle():
 
 def test_a_leaning_pole_falls_to_the_side_of_its_sign():
     for sign in (-1.0, 1.0):
-        worlds = placed(0.0, sign * 0.1)
+        envs = placed(0.0, sign * 0.1)
         for _ in range(5):
-            step = worlds.step(torch.zeros(1, 1))
+            step = envs.step(torch.zeros(1, 1))
         assert sign * float(step.inputs["pole_angle"]) > 0.1
         assert sign * float(step.inputs["pole_velocity"]) > 0.0
 
 
 def test_a_positive_action_pushes_the_cart_to_positive_x_and_the_stop_holds_it():
-    worlds = placed(0.0, math.pi)
-    first = worlds.step(torch.ones(1, 1))
+    envs = placed(0.0, math.pi)
+    first = envs.step(torch.ones(1, 1))
     assert float(first.inputs["cart_velocity"]) > 0.2
     for _ in range(60):
-        step = worlds.step(torch.ones(1, 1))
+        step = envs.step(torch.ones(1, 1))
     assert 1.7 < float(step.inputs["cart_position"]) < 1.95
     assert not step.terminated.any()
 
 
 def test_energy_does_not_grow_without_action():
-    worlds = placed(0.0, 0.05)
-    speeds = [float(worlds.step(torch.zeros(1, 1)).inputs["pole_velocity"].abs()) for _ in range(240)]
+    envs = placed(0.0, 0.05)
+    speeds = [float(envs.step(torch.zeros(1, 1)).inputs["pole_velocity"].abs()) for _ in range(240)]
     assert max(speeds[120:]) <= max(speeds[:120]) + 1e-3
 
 

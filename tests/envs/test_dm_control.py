@@ -29,7 +29,7 @@ def flat(observation):
 
 
 def suite_at(name, view):
-    """The Suite's environment in the state of the first world; it moves targets by editing its model."""
+    """The Suite's environment in the state of the first env; it moves targets by editing its model."""
     env = suite.load(*SUITE[name], task_kwargs={"random": 0})
     env.reset()
     with env.physics.reset_context():
@@ -53,16 +53,16 @@ def suite_at(name, view):
 )
 def test_whole_episodes_equal_the_suites(name, scale):
     task = load_task(name)
-    worlds = task.make_envs([3], 1)
-    first = worlds.reset()
-    env = suite_at(name, worlds.view)
+    envs = task.make_envs([3], 1)
+    first = envs.reset()
+    env = suite_at(name, envs.view)
     same(first[0], flat(env.task.get_observation(env.physics)))
     rng = np.random.default_rng(0)
-    low, high = worlds.action_low.numpy(), worlds.action_high.numpy()
+    low, high = envs.action_low.numpy(), envs.action_high.numpy()
     ours, theirs = [], []
     for _ in range(task.episode_steps):
         action = (scale * rng.uniform(low, high)).astype(np.float32)
-        ours.append(worlds.step(torch.from_numpy(action)[None]))
+        ours.append(envs.step(torch.from_numpy(action)[None]))
         theirs.append(env.step(action))
     same(torch.cat([each.final_observation for each in ours]), [flat(each.observation) for each in theirs])
     inputs = {name: torch.cat([each.inputs[name] for each in ours]) for name in ours[0].inputs}
@@ -80,9 +80,9 @@ def test_whole_episodes_equal_the_suites(name, scale):
     ],
 )
 def test_initial_states_are_distributed_as_the_suites(name):
-    worlds = load_task(name).make_envs([0], 600)
-    worlds.reset()
-    ours = np.concatenate((worlds.view.qpos, worlds.view.qvel), 1)
+    envs = load_task(name).make_envs([0], 600)
+    envs.reset()
+    ours = np.concatenate((envs.view.qpos, envs.view.qvel), 1)
     env = suite.load(*SUITE[name], task_kwargs={"random": 0})
     theirs = []
     for _ in range(300):

@@ -64,28 +64,28 @@ def random_actions(env, scale, seed):
 )
 def test_whole_episodes_equal_gymnasiums(name, scale):
     task = load_task(name)
-    worlds = task.make_envs([7], SEEDS)
-    first_observation = worlds.reset()
-    envs = [gymnasium_at(name, worlds.view.qpos[i], worlds.view.qvel[i]) for i in range(SEEDS)]
-    for world, env in enumerate(envs):
-        same(first_observation[world], env.unwrapped._get_obs())
-    streams = [random_actions(env, scale, seed) for seed, env in enumerate(envs)]
+    envs = task.make_envs([7], SEEDS)
+    first_observation = envs.reset()
+    gyms = [gymnasium_at(name, envs.view.qpos[i], envs.view.qvel[i]) for i in range(SEEDS)]
+    for index, gym in enumerate(gyms):
+        same(first_observation[index], gym.unwrapped._get_obs())
+    streams = [random_actions(env, scale, seed) for seed, env in enumerate(gyms)]
     running = set(range(SEEDS))
     lived = 0
     while running:
         actions = np.stack([next(stream) for stream in streams])
-        step = worlds.step(torch.from_numpy(actions))
+        step = envs.step(torch.from_numpy(actions))
         rewards = total_reward(task, step.inputs)
         lived += 1
-        for world in tuple(running):
-            observation, reward, terminated, truncated, _ = envs[world].step(actions[world])
-            same(step.final_observation[world], observation)
-            same(rewards[world], reward)
-            assert bool(step.terminated[world]) == bool(terminated)
-            assert bool(step.truncated[world]) == (bool(truncated) and not terminated)
-            assert int(step.episode_step[world]) == lived
+        for index in tuple(running):
+            observation, reward, terminated, truncated, _ = gyms[index].step(actions[index])
+            same(step.final_observation[index], observation)
+            same(rewards[index], reward)
+            assert bool(step.terminated[index]) == bool(terminated)
+            assert bool(step.truncated[index]) == (bool(truncated) and not terminated)
+            assert int(step.episode_step[index]) == lived
             if terminated or truncated:
-                running.discard(world)
+                running.discard(index)
     assert lived == task.episode_steps if name in NEVER_END else lived >= 4
 
 

@@ -39,34 +39,34 @@ def test_a_cheetah_on_its_back_is_no_success():
 
 @pytest.mark.parametrize("name", [*LEGGED, "half_cheetah"])
 def test_speed_adds_up_to_the_distance(name):
-    worlds = load_task(name).make_envs([0], 4)
-    worlds.reset()
-    start = worlds.view.qpos[:, 0].clone()
+    envs = load_task(name).make_envs([0], 4)
+    envs.reset()
+    start = envs.view.qpos[:, 0].clone()
     generator = torch.Generator().manual_seed(0)
     travelled = torch.zeros(4)
     for _ in range(15):
-        step = worlds.step(0.1 * torch.randn(4, worlds.action_size, generator=generator))
-        travelled += step.inputs["x_velocity"] * worlds.view.control_step_s
+        step = envs.step(0.1 * torch.randn(4, envs.action_size, generator=generator))
+        travelled += step.inputs["x_velocity"] * envs.view.control_step_s
         assert not step.terminated.any()
     # The ant's and the humanoid's speeds are of the body and the centre of mass at the last substep.
-    torch.testing.assert_close(travelled.double(), worlds.view.qpos[:, 0] - start, atol=0.05, rtol=0)
+    torch.testing.assert_close(travelled.double(), envs.view.qpos[:, 0] - start, atol=0.05, rtol=0)
 
 
 def test_leaning_forward_is_a_positive_pitch():
     for name, nose in (("hopper", "torso_geom"), ("walker2d", "torso_geom")):
-        worlds = load_task(name).make_envs([0], 1)
-        worlds.reset()
-        qpos = worlds.view.qpos0[None].clone()
+        envs = load_task(name).make_envs([0], 1)
+        envs.reset()
+        qpos = envs.view.qpos0[None].clone()
         qpos[:, 2] = 0.15
-        worlds.place(qpos, torch.zeros(1, worlds.view.model.nv, dtype=torch.float64))
-        top = worlds.view.field("geom_xmat")[0, worlds.view.geom(nose)].view(3, 3)[:, 2]
+        envs.place(qpos, torch.zeros(1, envs.view.model.nv, dtype=torch.float64))
+        top = envs.view.field("geom_xmat")[0, envs.view.geom(nose)].view(3, 3)[:, 2]
         assert top[0] > 0.1
 
 
 def test_feet_touch_the_ground_while_standing_and_carry_the_weight():
-    worlds = load_task("humanoid").make_envs([0], 1)
-    worlds.reset()
+    envs = load_task("humanoid").make_envs([0], 1)
+    envs.reset()
     for _ in range(12):
-        step = worlds.step(torch.zeros(1, 17))
+        step = envs.step(torch.zeros(1, 17))
     assert step.inputs["foot_clearance"].abs().max() < 0.02
     assert 100.0 < float(step.inputs["foot_force"].sum()) < 2000.0

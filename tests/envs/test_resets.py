@@ -10,9 +10,9 @@ from tests.envs.test_gymnasium_parity import IDS
 
 @pytest.mark.parametrize("name", IDS)
 def test_initial_states_are_distributed_as_gymnasiums(name):
-    worlds = load_task(name).make_envs([0], 1500)
-    worlds.reset()
-    ours = np.concatenate((worlds.view.qpos, worlds.view.qvel), 1)
+    envs = load_task(name).make_envs([0], 1500)
+    envs.reset()
+    ours = np.concatenate((envs.view.qpos, envs.view.qvel), 1)
     env = gymnasium.make(IDS[name]).unwrapped
     theirs = np.array([(env.reset(seed=seed), env.state_vector())[1] for seed in range(400)])
     spread = theirs.std(0)

@@ -11,27 +11,27 @@ INPUTS = (
 )
 
 
-def inputs(worlds: int = 64) -> dict[str, torch.Tensor]:
+def inputs(envs: int = 64) -> dict[str, torch.Tensor]:
     """Plausible values of all inputs."""
     generator = torch.Generator().manual_seed(7)
 
     def normal(*shape: int) -> torch.Tensor:
         return torch.randn(*shape, generator=generator)
 
-    orientation = normal(worlds, 4)
+    orientation = normal(envs, 4)
     return {
-        "x_velocity": normal(worlds),
-        "height": 1.2 + 0.2 * normal(worlds),
-        "pitch": 0.3 * normal(worlds),
-        "joint_velocity": normal(worlds, 3),
-        "position": normal(worlds, 3),
-        "target": normal(worlds, 3),
+        "x_velocity": normal(envs),
+        "height": 1.2 + 0.2 * normal(envs),
+        "pitch": 0.3 * normal(envs),
+        "joint_velocity": normal(envs, 3),
+        "position": normal(envs, 3),
+        "target": normal(envs, 3),
         "orientation": orientation / orientation.norm(dim=1, keepdim=True),
-        "contact": (normal(worlds) > 0.0).float(),
-        "action": normal(worlds, 3).clamp(-1.0, 1.0),
-        "prev_height": 1.2 + 0.2 * normal(worlds),
-        "prev_action": normal(worlds, 3).clamp(-1.0, 1.0),
-        "prev_position": normal(worlds, 3),
+        "contact": (normal(envs) > 0.0).float(),
+        "action": normal(envs, 3).clamp(-1.0, 1.0),
+        "prev_height": 1.2 + 0.2 * normal(envs),
+        "prev_action": normal(envs, 3).clamp(-1.0, 1.0),
+        "prev_position": normal(envs, 3),
     }
 
 

@@ -7,7 +7,7 @@ from rewardgen.reward.contract import Components, RewardError, checked_component
 from rewardgen.reward.guards import MAX_TURNS
 from rewardgen.reward.program import compile_reward
 
-WORLDS = 6
+NUM_ENVS = 6
 
 
 class Subclass(torch.Tensor):
@@ -19,7 +19,7 @@ class OtherDict(dict):
 
 
 def x():
-    return torch.linspace(1.0, 2.0, WORLDS)
+    return torch.linspace(1.0, 2.0, NUM_ENVS)
 
 
 REFUSED = {
@@ -28,9 +28,9 @@ REFUSED = {
     "a list": [x(), x()],
     "an empty dict": {},
     "a column": {"a": x(), "b": x().unsqueeze(-1)},
-    "one world more": {"a": x(), "b": torch.ones(WORLDS + 1)},
-    "one world": {"a": x(), "b": torch.ones(1)},
-    "all worlds with all": {"a": x(), "b": torch.ones(WORLDS, WORLDS)},
+    "one env more": {"a": x(), "b": torch.ones(NUM_ENVS + 1)},
+    "one env": {"a": x(), "b": torch.ones(1)},
+    "all envs with all": {"a": x(), "b": torch.ones(NUM_ENVS, NUM_ENVS)},
     "a text": {"a": x(), "b": "1.0"},
     "a tensor with methods of its own": {"a": x(), "b": x().as_subclass(Subclass)},
     "other names": {"a": x(), "b c": x()},
@@ -45,7 +45,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_one_finite_value_per_world_and_name_is_refused(name):
+def test_what_is_not_one_finite_value_per_env_and_name_is_refused(name):
     with pytest.raises(RewardError):
         checked_components(REFUSED[name], {"x": x()})
 
@@ -137,7 +137,7 @@ def test_a_constant_among_the_components_is_handed_out_as_a_copy():
     program = compile_reward(source)
     for _ in range(3):
         found = program({"x": x()})
-        assert found.total.tolist() == found["x"].tolist() == found["y"].tolist() == [1.0] * WORLDS
+        assert found.total.tolist() == found["x"].tolist() == found["y"].tolist() == [1.0] * NUM_ENVS
         for value in (found.total, *found.values()):
             value.fill_(7.0)
 
@@ -153,15 +153,15 @@ CONVERTED = {
 
 
 @pytest.mark.parametrize("name", CONVERTED)
-def test_what_can_be_one_float_per_world_becomes_that(name):
+def test_what_can_be_one_float_per_env_becomes_that(name):
     returned = CONVERTED[name]
     parts = returned[1] if isinstance(returned, tuple) else returned
     found = checked_components(returned, {"x": x()})
     assert type(found) is Components and list(found)[:2] == ["a", "b"]
-    expected = torch.as_tensor(parts["b"]).float().expand(WORLDS)
+    expected = torch.as_tensor(parts["b"]).float().expand(NUM_ENVS)
     assert torch.equal(found["b"], expected) and torch.equal(sum(found.values(), torch.zeros(())), found.total)
     assert all(type(value) is torch.Tensor and value.dtype == torch.float32 for value in (*found.values(), found.total))
-    assert all(value.shape == (WORLDS,) for value in (*found.values(), found.total))
+    assert all(value.shape == (NUM_ENVS,) for value in (*found.values(), found.total))
 
 
 FORMS = {
@@ -180,7 +180,7 @@ FORMS = {
 def test_a_later_call_gives_what_the_first_one_gives_and_memory_of_its_own(form, parameters):
     body = FORMS[form].replace("\n", "\n    ")
     program = compile_reward(f"def compute_reward({parameters}, *, w: float = 2.0):\n    {body}\n")
-    inputs = {"height": x(), "action": torch.rand(WORLDS, 3, generator=torch.Generator().manual_seed(1))}
+    inputs = {"height": x(), "action": torch.rand(NUM_ENVS, 3, generator=torch.Generator().manual_seed(1))}
     first, later = program(inputs), program(inputs)
     assert list(first) == list(later) and torch.equal(first.total, later.total)
     assert all(torch.equal(first[name], later[name]) for name in first)
@@ -190,11 +190,11 @@ def test_a_later_call_gives_what_the_first_one_gives_and_memory_of_its_own(form,
     assert torch.equal(program(inputs).total, first.total)
 
 
-def test_a_later_call_takes_other_numbers_of_worlds_and_constants():
+def test_a_later_call_takes_other_numbers_of_envs_and_constants():
     program = compile_reward("def compute_reward(action, *, w: float = 2.0):\n    return {'a': w * action.sum(-1)}\n")
-    for worlds in (4, 9, 1):
-        weights = torch.arange(float(worlds))
-        found = program({"action": torch.ones(worlds, 3)}, {"w": weights})
+    for envs in (4, 9, 1):
+        weights = torch.arange(float(envs))
+        found = program({"action": torch.ones(envs, 3)}, {"w": weights})
         assert torch.equal(found["a"], 3.0 * weights)
 
 

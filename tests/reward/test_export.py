@@ -25,7 +25,7 @@ WEIGHT: float = 2.0
 @torch.no_grad()
 def compute_reward(height: torch.Tensor, speed: "Tensor", *, w: float = 1.0) -> dict[str, torch.Tensor]:
     """Both."""
-    assert height.ndim == 1, "one per world"
+    assert height.ndim == 1, "one per env"
     fast: torch.Tensor = w * speed  # comment
     return {"height": WEIGHT * height, "fast": fast}
 '''
@@ -40,10 +40,10 @@ def loaded(text, tmp_path):
     return module
 
 
-def same_as_the_run(source, tmp_path, worlds=64):
+def same_as_the_run(source, tmp_path, envs=64):
     module, program = loaded(reward_file(source), tmp_path), compile_reward(source)
-    expected = program(inputs(worlds))
-    total, parts = module.reward_and_components(inputs(worlds))
+    expected = program(inputs(envs))
+    total, parts = module.reward_and_components(inputs(envs))
     assert list(parts) == list(expected)
     for name, value in expected.items():
         torch.testing.assert_close(parts[name], value, rtol=1e-6, atol=1e-6)

@@ -22,16 +22,14 @@ def test_an_honest_reward_passes_language_and_signature(style):
 
 
 @pytest.mark.parametrize("style", HONEST)
-@pytest.mark.parametrize("worlds", [1, 64])
-def test_an_honest_reward_has_the_values_of_plain_python(style, worlds):
+@pytest.mark.parametrize("envs", [1, 64])
+def test_an_honest_reward_has_the_values_of_plain_python(style, envs):
     program = compile_reward(HONEST[style])
-    components = program(inputs(worlds))
-    expected = in_plain_python(HONEST[style], program.inputs, worlds)
+    components = program(inputs(envs))
+    expected = in_plain_python(HONEST[style], program.inputs, envs)
     assert set(components) - {"residual"} == set(expected)
     for name, value in expected.items():
-        torch.testing.assert_close(
-            components[name], torch.as_tensor(value).float().expand(worlds), rtol=1e-6, atol=1e-6
-        )
+        torch.testing.assert_close(components[name], torch.as_tensor(value).float().expand(envs), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("style", HONEST)
@@ -46,11 +44,11 @@ def test_there_are_enough_of_them():
     assert len(HONEST) >= 60
 
 
-def in_plain_python(source, names, worlds):
+def in_plain_python(source, names, envs):
     """What Python makes of a reward: with torch, or with real numpy on arrays where that is its style."""
     scope = {"torch": torch, "math": math, "F": torch.nn.functional, "tolerance": tolerance, "np": np}
     exec(source.replace("@torch.jit.script", ""), scope)
-    values = inputs(worlds)
+    values = inputs(envs)
     if source in HONEST_NUMPY.values() and "import torch" not in source:
         returned = scope["compute_reward"](*(values[name].numpy().copy() for name in names))
     else:

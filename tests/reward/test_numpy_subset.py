@@ -1,4 +1,4 @@
-"""Numpy in a reward: the values of real numpy, on tensors, and never a reduction over the worlds."""
+"""Numpy in a reward: the values of real numpy, on tensors, and never a reduction over the envs."""
 
 import math
 
@@ -158,30 +158,30 @@ def test_arrays_are_made_joined_and_picked_as_numpy_does(name):
 
 
 @pytest.mark.parametrize("call", [f"{name}(x)" for name in (*REDUCED, "cumsum", "cumprod", "linalg.norm")])
-@pytest.mark.parametrize("worlds", [1, 8])
+@pytest.mark.parametrize("envs", [1, 8])
 @pytest.mark.parametrize("column", ["x = height", "x = action", "x = action ** 2"])
-def test_a_reduction_without_an_axis_is_an_error_that_says_which_to_pass(call, worlds, column):
-    error = failure(f"{column}\ny = np.{call}", worlds)
-    assert "would mix the worlds" in error.message and "axis=-1" in error.hint
+def test_a_reduction_without_an_axis_is_an_error_that_says_which_to_pass(call, envs, column):
+    error = failure(f"{column}\ny = np.{call}", envs)
+    assert "would mix the envs" in error.message and "axis=-1" in error.hint
     assert error.line == 4
 
 
 @pytest.mark.parametrize("call", ["concatenate([action, action])", "dot(height, height)", "sum(action, axis=())"])
-def test_what_would_mix_worlds_in_other_ways_is_an_error_too(call):
+def test_what_would_mix_envs_in_other_ways_is_an_error_too(call):
     assert "axis=-1" in failure(f"y = np.{call}").message
 
 
-def failure(body, worlds=8):
+def failure(body, envs=8):
     with pytest.raises(RewardError) as caught:
-        run(f"{body}\nreturn {{'h': height}}", worlds)
+        run(f"{body}\nreturn {{'h': height}}", envs)
     return caught.value
 
 
-def run(body, worlds=8):
+def run(body, envs=8):
     indented = "".join(f"    {line}\n" for line in body.split("\n"))
     source = f"import numpy as np\ndef compute_reward(height, action):\n{indented}"
     assert check_language(source) == ()
-    inputs = {"height": torch.linspace(0.5, 1.5, worlds), "action": torch.full((worlds, 3), 0.5)}
+    inputs = {"height": torch.linspace(0.5, 1.5, envs), "action": torch.full((envs, 3), 0.5)}
     return compile_reward(source)(inputs)
 
 

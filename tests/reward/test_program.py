@@ -11,9 +11,9 @@ from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.reward.vocabulary import CHANGING_METHODS, FRESH_FUNCTIONS, METHODS, MODULE_NAMES
 
 
-def call(body, worlds=8, tunables=MappingProxyType({}), parameters="height, action", **inputs):
+def call(body, envs=8, tunables=MappingProxyType({}), parameters="height, action", **inputs):
     indented = "".join(f"    {line}\n" for line in body.split("\n"))
-    values = {"height": torch.linspace(0.5, 1.5, worlds), "action": torch.full((worlds, 3), 0.5)} | inputs
+    values = {"height": torch.linspace(0.5, 1.5, envs), "action": torch.full((envs, 3), 0.5)} | inputs
     return compile_reward(f"def compute_reward({parameters}):\n{indented}")(values, tunables)
 
 
@@ -31,7 +31,7 @@ def test_inputs_and_tunables_are_read_from_the_signature():
     assert program.tunables == {"w": 2.0, "b": -0.5}
 
 
-def test_a_tunable_takes_a_number_or_one_value_per_world():
+def test_a_tunable_takes_a_number_or_one_value_per_env():
     body = "return {'h': w * height}"
     parameters = "height, *, w: float = 2.0"
     heights = torch.linspace(0.5, 1.5, 8)
@@ -41,7 +41,7 @@ def test_a_tunable_takes_a_number_or_one_value_per_world():
     assert torch.equal(call(body, parameters=parameters, tunables={"w": weights})["h"], weights * heights)
 
 
-def test_numbers_and_single_values_are_spread_over_the_worlds():
+def test_numbers_and_single_values_are_spread_over_the_envs():
     components = call(
         "return {'alive': 1, 'mean': torch.tensor(0.25), 'flag': height > 1.0, 'double': height.double()}"
     )
@@ -75,11 +75,11 @@ def test_a_column_is_a_shape_error_that_names_component_got_and_expected():
         "text value": ("return {'h': 'x'}", "is a str"),
         "bad name": ("return {'h e': height}", "`h e`"),
         "number name": ("return {1: height}", "`1`"),
-        "mean over worlds and parts": ("return {'h': action}", "(N, 3)"),
+        "mean over envs and parts": ("return {'h': action}", "(N, 3)"),
         "too many": ("return {f'c{i}': height for i in range(40)}", "40 components"),
     }.values(),
 )
-def test_anything_but_a_dict_of_one_value_per_world_is_a_shape_error(body, said):
+def test_anything_but_a_dict_of_one_value_per_env_is_a_shape_error(body, said):
     error = failure(body)
     assert error.kind == "shape"
     assert said in error.message and error.hint
@@ -103,10 +103,10 @@ def test_branching_on_a_batch_is_answered_with_where():
     assert "torch.where" in error.hint
 
 
-def test_a_value_that_is_not_finite_is_told_by_component_worlds_and_inputs():
+def test_a_value_that_is_not_finite_is_told_by_component_envs_and_inputs():
     error = failure("return {'fine': height, 'log': torch.log(height)}", height=torch.tensor([1.0, -2.0, 3.0, 0.5]))
     assert (error.kind, error.component) == ("non-finite", "log")
-    assert "1 of 4 worlds" in error.message and "height = -2" in error.message
+    assert "1 of 4 envs" in error.message and "height = -2" in error.message
 
 
 def test_opposite_infinities_do_not_hide_each_other():
@@ -280,7 +280,7 @@ def test_the_total_that_a_reward_returns_is_its_total():
     assert torch.equal(components.total, 2.0 * torch.linspace(0.5, 1.5, 8) + 0.5)
 
 
-def test_the_total_of_a_world_is_the_same_beside_any_number_of_others():
+def test_the_total_of_an_env_is_the_same_beside_any_number_of_others():
     text = ", ".join(f"'c{i}': action[:, {i}] * 1.0" for i in range(7))
     program = compile_reward(f"def compute_reward(action):\n    return {{{text}}}\n")
     action = torch.randn(131, 7, generator=torch.Generator().manual_seed(1))
@@ -292,7 +292,7 @@ def test_a_residual_that_comes_from_another_order_is_exactly_zero():
     terms = ", ".join(f"'c{i}': action[:, {i}] * 1.0" for i in range(7))
     backwards = " + ".join(f"action[:, {i}] * 1.0" for i in reversed(range(7)))
     action = torch.randn(64, 7, generator=torch.Generator().manual_seed(1))
-    components = call(f"return {backwards}, {{{terms}}}", worlds=64, action=action)
+    components = call(f"return {backwards}, {{{terms}}}", envs=64, action=action)
     assert not torch.equal(components.total, sum(list(components.values())[:-1], torch.zeros(())))
     assert components["residual"].abs().max() == 0.0
 

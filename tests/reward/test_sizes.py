@@ -11,7 +11,7 @@ import torch
 from rewardgen.reward.language import check_language
 from rewardgen.reward.program import RewardError, compile_reward
 
-WORLDS = 4096
+NUM_ENVS = 4096
 
 BOMBS = {
     # Integers.
@@ -44,7 +44,7 @@ BOMBS = {
     "zeros": "x = torch.zeros(10 ** 6, 10 ** 6)",
     "zeros of a tuple": "x = torch.zeros((100000, 100000))",
     "zeros by name": "x = torch.zeros(size=(100000, 100000))",
-    "zeros of worlds": "x = torch.zeros(height.shape[0], height.shape[0])",
+    "zeros of envs": "x = torch.zeros(height.shape[0], height.shape[0])",
     "zeros of a tensor": "x = torch.zeros(torch.tensor(10 ** 9))",
     "ones": "x = torch.ones(10 ** 10)",
     "full": "x = torch.full((10 ** 5, 10 ** 5), 1.0)",
@@ -145,8 +145,8 @@ def source(body):
     return f"{RUN}def compute_reward(height, action):\n{indented}    return {{'h': height}}\n"
 
 
-def inputs(worlds=WORLDS):
-    return {"height": torch.linspace(0.5, 1.5, worlds), "action": torch.full((worlds, 3), 0.5)}
+def inputs(envs=NUM_ENVS):
+    return {"height": torch.linspace(0.5, 1.5, envs), "action": torch.full((envs, 3), 0.5)}
 
 
 def peak_mib():
@@ -177,7 +177,7 @@ GROWS_HONESTLY = {
     "scaled list": "x = [0.0] * 3\nx[0] = 1.0\nheight = height * x[0]",
     "joined lists": "x = [height] + [2.0 * height]\nheight = sum(x)",
     "sum over pairs": "x = torch.einsum('ni,ni->n', action, action)\nheight = height + x",
-    "picked by world": "i = action.argmax(-1)\nx = action[torch.arange(len(height)), i]\nheight = height + x",
+    "picked by env": "i = action.argmax(-1)\nx = action[torch.arange(len(height)), i]\nheight = height + x",
     "picked from a table": "i = (height > 1.0).long()\nx = torch.tensor([0.5, 1.0])[i]\nheight = height + x",
     "masked": "x = height.clone()\nx[height > 1.0] = height[height > 1.0] * 2.0\nheight = x",
     "picked parts": "x = action[:, [0, 2]]\nheight = height + x.sum(-1)",
@@ -185,11 +185,11 @@ GROWS_HONESTLY = {
 
 
 @pytest.mark.parametrize("name", GROWS_HONESTLY)
-@pytest.mark.parametrize("worlds", [1, 64, WORLDS])
-def test_what_grows_with_the_parts_of_a_world_is_allowed(name, worlds):
+@pytest.mark.parametrize("envs", [1, 64, NUM_ENVS])
+def test_what_grows_with_the_parts_of_an_env_is_allowed(name, envs):
     text = source(GROWS_HONESTLY[name])
     assert check_language(text) == ()
-    assert compile_reward(text)(inputs(worlds))["h"].shape == (worlds,)
+    assert compile_reward(text)(inputs(envs))["h"].shape == (envs,)
 
 
 def test_columns_among_the_inputs_are_guarded_too():

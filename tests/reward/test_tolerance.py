@@ -37,7 +37,7 @@ def test_one_bound_may_be_infinite():
     assert values.tolist() == [0.0, 1.0, 1.0]
 
 
-def test_a_margin_per_world_gives_the_values_of_each_margin_alone():
+def test_a_margin_per_env_gives_the_values_of_each_margin_alone():
     x = torch.tensor([1.0, 1.0, 1.0])
     margins = torch.tensor([0.0, 1.0, 2.0])
     expected = torch.cat([tolerance(x[:1], margin=float(margin)) for margin in margins])

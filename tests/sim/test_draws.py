@@ -25,16 +25,16 @@ def uniform(streams, position, size):
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def draws(seed: int, worlds: int) -> Draws:
-    indices = torch.arange(worlds)
+def draws(seed: int, envs: int) -> Draws:
+    indices = torch.arange(envs)
     return Draws(stream_keys(torch.full_like(indices, seed), indices))
 
 
 def test_numbers_are_those_of_splitmix64():
-    worlds, episodes = torch.arange(4000), torch.arange(4000) * 7 % 31
+    envs, episodes = torch.arange(4000), torch.arange(4000) * 7 % 31
     seed = 2**31 - 1
-    streams = stream_keys(torch.full_like(worlds, seed), worlds, episodes)
-    expected = keys(seed, worlds.numpy(), episodes.numpy())
+    streams = stream_keys(torch.full_like(envs, seed), envs, episodes)
+    expected = keys(seed, envs.numpy(), episodes.numpy())
     assert np.array_equal(streams.numpy().view(np.uint64), expected)
     draw = Draws(streams)
     assert np.array_equal(draw.uniform(0.0, 1.0, 3).numpy(), uniform(expected, 1, 3))
@@ -56,7 +56,7 @@ def test_numbers_are_the_same_as_ever():
     torch.testing.assert_close(draw.normal(0.5, 2), expected, rtol=5e-16, atol=0.0)
 
 
-def test_a_world_draws_the_same_whoever_draws_beside_it():
+def test_an_env_draws_the_same_whoever_draws_beside_it():
     several, indices = draws(3, 50), torch.tensor([7, 31])
     some = Draws(stream_keys(torch.full_like(indices, 3), indices))
     for draw in (lambda each: each.uniform(0, 1, 4), lambda each: each.normal(1.0, 3)):
@@ -84,7 +84,7 @@ def test_bounds_may_differ_by_entry():
     assert values[:, 0].max() < 1.0 and values[:, 1].min() >= 10.0
 
 
-def test_seeds_worlds_and_successive_draws_are_uncorrelated():
+def test_seeds_envs_and_successive_draws_are_uncorrelated():
     first = draws(0, 5000)
     columns = [first.uniform(0, 1, 1)[:, 0], first.uniform(0, 1, 1)[:, 0], draws(1, 5000).uniform(0, 1, 1)[:, 0]]
     columns.append(columns[0].roll(1))

@@ -91,7 +91,7 @@ def test_the_distance_to_a_mocap_goal_is_that_of_the_episode(carting):
     assert torch.equal(envs.view.start("qpos"), torch.zeros(3, 1).double())
 
 
-def test_a_diverged_world_keeps_its_goal(carting):
+def test_a_diverged_env_keeps_its_goal(carting):
     envs = carting.make_envs([3], 2)
     envs.reset()
     mark = envs.view.goal("mark").clone()
@@ -160,7 +160,7 @@ def test_the_clearance_of_every_shape_is_the_height_at_which_it_touches_the_grou
         quantity.read(view)
     simulator.reset(torch.arange(16), torch.from_numpy(qpos.reshape(16, 49)))
     for name in names:
-        # The lowest of very many points on or in the shape, in every world.
+        # The lowest of very many points on or in the shape, in every env.
         points = random.normal(size=(200_000, 3))
         points /= np.linalg.norm(points, axis=1, keepdims=True)
         geom = view.geom(name)
@@ -201,7 +201,7 @@ def episode(lengths, step_s=0.1):
     return Episode({"x": values}, torch.tensor(lengths), ended, step_s, 8), values
 
 
-def test_the_last_seconds_of_an_episode_are_those_before_each_worlds_end():
+def test_the_last_seconds_of_an_episode_are_those_before_each_envs_end():
     recorded, values = episode([8, 5, 2])
     assert recorded.last(values).tolist() == [7.0, 4.0, 1.0]
     assert recorded.last(values, seconds=0.3).tolist() == [6.0, 3.0, 0.5]

@@ -9,21 +9,21 @@ def test_shares_of_endings_add_up():
     assert ending_shares(["a", "b", "b", "b"]) == {"b": 0.75, "a": 0.25}
 
 
-def falling(worlds):
+def falling(envs):
     """Episodes of hoppers that fall at different times under noise of their own."""
     generator = torch.Generator().manual_seed(0)
-    noise = torch.rand(300, 6, worlds.action_size, generator=generator)[:, : worlds.num_envs] * 2 - 1
+    noise = torch.rand(300, 6, envs.action_size, generator=generator)[:, : envs.num_envs] * 2 - 1
     steps = iter(noise)
-    return record_episodes(worlds, lambda observation: next(steps), names=["prev_height"])
+    return record_episodes(envs, lambda observation: next(steps), names=["prev_height"])
 
 
 def test_steps_after_an_end_repeat_the_last_one():
     recording = falling(load_task("hopper").make_envs([3], 6))
     lengths = recording.episode.lengths.tolist()
     assert len(set(lengths)) > 2
-    for world, length in enumerate(lengths):
+    for env, length in enumerate(lengths):
         for values in recording.inputs.values():
-            assert (values[length:, world] == values[length - 1, world]).all()
+            assert (values[length:, env] == values[length - 1, env]).all()
 
 
 def test_episodes_are_the_same_however_seldom_it_is_seen_which_are_over(monkeypatch):
@@ -37,10 +37,10 @@ def test_episodes_are_the_same_however_seldom_it_is_seen_which_are_over(monkeypa
     assert all(torch.equal(seldom.inputs[name], value) for name, value in often.inputs.items())
 
 
-def test_episodes_of_some_worlds_are_as_if_recorded_alone():
+def test_episodes_of_some_envs_are_as_if_recorded_alone():
     task = load_task("hopper")
     both, alone = falling(task.make_envs([3, 4], 3)), falling(task.make_envs([3], 3))
-    part = both.of_worlds(slice(0, 3))
+    part = both.of_envs(slice(0, 3))
     assert len(both.inputs["action"]) > len(alone.inputs["action"])
     assert part.endings == alone.endings and torch.equal(part.episode.lengths, alone.episode.lengths)
     assert part.inputs.keys() == alone.inputs.keys() >= {"height", "prev_height", "action"}

@@ -91,12 +91,12 @@ def test_a_shipped_task_sends_nothing_in_a_control_step_and_reads_only_to_place_
 @pytest.mark.parametrize("name", ["cartpole", "push_to_goal"])
 def test_a_rollout_on_a_device_waits_for_nothing_though_episodes_end_in_it(name):
     task = load_task(name)
-    worlds = task.make_envs([0, 1], 4, device="warp-cpu")
-    sizes = Sizes(worlds.observation_size, worlds.action_size, (8,))
-    networks = ActorCritic(sizes, initial_parameters(sizes, slice_generators([0, 1], "networks", worlds.device), 1.0))
-    normaliser = ObservationNormaliser(RunningMoments.zeros(2, sizes.observation, worlds.device))
-    collector = Collector(worlds, 2, ["action"], slice_generators([0, 1], "exploration", worlds.device))
-    worlds._episode_step[::2] = task.episode_steps - 2
+    envs = task.make_envs([0, 1], 4, device="warp-cpu")
+    sizes = Sizes(envs.observation_size, envs.action_size, (8,))
+    networks = ActorCritic(sizes, initial_parameters(sizes, slice_generators([0, 1], "networks", envs.device), 1.0))
+    normaliser = ObservationNormaliser(RunningMoments.zeros(2, sizes.observation, envs.device))
+    collector = Collector(envs, 2, ["action"], slice_generators([0, 1], "exploration", envs.device))
+    envs._episode_step[::2] = task.episode_steps - 2
     found = []
     assert waits_of(lambda: found.append(collector.collect(networks, normaliser, 4))) == ([], [])
     assert found[0].done.sum() == 4
@@ -107,12 +107,12 @@ def test_episodes_that_begin_where_the_device_says_are_those_that_the_host_begin
     task = load_task("push_to_goal")  # each episode has a goal of its own, which a mocap body shows
     found = []
     for by_mask in (True, False):
-        worlds = task.make_envs([3], 4, device="warp-cpu")
-        assert worlds._by_mask
-        worlds._by_mask = by_mask
-        worlds.reset()
-        worlds._episode_step[1:3] = task.episode_steps - 2
-        steps = [worlds.step(torch.full((4, 2), 0.5)) for _ in range(4)]
+        envs = task.make_envs([3], 4, device="warp-cpu")
+        assert envs._by_mask
+        envs._by_mask = by_mask
+        envs.reset()
+        envs._episode_step[1:3] = task.episode_steps - 2
+        steps = [envs.step(torch.full((4, 2), 0.5)) for _ in range(4)]
         assert sum(int(each.truncated.sum()) for each in steps) == 2
         found.append([value for each in steps for value in (each.observation, *each.inputs.values())])
     assert all(map(torch.equal, *found))
@@ -133,11 +133,11 @@ class Written(shipped_task("cartpole")):
 
 @pytest.mark.usefixtures("kernels")
 def test_a_reset_that_writes_into_what_it_reads_touches_no_episode_that_goes_on():
-    worlds = Written().make_envs([3], 3, device="warp-cpu")
-    assert worlds._by_mask
-    worlds.reset()
+    envs = Written().make_envs([3], 3, device="warp-cpu")
+    assert envs._by_mask
+    envs.reset()
     push = torch.ones(3, 1)
     for _ in range(3):
-        moved = worlds.view.qpos.clone()
-        worlds.step(push)
-        assert torch.equal(worlds.view.before("qpos"), moved) and not torch.equal(worlds.view.qpos, moved)
+        moved = envs.view.qpos.clone()
+        envs.step(push)
+        assert torch.equal(envs.view.before("qpos"), moved) and not torch.equal(envs.view.qpos, moved)

@@ -56,7 +56,7 @@ def numbers(*each):
 
 
 def reset(sim, ids, *state, **mocap):
-    """Numbers of worlds and states from the host."""
+    """Numbers of envs and states from the host."""
     there = [each.to(sim.device) for each in (torch.as_tensor(ids), *state)]
     sim.reset(*there, **{name: each.to(sim.device) for name, each in mocap.items()})
 
@@ -90,7 +90,7 @@ def test_the_cart_pole_moves_as_far_from_mujocos_as_mujoco_with_rounded_states_d
     assert float(found.rounded.max()) < 1e-3, "the comparison says something"
 
 
-def test_the_same_worlds_give_the_same_bits_and_what_happens_to_one_does_not_touch_the_others(carts):
+def test_the_same_envs_give_the_same_bits_and_what_happens_to_one_does_not_touch_the_others(carts):
     alone = moved(carts)
     assert same(carts, moved(carts), alone) and not same(carts, alone[:, 0], alone[:, 1])
     begun = moved(carts, lambda step: reset(carts, [1]) if step == 2 else None)
@@ -121,7 +121,7 @@ def few_are_many(monkeypatch):
     monkeypatch.setattr(mujoco_warp, "_MANY", 2)
 
 
-def test_of_many_worlds_those_at_rest_are_left_out_and_the_others_do_what_they_would_have_done(carts, few_are_many):
+def test_of_many_envs_those_at_rest_are_left_out_and_the_others_do_what_they_would_have_done(carts, few_are_many):
     alone, awake = moved(carts, steps=6), numbers(0, 2)
     moved(carts, steps=3)
     late = moved(carts, steps=3, stepped=awake, start=False)
@@ -153,7 +153,7 @@ def test_worlds_go_on_from_where_they_were_when_others_come_to_rest_and_when_the
     assert bool((back[0, :2] - 0.5).abs().max() < 0.1)
 
 
-def test_a_world_that_diverged_is_put_back_to_rest_where_it_was(carts):
+def test_an_env_that_diverged_is_put_back_to_rest_where_it_was(carts):
     reset(carts, range(4), torch.full((4, 2), 0.5), numbers([0.0], [1e20], [0.0], [float("inf")]).expand(-1, 2))
     carts.step(torch.zeros(4, 1, device=carts.device))
     assert carts.restore_diverged().tolist() == [False, True, False, True]
@@ -229,10 +229,10 @@ def test_a_field_that_is_not_there_is_an_error_that_says_what_to_do(carts, name,
     assert hint in caught.value.hint
 
 
-def test_more_worlds_than_memory_has_room_for_are_refused_with_the_number_that_fits(monkeypatch):
+def test_more_envs_than_memory_has_room_for_are_refused_with_the_number_that_fits(monkeypatch):
     monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: 20_000_000)
     task = load_task("cartpole")
-    with pytest.raises(MachineError, match=r"100000 worlds do not fit into the memory of cpu, \d+ do") as caught:
+    with pytest.raises(MachineError, match=r"100000 envs do not fit into the memory of cpu, \d+ do") as caught:
         task.make_simulator(100_000, device="warp-cpu")
     fit = int(caught.value.message.split()[-2])
     assert 1 < fit < 100_000 and task.make_simulator(fit, device="warp-cpu").num_envs == fit
@@ -240,14 +240,14 @@ def test_more_worlds_than_memory_has_room_for_are_refused_with_the_number_that_f
         task.make_simulator(fit + 1, device="warp-cpu")
 
 
-def test_what_a_step_takes_for_itself_counts_with_the_worlds(monkeypatch):
+def test_what_a_step_takes_for_itself_counts_with_the_envs(monkeypatch):
     free = 40_000_000
     monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: free)
-    task = load_task("push_to_goal")  # looking for the contacts of boxes takes 17 times what the worlds themselves do
+    task = load_task("push_to_goal")  # looking for the contacts of boxes takes 17 times what the envs themselves do
     with wp.ScopedMemoryTracker(print=False):
-        most = task.make_simulator(1, device="warp-cpu").most_worlds
-        worlds = task.make_simulator(most, device="warp-cpu")
-        worlds.step(torch.zeros(most, 2))
+        most = task.make_simulator(1, device="warp-cpu").most_envs
+        envs = task.make_simulator(most, device="warp-cpu")
+        envs.step(torch.zeros(most, 2))
         taken = wp._src.context.runtime.core.wp_alloc_tracker_get_peak_bytes()
     assert 0.45 * free < taken <= 0.5 * free
 

@@ -55,8 +55,8 @@ def task(folder, model, **quantities):
     return kind()
 
 
-def world(folder, model, **quantities):
-    """Two worlds of it, at their start."""
+def envs_of(folder, model, **quantities):
+    """Two envs of it, at their start."""
     envs = task(folder, model, **quantities).make_envs([0], 2)
     envs.reset()
     return envs
@@ -69,9 +69,9 @@ def last(envs, steps=1):
 
 def test_turns_are_counted_over_several_revolutions_about_the_bodys_own_axis(tmp_path):
     quantities = {"flips": Body("box").turns("y"), "rolls": Body("box").turns("x")}
-    envs = world(tmp_path, SPINNER, **quantities)
+    envs = envs_of(tmp_path, SPINNER, **quantities)
     qpos = envs.view.qpos0.repeat(2, 1)
-    half = math.pi / 4  # its own y axis lies along the world's -x axis in the second world
+    half = math.pi / 4  # its own y axis lies along the world's -x axis in the second env
     qpos[1, 3:7] = torch.tensor([math.cos(half), 0.0, 0.0, math.sin(half)])
     qvel = torch.zeros(2, envs.view.model.nv, dtype=torch.float64)
     qvel[:, 4] = 2.0 * math.pi * 3.0
@@ -86,7 +86,7 @@ def test_turns_are_counted_over_several_revolutions_about_the_bodys_own_axis(tmp
 def test_a_bodys_motion_is_told_in_the_worlds_frame_and_in_its_own(tmp_path):
     box = Body("box")
     names = ("velocity", "local_velocity", "angular_velocity", "upright", "heading", "height", "position")
-    envs = world(tmp_path, SPINNER, **{name: getattr(box, name) for name in names})
+    envs = envs_of(tmp_path, SPINNER, **{name: getattr(box, name) for name in names})
     qpos, qvel = envs.view.qpos0.repeat(2, 1), torch.zeros(2, envs.view.model.nv, dtype=torch.float64)
     qpos[:, 3:7] = torch.tensor([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])  # facing +y
     qvel[:, 1] = 2.0  # along +y
@@ -101,7 +101,7 @@ def test_a_bodys_motion_is_told_in_the_worlds_frame_and_in_its_own(tmp_path):
 
 
 def test_joints_tendons_actuators_and_the_models_own_sensors_are_read(tmp_path):
-    envs = world(
+    envs = envs_of(
         tmp_path,
         SPINNER,
         angle=Hinge("elbow").angle,
@@ -126,7 +126,7 @@ def test_joints_tendons_actuators_and_the_models_own_sensors_are_read(tmp_path):
 
 
 def test_contact_and_what_lies_between_two_things(tmp_path):
-    envs = world(
+    envs = envs_of(
         tmp_path,
         RESTING,
         landed=Touching("ball", "floor"),
@@ -157,7 +157,7 @@ def test_contact_and_what_lies_between_two_things(tmp_path):
 )
 def test_a_part_that_the_model_does_not_have_is_named(tmp_path, quantity, told):
     with pytest.raises(TaskError, match=told) as caught:
-        world(tmp_path, SPINNER, wrong=quantity)
+        envs_of(tmp_path, SPINNER, wrong=quantity)
     assert caught.value.hint
 
 
@@ -177,7 +177,7 @@ HAND = """
 
 def test_all_parts_that_a_model_does_not_have_are_named_at_once(tmp_path):
     with pytest.raises(TaskError) as caught:
-        world(tmp_path, SPINNER, one=Body("bax").height, two=Site("ende").position)
+        envs_of(tmp_path, SPINNER, one=Body("bax").height, two=Site("ende").position)
     assert "no body `bax`; the model has no site `ende`" in caught.value.message
     assert "`box`" in caught.value.hint and "`end`" in caught.value.hint
 
@@ -200,17 +200,17 @@ def test_all_parts_that_a_model_does_not_have_are_named_at_once(tmp_path):
 @pytest.mark.parametrize("declared", [Touching, ContactForce])
 def test_what_can_never_touch_is_refused(tmp_path, one, other, declared):
     with pytest.raises(TaskError, match="can never touch") as caught:
-        world(tmp_path, HAND, met=declared(one, other))
+        envs_of(tmp_path, HAND, met=declared(one, other))
     assert "hangs on" in caught.value.hint
 
 
 def test_a_pair_that_a_model_names_touches_whatever_else_forbids_it(tmp_path):
     model = HAND.replace("<contact>", '<contact><pair geom1="finger" geom2="ghost"/>')
-    assert last(world(tmp_path, model, met=Touching("finger", "ghost")))["met"].tolist() == [0.0, 0.0]
+    assert last(envs_of(tmp_path, model, met=Touching("finger", "ghost")))["met"].tolist() == [0.0, 0.0]
 
 
 def test_a_name_of_several_things_means_the_body_and_a_kind_before_it_another(tmp_path):
-    envs = world(
+    envs = envs_of(
         tmp_path,
         HAND,
         to_body=Distance("mark", "hand"),
@@ -232,7 +232,7 @@ def test_a_quantity_can_be_told_in_the_words_of_a_task(tmp_path):
     told = plain.told('how far the arm "hangs"')
     assert (told.unit, told.parts, told.meaning) == (plain.unit, plain.parts, 'how far the arm "hangs"')
     assert eval(told.code) == told
-    found = last(world(tmp_path, SPINNER, plain=plain, told=told), 3)
+    found = last(envs_of(tmp_path, SPINNER, plain=plain, told=told), 3)
     assert torch.equal(found["plain"], found["told"])
 
 

@@ -12,14 +12,14 @@ from rewardgen.tasks.metric import Measured
 from tests.tasks.files import POINT, point
 
 
-def trace(worlds, first, count, steps=150):
-    """Observations of some worlds under actions that depend on their place among those."""
+def trace(envs, first, count, steps=150):
+    """Observations of some envs under actions that depend on their place among those."""
     generator = torch.Generator().manual_seed(0)
-    seen = [worlds.reset()[first : first + count]]
+    seen = [envs.reset()[first : first + count]]
     for _ in range(steps):
-        action = torch.zeros(worlds.num_envs, worlds.action_size)
-        action[first : first + count] = 2 * torch.rand(count, worlds.action_size, generator=generator) - 1
-        seen.append(worlds.step(action).observation[first : first + count])
+        action = torch.zeros(envs.num_envs, envs.action_size)
+        action[first : first + count] = 2 * torch.rand(count, envs.action_size, generator=generator) - 1
+        seen.append(envs.step(action).observation[first : first + count])
     return seen
 
 
@@ -30,19 +30,19 @@ def test_a_slice_is_the_same_alone_and_among_others(task):
     assert all(torch.equal(one, other) for one, other in zip(alone, among, strict=True))
 
 
-def test_episodes_of_one_world_differ_and_worlds_differ():
-    worlds = load_task(str(POINT)).make_envs([0, 1], 2)
-    starts = torch.cat([worlds.reset()[:, 0] for _ in range(3)])
+def test_episodes_of_one_env_differ_and_envs_differ():
+    envs = load_task(str(POINT)).make_envs([0, 1], 2)
+    starts = torch.cat([envs.reset()[:, 0] for _ in range(3)])
     assert len(set(starts.tolist())) == 12
 
 
 def test_previous_inputs_are_the_last_steps_and_equal_the_current_on_an_episodes_first_step():
-    worlds = load_task(str(POINT)).make_envs([0], 4)
-    worlds.reset()
+    envs = load_task(str(POINT)).make_envs([0], 4)
+    envs.reset()
     before = None
     generator = torch.Generator().manual_seed(0)
     for number in range(130):
-        step = worlds.step(torch.rand(4, 1, generator=generator) * 2 - 1)
+        step = envs.step(torch.rand(4, 1, generator=generator) * 2 - 1)
         first = step.episode_step == 1
         assert bool(first.all()) == (number % 60 == 0)
         for name in ("position", "velocity", "action"):
@@ -53,93 +53,93 @@ def test_previous_inputs_are_the_last_steps_and_equal_the_current_on_an_episodes
 
 
 def test_the_time_limit_truncates_and_the_next_episode_begins(tmp_path):
-    worlds = load_task(str(POINT)).make_envs([0], 3)
-    worlds.reset()
+    envs = load_task(str(POINT)).make_envs([0], 3)
+    envs.reset()
     for _ in range(59):
-        step = worlds.step(torch.zeros(3, 1))
+        step = envs.step(torch.zeros(3, 1))
         assert not (step.truncated | step.terminated).any()
         assert torch.equal(step.observation, step.final_observation)
-    step = worlds.step(torch.zeros(3, 1))
+    step = envs.step(torch.zeros(3, 1))
     assert step.truncated.all() and not step.terminated.any()
     assert step.episode_step.tolist() == [60, 60, 60]
     assert not torch.equal(step.observation, step.final_observation)
     torch.testing.assert_close(step.final_observation[:, 0], step.inputs["position"])
-    assert worlds.step(torch.zeros(3, 1)).episode_step.tolist() == [1, 1, 1]
+    assert envs.step(torch.zeros(3, 1)).episode_step.tolist() == [1, 1, 1]
 
 
-def test_a_termination_condition_ends_only_its_own_world():
-    worlds = load_task(str(POINT)).make_envs([0], 3)
-    worlds.reset()
+def test_a_termination_condition_ends_only_its_own_env():
+    envs = load_task(str(POINT)).make_envs([0], 3)
+    envs.reset()
     position = torch.tensor([[0.0], [1.9], [0.0]], dtype=torch.float64)
-    worlds.place(position, torch.zeros(3, 1, dtype=torch.float64))
-    step = worlds.step(torch.ones(3, 1))
+    envs.place(position, torch.zeros(3, 1, dtype=torch.float64))
+    step = envs.step(torch.ones(3, 1))
     assert step.terminated.tolist() == [False, True, False]
     assert step.causes["left the rail"].tolist() == [False, True, False]
     assert not step.truncated.any()
-    following = worlds.step(torch.zeros(3, 1))
+    following = envs.step(torch.zeros(3, 1))
     assert following.episode_step.tolist() == [2, 1, 2]
 
 
 def test_a_termination_at_the_time_limit_is_no_truncation():
     task = load_task(str(POINT))
     task.episode_steps = 1
-    worlds = task.make_envs([0], 2)
-    worlds.place(torch.tensor([[1.95], [0.0]]).double(), torch.zeros(2, 1).double())
-    step = worlds.step(torch.zeros(2, 1))
+    envs = task.make_envs([0], 2)
+    envs.place(torch.tensor([[1.95], [0.0]]).double(), torch.zeros(2, 1).double())
+    step = envs.step(torch.zeros(2, 1))
     assert step.terminated.tolist() == [True, False]
     assert step.truncated.tolist() == [False, True]
 
 
 def test_an_episode_after_an_automatic_reset_is_the_one_after_a_reset():
-    worlds, other = (load_task("ant").make_envs([0], 3) for _ in range(2))
-    worlds.reset(), other.reset()
-    qpos, qvel = worlds.view.qpos.clone(), worlds.view.qvel.clone()
+    envs, other = (load_task("ant").make_envs([0], 3) for _ in range(2))
+    envs.reset(), other.reset()
+    qpos, qvel = envs.view.qpos.clone(), envs.view.qvel.clone()
     qpos[1, :3] = torch.tensor([5.0, 5.0, 0.3])
     qvel[1, 2] = -40.0
-    worlds.place(qpos, qvel)
-    step = worlds.step(torch.zeros(3, 8))
+    envs.place(qpos, qvel)
+    step = envs.step(torch.zeros(3, 8))
     assert step.causes["torso too low"].tolist() == [False, True, False]
     assert float(step.inputs["contact_load"][1]) > 0
-    assert torch.equal(worlds.view.before("xpos")[1], worlds.view.field("xpos")[1])
+    assert torch.equal(envs.view.before("xpos")[1], envs.view.field("xpos")[1])
     assert torch.equal(step.observation[1], other.reset()[1])
     for _ in range(10):
-        step, expected = worlds.step(torch.ones(3, 8)), other.step(torch.ones(3, 8))
+        step, expected = envs.step(torch.ones(3, 8)), other.step(torch.ones(3, 8))
         assert torch.equal(step.observation[1], expected.observation[1])
         assert all(torch.equal(step.inputs[name][1], expected.inputs[name][1]) for name in step.inputs)
 
 
-def test_a_diverged_world_ends_with_finite_inputs_and_leaves_the_others_alone():
-    worlds = load_task("hopper").make_envs([0], 3)
-    worlds.reset()
+def test_a_diverged_env_ends_with_finite_inputs_and_leaves_the_others_alone():
+    envs = load_task("hopper").make_envs([0], 3)
+    envs.reset()
     other = load_task("hopper").make_envs([0], 3)
     other.reset()
-    velocity = worlds.view.qvel.clone()
+    velocity = envs.view.qvel.clone()
     velocity[1] = 1e11
-    worlds.place(worlds.view.qpos.clone(), velocity)
+    envs.place(envs.view.qpos.clone(), velocity)
     other.place(other.view.qpos.clone(), other.view.qvel.clone())
-    step, expected = worlds.step(torch.zeros(3, 3)), other.step(torch.zeros(3, 3))
+    step, expected = envs.step(torch.zeros(3, 3)), other.step(torch.zeros(3, 3))
     assert step.causes[DIVERGED].tolist() == [False, True, False]
     assert step.terminated.tolist() == [False, True, False]
     assert all(value.isfinite().all() for value in (*step.inputs.values(), step.observation, step.final_observation))
     assert torch.equal(step.final_observation[::2], expected.final_observation[::2])
-    assert worlds.step(torch.zeros(3, 3)).observation.isfinite().all()
+    assert envs.step(torch.zeros(3, 3)).observation.isfinite().all()
 
 
 def test_actions_beyond_their_range_are_clipped():
-    worlds = load_task(str(POINT)).make_envs([0], 2)
-    worlds.reset()
-    step = worlds.step(torch.tensor([[5.0], [-0.5]]))
+    envs = load_task(str(POINT)).make_envs([0], 2)
+    envs.reset()
+    step = envs.step(torch.tensor([[5.0], [-0.5]]))
     assert step.inputs["action"].tolist() == [[1.0], [-0.5]]
-    assert worlds.view.ctrl.tolist() == [[1.0], [-0.5]]
+    assert envs.view.ctrl.tolist() == [[1.0], [-0.5]]
 
 
 def test_inputs_of_a_step_keep_their_values_when_the_simulation_goes_on():
-    worlds = load_task(str(POINT)).make_envs([0], 2)
-    worlds.reset()
-    step = worlds.step(torch.ones(2, 1))
+    envs = load_task(str(POINT)).make_envs([0], 2)
+    envs.reset()
+    step = envs.step(torch.ones(2, 1))
     kept = {name: value.clone() for name, value in step.inputs.items()}
-    worlds.step(-torch.ones(2, 1))
-    worlds.reset()
+    envs.step(-torch.ones(2, 1))
+    envs.reset()
     assert all(torch.equal(step.inputs[name], value) for name, value in kept.items())
 
 
@@ -170,11 +170,11 @@ def test_a_field_first_read_in_the_middle_of_an_episode_is_refused(tmp_path):
         "        sim.qpos.any() and self.__dict__.setdefault('n', []).append(1)\n"
         "        if len(self.__dict__.get('n', [])) > 3:\n            sim.before('ctrl')\n        return {\"position\"",
     )
-    worlds = load_task(point(tmp_path, late)).make_envs([0], 2)
-    worlds.reset()
+    envs = load_task(point(tmp_path, late)).make_envs([0], 2)
+    envs.reset()
     with pytest.raises(TaskError, match="middle of an episode"):
         for _ in range(5):
-            worlds.step(torch.zeros(2, 1))
+            envs.step(torch.zeros(2, 1))
 
 
 def test_a_model_without_control_ranges_is_refused(tmp_path):
@@ -192,10 +192,10 @@ def test_a_model_that_does_not_compile_is_named(tmp_path):
 
 def test_nothing_is_logged_to_the_working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    worlds = load_task("hopper").make_envs([0], 2)
-    worlds.reset()
-    worlds.place(worlds.view.qpos.clone(), torch.full((2, 6), 1e11, dtype=torch.float64))
-    worlds.step(torch.zeros(2, 3))
+    envs = load_task("hopper").make_envs([0], 2)
+    envs.reset()
+    envs.place(envs.view.qpos.clone(), torch.full((2, 6), 1e11, dtype=torch.float64))
+    envs.step(torch.zeros(2, 3))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -204,8 +204,8 @@ def test_worlds_at_rest_stay_as_they_are_and_the_others_notice_nothing(task):
     resting, plain = load_task(task).make_envs([8], 4), load_task(task).make_envs([8], 4)
     asleep = torch.tensor([True, False, False, True])
     generator = torch.Generator().manual_seed(0)
-    for worlds in (resting, plain):
-        worlds.reset()
+    for envs in (resting, plain):
+        envs.reset()
     for number in range(60):
         if number == 5:
             resting.rest(asleep)
@@ -221,19 +221,19 @@ def test_worlds_at_rest_stay_as_they_are_and_the_others_notice_nothing(task):
 
 
 @pytest.mark.parametrize("task", ["hopper", "humanoid"])
-def test_a_view_of_some_worlds_shows_what_the_whole_view_shows_of_them(task):
-    worlds = load_task(task).make_envs([0], 6)
-    worlds.reset()
+def test_a_view_of_some_envs_shows_what_the_whole_view_shows_of_them(task):
+    envs = load_task(task).make_envs([0], 6)
+    envs.reset()
     for _ in range(5):
-        worlds.step(torch.full((6, worlds.action_size), 0.3))
+        envs.step(torch.full((6, envs.action_size), 0.3))
     ids = torch.tensor([4, 1])
     loaded = load_task(task)
-    part = loaded.variables(worlds.view.of_worlds(ids))
-    whole = loaded.variables(worlds.view)
+    part = loaded.variables(envs.view.of_envs(ids))
+    whole = loaded.variables(envs.view)
     assert all(torch.equal(part[name], value[ids]) for name, value in whole.items())
 
 
-def test_what_a_task_makes_without_saying_where_lies_where_its_worlds_are():
+def test_what_a_task_makes_without_saying_where_lies_where_its_envs_are():
     """On a device without numbers, of which there is one everywhere."""
     envs = load_task("cartpole").make_envs([0], 2)
     envs._dynamics = SimpleNamespace(path=envs._dynamics.path, read=lambda view: {"one": torch.ones(2)})

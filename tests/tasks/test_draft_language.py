@@ -91,7 +91,7 @@ HOSTILE = {
     "a file in the metric": (METRIC, "turned = open('/etc/passwd')"),
     "an import in the metric": (METRIC, "import os\n        turned = height[:, 0]"),
     "an assert in the metric": (METRIC, f"assert print(1)\n        {METRIC}"),
-    "a loop over worlds": (METRIC, "turned = sum(height[i, 0] for i in range(height.shape[0]))"),
+    "a loop over envs": (METRIC, "turned = sum(height[i, 0] for i in range(height.shape[0]))"),
     "the reward": (METRIC, "turned = reward.sum(1)"),
     "the reward as an input": ("def metric(pitch,", "def metric(reward, pitch,"),
     "the step before": ("def metric(pitch,", "def metric(prev_height, pitch,"),

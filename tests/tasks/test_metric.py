@@ -22,7 +22,7 @@ def metric(body=PARTS, returned=RETURNED, parameters="height, lived"):
 
 
 def episodes(heights, lengths=None, max_steps=10):
-    """Episodes of N worlds from their heights, (N, T), cut where the longest ends."""
+    """Episodes of N envs from their heights, (N, T), cut where the longest ends."""
     values = torch.tensor(heights, dtype=torch.float64).T
     lived = torch.tensor(lengths or [len(values)] * values.shape[1])
     return Episode({"height": values}, lived, lived < max_steps, 0.1, max_steps)

@@ -116,7 +116,7 @@ def test_variables_of_a_task_file_may_look_at_a_whole_game(tmp_path):
     wrong += "last = episode.last(episode['gap'])\n        return 0.0 * last + last.sum()\n"
     path.write_text(imports + HUNT.read_text() + wrong)
     told = [each.what for each in check_task(load_task(str(path))).problems]
-    assert told == ["the fitness or success of a world depends on the worlds beside it"]
+    assert told == ["the fitness or success of an env depends on the envs beside it"]
 
 
 def test_the_card_tells_of_the_agents_and_not_of_what_the_environment_pays(tmp_path):

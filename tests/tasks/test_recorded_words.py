@@ -22,7 +22,7 @@ from tests.tasks.planted_faults import PLANTED
 RECORDED = Path(__file__).parents[1] / "recorded" / "words"
 CASES = sorted(path.parent.name for path in RECORDED.glob("*/task.py"))
 POLICIES = ("zero", "random", "lowest", "highest")
-"""Policies that know nothing; `start_of` takes the first one's world."""
+"""Policies that know nothing; `start_of` takes the first one's env."""
 
 
 class Case:
@@ -34,9 +34,9 @@ class Case:
         task = load_task(str(self.file))
         envs = task.make_envs([SEED], len(POLICIES))
         self.step_s, self.actions = envs.control_step_s, envs.action_size
-        acting = [policies(envs)[name] for name in POLICIES]  # each in a world of its own
+        acting = [policies(envs)[name] for name in POLICIES]  # each in an env of its own
         recording = record_episodes(envs, lambda seen: torch.stack([act(seen)[at] for at, act in enumerate(acting)]))
-        self.episodes = {name: recording.episode.of_worlds(slice(at, at + 1)) for at, name in enumerate(POLICIES)}
+        self.episodes = {name: recording.episode.of_envs(slice(at, at + 1)) for at, name in enumerate(POLICIES)}
         self.start = start_of(recording)
         kept = json.loads((RECORDED / name / "sketches.json").read_text())
         self.authors = [Sketches.model_validate(each) for each in kept["sketches"]]

@@ -24,9 +24,9 @@ META_WORLD = {
 }
 
 
-def played(task, act, worlds=2):
+def played(task, act, num_envs=2):
     """Episodes of a policy that is a function of one observation, and their measures."""
-    envs = task.make_envs([1], worlds)
+    envs = task.make_envs([1], num_envs)
     low, high = envs.action_low, envs.action_high
 
     def policy(seen):

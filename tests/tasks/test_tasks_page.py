@@ -31,7 +31,7 @@ def test_an_example_has_no_problem_and_nothing_to_note(tmp_path, name):
 @pytest.mark.parametrize("offered", [SimView, Draws, Episode, MujocoTask])
 def test_every_member_is_told(offered):
     internal = {
-        "of_worlds",
+        "of_envs",
         "count_turns",
         "begin",
         "keep_start",

@@ -1,4 +1,4 @@
-"""Our PPO next to Stable-Baselines3's, on the same worlds, reward, sizes and steps: it must learn as well."""
+"""Our PPO next to Stable-Baselines3's, on the same envs, reward, sizes and steps: it must learn as well."""
 
 import pytest
 

@@ -56,7 +56,7 @@ def test_a_failure_is_recorded_with_its_step_and_leaves_no_policy(tmp_path):
     results, _ = train(job(tmp_path, {"a": UPRIGHT, "b": NAN_WHEN_FAST}))
     failed = results["b", 0]
     assert failed.failure and failed.failure.kind == "non-finite" and "slow" in failed.failure.message
-    # The cart rests at first, so it is not the first step; a step of 16 worlds is 16 env steps.
+    # The cart rests at first, so it is not the first step; a step of 16 envs is 16 env steps.
     assert failed.failure.env_steps > 16 and failed.failure.env_steps % 16 == 0
     assert failed.policy is None and not (tmp_path / "b-s0.npz").exists()
     assert results["a", 0].failure is None and results["a", 0].policy == "a-s0.npz"

@@ -6,18 +6,18 @@ from tests.training.builders import leaver
 
 
 def starts(task, seeds):
-    """What the first seed's worlds begin three recordings with."""
-    worlds = task.make_envs(seeds, 2)
+    """What the first seed's envs begin three recordings with."""
+    envs = task.make_envs(seeds, 2)
     began = []
 
     def still(observation):
         began.append(observation[:2].clone())
-        return torch.zeros(worlds.num_envs, 1)
+        return torch.zeros(envs.num_envs, 1)
 
     first_calls = []
     for _ in range(3):
         first_calls.append(len(began))
-        record_episodes(worlds, still)
+        record_episodes(envs, still)
     return torch.stack([began[call] for call in first_calls])
 
 
@@ -40,7 +40,7 @@ class Still:
 
 def test_every_evaluation_begins_from_the_same_starts_also_after_episodes_of_other_lengths(tmp_path):
     task = leaver(tmp_path, "episode.lengths.double()")
-    worlds = task.make_envs([1, 2], 3)
-    first, again = evaluate(task, worlds, Still()), evaluate(task, worlds, Still())
+    envs = task.make_envs([1, 2], 3)
+    first, again = evaluate(task, envs, Still()), evaluate(task, envs, Still())
     assert len(set(first.fitness.tolist())) > 2, "the starts differ"
     assert torch.equal(first.fitness, again.fitness)

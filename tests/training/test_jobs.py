@@ -117,13 +117,13 @@ def test_an_unknown_task_is_an_error_for_the_user(tmp_path):
 
 
 def test_training_episodes_begin_out_of_step():
-    worlds = load_task("cartpole").make_envs([0, 1], 10)
-    worlds.reset(staggered=True)
+    envs = load_task("cartpole").make_envs([0, 1], 10)
+    envs.reset(staggered=True)
     ends = []
     for number in range(60):
-        step = worlds.step(torch.zeros(20, 1))
-        ends += [(number, world) for world in step.truncated.nonzero()[:, 0].tolist()]
-    # Every 25 steps another world of each slice reaches the limit of 250.
+        step = envs.step(torch.zeros(20, 1))
+        ends += [(number, env) for env in step.truncated.nonzero()[:, 0].tolist()]
+    # Every 25 steps another env of each slice reaches the limit of 250.
     assert ends == [(24, 9), (24, 19), (49, 8), (49, 18)]
 
 
@@ -132,14 +132,14 @@ def trained_policy(folder, task):
     return load_policy(folder / "a-s0.npz")
 
 
-def test_evaluation_measures_one_whole_episode_per_world(tmp_path):
+def test_evaluation_measures_one_whole_episode_per_env(tmp_path):
     task = leaver(tmp_path, "episode.lengths.float()")
     found = evaluate(task, task.make_envs([0], 8), side_by_side([trained_policy(tmp_path, task)]))
     episode = found.recording.episode
     left = [ending == "left" for ending in found.recording.endings]
     assert any(left) and not all(left)
     assert left == found.success.tolist() == (found.fitness < 40).tolist() == episode.terminated.tolist()
-    # An episode that ended is followed by another in the same world: what counts is the first.
+    # An episode that ended is followed by another in the same env: what counts is the first.
     assert ((episode.last(episode["x"]).abs() > 0.2) == torch.tensor(left)).all()
 
 

@@ -17,12 +17,12 @@ def rewards(sources, seeds=2):
     return Rewards(specs, slices, {"speed", "action"})
 
 
-def inputs(slices, steps=5, worlds=3):
-    speed = torch.rand(steps, slices * worlds) + 1
-    return {"speed": speed, "action": torch.zeros(steps, slices * worlds, 1)}
+def inputs(slices, steps=5, num_envs=3):
+    speed = torch.rand(steps, slices * num_envs) + 1
+    return {"speed": speed, "action": torch.zeros(steps, slices * num_envs, 1)}
 
 
-def test_total_is_the_sum_of_the_components_of_the_right_worlds():
+def test_total_is_the_sum_of_the_components_of_the_right_envs():
     given = inputs(4)
     priced = rewards({"a": SPEED, "b": ROOT}).price(given, [True] * 4)
     expected = torch.cat([3 * given["speed"][:, :6], given["speed"][:, 6:].sqrt()], dim=1)
@@ -73,7 +73,7 @@ def test_disabled_slices_are_not_priced_and_not_charged_again():
 
 
 HIDDEN_WORK = {
-    "a branch on the worlds": "if speed.shape[0] == 18:\n        speed = speed * 2.0",
+    "a branch on the envs": "if speed.shape[0] == 18:\n        speed = speed * 2.0",
     "an error inside the contract": "speed = speed.to('me' + 'ta')",
     "a number that no float can hold": "return {'x': int('9' * 500)}",
     "inversions without end": "for i in range(900):\n        y = [torch.linalg.inv(torch.eye(200)) for j in range(9)]",

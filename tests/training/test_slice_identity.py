@@ -66,7 +66,7 @@ def job(task, folder, slices, settings):
 
 
 @pytest.mark.usefixtures("kernels")
-def test_on_a_device_too_though_the_worlds_of_a_slice_that_fails_are_left_out(tmp_path, monkeypatch):
+def test_on_a_device_too_though_the_envs_of_a_slice_that_fails_are_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(mujoco_warp, "_MANY", 8)
     left = []
     simulate = mujoco_warp.WarpSimulator._simulate

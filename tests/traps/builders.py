@@ -62,8 +62,8 @@ class Trained:
         """What the policies trained with one reward collect per episode under the naive one."""
         policies = [load_policy(self.folder / str(each.policy)) for each in self.results[kind].slices]
         program = compile_reward(self.sources["naive"])
-        worlds = self.task.make_envs(SEEDS, 16)
-        recording = evaluate(self.task, worlds, side_by_side(policies), program.inputs).recording
+        envs = self.task.make_envs(SEEDS, 16)
+        recording = evaluate(self.task, envs, side_by_side(policies), program.inputs).recording
         steps, count = recording.inputs["action"].shape[:2]
         parts = program({name: recording.inputs[name].flatten(0, 1) for name in program.inputs})
         total = torch.stack(list(parts.values())).sum(0).view(steps, count)

@@ -1,4 +1,4 @@
-"""What a reward must do to be trained with: keep its shape, be pure and finite, treat every world by itself, vary."""
+"""What a reward must do to be trained with: keep its shape, be pure and finite, treat every env by itself, vary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FAR = 1e3
 _ROUNDED = 1.0 + 1e-6
 """A bound by a few roundings of float32 further out."""
 _BATCHES = (64, 2, 1, 1 << 15)
-"""Worlds: some, few, one, and more than were recorded, as in a rollout of several training runs."""
+"""Envs: some, few, one, and more than were recorded, as in a rollout of several training runs."""
 _TOLERANCE = 1e-4
 """Kernels for different batch sizes may round differently; relative to the component's largest value."""
 
@@ -73,8 +73,8 @@ def _batch_dependence(reward: ProbedReward) -> Iterator[Finding]:
                 row = int(difference.argmax())
                 among, alone = float(expected[row]), float(part[name][row])
                 sizes = f"{among:.4g} in a batch of {count}, {alone:.4g} in a batch of {size}"
-                message = f"component `{name}` of one world is {sizes}"
-                hint = "reduce over the last axis of (N, k) only: `.sum(-1)`; a reward never mixes worlds"
+                message = f"component `{name}` of one env is {sizes}"
+                hint = "reduce over the last axis of (N, k) only: `.sum(-1)`; a reward never mixes envs"
                 evidence = {"among": among, "alone": alone, "batch": size}
                 yield finding("batch-dependent", message, hint, evidence, name, severity="reject")
                 return

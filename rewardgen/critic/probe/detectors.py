@@ -31,7 +31,7 @@ from rewardgen.sim.transitions import TransitionSet
 from rewardgen.store.records import Finding
 
 _SLOW_S = 3e-3
-_TIMED_WORLDS = 64
+_TIMED_ENVS = 64
 _TIMED_CALLS = 5
 
 
@@ -81,16 +81,16 @@ def _on_the_way(reward: ProbedReward) -> Iterator[Finding]:
 
 
 def _slowness(reward: ProbedReward) -> Iterator[Finding]:
-    rows = {name: value[:_TIMED_WORLDS] for name, value in reward.inputs.items()}
+    rows = {name: value[:_TIMED_ENVS] for name, value in reward.inputs.items()}
     times = []
     for _ in range(_TIMED_CALLS):
         start = time.process_time()
         reward.call(rows)
         times.append(time.process_time() - start)
     if min(times) > _SLOW_S:
-        message = f"the reward takes {1e3 * min(times):.1f} ms for {_TIMED_WORLDS} worlds; most take about 0.1 ms"
+        message = f"the reward takes {1e3 * min(times):.1f} ms for {_TIMED_ENVS} envs; most take about 0.1 ms"
         hint = "replace loops by torch functions over the whole batch"
-        yield finding("slow-reward", message, hint, {"seconds": min(times), "worlds": _TIMED_WORLDS})
+        yield finding("slow-reward", message, hint, {"seconds": min(times), "num_envs": _TIMED_ENVS})
 
 
 _PAIRS = Need(
@@ -121,7 +121,7 @@ register(
         "batch-dependent",
         "contract",
         "reject",
-        "one world's reward that depends on the batch",
+        "one env's reward that depends on the batch",
         "reduce over the last axis",
         check_contract,
     ),

@@ -104,7 +104,7 @@ class RewardWrapper(gymnasium.Wrapper):
 
 
 class _Data:
-    """The state of one environment, as a simulator of one world tells it."""
+    """The state of one environment, as a simulator of one env tells it."""
 
     def __init__(self, env: Any) -> None:
         self.model, self.control_step_s, self._data = env.model, float(env.dt), env.data

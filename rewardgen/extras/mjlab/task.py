@@ -177,8 +177,8 @@ def compile_kernels(path: str, folder: str) -> None:
     Path(folder).parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=Path(folder).parent, ignore_cleanup_errors=True) as place:
         warp.config.kernel_cache_dir = f"{place}/own"
-        worlds = load_task(path).make_envs([0], 2)
-        worlds.step(worlds.action_low.expand(2, -1))
+        envs = load_task(path).make_envs([0], 2)
+        envs.step(envs.action_low.expand(2, -1))
         with contextlib.suppress(OSError):  # another process was faster
             os.rename(f"{place}/own", folder)
 

@@ -38,14 +38,14 @@ class SliceBatch:
         self._env_steps = 0
         seeds = [spec.seed for spec in job.slices]
         device = job.settings.device
-        worlds = envs_on(device, task, derived(seeds, "training"), job.settings.num_envs)
-        self._settings = job.settings.model_copy(update={"num_envs": worlds.num_envs // len(seeds)})
+        envs = envs_on(device, task, derived(seeds, "training"), job.settings.num_envs)
+        self._settings = job.settings.model_copy(update={"num_envs": envs.num_envs // len(seeds)})
         self._slices = Slices(task, job, report, planned_steps(self._settings), device)
-        sizes = Sizes(worlds.observation_size, worlds.action_size, job.settings.hidden)
-        self._learner = Learner(sizes, seeds, self._settings, worlds.device)
-        self._action_range = worlds.action_low, worlds.action_high
-        noise = slice_generators(seeds, "exploration", worlds.device)
-        self._collector = Collector(worlds, len(seeds), self._slices.rewards.input_names, noise)
+        sizes = Sizes(envs.observation_size, envs.action_size, job.settings.hidden)
+        self._learner = Learner(sizes, seeds, self._settings, envs.device)
+        self._action_range = envs.action_low, envs.action_high
+        noise = slice_generators(seeds, "exploration", envs.device)
+        self._collector = Collector(envs, len(seeds), self._slices.rewards.input_names, noise)
 
     def run(self) -> list[SliceResult]:
         """Train to the end.

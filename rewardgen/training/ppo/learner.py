@@ -1,6 +1,6 @@
 """What a batch of slices learns with: networks, optimiser, normalisers. Knows no environment and no reward code.
 
-Shapes: T steps, S slices, N worlds per slice.
+Shapes: T steps, S slices, N envs per slice.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Learner:
     @torch.no_grad()
     def _values(self, observation: Tensor, like: Tensor) -> Tensor:
         """Values (T, S, N) of normalised observations (S, T * N, O)."""
-        steps, _, worlds = like.shape
-        return self.networks.value(observation).unflatten(1, (steps, worlds)).transpose(0, 1)
+        steps, _, num_envs = like.shape
+        return self.networks.value(observation).unflatten(1, (steps, num_envs)).transpose(0, 1)
 
     def diverged(self) -> list[int]:
         """The slices whose parameters are no longer finite."""

@@ -81,7 +81,7 @@ class RewardScaler:
 
     Args:
         slices: Slices S.
-        worlds: Worlds N per slice.
+        num_envs: Envs N per slice.
         discount: Discount per control step.
         device: Where the rewards are.
 
@@ -89,9 +89,9 @@ class RewardScaler:
         clipped: Part of the last rollout's rewards, by size, that was cut off, (S,) float64.
     """
 
-    def __init__(self, slices: int, worlds: int, discount: float, device: torch.device) -> None:
+    def __init__(self, slices: int, num_envs: int, discount: float, device: torch.device) -> None:
         self._moments = RunningMoments.zeros(slices, 1, device)
-        self._returns = self._moments.mean.new_zeros(slices, worlds)
+        self._returns = self._moments.mean.new_zeros(slices, num_envs)
         self._discount = discount
         self.clipped = torch.zeros(slices, dtype=torch.float64, device=device)
 

@@ -1,6 +1,6 @@
 """Collecting rollouts: all slices act in one batched simulator, with exploration noise of their own.
 
-Shapes: T steps, S slices, N worlds per slice, O observation size, A action size.
+Shapes: T steps, S slices, N envs per slice, O observation size, A action size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rewardgen.training.ppo.policy import from_policy_units
 
 @dataclass(frozen=True)
 class Rollout:
-    """T control steps of all worlds.
+    """T control steps of all envs.
 
     Args:
         observation: What the policy acted on, as simulated, (T, S, N, O).
@@ -41,23 +41,21 @@ class Rollout:
 
 
 class Collector:
-    """Steps the training worlds from rollout to rollout.
+    """Steps the training envs from rollout to rollout.
 
     Args:
-        worlds: Training worlds, slice-major.
+        envs: Training envs, slice-major.
         slices: Slices S.
         names: The reward inputs to record.
         generators: One per slice, for its exploration noise.
     """
 
-    def __init__(
-        self, worlds: VecEnv, slices: int, names: Iterable[str], generators: Sequence[torch.Generator]
-    ) -> None:
-        self._worlds = worlds
-        self._ids = torch.arange(worlds.num_envs, device=worlds.device).view(slices, -1)
+    def __init__(self, envs: VecEnv, slices: int, names: Iterable[str], generators: Sequence[torch.Generator]) -> None:
+        self._envs = envs
+        self._ids = torch.arange(envs.num_envs, device=envs.device).view(slices, -1)
         self._names = tuple(names)
         self._generators = generators
-        self._observation = worlds.reset(staggered=True)
+        self._observation = envs.reset(staggered=True)
 
     @torch.no_grad()
     def collect(self, networks: ActorCritic, normaliser: ObservationNormaliser, steps: int) -> Rollout:
@@ -89,27 +87,27 @@ class Collector:
         )
 
     def keep(self, kept: Sequence[int]) -> None:
-        """Simulate the worlds of some of the slices only; see `Learner.keep`."""
+        """Simulate the envs of some of the slices only; see `Learner.keep`."""
         rows = list(kept)
         self._observation = self._by_slice(self._observation)[rows].flatten(0, 1)
         self._generators = [self._generators[row] for row in rows]
         self._ids = self._ids[rows]
-        rests = torch.ones(self._worlds.num_envs, dtype=torch.bool, device=self._worlds.device)
+        rests = torch.ones(self._envs.num_envs, dtype=torch.bool, device=self._envs.device)
         rests[self._ids.flatten()] = False
-        self._worlds.rest(rests)
+        self._envs.rest(rests)
 
     def _step(self, action: Tensor) -> Step:
-        """One control step of the worlds that are not at rest, of all slices that are left."""
+        """One control step of the envs that are not at rest, of all slices that are left."""
         ids = self._ids.flatten()
-        if len(ids) == self._worlds.num_envs:
-            return self._worlds.step(action)
-        step = self._worlds.step(action.new_zeros(self._worlds.num_envs, action.shape[1]).index_copy(0, ids, action))
+        if len(ids) == self._envs.num_envs:
+            return self._envs.step(action)
+        step = self._envs.step(action.new_zeros(self._envs.num_envs, action.shape[1]).index_copy(0, ids, action))
         of_all = ("observation", "final_observation", "terminated", "truncated")
         kept = {name: getattr(step, name)[ids] for name in of_all}
         return replace(step, **kept, inputs={name: step.inputs[name][ids] for name in self._names})
 
     def _in_actuator_units(self, action: Tensor) -> Tensor:
-        return from_policy_units(action.flatten(0, 1), self._worlds.action_low, self._worlds.action_high)
+        return from_policy_units(action.flatten(0, 1), self._envs.action_low, self._envs.action_high)
 
     def _noise(self, steps: int, actions: int) -> Tensor:
         shape = (steps, self._ids.shape[1], actions)
@@ -117,5 +115,5 @@ class Collector:
         return torch.stack(drawn, dim=1)
 
     def _by_slice(self, values: Tensor) -> Tensor:
-        world_axis = values.dim() - (1 if values.dtype == torch.bool else 2)
-        return values.unflatten(world_axis, self._ids.shape)
+        env_axis = values.dim() - (1 if values.dtype == torch.bool else 2)
+        return values.unflatten(env_axis, self._ids.shape)

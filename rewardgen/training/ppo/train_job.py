@@ -38,15 +38,15 @@ def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         report: Not used.
 
     Returns:
-        `worlds`: how many of them the device's free memory has room for; None where MuJoCo Warp is not used by us.
+        `most_envs`: how many of them the device's free memory has room for; None where MuJoCo Warp is not used by us.
     """
     used = Path(payload["used"])
     use_kernels(used.parent)
-    worlds = load_task(payload["task"]).make_envs([0], 2, device=payload["device"])
-    worlds.reset()
-    worlds.step(worlds.action_low.expand(2, -1))
+    envs = load_task(payload["task"]).make_envs([0], 2, device=payload["device"])
+    envs.reset()
+    envs.step(envs.action_low.expand(2, -1))
     used.touch()
-    return {"worlds": getattr(worlds, "most_worlds", None)}
+    return {"most_envs": getattr(envs, "most_envs", None)}
 
 
 def use_kernels(folder: Path) -> None:

@@ -54,15 +54,15 @@ def _compiled(setup: TrainerSetup) -> Compiled:
     used.parent.mkdir(parents=True, exist_ok=True)
     payload = {"task": setup.task, "device": setup.settings.device, "used": str(used)}
     limits = setup.limits.model_copy(update={"wall_s": max(setup.limits.wall_s, _COMPILING_S)})
-    worlds = run_worker(COMPILE, payload, limits=limits, scratch=setup.scratch / "compile")["worlds"]
-    if worlds is None:
+    most = run_worker(COMPILE, payload, limits=limits, scratch=setup.scratch / "compile")["most_envs"]
+    if most is None:
         return Compiled(used.parent)
     settings = cast("DeviceSettings", setup.settings)
     each = settings.num_envs + settings.evaluation_envs
-    if worlds < each:
-        what = f"the device's free memory has room for {worlds} worlds, and one policy is trained and tried in {each}"
+    if most < each:
+        what = f"the device's free memory has room for {most} envs, and one policy is trained and tried in {each}"
         raise MachineError(what, "train with a smaller `num_envs`, or `--device cpu`")
-    return Compiled(used.parent, worlds // each)
+    return Compiled(used.parent, most // each)
 
 
 TRAINERS.register(

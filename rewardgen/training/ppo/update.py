@@ -18,7 +18,7 @@ from rewardgen.training.ppo.settings import PpoSettings
 
 @dataclass(frozen=True)
 class Transitions:
-    """What an update learns from, flattened over time and worlds.
+    """What an update learns from, flattened over time and envs.
 
     Args:
         observation: Normalised, (S, B, O).

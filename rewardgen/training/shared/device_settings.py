@@ -23,7 +23,7 @@ class DeviceSettings(TrainerSettings):
     def on(self, device: Device) -> Self:
         """The same training on a device: a GPU takes many environments at a time, and half as many, larger updates.
 
-        Policies are evaluated half as often there: in an evaluation it steps few worlds, and one step takes as long.
+        Policies are evaluated half as often there: in an evaluation it steps few envs, and one step takes as long.
         """
         if device != "cuda":
             return self.model_copy(update={"device": device})

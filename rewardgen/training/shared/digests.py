@@ -88,7 +88,7 @@ def of_slice(
         leading: Variables that say when most changes in an episode.
     """
     part = slice(index * episodes, (index + 1) * episodes)
-    episode = evaluation.recording.episode.of_worlds(part)
+    episode = evaluation.recording.episode.of_envs(part)
     return SliceEvaluation(
         variables={name: values for name, values in episode.items() if name not in HIDDEN},
         components={name: value[: len(episode.mask)] for name, value in components.items()},

@@ -26,10 +26,10 @@ def idle_readings(task: Task, rewards: Rewards, slices: int) -> list[IdleReading
         rewards: The batch's rewards.
         slices: S.
     """
-    worlds = task.make_envs([derive_seed(0, "idle")], _EPISODES)
-    still = worlds.action_low.new_zeros(worlds.num_envs, worlds.action_size)
+    envs = task.make_envs([derive_seed(0, "idle")], _EPISODES)
+    still = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
     try:
-        recording = record_episodes(worlds, lambda _: still, names=rewards.input_names)
+        recording = record_episodes(envs, lambda _: still, names=rewards.input_names)
         fitness = float(measure_episodes(task, recording.episode).fitness.mean())
     except TaskError:
         return [None] * slices

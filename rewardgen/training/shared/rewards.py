@@ -4,7 +4,7 @@ Each slice is priced by a call of its own, on copies of its inputs, so a reward 
 only, and so does one that takes too long. Rewards are called once per rollout, not once per step:
 they are functions of one transition, so time is just more rows.
 
-Shapes: T steps, S slices, N worlds per slice.
+Shapes: T steps, S slices, N envs per slice.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Priced:
-    """Rewards of T steps of all worlds.
+    """Rewards of T steps of all envs.
 
     Args:
         total: Sum of the components, (T, S, N) float32; zero in slices that failed or were already disabled.

@@ -13,7 +13,7 @@ def derive_seed(seed: int, purpose: str) -> int:
 
     Args:
         seed: The slice's (or the run's) seed.
-        purpose: Such as `train worlds`; different words give unrelated streams.
+        purpose: Such as `train envs`; different words give unrelated streams.
 
     Returns:
         An integer in [0, 2**31).

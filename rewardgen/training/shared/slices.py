@@ -106,7 +106,7 @@ class Slices:
     def __init__(self, task: Task, job: TrainJob, report: Report, planned_steps: int, device: Device = "cpu") -> None:
         self.logs = [SliceLog(spec) for spec in job.slices]
         self.training = [*self.logs]
-        """Those that still train, in the order in which networks, worlds and rewards are stacked."""
+        """Those that still train, in the order in which networks, envs and rewards are stacked."""
         self._task = task
         self._device: Device = device
         self._settings = job.settings
@@ -114,8 +114,8 @@ class Slices:
         self._folder = Path(job.folder)
         self._report = report
         self._planned_steps = planned_steps
-        self._worlds = self._make_worlds()
-        parts = {name: each.parts for name, each in task.declared().items()} | {"action": self._worlds.action_parts}
+        self._envs = self._make_envs()
+        parts = {name: each.parts for name, each in task.declared().items()} | {"action": self._envs.action_parts}
         self._rows = episode_rows(parts)
         self._leading = leading_variables({name: each.unit for name, each in task.declared().items()})
         self.rewards = Rewards(job.rewards, job.slices, input_names(task))
@@ -151,13 +151,13 @@ class Slices:
             env_steps: Control steps of each so far.
             final: Whether it is the last evaluation.
         """
-        if self._worlds_of != len(self.training):
-            del self._worlds
+        if self._envs_of != len(self.training):
+            del self._envs
             if self._device == "cuda":  # the new ones are counted against what the old ones leave free
                 gc.collect()
                 torch.cuda.empty_cache()
-            self._worlds = self._make_worlds()
-        found = evaluate(self._task, self._worlds, policy, self.rewards.input_names)
+            self._envs = self._make_envs()
+        found = evaluate(self._task, self._envs, policy, self.rewards.input_names)
         for index, problem in found.problems.items():
             self.disable(index, "non-finite", problem, env_steps)
         priced = self.rewards.price(found.recording.inputs, self.active())
@@ -165,9 +165,9 @@ class Slices:
             self.disable(fault.slice, fault.kind, fault.message, env_steps)
         for index, log in enumerate(self.training):
             if log.active:
-                episodes = self._worlds.num_envs // len(self.training)
+                episodes = self._envs.num_envs // len(self.training)
                 part = digests.of_slice(found, priced.components[index], index, episodes, self._rows, self._leading)
-                part = replace(part, agents=getattr(self._worlds, "agents", ()))
+                part = replace(part, agents=getattr(self._envs, "agents", ()))
                 log.note(part, env_steps)
                 if self._stops and not final:
                     log.stopped = find_hacking(log.curve, self._planned_steps)
@@ -186,9 +186,9 @@ class Slices:
             if stops or ((kept or self._stops) and log.active):
                 write(index, self._folder / policy_names(log.spec)[0 if final or stops else 1])
 
-    def _make_worlds(self) -> VecEnv:
+    def _make_envs(self) -> VecEnv:
         seeds = derived([log.spec.seed for log in self.training], "evaluation")
-        self._worlds_of = len(seeds)
+        self._envs_of = len(seeds)
         return envs_on(self._device, self._task, seeds, self._settings.evaluation_envs)
 
     def _report_progress(self, log: SliceLog) -> None:
