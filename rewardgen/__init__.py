@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from rewardgen.api.runs import Run, open_run
     from rewardgen.api.searching import search
     from rewardgen.api.training import train
-    from rewardgen.extras.games.task import ParallelTask
-    from rewardgen.extras.metaworld.task import MetaWorldTask
-    from rewardgen.extras.mjlab.task import MjlabTask
     from rewardgen.reward.tolerance import tolerance
     from rewardgen.sim.quantities import (
         Body,
@@ -66,12 +63,9 @@ __all__ = [
     "Geom",
     "GymTask",
     "Hinge",
-    "MetaWorldTask",
-    "MjlabTask",
     "MujocoTask",
     "Outside",
     "Pair",
-    "ParallelTask",
     "PpoSettings",
     "Reward",
     "Run",
@@ -106,10 +100,7 @@ _HOME = {
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
     "PpoSettings": "rewardgen.training.ppo.settings",
     "GymTask": "rewardgen.tasks.gym_task",
-    "MetaWorldTask": "rewardgen.extras.metaworld.task",
-    "MjlabTask": "rewardgen.extras.mjlab.task",
     "MujocoTask": "rewardgen.tasks.mujoco_task",
-    "ParallelTask": "rewardgen.extras.games.task",
     "Reward": "rewardgen.api.reward",
     "Run": "rewardgen.api.runs",
     "check": "rewardgen.api.checking",

@@ -140,6 +140,18 @@ def test_an_import_for_type_checking_alone_is_allowed(tmp_path):
     assert _wrong_imports({"rewardgen.analyzer.typed": path}) == set()
 
 
+def test_nothing_outside_an_extra_names_it():
+    extras = {path.name for path in (PACKAGE / "extras").iterdir() if path.is_dir()} - {"__pycache__"}
+    names = {name.replace("_", "-") for name in extras} | extras
+    named = set()
+    for module, path in _modules().items():
+        if _part(module) not in ("extras", "export"):  # `mjlab` is also a format of `export`
+            nodes = ast.walk(ast.parse(path.read_text()))
+            texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+            named |= {(module, text) for text in texts if text in names or "rewardgen.extras." in text}
+    assert extras and named == set()
+
+
 @pytest.mark.parametrize("folder", ["core", "store"])
 def test_core_and_store_name_no_heavy_library(folder):
     named = {
@@ -162,7 +174,7 @@ def test_package_init_files_hold_a_docstring_only():
 
 
 def _loaded_by(code: str) -> set[str]:
-    ask = f"import sys\n{code}\nprint(*{{name.split('.')[0] for name in sys.modules}})"
+    ask = f"import sys\n{code}\nprint(*sys.modules, *{{name.split('.')[0] for name in sys.modules}})"
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())
 
@@ -181,4 +193,4 @@ def test_the_orchestrator_loads_nothing_heavy():
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["runs", "--help"], []])
 def test_help_loads_no_part_of_the_package_but_the_command_table(arguments):
     loaded = _loaded_by(f"from rewardgen.cli.app import main\nmain({arguments!r})")
-    assert loaded.isdisjoint({*HEAVY, "pydantic", "numpy", "jinja2"})
+    assert loaded.isdisjoint({*HEAVY, "pydantic", "numpy", "jinja2", "rewardgen.extras"})

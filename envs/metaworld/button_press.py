@@ -1,6 +1,6 @@
 """Meta-World's button-press-v3. Its scripted policy solves it; whether its reward does in these steps was not tried."""
 
-from rewardgen import MetaWorldTask
+from rewardgen.extras.metaworld.task import MetaWorldTask
 
 
 class ButtonPress(MetaWorldTask):

@@ -5,7 +5,8 @@ Whether its rewards solve it in these steps was not tried.
 
 import torch
 
-from rewardgen import MjlabTask, Pair, PpoSettings, Var
+from rewardgen import Pair, PpoSettings, Var
+from rewardgen.extras.mjlab.task import MjlabTask
 from rewardgen.extras.rsl_rl.settings import RslRlSettings
 
 JOINTS = tuple(f"{leg}_{joint}" for leg in ("FR", "FL", "RR", "RL") for joint in ("hip", "thigh", "calf"))

@@ -4,7 +4,8 @@ The environment's own reward reaches 0.79 with the settings for `ppo` here, just
 and 0.80 with three seeds), and success in 83 % of the episodes.
 """
 
-from rewardgen import ParallelTask, PpoSettings, Var
+from rewardgen import PpoSettings, Var
+from rewardgen.extras.games.task import ParallelTask
 from rewardgen.training.sb3.settings import Sb3PpoSettings
 
 AGENTS = 2

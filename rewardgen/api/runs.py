@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from rewardgen.api.display import data_frame, run_html
 from rewardgen.api.reward import Reward
+from rewardgen.api.tracking import tracked
 from rewardgen.api.watching import watching
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import number
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
-from rewardgen.extras.trackers.trackers import Tracking, tracked
 from rewardgen.film.film_index import Film, films_of
 from rewardgen.report.closing import close_run
 from rewardgen.search.lifecycle import Outcome, Resume, resume
@@ -208,7 +208,7 @@ class Run:
         *,
         generations: int = 0,
         progress: bool = True,
-        track: Sequence[Tracking] = (),
+        track: Sequence[str] = (),
         **changes: Any,
     ) -> Run:
         """Take up the run where it was left, or have it go on with more generations.
@@ -218,7 +218,7 @@ class Run:
             progress: As for `search`.
             track: As for `search`.
             **changes: Fields of its configuration that are set anew: `model`, `critic_model`, `api_base`, `max_cost`,
-                `max_tokens`, `ablate`, `executor`, `ray_address`.
+                `max_tokens`, `ablate`, `executor`, `cluster`.
 
         Returns:
             The run as it is now.
@@ -258,7 +258,7 @@ def open_run(ref: str | Path = "latest", runs_dir: str | Path = DEFAULT_RUNS_DIR
 
 
 @contextmanager
-def listening(progress: bool, track: Sequence[Tracking], runs_dir: Path) -> Iterator[Listener]:
+def listening(progress: bool, track: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
     """Whoever is told how a run goes.
 
     Args:

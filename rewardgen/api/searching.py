@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from rewardgen.api.runs import Run, ended, listening
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError
-from rewardgen.extras.trackers.trackers import Tracking
 from rewardgen.search import lifecycle
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 
@@ -22,7 +21,7 @@ def search(
     model: str = BUILTIN,
     runs_dir: str | Path = DEFAULT_RUNS_DIR,
     progress: bool = True,
-    track: Sequence[Tracking] = (),
+    track: Sequence[str] = (),
     **options: Any,
 ) -> Run:
     """Search for a reward, see the run to its end, and give it back. It is saved all along, also at a Ctrl-C.
@@ -36,7 +35,7 @@ def search(
         model: `builtin`, a LiteLLM model string, `mailbox:DIR`, or `replay:RUN`.
         runs_dir: Folder in which the run's own is made.
         progress: Whether to show how it goes: in a notebook in the cell, else on standard error.
-        track: Experiment trackers that are told too: `tensorboard`, `wandb`, `mlflow` or `trackio`.
+        track: Names of experiment trackers, such as `tensorboard`.
         **options: Fields of `rewardgen.core.config.RunConfig`, those that `rewardgen run --help` lists: `generations`,
             `candidates`, `seeds`, `final_seeds`, `env_steps`, `goal`, `max_minutes`, `max_cost`, `films` and so on.
 

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from glob import glob
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, cast
@@ -21,6 +23,7 @@ from rich.text import Text
 from rewardgen.cli.output import Json, RunsDir, next_steps, print_json
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import RewardgenError
+from rewardgen.core.extras import DISTRIBUTION, install_hint, load_extras
 from rewardgen.core.files import explain_os_error
 from rewardgen.core.provenance import provenance, usable_cores
 from rewardgen.film.shooting import renderer
@@ -94,16 +97,17 @@ def doctor(
 
 def _machine() -> Iterator[Check]:
     """Python and its packages, processor and memory."""
-    version = platform.python_version()
+    python = platform.python_version()
     if (3, 11) <= sys.version_info[:2] < (3, 14):
-        yield Check("python", "ok", f"{version}, {platform.platform()}")
+        yield Check("python", "ok", f"{python}, {platform.platform()}")
     else:
-        yield Check("python", "fail", version, "use Python 3.11, 3.12 or 3.13")
+        yield Check("python", "fail", python, "use Python 3.11, 3.12 or 3.13")
     for name, installed in cast("dict[str, str | None]", provenance()["packages"]).items():
         if installed:
             yield Check(name, "ok", installed)
         else:
-            yield Check(name, "fail", "not installed", "`pip install -c constraints.txt -e .`")
+            yield Check(name, "fail", "not installed", f"`{install_hint()}`")
+    yield from _packages()
     if (cores := usable_cores()) > 1:
         yield Check("cpu", "ok", f"{cores} cores: as many trainings at once")
     else:
@@ -114,6 +118,15 @@ def _machine() -> Iterator[Check]:
         yield Check("memory", "ok", "cannot be told on this platform")
     else:
         yield _room("memory", free, f"{free / _GIB:.1f} GiB free", "close other programs")
+
+
+def _packages() -> Iterator[Check]:
+    """The other package called `rewardgen`, which replaces files of this one, and extras that cannot be loaded."""
+    with suppress(PackageNotFoundError):
+        detail = f"the package `rewardgen` {version('rewardgen')} is installed; {DISTRIBUTION} is this one"
+        yield Check("package", "warn", detail, f"`pip uninstall rewardgen {DISTRIBUTION}`, then `{install_hint()}`")
+    for name, problem in load_extras().items():
+        yield Check("extra", "warn", f"`{name}` cannot be loaded: {problem}", "install another version of its package")
 
 
 def _disk(runs_dir: Path) -> Iterator[Check]:
@@ -145,7 +158,7 @@ def _gpu() -> Iterator[Check]:
     elif not name:
         yield Check("gpu", "ok", "none; none is needed")
     elif not find_spec("mujoco_warp"):
-        yield Check("gpu", "ok", f"{name}; not used without MuJoCo Warp", "`pip install 'rewardgen[gpu]'`")
+        yield Check("gpu", "ok", f"{name}; not used without MuJoCo Warp", f"`{install_hint('gpu')}`")
     else:
         yield Check("gpu", "ok", f"{name}; MuJoCo Warp is installed, `run --device cuda` trains on it")
         with scratch_folder() as scratch:

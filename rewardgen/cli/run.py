@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from pydantic import ConfigDict
 
+from rewardgen.api.tracking import require_trackers, tracked
 from rewardgen.api.watching import watching
 from rewardgen.cli.completion import task_names
 from rewardgen.cli.drafting import ROBOT, after_drafting, draft, less, task_name
@@ -28,10 +29,9 @@ from rewardgen.cli.output import (
     print_json,
     with_runs_dir,
 )
-from rewardgen.core.config import BUILTIN, Ablation, Executor, RunConfig, checked_config, read_config
+from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.formatting import percent
-from rewardgen.extras.trackers.trackers import Tracking, require_trackers, tracked
 from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.llm.replay import differing
 from rewardgen.report.closing import close_run
@@ -61,7 +61,7 @@ _NAMED = {
     "critic_model": "is asked too",
     "api_base": "gets the key, and all that is asked",
     "sandbox": "what keeps generated code from your files and the network",
-    "ray_address": "gets the task's files and trains; what it answers is taken as it is",
+    "cluster": "gets the task's files and trains; what it answers is taken as it is",
 }
 
 _UNASKED_USD = 1.0
@@ -95,10 +95,10 @@ Yes = Annotated[
     ),
 ]
 Track = Annotated[
-    tuple[Tracking, ...],
+    tuple[str, ...],
     Parameter(
         negative="",
-        help="Tell an experiment tracker too, which is an extra: `pip install 'rewardgen[tensorboard]'`.",
+        help="Send the run's numbers to an experiment tracker of an extra, such as `tensorboard` (docs/python.md).",
         show_default=False,
     ),
 ]
@@ -130,9 +130,10 @@ MaxTokens = Annotated[
 Model = Annotated[str | None, Parameter(help="Model to go on with, and to ask again what was refused.")]
 CriticModel = Annotated[str | None, Parameter(help="Model that reads candidates from now on; empty for none.")]
 Executing = Annotated[
-    Executor | None, Parameter(name="--executor", help="What to train in from now on: this machine, or a Ray cluster.")
+    str | None,
+    Parameter(name="--executor", help="Where to train from now on: `processes`, or that of an extra."),
 ]
-RayAddress = Annotated[str | None, Parameter(help="The cluster to go on with; empty for the one here.")]
+Cluster = Annotated[str | None, Parameter(help="Address of the executor's cluster; empty for the one here.")]
 ApiBase = Annotated[str | None, Parameter(help="Address of the server to go on with; empty for the model's own.")]
 Ablate = Annotated[
     tuple[Ablation, ...] | None,
@@ -274,7 +275,7 @@ def resume(
     max_tokens: MaxTokens = None,
     ablate: Ablate = None,
     executor: Executing = None,
-    ray_address: RayAddress = None,
+    cluster: Cluster = None,
     changed_task: ChangedTask = False,
     track: Track = (),
     yes: Agree = False,
@@ -285,9 +286,9 @@ def resume(
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
     given = {"model": model, "critic_model": critic_model, "api_base": api_base, "ablate": ablate}
-    given |= {"max_cost": max_cost, "max_tokens": max_tokens, "executor": executor, "ray_address": ray_address}
-    if executor == "processes":
-        given["ray_address"] = ""
+    given |= {"max_cost": max_cost, "max_tokens": max_tokens, "executor": executor, "cluster": cluster}
+    if executor == PROCESSES:
+        given["cluster"] = ""
     changes: dict[str, Any] = {
         name: None if value == "" else value for name, value in given.items() if value is not None
     }

@@ -15,13 +15,12 @@ from rewardgen.core.text import visible
 
 BUILTIN = "builtin"
 """The model name of the designer that needs no language model."""
+PROCESSES = "processes"
+"""The executor that trains in worker processes of this machine."""
 
 
 SandboxMode = Literal["strict", "auto", "off"]
 """What to do about a layer of the sandbox that this machine lacks: refuse, go on without it, or use none of them."""
-
-Executor = Literal["processes", "ray"]
-"""What candidates train in: worker processes of this machine, or tasks of a Ray cluster."""
 
 
 Device = Literal["cpu", "cuda", "warp-cpu"]
@@ -116,13 +115,12 @@ class RunConfig(Frozen):
     call_timeout_s: float = Field(default=180.0, gt=0)
     """Time limit of one language model call [s], which is made up to six times; a mailbox waits 20 times as long."""
     workers: int | None = Field(default=None, ge=1)
-    """Training processes; the number of CPU cores if not given. With `--executor ray`, candidates that train at once on
-    all nodes together: without it, as many as these have room for."""
-    executor: Executor = "processes"
-    """`processes` of this machine train candidates, or with `ray` the nodes of a Ray cluster that is there already, an
-    extra: `pip install 'rewardgen[ray]'`."""
-    ray_address: str | None = None
-    """The cluster, as HOST:PORT; the one that this machine belongs to if not given."""
+    """Training processes; the number of CPU cores if not given for `processes`. Other executors
+    train this many candidates at once, or as many as fit if not given."""
+    executor: str = PROCESSES
+    """Where candidates train: `processes` of this machine, or the executor of an extra (docs/scale.md)."""
+    cluster: str | None = None
+    """Address of the executor's cluster; the one this machine belongs to if not given."""
     sandbox: SandboxMode = "auto"
     """`strict` refuses to run unless every layer of the sandbox holds, `auto` uses those that there are, `off` none."""
     isolate: bool = False
@@ -140,8 +138,8 @@ class RunConfig(Frozen):
     def _asks_for_what_is_done(self) -> RunConfig:
         if self.critic_model and "critic" in self.ablate:
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
-        if self.ray_address and self.executor != "ray":
-            raise UsageError("`--ray-address` names a cluster that nothing trains on", "add `--executor ray`")
+        if self.cluster and self.executor == PROCESSES:
+            raise UsageError("`--cluster` needs an executor that trains on a cluster", "name one with `--executor`")
         if self.api_base and not self.api_base.startswith(("http://", "https://")):
             raise UsageError(f"`--api-base {self.api_base}` is no address", f"write `http://{self.api_base}`")
         if not self.model.strip():

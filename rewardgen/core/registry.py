@@ -1,4 +1,4 @@
-"""What a seam has by name: a new implementation is one call of `register`, from inside the package or outside it.
+"""Registries: the implementations of a seam by name, from this package and from extras (`rewardgen.core.extras`).
 
 ```python
 STRATEGIES: Registry[type[Strategy]] = Registry("strategy")
@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.extras import load_extras
 
 T = TypeVar("T")
 
 
 def is_own(function: Callable[..., object]) -> bool:
-    """Whether a function is this package's, not one that somebody registered from outside it."""
+    """True if a function belongs to this package, not to somebody who registered it from outside."""
     return function.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
@@ -44,31 +45,36 @@ class Registry(Generic[T]):
         return entry
 
     def remove(self, name: str) -> None:
-        """Take an entry out again; a test cleans up after itself with it."""
+        """Remove an entry, as tests do when they end."""
         self.get(name)
         del self._entries[name]
 
     def get(self, name: str) -> T:
-        """The entry of this name.
+        """Return the entry of this name.
 
         Raises:
-            UsageError: There is none; the hint names the nearest one.
+            UsageError: The name is unknown; the hint has the nearest one, and extras that cannot be loaded.
         """
-        if name not in self._entries:
+        if name not in self:
             hint = f"{did_you_mean(name, self._entries)}; your own are known where they are registered: docs/python.md"
-            raise UsageError(f"unknown {self._kind} `{name}`", hint)
+            broken = "".join(f"; extra `{extra}`: {problem}" for extra, problem in load_extras().items())
+            raise UsageError(f"unknown {self._kind} `{name}`", hint + broken)
         return self._entries[name]
 
     def names(self) -> tuple[str, ...]:
         """Every name, in the order of registration."""
+        load_extras()
         return tuple(self._entries)
 
     def all(self) -> tuple[T, ...]:
         """Every entry, in the order of registration."""
+        load_extras()
         return tuple(self._entries.values())
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.all())
 
     def __contains__(self, name: object) -> bool:
+        if name not in self._entries:
+            load_extras()
         return name in self._entries

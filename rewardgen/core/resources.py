@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.extras import install_hint
 
 
 class _Package(NamedTuple):
@@ -22,7 +23,7 @@ class _Package(NamedTuple):
 
 PACKAGES = {
     "gymnasium:": _Package("Gymnasium", "envs/mujoco/assets", "pip install gymnasium"),
-    "dm_control:": _Package("the DeepMind Control Suite", "suite", "pip install 'rewardgen[dm-control]'"),
+    "dm_control:": _Package("the DeepMind Control Suite", "suite", install_hint("dm-control")),
 }
 """What comes before the name of a package's model, to where it is."""
 SHIPPED = "shipped:"

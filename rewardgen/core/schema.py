@@ -30,6 +30,8 @@ class Frozen(BaseModel):
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
+            # An unset field that this version no longer has: run folders of earlier versions hold such.
+            data = {key: value for key, value in data.items() if key in cls.model_fields or value is not None}
             unknown = [key for key in data if key not in cls.model_fields]
             if unknown:
                 raise UsageError(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.extras import DISTRIBUTION, install_hint
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.registry import Registry
 from rewardgen.core.resources import PACKAGE
@@ -352,7 +353,7 @@ give it the class: `PPO.load("policy.zip", custom_objects={"policy_class": polic
 
 def _onnx(exported: Exported) -> Made:
     if find_spec("onnx") is None:
-        raise UsageError("ONNX files need the package `onnx`", "pip install 'rewardgen[onnx]'")
+        raise UsageError("ONNX files need the package `onnx`", install_hint("onnx"))
     files = _policy_files(exported, "onnx", "policy.onnx", "policy.pt")
     use = """```python
 import onnxruntime
@@ -433,7 +434,7 @@ def _required(names: tuple[str, ...]) -> list[str]:
     """The packages with the versions that this one needs of them."""
     try:
         own = {
-            re.split(r"[^A-Za-z0-9_.-]", each)[0]: each for each in requires("rewardgen") or () if "extra" not in each
+            re.split(r"[^A-Za-z0-9_.-]", each)[0]: each for each in requires(DISTRIBUTION) or () if "extra" not in each
         }
     except PackageNotFoundError:
         own = {}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rewardgen import __version__
 from rewardgen.core.errors import UsageError
+from rewardgen.core.extras import DISTRIBUTION
 from rewardgen.core.resources import PACKAGE
 
 NAME = "_rewardgen"
@@ -109,7 +110,7 @@ def _licence() -> str:
     if beside.is_file():
         return beside.read_text()
     try:
-        files = importlib.metadata.files("rewardgen") or []
+        files = importlib.metadata.files(DISTRIBUTION) or []
     except importlib.metadata.PackageNotFoundError:
         return ""
     return next((each.read_text() for each in files if each.name == "LICENSE"), "")

@@ -19,7 +19,6 @@ from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.designer.protocol import Designer
-from rewardgen.extras.ray.trainer import RayTrainer, require_ray
 from rewardgen.llm.factory import make_llm
 from rewardgen.llm.protocol import LLM
 from rewardgen.sandbox.process import Limits
@@ -34,7 +33,7 @@ from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.baseline_cache import BaselineCache
-from rewardgen.training.protocol import Trainer, TrainerSetup
+from rewardgen.training.protocol import EXECUTORS, ExecutorSetup, Trainer, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
 from rewardgen.training.transition_cache import get_or_record_transitions
@@ -49,8 +48,8 @@ def check_names(folder: RunFolder, config: RunConfig) -> None:
     """Fail at once if the configuration names what there is not, or a model without its key.
 
     Raises:
-        UsageError: An unknown trainer, strategy, judge or kind of model, a tuner for a strategy that does not learn, or
-            a package that is missing.
+        UsageError: An unknown trainer, executor, strategy, judge or kind of model, a tuner for a strategy that does not
+            learn, or a package that is missing.
         ModelError: A language model that no provider is known for.
         CredentialsError: A missing key.
     """
@@ -62,8 +61,7 @@ def check_names(folder: RunFolder, config: RunConfig) -> None:
         )
     if config.trainer:
         TRAINERS.get(config.trainer)
-    if config.executor == "ray":
-        require_ray()
+    EXECUTORS.get(config.executor).check()
     _make_roles(folder, config)
 
 
@@ -95,9 +93,8 @@ def make_parts(folder: RunFolder, history: History) -> Parts:
             isolate=config.isolate,
             names=TaskNames.of(card),
         )
-        if config.executor == "ray":
-            return RayTrainer(training.trainer, setup, history.task_files, config.ray_address, config.workers)
-        return trainer.make(setup)
+        job = ExecutorSetup(training.trainer, setup, tuple(history.task_files), config.cluster, config.workers)
+        return EXECUTORS.get(config.executor).make(job)
 
     return Parts(
         designer=roles.designer,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
+from rewardgen.core.config import BUILTIN, FURTHER_SHARE, PROCESSES, RunConfig
 from rewardgen.core.errors import CredentialsError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.readable import count
@@ -174,7 +174,7 @@ def _seconds(
         steps = min(_MEASURED_STEPS, steps)
     short = settings.model_copy(update={"env_steps": steps, "evaluation_phases": 1})
     workers = config.workers or usable_cores()
-    if config.executor == "ray":  # it is timed here
+    if config.executor != PROCESSES:  # the short training runs on this machine
         workers = min(workers, usable_cores())
     kind, results = TRAINERS.get(named), list[SliceResult]()
     limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)

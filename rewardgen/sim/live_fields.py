@@ -25,7 +25,7 @@ class LiveFields:
     def field(self, name: str) -> Tensor:
         """See `Simulator.field`; `cfrc_ext` is there only with `contact_forces`."""
         if name not in self._fields:
-            import mujoco.batch  # not in the releases that mjlab needs
+            import mujoco.batch  # missing in older releases
 
             if name not in mujoco.batch.DATA_FIELDS:
                 raise TaskError(f"MuJoCo has no data field `{name}`", did_you_mean(name, mujoco.batch.DATA_FIELDS))

@@ -41,7 +41,7 @@ class CpuSimulator(LiveFields):
         self.control_step_s = float(model.opt.timestep) * frame_skip
         self._frame_skip = frame_skip
         # A batch that keeps each env's data goes on from the stage that it has computed, instead of doing it twice.
-        import mujoco.batch  # not in the releases that mjlab needs
+        import mujoco.batch  # missing in older releases
 
         self._batch = mujoco.batch.Batch(model, num_envs, threads, persistent=contact_forces or current_fields)
         self._stage = mujoco.mjtStage.mjSTAGE_VEL if current_fields else mujoco.mjtStage.mjSTAGE_NONE

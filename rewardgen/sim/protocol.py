@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import MachineError
+from rewardgen.core.extras import install_hint
 from rewardgen.core.registry import Registry
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 
@@ -132,7 +133,7 @@ def _warp(device: str) -> SimulatorFactory:
         try:
             from rewardgen.sim.mujoco_warp import WarpSimulator
         except ImportError as error:
-            raise MachineError(f"MuJoCo Warp is not installed: {error}", "pip install 'rewardgen[gpu]'") from error
+            raise MachineError(f"MuJoCo Warp is not installed: {error}", install_hint("gpu")) from error
         return WarpSimulator(model, num_envs, frame_skip, device=device, **options)
 
     return make

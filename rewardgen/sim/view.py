@@ -66,7 +66,7 @@ class SimView:
         self._starts: dict[str, Tensor] = {}
 
     def __getattr__(self, name: str) -> Any:
-        import mujoco.batch  # not in the releases that mjlab needs
+        import mujoco.batch  # missing in older releases
 
         if name in mujoco.batch.DATA_FIELDS:
             raise UnknownName(f"`sim` has no `{name}`", f'read it as `sim.field("{name}")`, envs first')

@@ -69,7 +69,7 @@ class Resumption(Frozen):
     """With what a run goes on: the data of `run-resumed`."""
 
     changes: dict[
-        Literal["model", "critic_model", "api_base", "ablate", "max_cost", "max_tokens", "executor", "ray_address"], Any
+        Literal["model", "critic_model", "api_base", "ablate", "max_cost", "max_tokens", "executor", "cluster"], Any
     ] = {}
     """Fields of the configuration that the user set anew."""
     generations: Annotated[int, Field(ge=1)] | None = None

@@ -34,7 +34,7 @@ class Terms(Frozen):
     api_base: str | None
     """Gets the key, and all that is asked."""
     sandbox: SandboxMode
-    ray_address: str | None = None
+    cluster: str | None = None
     """Gets the task's files, and answers as one trusts it."""
 
 

@@ -7,10 +7,7 @@ from typing import Any
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sandbox.grants import declared_reads, included_reads
-from rewardgen.tasks.loading import load_task, resolve_task, shipped_tasks
-
-PREPARED = "mjlab"
-"""The folder of shipped tasks that need more than what every worker reads."""
+from rewardgen.tasks.loading import load_task, resolve_task
 
 
 def task_files(payload: dict[str, Any]) -> list[Path]:
@@ -22,8 +19,6 @@ def task_files(payload: dict[str, Any]) -> list[Path]:
         payload: Of a job, with `task`, the task's reference.
     """
     reference = payload["task"]
-    if reference in (shipped := shipped_tasks()):
-        return list(load_task(reference).prepare()) if shipped[reference].parent.name == PREPARED else []
     try:
         folder = resolve_task(reference).parent
     except TaskError:

@@ -66,8 +66,6 @@ _STANDING = 1e-4
 _WHITE, _LEAST_SIDE = 255, 16
 """The brightest value of a picture; rows and columns of one whose brightest is 1."""
 _SUCCESS = ("is_success", "success")
-_EXTRAS = {"mpe2": "pettingzoo", "pettingzoo": "pettingzoo"}
-"""Packages of environments to the extras that bring them."""
 _REGISTERED = re.compile(r"-v\d+$")
 OF_MODELS = (
     *("model", "simulator", "frame_skip", "needs_contact_forces", "current_fields", "keyframe", "start", "start_noise"),
@@ -342,9 +340,8 @@ def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
         cause = error.__cause__
         if isinstance(cause, gymnasium.error.DependencyNotInstalled | ModuleNotFoundError):
             missing = getattr(cause.__cause__ or cause, "name", "") or ""
-            wanted = f"'rewardgen[{_EXTRAS[missing]}]'" if missing in _EXTRAS else missing
             hint = "its successor is Gymnasium: `gymnasium:...`" if missing == "gym" else "install what it names"
-            hint += f", such as by `pip install {wanted}`" if missing not in ("", "gym") and "." not in missing else ""
+            hint += f", such as by `pip install {missing}`" if missing not in ("", "gym") and "." not in missing else ""
             raise TaskError(f"{task.env} cannot be made: {cause}", neighbour(task.path, missing) or hint) from cause
         if isinstance(cause, TypeError) and (lacking := re.search(r"missing .* argument.*: '(\w+)'", str(cause))):
             hint = f'give it in the class: `env_options = {{"{lacking[1]}": ...}}`, with `env = ...` of a `GymTask`'
@@ -376,7 +373,7 @@ def _looked(task: type[GymTask]) -> Known:
     env = first_made(task, lambda: _made(task))
     if hasattr(env, "possible_agents"):
         what = f"several agents act in {type(env).__name__}"
-        raise TaskError(what, f"write a task file: `class MyTask(ParallelTask): env = {env_name(task)}`")
+        raise TaskError(what, "write a task file on a base class for several agents: see docs/tasks.md")
     with env_faults(task.path):
         kind, space = type(env.unwrapped), readable(env.observation_space)
         words = kind.__doc__ or ""

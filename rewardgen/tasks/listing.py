@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from rewardgen.core.extras import install_hint
+from rewardgen.core.registry import Registry
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.tasks.registered import registered_tasks
 
@@ -28,18 +30,14 @@ class Group(NamedTuple):
 
 OWN_ENVIRONMENT = "it takes an environment of its own: see docs/environments.md"
 
-GROUPS = {
-    "own": Group("On models of our own"),
-    "gymnasium": Group("Gymnasium's MuJoCo tasks"),
-    "dm_control": Group("DeepMind Control Suite", "dm_control", "dm-control"),
-    "text2reward": Group("Novel skills of Text2Reward"),
-    "classic_control": Group("Gymnasium's classic control"),
-    "box2d": Group("Gymnasium's Box2D tasks", "Box2D", "box2d"),
-    "pettingzoo": Group("Several agents, of PettingZoo", "mpe2", "pettingzoo"),
-    "metaworld": Group("Meta-World", "metaworld", "metaworld"),
-    "mjlab": Group("mjlab", "mjlab"),
-}
-"""By the name of the folder."""
+GROUPS: Registry[Group] = Registry("group of tasks")
+"""By the name of the folder in `envs/`."""
+GROUPS.register("own", Group("On models of our own"))
+GROUPS.register("gymnasium", Group("Gymnasium's MuJoCo tasks"))
+GROUPS.register("dm_control", Group("DeepMind Control Suite", "dm_control", "dm-control"))
+GROUPS.register("text2reward", Group("Novel skills of Text2Reward"))
+GROUPS.register("classic_control", Group("Gymnasium's classic control"))
+GROUPS.register("box2d", Group("Gymnasium's Box2D tasks", "Box2D", "box2d"))
 
 
 class Listed(NamedTuple):
@@ -66,7 +64,7 @@ class Listed(NamedTuple):
     @property
     def is_shipped(self) -> bool:
         """Whether rewardgen itself has it, and no other package."""
-        return any(self.group == each.title for each in GROUPS.values())
+        return any(self.group == each.title for each in GROUPS)
 
     @property
     def why(self) -> str:
@@ -77,9 +75,10 @@ class Listed(NamedTuple):
 def listed_tasks() -> list[Listed]:
     """All shipped tasks by group, then those of installed packages."""
     tasks, found = shipped_tasks(), []
-    for folder, group in GROUPS.items():
+    for folder in GROUPS.names():
+        group = GROUPS.get(folder)
         missing = bool(group.module) and find_spec(group.module) is None
-        brings = f"pip install 'rewardgen[{group.extra}]'" if group.extra else OWN_ENVIRONMENT
+        brings = install_hint(group.extra) if group.extra else OWN_ENVIRONMENT
         problem, hint = (f"needs {group.module}", brings) if missing else ("", "")
         paths = [path for path in tasks.values() if path.parent.name == folder]
         found += [_read(path.stem, group.title, path, problem, hint) for path in paths]

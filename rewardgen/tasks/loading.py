@@ -226,9 +226,7 @@ def task_in(module: ModuleType, path: Path) -> Task:
     leaves = [each for each in classes if not any(each in other.__mro__[1:] for other in classes)] or _around(module)
     if len(leaves) != 1:
         told = f": {_listed(each.__name__ for each in leaves)}" if leaves else ""
-        hint = (
-            "define one that derives from `rewardgen.MujocoTask`, `GymTask` or `ParallelTask`, or from `gymnasium.Env`"
-        )
+        hint = "define one that derives from `rewardgen.MujocoTask` or `GymTask`, or from `gymnasium.Env`"
         if leaves and not classes:
             hint = f"say which of the environments is meant: `class MyTask(GymTask): env = {leaves[0].__name__}`"
         raise TaskError(f"{path.name} holds {len(leaves)} task classes{told}, expected one", hint)

@@ -115,7 +115,7 @@ def one_env(task: Task, seed: int) -> VecEnv:
     envs = task.make_envs([seed], 1)
     if envs.num_envs > 1:
         what = f"several agents act in {task.path.name}, and an environment of Gymnasium has one"
-        raise TaskError(what, "train it here; elsewhere, use the environment of PettingZoo itself")
+        raise TaskError(what, "train it here; elsewhere, use the original environment itself")
     return envs
 
 

@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from rewardgen.core.config import PROCESSES
 from rewardgen.core.registry import Registry
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainerSettings
@@ -124,6 +125,40 @@ NORMALISED = (
 """`notes` of a learner that does so."""
 
 TRAINERS: Registry[TrainerKind] = Registry("trainer")
+
+
+class ExecutorSetup(NamedTuple):
+    """Arguments of an executor's trainer.
+
+    Attributes:
+        trainer: Name of the kind of trainer that trains each candidate.
+        setup: Arguments of that trainer.
+        task_files: Files of the task.
+        cluster: Address of the cluster, if the user named one.
+        at_once: Candidates that train at once at most, if the user set it.
+    """
+
+    trainer: str
+    setup: TrainerSetup
+    task_files: Sequence[str] = ()
+    cluster: str | None = None
+    at_once: int | None = None
+
+
+class ExecutorKind(NamedTuple):
+    """Where candidates train. To add one, register it: `EXECUTORS.register("slurm", ExecutorKind(SlurmTrainer))`.
+
+    Attributes:
+        make: Makes a `Trainer` that has each candidate trained by the trainer that is named.
+        check: Raises a `UsageError` if a package is missing; called before a run begins.
+    """
+
+    make: Callable[[ExecutorSetup], Trainer]
+    check: Callable[[], object] = lambda: None
+
+
+EXECUTORS: Registry[ExecutorKind] = Registry("executor")
+EXECUTORS.register(PROCESSES, ExecutorKind(lambda job: TRAINERS.get(job.trainer).make(job.setup)))
 
 POLICY_KINDS: Registry[str] = Registry("kind of policy")
 """What policy files name in their entry `kind`, to the `module:class` that reads them: see `training.policies`."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import MachineError, UsageError
-from rewardgen.extras.rsl_rl import trainer as _rsl_rl  # noqa: F401
+from rewardgen.core.extras import install_hint
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
@@ -48,7 +48,7 @@ def settings_for(
     if isinstance(settings, DeviceSettings) and task.on_device:
         settings = settings.on(_found(device))
         if settings.device != "cpu" and not find_spec("mujoco_warp"):
-            raise MachineError("`--device` needs MuJoCo Warp, which is not installed", "pip install 'rewardgen[gpu]'")
+            raise MachineError("`--device` needs MuJoCo Warp, which is not installed", install_hint("gpu"))
     elif device not in ("cpu", "auto"):
         what = f"{task.card.name} is simulated" if not task.on_device else f"the trainer `{trainer}` trains"
         raise UsageError(f"{what} on the CPU only", "leave out `--device`")

@@ -193,7 +193,7 @@ def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_thos
 
 
 def test_onnx_and_torchscript_act_alike(cartpole, python, tmp_path):
-    pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed: `pip install rewardgen[onnx]`")
+    pytest.importorskip("onnxruntime", reason="needs the extra onnx")
     export(*cartpole, CHOSEN, tmp_path / "onnx", "onnx")
     told = python("check.py", cwd=tmp_path / "onnx")
     assert "policy.onnx: the actions are those" in told and "policy.pt: the actions are those" in told

@@ -328,7 +328,7 @@ def test_of_a_game_as_many_starts_are_played_as_of_any_other_task(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     for name in (*film_jobs._HEADLESS, "MUJOCO_GL"):
         monkeypatch.setenv(name, "")  # so that it is put back
-    (tmp_path / "hunt.py").write_text((Path(__file__).parents[1] / "tasks/parallel.py").read_text() + GAME)
+    (tmp_path / "hunt.py").write_text((Path(__file__).parents[1] / "extras/parallel.py").read_text() + GAME)
     moments = {"mean": torch.zeros(5).double(), "variance": torch.ones(5).double()}
     ends = {"action_low": -torch.ones(2), "action_high": torch.ones(2)}
     layers = ((torch.zeros(2, 5), torch.ones(2)),)

@@ -87,7 +87,7 @@ def trains_on_another_cluster(run):
 
     def change(data):
         data["signature"] = signature(terms(RUN_ID, RunConfig.model_validate(data["config"])))
-        data["config"] |= {"executor": "ray", "ray_address": run.server.api_base.split("/")[2]}
+        data["config"] |= {"executor": "ray", "cluster": run.server.api_base.split("/")[2]}
 
     run.change("run-started", change)
 
@@ -320,7 +320,7 @@ def test_what_is_left_below_scratch_is_removed_and_not_what_it_leads_to(rewardge
 def test_the_question_names_all_that_the_run_does_in_the_users_name(rewardgen, elsewhere):
     named = {"task": str(elsewhere.task), "model": "openai/gpt-5.1", "critic_model": "openai/gpt-5-mini"}
     named |= {"api_base": elsewhere.server.api_base, "sandbox": "off"}
-    named |= {"ray_address": "cluster.example:6379", "executor": "ray"}
+    named |= {"cluster": "cluster.example:6379", "executor": "ray"}
     elsewhere.interrupted(**named)
     said = rewardgen(*RESUME).stderr
     assert [each for each in named.values() if each not in said] == []

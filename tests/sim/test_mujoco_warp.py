@@ -10,6 +10,7 @@ import warp as wp
 
 from benchmarks.warp import agreement_of
 from rewardgen.core.errors import MachineError, TaskError
+from rewardgen.core.extras import install_hint
 from rewardgen.sim import mujoco_warp
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.sim.mujoco_warp import WarpSimulator
@@ -257,4 +258,4 @@ def test_without_the_package_the_error_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "rewardgen.sim.mujoco_warp")
     with pytest.raises(MachineError, match="MuJoCo Warp is not installed") as caught:
         load_task("cartpole").make_simulator(1, device="warp-cpu")
-    assert caught.value.hint == "pip install 'rewardgen[gpu]'"
+    assert caught.value.hint == install_hint("gpu")

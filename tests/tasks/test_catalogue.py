@@ -9,6 +9,7 @@ import gymnasium
 import pytest
 
 from rewardgen.core.errors import TaskError
+from rewardgen.core.extras import install_hint
 from rewardgen.sim.model import load_model
 from rewardgen.tasks.catalogue import catalogue
 from rewardgen.tasks.loading import load_task
@@ -155,7 +156,7 @@ def test_a_model_of_a_package_that_is_not_installed_names_the_extra(monkeypatch)
     monkeypatch.setattr("rewardgen.core.resources.find_spec", lambda name: None)
     with pytest.raises(TaskError, match=r"cheetah\.xml needs the DeepMind Control Suite") as caught:
         load_task("cheetah_run").make_envs([0], 1)
-    assert caught.value.hint == "pip install 'rewardgen[dm-control]'"
+    assert caught.value.hint == install_hint("dm-control")
 
 
 def test_a_robot_is_named_in_a_task_file_so_that_it_is_found_from_there(table, tmp_path):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.extras import install_hint
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.variables import Pair, Var
 from rewardgen.sim.vec_env import ENV_SUCCESS
@@ -32,7 +33,7 @@ def metaworld_env(name: str, render_mode: str | None = None) -> Any:
     try:
         kinds: Mapping[str, Any] = importlib.import_module("metaworld.env_dict").ALL_V3_ENVIRONMENTS
     except ModuleNotFoundError as error:
-        raise TaskError(f"Meta-World is not installed: {error}", 'pip install "rewardgen[metaworld]"') from None
+        raise TaskError(f"Meta-World is not installed: {error}", install_hint("metaworld")) from None
     if name not in kinds:
         raise TaskError(f"Meta-World has no task `{name}`", did_you_mean(name, kinds))
     base = kinds[name]

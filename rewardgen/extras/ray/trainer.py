@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,18 @@ from rewardgen.core.errors import (
     UsageError,
     WorkerError,
 )
+from rewardgen.core.extras import install_hint
 from rewardgen.core.files import write_atomic
 from rewardgen.extras.ray.node import software, train_on_node
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.training.process_trainer import by_candidate
-from rewardgen.training.protocol import OnProgress, OnSlice, TrainerSetup
+from rewardgen.training.protocol import EXECUTORS, ExecutorKind, ExecutorSetup, OnProgress, OnSlice
 from rewardgen.training.task_transfer import packed
 
 _POLL_S = 0.1
 _REACH_S = 5.0
-_START = "start one with `ray start --head`, name it with `--ray-address`, or train here with `--executor processes`"
+_START = "start one with `ray start --head`, name it with `--cluster`, or train here with `--executor processes`"
 _TOLD = {each.__name__: each for each in (TaskError, UsageError, RunFolderError, SandboxError, WorkerError)}
 """What a node tells of, beside what is wrong with its machine."""
 
@@ -51,7 +52,7 @@ def require_ray() -> Any:
         import ray
         import ray.exceptions
     except ImportError as error:
-        raise UsageError("`--executor ray` needs the package ray", 'pip install "rewardgen[ray]"') from error
+        raise UsageError("`--executor ray` needs the package ray", install_hint("ray")) from error
     return ray
 
 
@@ -59,11 +60,7 @@ class RayTrainer:
     """Trains each candidate on some node of a cluster, by the ordinary trainer of a kind.
 
     Args:
-        kind: Name of the kind of trainer.
-        setup: What that is made of on each node; its scratch and its workers are the node's own.
-        task_files: What the task is made of.
-        address: Of the cluster; the one that runs on this machine if not given.
-        most: Candidates that train at once; as many as there is room for if not given.
+        job: The trainer and its arguments; each node has its own scratch folder and worker.
 
     Raises:
         UsageError: Ray is not installed.
@@ -71,16 +68,10 @@ class RayTrainer:
         MachineError: The cluster cannot be reached, or has nothing of what a training needs.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        setup: TrainerSetup,
-        task_files: Iterable[str],
-        address: str | None = None,
-        most: int | None = None,
-    ) -> None:
-        task, files = packed(setup.task, task_files)
-        self._ray = _connected(address)
+    def __init__(self, job: ExecutorSetup) -> None:
+        setup = job.setup
+        task, files = packed(setup.task, job.task_files)
+        self._ray = _connected(job.cluster)
         wanted = {"CPU": 1, "GPU": 1 if getattr(setup.settings, "device", "cpu") == "cuda" else 0}
         there = self._ray.cluster_resources()
         if missing := [name for name, number in wanted.items() if number > there.get(name, 0)]:
@@ -93,9 +84,9 @@ class RayTrainer:
         self._task = self._ray.remote(num_returns="streaming", max_retries=0, **resources)(_on_node)
         self._files = self._ray.put(files)
         self._software = software()
-        self._most = most
+        self._most = job.at_once
         self._order = {
-            "trainer": kind,
+            "trainer": job.trainer,
             "task": tuple(task),
             "settings": setup.settings.model_dump(mode="json"),
             "limits": setup.limits.model_dump(mode="json"),
@@ -223,3 +214,6 @@ def _reach(address: str) -> None:
     if "://" in address or not parts.hostname or not parts.port:
         raise ValueError("it has the form HOST:PORT; through `ray://`, no result comes as it is ready")
     socket.create_connection((parts.hostname, parts.port), _REACH_S).close()
+
+
+EXECUTORS.register("ray", ExecutorKind(RayTrainer, require_ray))

@@ -12,6 +12,7 @@ from typing import Any, cast, get_args
 import torch
 
 from rewardgen.core.errors import TaskError
+from rewardgen.core.extras import install_hint
 from rewardgen.extras.rsl_rl.settings import RslRlJob, RslRlSettings
 from rewardgen.extras.rsl_rl.vec_env import RewardedRslVecEnv
 from rewardgen.tasks.protocol import Task
@@ -127,7 +128,7 @@ def runner_of(task: Task, settings: RslRlSettings) -> tuple[Any, dict[str, Any]]
     try:
         from rsl_rl.runners import OnPolicyRunner  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise TaskError(f"RSL-RL cannot be imported: {error}", "pip install 'rewardgen[rsl-rl]'") from error
+        raise TaskError(f"RSL-RL cannot be imported: {error}", install_hint("rsl-rl")) from error
     own = getattr(task, "rsl_rl_runner", None)
     kind, usual = own() if own else (OnPolicyRunner, _USUAL)
     # A runner takes entries out of its configuration.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from rewardgen.core.errors import MachineError
+from rewardgen.core.extras import install_hint
 from rewardgen.extras.rsl_rl.settings import RslRlSettings
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
@@ -28,9 +29,7 @@ def rsl_rl_trainer(setup: TrainerSetup) -> ProcessTrainer:
         MachineError: RSL-RL is not installed.
     """
     if not find_spec("rsl_rl"):
-        raise MachineError(
-            "the trainer `rsl-rl` needs RSL-RL, which is not installed", "pip install 'rewardgen[rsl-rl]'"
-        )
+        raise MachineError("the trainer `rsl-rl` needs RSL-RL, which is not installed", install_hint("rsl-rl"))
     return trainer_on(setup, TRAIN_RSL_RL)
 
 

@@ -1,37 +1,42 @@
-"""Experiment trackers: a run's numbers as it goes, in TensorBoard, Weights & Biases, MLflow or Trackio.
+"""Experiment trackers: a run's numbers in TensorBoard, Weights & Biases, MLflow or Trackio as they are measured.
 
-Each is an extra, `pip install 'rewardgen[tensorboard]'`, and off unless it is asked for. It is told numbers and the
-run's configuration: no prompt, no reply, no code.
+They receive numbers and the run's configuration: no prompt, no reply, no code.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol
 
+from rewardgen.api.tracking import TRACKERS, TrackerKind
 from rewardgen.core.errors import UsageError
+from rewardgen.core.extras import install_hint
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
-from rewardgen.store.journal import Listener
 
-Tracking = Literal["tensorboard", "wandb", "mlflow", "trackio"]
 PROJECT = "rewardgen"
-"""Under which the trackers that have projects list the runs."""
+"""Project of the runs, where a tracker has projects."""
 
 
-class Tracker(Protocol):
-    """Where numbers go. To add one, write a class like this, made of a run's folder, its id and its configuration."""
+class Sink(Protocol):
+    """Receives numbers: a class of this kind is made of a run's folder, its id and its configuration."""
 
     def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
-        """Take in numbers by name, which belong to a place on an axis."""
+        """Store numbers by name.
+
+        Args:
+            values: The numbers.
+            axis: Name of the axis they belong to.
+            at: Place on that axis.
+        """
         ...
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write what is buffered."""
         ...
 
 
@@ -43,12 +48,12 @@ class TensorBoard:
         self._writer = summary.Writer(str(folder / "tensorboard"))
 
     def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
-        """See `Tracker.log`."""
+        """See `Sink.log`."""
         for name, value in values.items():
             self._writer.add_scalar(name, value, round(at))
 
     def close(self) -> None:
-        """See `Tracker.close`."""
+        """See `Sink.close`."""
         self._writer.close()
 
 
@@ -66,7 +71,7 @@ class WeightsAndBiases:
         self._api.init(project=PROJECT, name=run_id, id=run_id, resume="allow", dir=folder, config=config)
 
     def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
-        """See `Tracker.log`."""
+        """See `Sink.log`."""
         for name in values.keys() - self._known:
             self._define(name, axis)
         self._known.update(values)
@@ -76,7 +81,7 @@ class WeightsAndBiases:
         self._api.define_metric(name, step_metric=axis)
 
     def close(self) -> None:
-        """See `Tracker.close`."""
+        """See `Sink.close`."""
         self._api.finish()
 
 
@@ -102,95 +107,38 @@ class MLflow:
         self._api.log_params({**config})
 
     def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
-        """See `Tracker.log`."""
+        """See `Sink.log`."""
         self._api.log_metrics({**values}, step=round(at))
 
     def close(self) -> None:
-        """See `Tracker.close`."""
+        """See `Sink.close`."""
         self._api.end_run()
 
 
-_TRACKERS: dict[str, Callable[[Path, str, Mapping[str, Any]], Tracker]] = {
-    "tensorboard": TensorBoard,
-    "wandb": WeightsAndBiases,
-    "mlflow": MLflow,
-    "trackio": Trackio,
-}
-
-
-def require_trackers(names: Sequence[str]) -> None:
-    """Fail before a run if a tracker is unknown, or its package is not installed.
-
-    Raises:
-        UsageError: Says which extra to install.
-    """
-    for name in names:
-        if name not in _TRACKERS:
-            raise UsageError(f"unknown tracker `{name}`", f"there are {', '.join(get_args(Tracking))}")
-        if importlib.util.find_spec(name) is None:
-            raise UsageError(f"`--track {name}` needs the package {name}", f"pip install 'rewardgen[{name}]'")
-
-
-@contextmanager
-def tracked(listener: Listener, names: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
-    """A listener that tells trackers too.
+class NumbersTracker:
+    """A `rewardgen.api.tracking.Tracker` that sends each event's numbers to a sink.
 
     Args:
-        listener: Whoever shows the run.
-        names: Of the trackers.
-        runs_dir: Where the run is.
-
-    Raises:
-        UsageError: See `require_trackers`.
+        sink: Class of the sink.
+        runs_dir: Folder of the runs.
     """
-    require_trackers(names)
-    if not names:
-        yield listener
-        return
-    both = _Tracked(listener, names, runs_dir)
-    try:
-        yield both
-    finally:
-        both.close()
 
-
-class _Tracked:
-    """Passes everything on, and tells trackers. One that fails is left out from then on, which is told once."""
-
-    def __init__(self, listener: Listener, names: Sequence[str], runs_dir: Path) -> None:
-        self._listener, self._names, self._runs_dir = listener, names, runs_dir
-        self._trackers: dict[str, Tracker] | None = None
-        self.progress = listener.progress
-        self.note = listener.note
+    def __init__(self, sink: Callable[[Path, str, Mapping[str, Any]], Sink], runs_dir: Path) -> None:
+        self._make, self._runs_dir = sink, runs_dir
+        self._sink: Sink | None = None
 
     def event(self, event: Event, history: History) -> None:
-        """See `Listener.event`."""
-        self._listener.event(event, history)
-        if self._trackers is None:
-            self._trackers = {}
+        """See `Tracker.event`."""
+        if self._sink is None:
             config = history.config.model_dump(mode="json", exclude_none=True) if history.config else {}
-            for name in self._names:
-                with self._guarded(name):
-                    self._trackers[name] = _TRACKERS[name](self._runs_dir / history.run_id, history.run_id, config)
+            self._sink = self._make(self._runs_dir / history.run_id, history.run_id, config)
         for values, axis, at in numbers_of(event, history):
-            for name, tracker in [*self._trackers.items()]:
-                with self._guarded(name):
-                    tracker.log(values, axis, at)
+            self._sink.log(values, axis, at)
 
     def close(self) -> None:
-        """Have the trackers write what is left."""
-        for name, tracker in [*(self._trackers or {}).items()]:
-            with self._guarded(name):
-                tracker.close()
-
-    @contextmanager
-    def _guarded(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # somebody else's package, and maybe a server; the run goes on without
-            assert self._trackers is not None
-            self._trackers.pop(name, None)
-            self.note(f"{name} is told no more: {type(error).__name__}: {error}")
+        """See `Tracker.close`."""
+        if self._sink is not None:
+            self._sink.close()
 
 
 def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float], str, float]]:
@@ -225,3 +173,17 @@ def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float
                     ends = {"": row.fitness.value, "_low": row.fitness.low, "_high": row.fitness.high}
                     values = {f"finals/{row.candidate_id}/fitness{end}": each for end, each in ends.items()}
                     yield values, "seeds", row.seeds
+
+
+def _require(package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        raise UsageError(f"`--track {package}` needs the package {package}", install_hint(package))
+
+
+for _name, _sink in (
+    ("tensorboard", TensorBoard),
+    ("wandb", WeightsAndBiases),
+    ("mlflow", MLflow),
+    ("trackio", Trackio),
+):
+    TRACKERS.register(_name, TrackerKind(partial(NumbersTracker, _sink), partial(_require, _name)))

@@ -3,7 +3,7 @@
 import numpy as np
 from gymnasium import spaces
 
-from rewardgen import ParallelTask
+from rewardgen.extras.games.task import ParallelTask
 
 
 class Chase:

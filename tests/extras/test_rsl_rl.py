@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from rewardgen.core.errors import MachineError, TaskError, UsageError
+from rewardgen.core.extras import install_hint
 from rewardgen.extras.rsl_rl import trainer
 from rewardgen.extras.rsl_rl.settings import RslRlJob, RslRlSettings
 from rewardgen.extras.rsl_rl.train_job import RslRlTraining, train_rsl_rl_job
@@ -21,7 +22,7 @@ from tests.devices import kernels, on_each_device  # noqa: F401
 from tests.e2e.command import POINT
 from tests.e2e.test_warp import SWING
 
-pytestmark = pytest.mark.skipif(not find_spec("rsl_rl"), reason="needs RSL-RL: pip install 'rewardgen[rsl-rl]'")
+pytestmark = pytest.mark.skipif(not find_spec("rsl_rl"), reason="needs the extra rsl-rl")
 FAST = RslRlSettings(
     env_steps=200,
     evaluation_phases=2,
@@ -149,4 +150,4 @@ def test_without_the_package_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setattr(trainer, "find_spec", lambda name: None)
     with pytest.raises(MachineError, match="needs RSL-RL, which is not installed") as caught:
         TRAINERS.get("rsl-rl").make(TrainerSetup(str(POINT), FAST, 1, tmp_path, Limits()))
-    assert caught.value.hint == "pip install 'rewardgen[rsl-rl]'"
+    assert caught.value.hint == install_hint("rsl-rl")

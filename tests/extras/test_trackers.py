@@ -7,8 +7,9 @@ import time
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from rewardgen.api.tracking import require_trackers, tracked
 from rewardgen.core.errors import UsageError
-from rewardgen.extras.trackers.trackers import numbers_of, require_trackers, tracked
+from rewardgen.extras.trackers.trackers import numbers_of
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
 from tests.ui.story import RUN_ID, events
@@ -35,13 +36,17 @@ def tell(names, runs_dir):
     return listener, history
 
 
-def test_tensorboard_reads_curves_fitness_and_finals_from_the_runs_folder(run):
-    history, found = run.history, EventAccumulator(str(run.path / "tensorboard")).Reload()
+def test_tensorboard_reads_curves_fitness_and_finals_from_the_runs_folder(tmp_path):
+    (tmp_path / RUN_ID).mkdir()
+    _, history = tell(["tensorboard"], tmp_path)
+    found = EventAccumulator(str(tmp_path / RUN_ID / "tensorboard")).Reload()
 
     def values(tag):
         return [(each.step, float(each.tensor_proto.float_val[0])) for each in found.Tensors(tag)]
 
     for (phase, id, seed), result in history.trained.items():
+        if not result.curve:
+            continue
         curve = [(point.env_steps, pytest.approx(point.fitness)) for point in result.curve]
         assert values(f"{phase}/{id}/seed-{seed}/fitness") == curve
     trained = {place for place, id in enumerate(history.ids()) if (one := history.result("search", id)) and one.fitness}
@@ -71,7 +76,7 @@ def test_a_tracker_that_fails_is_told_once_and_the_run_goes_on(tmp_path):
     listener, _ = tell(["tensorboard"], tmp_path)
     assert listener.events == len(events())
     assert len(listener.notes) == 1
-    assert listener.notes[0].startswith("tensorboard is told no more")
+    assert listener.notes[0].startswith("tensorboard: stopped tracking")
 
 
 def test_a_missing_package_says_which_extra_before_the_run(monkeypatch):
@@ -79,7 +84,7 @@ def test_a_missing_package_says_which_extra_before_the_run(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="needs the package wandb") as caught:
         require_trackers(["wandb"])
-    assert "rewardgen[wandb]" in caught.value.hint
+    assert "[wandb]" in caught.value.hint
     with pytest.raises(UsageError, match="unknown tracker"):
         require_trackers(["tensorbord"])
 

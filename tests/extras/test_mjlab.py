@@ -109,7 +109,8 @@ def test_mjlabs_own_runner_trains_a_task_as_it_is_configured_there_and_its_criti
 def test_any_task_of_mjlab_offers_what_its_robots_and_commands_are(task, tmp_path):
     path = tmp_path / "balance.py"
     path.write_text(
-        'from rewardgen import MjlabTask\n\n\nclass Balance(MjlabTask):\n    """Hold the pole up."""\n\n'
+        "from rewardgen.extras.mjlab.task import MjlabTask\n\n\n"
+        'class Balance(MjlabTask):\n    """Hold the pole up."""\n\n'
         '    env = "Mjlab-Cartpole-Balance"\n    episode_steps = 3\n'
     )
     balance = load_task(str(path))
@@ -126,7 +127,10 @@ def test_any_task_of_mjlab_offers_what_its_robots_and_commands_are(task, tmp_pat
 def test_without_mjlab_its_task_says_where_to_read_how_it_is_installed(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "mjlab.tasks", None)
     path = tmp_path / "flat.py"
-    path.write_text('from rewardgen import MjlabTask\n\n\nclass Flat(MjlabTask):\n    env = "Mjlab-Velocity-Flat"\n')
+    path.write_text(
+        "from rewardgen.extras.mjlab.task import MjlabTask\n\n\n"
+        'class Flat(MjlabTask):\n    env = "Mjlab-Velocity-Flat"\n'
+    )
     with pytest.raises(TaskError) as error:
         load_task(str(path))
     assert "mjlab cannot be imported" in error.value.message and "docs/environments.md" in error.value.hint

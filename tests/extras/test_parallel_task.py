@@ -145,7 +145,7 @@ def test_the_card_tells_what_becomes_of_a_choice_that_an_agent_lacks(tmp_path):
 def test_steps_are_those_of_the_particle_environment(tmp_path, continuous):
     path = tmp_path / "spread.py"
     path.write_text(
-        "from rewardgen import ParallelTask\n\n\nclass Spread(ParallelTask):\n    '''Spread.'''\n\n"
+        "from rewardgen.extras.games.task import ParallelTask\n\n\nclass Spread(ParallelTask):\n    '''Spread.'''\n\n"
         "    env = 'mpe2.simple_spread_v3'\n"
         f"    env_options = {{'continuous_actions': {continuous}}}\n"
     )
@@ -211,7 +211,7 @@ def test_an_environment_of_several_agents_by_its_name_alone_is_told_what_to_writ
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(TaskError) as raised:
         load_task("mpe2.simple_spread_v3:parallel_env")
-    assert "several agents" in raised.value.message and "ParallelTask" in raised.value.hint
+    assert "several agents" in raised.value.message and "docs/tasks.md" in raised.value.hint
     with pytest.raises(TaskError, match="is a module, no environment") as raised:
         load_task("mpe2:simple_spread_v3")
     assert "`mpe2.simple_spread_v3:parallel_env`" in raised.value.hint

@@ -22,17 +22,17 @@ from rewardgen.store.events import EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.protocol import ExecutorSetup, TrainerSetup
 from tests.e2e.command import rewardgen, table
 from tests.training.builders import TINY, UPRIGHT, leaver
 
 KEYS = ("sk-in-the-environment-of-the-driver", "sk-in-the-environment-of-the-nodes")
-needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install 'rewardgen[ray]'")
+needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")
 
 
 def trainer(folder, address, env_steps=2048, **settings):
     settings = TINY.model_copy(update={"env_steps": env_steps, "evaluation_phases": 8, **settings})
-    return RayTrainer("ppo", TrainerSetup("cartpole", settings, 1, folder, Limits()), (), address)
+    return RayTrainer(ExecutorSetup("ppo", TrainerSetup("cartpole", settings, 1, folder, Limits()), (), address))
 
 
 def train(trainer, ids, folder, on_progress=lambda message: None, cancel=None):
@@ -49,17 +49,17 @@ def train(trainer, ids, folder, on_progress=lambda message: None, cancel=None):
 def test_without_the_extra_its_name_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     done = rewardgen("run", "cartpole", "--executor", "ray", cwd=tmp_path)
-    assert done.returncode == 2 and "rewardgen[ray]" in done.stderr
+    assert done.returncode == 2 and "[ray]" in done.stderr
 
 
 def test_a_run_leaves_its_cluster_and_tells_only_what_changed(tmp_path):
     history = History()
-    history.config = RunConfig(task="cartpole", executor="ray", ray_address="first:6379")
+    history.config = RunConfig(task="cartpole", executor="ray", cluster="first:6379")
     log = EventLog(tmp_path / "events.jsonl")
     for _ in range(2):  # the second time, nothing does
-        history.apply(log.append("run-resumed", 0.0, {"changes": {"executor": "processes", "ray_address": ""}}))
-    assert history.config.executor == "processes" and not history.config.ray_address
-    assert [each.split("`")[1] for each in history.changes] == ["executor", "ray_address"]
+        history.apply(log.append("run-resumed", 0.0, {"changes": {"executor": "processes", "cluster": ""}}))
+    assert history.config.executor == "processes" and not history.config.cluster
+    assert [each.split("`")[1] for each in history.changes] == ["executor", "cluster"]
 
 
 @needs_ray
@@ -67,7 +67,7 @@ def test_a_run_leaves_its_cluster_and_tells_only_what_changed(tmp_path):
 def test_a_cluster_that_is_not_there_is_told_at_once(tmp_path, address):
     with pytest.raises(MachineError, match="cannot connect") as caught:
         trainer(tmp_path, address)
-    assert "--ray-address" in caught.value.hint
+    assert "--cluster" in caught.value.hint
 
 
 def test_torch_for_a_gpu_is_the_same_software_as_without_one(monkeypatch):
@@ -170,7 +170,7 @@ def test_a_node_that_dies_in_training_changes_nothing_in_the_table(cluster, tmp_
     leaver(tmp_path, "episode.lengths.float()")
     few = {"generations": 1, "candidates": 3, "seeds": 1, "leaders": 1, "final_seeds": 1, "env_steps": 8192}
     config = RunConfig(task=str(tmp_path / "leaver.py"), films=False, **few)
-    on_ray = config.model_copy(update={"executor": "ray", "ray_address": cluster.address})
+    on_ray = config.model_copy(update={"executor": "ray", "cluster": cluster.address})
     killer, handler = NodeKiller(cluster), signal.getsignal(signal.SIGTERM)
     there = start(on_ray, tmp_path / "there", killer)
     here = start(config, tmp_path / "here", SilentListener())

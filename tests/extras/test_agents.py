@@ -8,7 +8,7 @@ import pytest
 from rewardgen.store.analysis_text import analysis_text
 from tests.e2e.command import SHORTER, history, rewardgen
 
-HUNT = Path(__file__).parent.parent / "tasks" / "parallel.py"
+HUNT = Path(__file__).with_name("parallel.py")
 
 
 @pytest.mark.parametrize("trainer", ["ppo", pytest.param("sb3-ppo", marks=pytest.mark.slow)])

@@ -1,0 +1,101 @@
+"""Experiment trackers follow a run: each is a listener, from an extra.
+
+To add one, register it: `TRACKERS.register("aim", TrackerKind(AimTracker))`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from rewardgen.core.registry import Registry
+from rewardgen.store.events import Event
+from rewardgen.store.history import History
+from rewardgen.store.journal import Listener
+
+
+class Tracker(Protocol):
+    """Sends the numbers of a run somewhere."""
+
+    def event(self, event: Event, history: History) -> None:
+        """See `Listener.event`."""
+        ...
+
+    def close(self) -> None:
+        """Write what is buffered."""
+        ...
+
+
+class TrackerKind(NamedTuple):
+    """A tracker as it is registered.
+
+    Attributes:
+        make: Makes one, from the folder of the runs.
+        check: Raises a `UsageError` if a package is missing; called before a run begins.
+    """
+
+    make: Callable[[Path], Tracker]
+    check: Callable[[], object] = lambda: None
+
+
+TRACKERS: Registry[TrackerKind] = Registry("tracker")
+
+
+def require_trackers(names: Sequence[str]) -> None:
+    """Check before a run that all trackers can be used.
+
+    Raises:
+        UsageError: A tracker is unknown, or its package is not installed.
+    """
+    for name in names:
+        TRACKERS.get(name).check()
+
+
+@contextmanager
+def tracked(listener: Listener, names: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
+    """Pass a run's events on to trackers as well.
+
+    Args:
+        listener: Shows the run.
+        names: Names of the trackers.
+        runs_dir: Folder of the runs.
+
+    Raises:
+        UsageError: See `require_trackers`.
+    """
+    require_trackers(names)
+    if not names:
+        yield listener
+        return
+    tracking = _Tracked(listener, {name: TRACKERS.get(name).make(runs_dir) for name in names})
+    try:
+        yield tracking
+    finally:
+        tracking.close()
+
+
+class _Tracked:
+    """Passes everything on. A tracker that fails is dropped with one note, and the run goes on."""
+
+    def __init__(self, listener: Listener, trackers: dict[str, Tracker]) -> None:
+        self._listener, self._trackers = listener, trackers
+        self.progress, self.note = listener.progress, listener.note
+
+    def event(self, event: Event, history: History) -> None:
+        """See `Listener.event`."""
+        self._listener.event(event, history)
+        self._all(lambda tracker: tracker.event(event, history))
+
+    def close(self) -> None:
+        """Close all trackers."""
+        self._all(lambda tracker: tracker.close())
+
+    def _all(self, call: Callable[[Tracker], None]) -> None:
+        for name, tracker in [*self._trackers.items()]:
+            try:
+                call(tracker)
+            except Exception as error:  # another package, and maybe a server
+                del self._trackers[name]
+                self.note(f"{name}: stopped tracking: {type(error).__name__}: {error}")

@@ -1,0 +1,59 @@
+"""An installed package adds to rewardgen: one module, named by an entry point."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.command import POINT, SHORTER, process
+
+HALVING = '''
+"""An executor that trains on this machine and leaves a note."""
+
+from pathlib import Path
+
+from rewardgen.training.protocol import EXECUTORS, TRAINERS, ExecutorKind
+
+
+def noting(job):
+    Path("noted").write_text(job.trainer)
+    return TRAINERS.get(job.trainer).make(job.setup)
+
+
+EXECUTORS.register("noting", ExecutorKind(noting))
+'''
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A function that installs modules as packages with an extra each."""
+
+    def install(**sources):
+        for name, source in sources.items():
+            (tmp_path / "site" / f"{name}-1.dist-info").mkdir(parents=True)
+            (tmp_path / "site" / f"{name}.py").write_text(source)
+            (tmp_path / "site" / f"{name}-1.dist-info" / "METADATA").write_text(f"Name: {name}\nVersion: 1\n")
+            entry = f"[rewardgen.extras]\n{name} = {name}\n"
+            (tmp_path / "site" / f"{name}-1.dist-info" / "entry_points.txt").write_text(entry)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")]))
+
+    return install
+
+
+def test_a_run_trains_where_an_executor_of_an_installed_package_says(installed, tmp_path):
+    installed(noting=HALVING)
+    done = process("run", POINT, "--executor", "noting", *SHORTER, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "noted").read_text() == "ppo"
+
+
+def test_a_broken_extra_is_named_and_stops_no_other(installed):
+    installed(broken="import nothing_of_that_name", noting=HALVING)
+    code = "from rewardgen.training.protocol import EXECUTORS, TRAINERS\nprint(*EXECUTORS.names(), *TRAINERS.names())\n"
+    code += "EXECUTORS.get('noted')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert {"processes", "noting", "ray", "ppo", "rsl-rl"} <= set(done.stdout.split())
+    warning, *traceback = done.stderr.splitlines()
+    assert warning.startswith("the extra `broken` cannot be loaded: No module named")
+    assert "unknown executor `noted`" in done.stderr and "extra `broken`: ModuleNotFoundError" in traceback[-1]
