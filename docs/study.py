@@ -1,8 +1,10 @@
-"""Writes docs/evidence.md's tables and pictures, and the README's, from benchmarks/evidence: `python -m docs.study`.
+"""Write the tables and pictures of docs/evidence.md and the README from the kept runs: `python -m docs.study`.
 
-`python -m docs.study keep RUN...` first takes up finished runs: their events and calls, without the places of the
-machine that they ran on. `python -m docs.study rejected NAME...` trains what the critic stopped in kept runs, and
-`python -m docs.study compare RUN...` says whether repeated runs come to the same verdicts.
+Commands:
+    unpack: Unpack benchmarks/evidence/*.tar.xz into benchmarks/evidence/runs, as every other command does first.
+    keep RUN...: Copy finished runs (events and calls, without paths of their machine) and pack them.
+    rejected NAME...: Train the candidates that the critic rejected in kept runs, and pack the runs again.
+    compare RUN...: Compare the verdicts of repeated runs with the kept ones.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from docs.study_pictures import draw
-from docs.study_runs import KEPT, WORDS, StudyRun, keep, read, stopped_first
+from docs.study_runs import KEPT, WORDS, StudyRun, keep, pack, read, stopped_first, unpack
 from docs.study_tables import REJECTED, against, estimate, table_of, tables, what_ran, with_tables
 from rewardgen.api.training import train
 from rewardgen.core.config import RunConfig
@@ -28,34 +30,35 @@ _CAN_BE_TRAINED = ("static", "probe", "preference", "model")
 
 
 def train_rejected(run: StudyRun) -> None:
-    """Train what the critic stopped in a run, for as many seeds and steps as the others: was it right to?
+    """Train the candidates that the critic rejected, with the run's seeds and steps, to see if it was right.
 
     Args:
-        run: The run, kept before. Duplicates are left out: they are what they duplicate.
+        run: A kept run. Its rejected duplicates are left out.
     """
     if not (config := run.history.config):
         return
     task = str(KEPT / run.name / "task.py") if run.way == WORDS else run.task
-    found: dict[str, list[float]] = {}
+    fitness: dict[str, list[float]] = {}
     for (gate, _), stopped in stopped_first([run]).items():
         for _, id in stopped if gate in _CAN_BE_TRAINED else ():
             source = run.history.designed[id, 0].source
-            done = train(task, source, steps=config.env_steps, seeds=config.seeds, first_seed=0)
-            found[id] = [*done.result.by_seed.values()]
-    write_atomic(KEPT / run.name / REJECTED, json.dumps(found, indent=1))
+            training = train(task, source, steps=config.env_steps, seeds=config.seeds, first_seed=0)
+            fitness[id] = [*training.result.by_seed.values()]
+    write_atomic(KEPT / run.name / REJECTED, json.dumps(fitness, indent=1))
+    pack(KEPT / run.name)
 
 
 def compare(runs: Sequence[StudyRun], again: Sequence[StudyRun]) -> str:
-    """Whether runs that were made again come to the same verdicts, as a table.
+    """Compare repeated runs with the kept ones, as a table.
 
     Args:
-        runs: Of the study.
-        again: The repeated ones. Those that were asked for something else, such as fewer steps, are not counted.
+        runs: The kept runs.
+        again: The repeated runs. Runs with other options, such as fewer steps, are not counted.
     """
-    known = {run.name: run for run in runs}
+    by_name = {run.name: run for run in runs}
     rows: list[list[str]] = []
     for run in again:
-        if before := known.get(run.name):
+        if before := by_name.get(run.name):
             verdicts = [before.verdict, run.verdict if _asked(run) == _asked(before) else "asked otherwise"]
             replies = f"{differing(run.folder.calls)} of {len(read_archive(run.folder.calls))}"
             fitness = [estimate(each.row("winner")) for each in (before, run)]
@@ -67,22 +70,25 @@ def compare(runs: Sequence[StudyRun], again: Sequence[StudyRun]) -> str:
 
 
 def _asked(run: StudyRun) -> RunConfig | None:
-    """What a run was asked for, wherever the replies came from and however many cores there were."""
+    """The options of a run, without the source of its replies and the number of workers."""
     return run.history.config and run.history.config.model_copy(update={"model": "", "workers": None})
 
 
 def main(arguments: Sequence[str]) -> None:
     """See the module."""
-    what, *given = arguments or ["page"]
-    if what == "keep":
-        keep([RunFolder(Path(each)) for each in given])
+    command, *names = arguments or ["page"]
+    unpack()
+    if command == "keep":
+        keep([RunFolder(Path(name)) for name in names])
     runs = read(list_runs(KEPT))
-    if what == "rejected":
+    if command == "unpack":
+        return
+    if command == "rejected":
         for run in runs:
-            if run.name in given:
+            if run.name in names:
                 train_rejected(run)
-    if what == "compare":
-        print(compare(runs, read(RunFolder(Path(each)) for each in given)))
+    if command == "compare":
+        print(compare(runs, read(RunFolder(Path(name)) for name in names)))
         return
     write_atomic(PAGE, with_tables(PAGE.read_text(), tables(runs)))
     write_atomic(README, with_tables(README.read_text(), {"ran": what_ran(runs)}))

@@ -1,8 +1,10 @@
-"""The kept runs of the study, and what is asked of them."""
+"""The kept runs of the study: packed, unpacked and read."""
 
 from __future__ import annotations
 
+import json
 import re
+import tarfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +16,12 @@ from rewardgen.store.history import FinalRow, History, Summary
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import RunFolder
 
-KEPT = Path(__file__).parent.parent / "benchmarks" / "evidence"
+ARCHIVES = Path(__file__).parent.parent / "benchmarks" / "evidence"
+"""Holds an archive per run, `NAME.tar.xz`."""
+KEPT = ARCHIVES / "runs"
+"""Holds the unpacked runs; git ignores it."""
+_DIGITS = 6
+"""Significant digits of the kept tables of components and episodes; no table of the study reads those."""
 WAYS = ("evolve", "best-of-n", "built-in")
 """Two strategies with a language model, and the search with the built-in designer."""
 WORDS = "words"
@@ -74,12 +81,58 @@ def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
     return sorted(found, key=lambda run: (run.task, places.get(run.way, len(places)), run.seed, run.name))
 
 
+def unpack(archives: Path = ARCHIVES, into: Path = KEPT) -> None:
+    """Unpack the archives whose run is not unpacked yet.
+
+    Args:
+        archives: Folder of the archives.
+        into: Folder of the unpacked runs.
+    """
+    for archive in sorted(archives.glob("*.tar.xz")):
+        if not (into / archive.name.removesuffix(".tar.xz")).is_dir():
+            with tarfile.open(archive) as packed:
+                packed.extractall(into, filter="data")
+
+
+def pack(run: Path, archives: Path = ARCHIVES) -> None:
+    """Write the archive of an unpacked run; the same files give the same bytes.
+
+    Args:
+        run: The run's folder.
+        archives: Folder of the archives.
+    """
+    with tarfile.open(archives / f"{run.name}.tar.xz", "w:xz", preset=9) as packed:
+        for path in sorted(path for path in run.rglob("*") if path.is_file() and path.name != "lock"):
+            entry = tarfile.TarInfo(str(path.relative_to(run.parent)))
+            entry.size = path.stat().st_size
+            with path.open("rb") as content:
+                packed.addfile(entry, content)
+
+
+def shortened(line: str) -> str:
+    """A line of the event log with its tables of components and episodes in fewer digits."""
+    event = json.loads(line)
+    result = event["data"].get("slice")
+    for name in ("components", "episodes") if isinstance(result, dict) else ():
+        result[name] = rounded(result.get(name))
+    return f"{json.dumps(event, separators=(',', ':'))}\n"
+
+
+def rounded(value: object) -> object:
+    """JSON data with every float cut to a few digits."""
+    if isinstance(value, dict):
+        return {name: rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+
+
 def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:
-    """Take up finished runs: their events and calls, and of a drafted task its file and its drafting.
+    """Copy finished runs: their events and calls, and the file and the drafting of a drafted task.
 
     Args:
         runs: Their folders.
-        into: Where the study's runs are.
+        into: Folder of the unpacked runs.
     """
     for folder in runs:
         (run,) = read([folder])
@@ -97,7 +150,11 @@ def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:
             text = re.sub(r'/[^" ]*/site-packages', "/python", text)
             for place in places:
                 text = text.replace(place, "/rewardgen")
+            if source == folder.events:
+                text = "".join(map(shortened, text.splitlines()))
             write_atomic(into / run.name / name, text)
+        if into == KEPT:
+            pack(into / run.name)
 
 
 def tasks_of(runs: Sequence[StudyRun]) -> list[str]:

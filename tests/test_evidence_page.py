@@ -6,14 +6,15 @@ from copy import copy
 import pytest
 
 from docs.study import PAGE, README, compare
-from docs.study_runs import KEPT, WORDS, keep, read
+from docs.study_runs import ARCHIVES, KEPT, WORDS, keep, pack, read, unpack
 from docs.study_tables import tables, what_ran, with_tables
 from rewardgen.llm.archive import read_archive
 from rewardgen.search.suite import plan, read_suite
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder, list_runs
 
-FOLDERS, SUITES = list_runs(KEPT), sorted(KEPT.glob("study*.toml"))
+unpack()
+FOLDERS, SUITES = list_runs(KEPT), sorted(ARCHIVES.glob("study*.toml"))
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_a_run_holds_every_reply_and_no_place_of_a_machine(folder):
 
 
 def test_the_suites_that_repeat_the_study_ask_for_what_the_kept_runs_were_asked_for(runs, tmp_path, monkeypatch):
-    monkeypatch.chdir(KEPT.parents[1])
+    monkeypatch.chdir(ARCHIVES.parents[1])
     planned = [each for suite in SUITES for each in plan(read_suite(suite), tmp_path)]
     cells = {f"{each.task}-{each.strategy}-{each.config.seed}": each for each in planned}
     kept = {run.name: run.history.config for run in runs if run.way != WORDS}
@@ -82,3 +83,14 @@ def test_a_run_that_is_taken_up_loses_its_places_and_keeps_its_verdict(runs, tmp
     }
     again = read(list_runs(tmp_path / "kept"))
     assert compare(runs, again).endswith("1 of 1 verdicts are the same.")
+
+
+def test_a_packed_run_unpacks_to_the_same_files(tmp_path):
+    folder = KEPT / "cartpole-evolve-0"
+    pack(folder, tmp_path)
+    unpack(tmp_path, tmp_path / "again")
+    again = {path.name: path.read_bytes() for path in (tmp_path / "again" / folder.name).rglob("*.json*")}
+    assert again == {path.name: path.read_bytes() for path in folder.rglob("*.json*")}
+    packed = (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes()
+    pack(tmp_path / "again" / folder.name, tmp_path)
+    assert (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes() == packed
