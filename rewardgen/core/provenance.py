@@ -10,7 +10,9 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("rewardgen", "torch", "mujoco", "gymnasium", "numpy", "litellm", "openai", "stable-baselines3", "pydantic")
+from rewardgen import __version__
+
+PACKAGES = ("torch", "mujoco", "gymnasium", "numpy", "litellm", "openai", "stable-baselines3", "pydantic")
 
 
 def provenance() -> dict[str, object]:
@@ -18,7 +20,7 @@ def provenance() -> dict[str, object]:
     return {
         "command": shlex.join(["rewardgen", *sys.argv[1:]]),
         "python": platform.python_version(),
-        "packages": {name: installed_version(name) for name in PACKAGES},
+        "packages": {"rewardgen": __version__} | {name: installed_version(name) for name in PACKAGES},
         "commit": _commit(),
         "platform": platform.platform(),
         "processor": platform.machine(),

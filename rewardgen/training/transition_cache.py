@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rewardgen import __version__
 from rewardgen.core.config import SandboxMode
 from rewardgen.core.errors import RewardgenError, RunFolderError
 from rewardgen.core.files import cache_folder, sweep_unfinished, write_atomic
@@ -150,7 +151,7 @@ def code(sources: Sequence[str]) -> Iterator[str]:
     Args:
         sources: Patterns of the modules, in the package's folder.
     """
-    yield from (installed_version(package) or "" for package in ("rewardgen", *_PACKAGES))
+    yield from (__version__, *(installed_version(package) or "" for package in _PACKAGES))
     yield from digests(path for each in sources for path in sorted(PACKAGE.glob(each))).values()
 
 
