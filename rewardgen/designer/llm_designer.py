@@ -1,4 +1,4 @@
-"""The designer that asks a language model."""
+"""Designer that asks a language model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _HEADING = r"^[#>*_ \t]*{}[*_ \t]*:[*_ \t]*"
 _DIAGNOSIS = re.compile(_HEADING.format("DIAGNOSIS"), re.MULTILINE | re.IGNORECASE)
 _PREDICTION = re.compile(_HEADING.format("PREDICTION"), re.MULTILINE | re.IGNORECASE)
 _MOST_PROSE = 4_000
-"""Characters of a diagnosis or a prediction that are kept and told again; five sentences are asked for."""
+"""Characters of a diagnosis or a prediction that are kept; the prompt asks for five sentences."""
 _CODE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|def )", re.MULTILINE)
 
 
 class DesignReply(NamedTuple):
-    """The parts of a designer model's reply; each empty if it is missing."""
+    """Parts of a reply; empty where missing."""
 
     diagnosis: str
     prediction: str
@@ -32,19 +32,14 @@ class DesignReply(NamedTuple):
 
 
 class LLMDesigner:
-    """Designs and repairs rewards with a language model; see `designer.protocol.Designer`.
-
-    Args:
-        llm: The model.
-        config: The run's configuration, for the temperature.
-    """
+    """Designs and repairs rewards with a language model, at the run's temperature."""
 
     def __init__(self, llm: LLM, config: RunConfig) -> None:
         self._llm = llm
         self._temperature = config.temperature
 
     async def design(self, request: DesignRequest) -> Candidate:
-        """One candidate for a brief; its `failure` is set if there was no reply or no code in it."""
+        """See `Designer.design`."""
         candidate = Candidate(
             id=request.candidate_id,
             generation=request.generation,
@@ -57,7 +52,7 @@ class LLMDesigner:
     async def repair(
         self, request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
     ) -> Candidate | None:
-        """The next version of a rejected candidate; None if there was no reply or no code in it."""
+        """See `Designer.repair`: None if there was no reply or no code in it."""
         number = candidate.repairs + 1
         label = f"{candidate.id}/designer/repair-{number}"
         repaired = await self._ask(candidate, label, repair_messages(request, candidate, findings))
@@ -87,11 +82,7 @@ class LLMDesigner:
 
 
 def parse_reply(text: str) -> DesignReply:
-    """Take a reply apart. Without headings, what stands before the code is the diagnosis.
-
-    Args:
-        text: A designer model's reply.
-    """
+    """Split a reply into its parts. Without headings, the text before the code is the diagnosis."""
     source = extract_source(text)
     code = _CODE.search(text)
     prose = text[: code.start()] if code else text
@@ -101,10 +92,10 @@ def parse_reply(text: str) -> DesignReply:
 
 
 def _section(prose: str, heading: re.Pattern[str], other: re.Pattern[str]) -> str:
-    """What follows a heading, up to the other one."""
-    found = heading.search(prose)
-    if not found:
+    """The text after a heading, up to the other one."""
+    start = heading.search(prose)
+    if not start:
         return ""
-    rest = prose[found.end() :]
+    rest = prose[start.end() :]
     end = other.search(rest)
     return (rest[: end.start()] if end else rest).strip().strip("*").strip()

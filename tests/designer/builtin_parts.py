@@ -6,7 +6,6 @@ import asyncio
 from functools import cache
 
 from rewardgen.designer.builtin.designer import BuiltinDesigner
-from rewardgen.search.strategy import LENSES
 from rewardgen.store.measurements import ComponentPoint
 from rewardgen.store.records import (
     Candidate,
@@ -91,7 +90,6 @@ def request(card: TaskCard, operator: str = "draft", seed: int = 0, **changes) -
         "generation": 0 if operator == "draft" else 1,
         "operator": operator,
         "card": card,
-        "lens": LENSES[seed % len(LENSES)] if operator in ("draft", "explore", "rewrite") else "",
         "seed": seed,
     }
     return DesignRequest.model_validate(values | changes)
@@ -124,11 +122,5 @@ def component(share: float = 0.3, activation: float = 1.0, correlation: float | 
 
 def parents(card: TaskCard, seed: int, count: int = 1) -> tuple[CandidateRecord, ...]:
     """Trained drafts under ids of their own, without any plain one."""
-    return _parents(card.model_dump_json(), seed, count)
-
-
-@cache
-def _parents(card: str, seed: int, count: int) -> tuple[CandidateRecord, ...]:
-    parsed = TaskCard.model_validate_json(card)
-    requests = [request(parsed, seed=100 * seed + each, candidate_id=f"g00-k{each + 1}") for each in range(count)]
-    return tuple(studied(designed(each)) for each in requests)
+    requests = [request(card, seed=100 * seed + index, candidate_id=f"g00-k{index + 1}") for index in range(count)]
+    return tuple(studied(designed(request)) for request in requests)

@@ -1,266 +1,185 @@
-"""The operators: other constants, one term changed, added or removed, crossover, and drafts away from the parents."""
+"""Drafts from ideas, and the operators: other constants, one term changed, added or removed, crossover.
+
+Each gives a reward and a diagnosis. Its first sentence holds no numbers that differ from seed to seed, so that a failed
+idea is recognised when it comes up again.
+"""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
-from rewardgen.designer.builtin.component_evidence import UNKNOWN, ComponentEvidence, Evidence
-from rewardgen.designer.builtin.drafting import (
-    MAX_TERMS,
-    Style,
-    draft,
-    fitting,
-    gate,
-    idea_of,
-    jittered,
-    pick,
-    role_of,
-    style_of,
-    topics,
-)
-from rewardgen.designer.builtin.genome import Change, Factor, Genome, Term, distance
 from rewardgen.designer.builtin.ideas import Idea, Role, rounded
-from rewardgen.designer.builtin.rendering import listed, phrase
-from rewardgen.store.records import TaskCard
+from rewardgen.designer.builtin.terms import Reward, Term
+from rewardgen.store.records import CandidateRecord
 
-_PLACES = ("target", "floor", "start")
-"""Constants that are places on the axis of the input; all others are positive sizes."""
+Change = tuple[Reward, str]
+
+_MOST_TERMS = 7
+_LAST_POINTS = 3
+"""Evaluations at the end of training that are averaged; a single one has too few episodes for a correlation."""
 
 
 class Operators:
     """The operators on one card.
 
     Args:
-        card: The task.
-        ideas: Its catalogue.
-        rng: Draws.
+        ideas: Its ideas by component name, the likeliest first.
+        rng: Random numbers for all choices.
     """
 
-    def __init__(self, card: TaskCard, ideas: Sequence[Idea], rng: random.Random) -> None:
-        self.card = card
+    def __init__(self, ideas: Mapping[str, Idea], rng: random.Random) -> None:
         self.ideas = ideas
         self.rng = rng
+        self.faults: dict[str, str] = {}
+        """Faults that training found with the first parent's components, in words."""
 
-    def roles(self, genome: Genome) -> dict[str, Role]:
-        """What each component of a reward is for."""
-        return {term.name: role_of(term, self.ideas) for term in genome.terms}
+    def study(self, record: CandidateRecord, reward: Reward) -> None:
+        """Note the faults of a trained parent's components, by means over seeds and the last evaluations."""
+        slices = record.result.slices if record.result else ()
+        for term in reward:
+            points = [point for part in slices for point in part.components.get(term.name, ())[-_LAST_POINTS:]]
+            if not points:
+                continue
+            share, activation = fmean(point.share for point in points), fmean(point.activation for point in points)
+            correlation = fmean([point.fitness_correlation or 0.0 for point in points])
+            # A cost is meant to be small, and the task itself to be most of the reward.
+            if activation < 0.02 or (share < 0.005 and self.role(term) not in ("cost", "steady")):
+                self.faults[term.name] = f"it was all but absent ({share:.1%} of the reward)"
+            elif correlation < -0.4:
+                self.faults[term.name] = f"episodes rich in it were poor in fitness (correlation {correlation:.2f})"
+            elif share > 0.5 and self.role(term) != "drive":
+                self.faults[term.name] = f"it was {share:.0%} of the reward"
 
-    def draft(self, lens: str, plain: bool) -> Change:
+    def draft(self, *, plain: bool = False, parents: Sequence[Reward] = ()) -> Change:
         """A reward from nothing.
 
         Args:
-            lens: Hint for its style.
-            plain: Take the likeliest idea for every role.
+            plain: Take the likeliest idea for each role, as a textbook would.
+            parents: Rewards to keep away from.
         """
-        style = Style(plain=True) if plain else style_of(lens, self.rng)
-        return self._told_draft(draft(self.ideas, style, self.rng), "From the card alone")
+        drafts = [self._draft(plain) for _ in range(8 if parents else 1)]
+        used = {term.name for parent in parents for term in parent}
+        reward = min(drafts, key=lambda draft: sum(term.name in used for term in draft) / len(draft))
+        opening = "Away from the parents' terms" if parents else "From the card alone"
+        return reward, f"{opening}: {reward[0].says}, with {_quoted(reward[1:])}."
 
-    def draft_apart(self, lens: str, parents: Sequence[Genome], keep: bool) -> Change:
-        """A draft far from the parents in structure, yet of likely terms.
+    def _draft(self, plain: bool) -> Reward:
+        reward: list[Term] = []
+
+        def take(chance: float, *roles: Role, least: float = 0.0, fine: bool = False) -> None:
+            free = [idea for idea in self._free(reward) if idea.role in roles and idea.prior > least]
+            free = [idea for idea in free if (idea.shape == "fine") == fine]
+            if plain:
+                reward.extend(idea.term for idea in free[:1] if chance > 0.5)
+            elif self.rng.random() < chance and (idea := self._pick(free)):
+                reward.append(idea.term.weighing(self._near(idea.term.weight)))
+
+        survival = max((idea.prior for idea in self.ideas.values() if idea.role == "alive"), default=0.0)
+        take(1.0, "drive")
+        prior = self.ideas[reward[0].name].prior
+        take(0.35, "drive", least=0.3 * prior)
+        take(0.6, "drive", least=0.3 * prior, fine=True)
+        take(0.0 if plain and survival else 0.55, "posture")
+        take(0.9 * min(survival, 1.0), "alive")
+        take(0.55 if plain else 0.35, "steady", least=0.4 * plain)
+        take(0.9, "cost")
+        return tuple(reward)
+
+    def add(self, reward: Reward) -> Change:
+        """One more term on a subject that the parent leaves out."""
+        idea = self._pick(self._free(reward))
+        if idea is None or len(reward) >= _MOST_TERMS:
+            return self.edit(reward)
+        term = idea.term.weighing(self._near(idea.term.weight))
+        return (*reward, term), f"Nothing asks for {term.says}; `{term.name}` is added."
+
+    def remove(self, reward: Reward) -> Change:
+        """Drop a term, most likely a faulty one, never the only drive."""
+        drives = [term for term in reward if self.role(term) == "drive"]
+        spare = [term for term in reward if term not in drives or len(drives) > 1]
+        if not spare or len(reward) < 2:
+            return self.edit(reward)
+        term = self._faulty(spare)
+        why = self.faults.get(term.name, "the reward may do as well without it")
+        return tuple(other for other in reward if other is not term), f"`{term.name}` is removed: {why}."
+
+    def edit(self, reward: Reward, *, first: bool = False) -> Change:
+        """Change the shape, target or direction of one term; constants if it has no other form.
 
         Args:
-            lens: Hint for its style.
-            parents: What to keep away from.
-            keep: Whether to reward the same thing as the first parent, by other means.
+            reward: The parent.
+            first: Change the first term, so that its aim is rewarded by other means.
         """
-        wanted = set(topics(parents[0], self.ideas)[:1]) if keep else set()
-
-        def merit(genome: Genome) -> float:
-            away = min(distance(genome, parent) for parent in parents)
-            found = [idea_of(term.factor, self.ideas) for term in genome.terms]
-            likely = sum(min(idea.prior, 1.0) for idea in found if idea) / len(found)
-            return away + likely + (2.0 if wanted & set(topics(genome, self.ideas)) else 0.0)
-
-        drawn = [draft(self.ideas, style_of(lens, self.rng), self.rng) for _ in range(8)]
-        opening = "The parent's aim by other means" if keep else "Away from the parents' terms"
-        return self._told_draft(max(drawn, key=merit), opening)
-
-    def edit(self, genome: Genome, evidence: Evidence) -> Change:
-        """Change one term: its shape, target, direction or gate."""
-        blame = {term.name: evidence.get(term.name, UNKNOWN).blame for term in genome.terms}
-        order = sorted(genome.terms, key=lambda term: self.rng.random() ** (1.0 / blame[term.name]))
-        for old in reversed(order):
-            seen = evidence.get(old.name, UNKNOWN)
-            if new := self._edited(genome, old, seen):
-                why = seen.reason or "another form of it may follow the fitness more closely"
-                return Change(
-                    genome.with_term(old.name, new),
-                    f"`{old.name}` is changed, as {why}: now {self._words(new)}.",
-                    f"`{new.name}` should go with the fitness more than `{old.name}` did before.",
-                )
-        return tune(genome, evidence, self.rng)
-
-    def add(self, genome: Genome, evidence: Evidence, falling: float) -> Change:
-        """One more term, on something that the parent says nothing of.
-
-        Args:
-            genome: The parent.
-            evidence: What training showed of its components.
-            falling: Share of its episodes that ended early; the more, the likelier posture and survival are added.
-        """
-        free = fitting(self.ideas, topics(genome, self.ideas), genome.names)
-        worth = {"posture": 1.0 + 2.0 * falling, "alive": 1.0 + 2.0 * falling, "steady": 0.8, "cost": 0.4, "drive": 0.6}
-        idea = pick([replace(each, prior=each.prior * worth[each.role]) for each in free], self.rng)
-        if idea is None or len(genome.terms) >= MAX_TERMS:
-            return self.edit(genome, evidence)
-        term = replace(idea.term, weight=jittered(idea.term.weight, 0.3, self.rng))
-        falls = falling > 0.3 and idea.role == "posture"
-        why = "Episodes still end early, and nothing asks" if falls else "Nothing asks"
-        return Change(
-            Genome((*genome.terms, term)),
-            f"{why} for {phrase(term.factor, self.card)}; `{term.name}` is added.",
-            f"`{term.name}` should stay a small part of the reward, yet improve the worst episodes.",
-        )
-
-    def remove(self, genome: Genome, evidence: Evidence) -> Change:
-        """Drop the term with the most against it, never the only drive."""
-        drives = [name for name, role in self.roles(genome).items() if role == "drive"]
-        spare = [name for name in genome.names if name not in drives or len(drives) > 1]
-        if not spare or len(genome.terms) < 2:
-            return self.edit(genome, evidence)
-        seen = {name: evidence.get(name, UNKNOWN) for name in spare}
-        weights = [
-            seen[name].blame * (1.0 - 0.8 * max(seen[name].correlation or 0.0, 0.0)) * (0.3 if name in drives else 1.0)
-            for name in spare
-        ]
-        name = self.rng.choices(spare, weights=weights)[0]
-        diagnosis = f"`{name}` is removed: {seen[name].reason or 'the reward may do as well without it'}."
-        return Change(genome.without({name}), diagnosis, "Fitness should not fall, and what remains is simpler.")
-
-    def crossover(self, one: Genome, other: Genome) -> Change:
-        """What the first parent rewards, with terms that only the second has."""
-        news = [term for term in other.terms if term.structure not in one.structure]
-        if not news:
-            return self._blend(one, other)
-        chosen = self.rng.sample(news, self.rng.randint(1, min(2, len(news))))
-        brought = {idea.topic for term in chosen if (idea := idea_of(term.factor, self.ideas))}
-        names = [term.name for term in chosen]
-        kept = []
-        for term in one.terms:
-            idea = idea_of(term.factor, self.ideas)
-            if term.name not in names and not (idea and idea.topic in brought):
-                kept.append(term)
-        kept = (kept or [one.terms[0]])[: MAX_TERMS - len(chosen)]
-        taken = {term.name for term in kept}
-        return Change(
-            Genome((*kept, *(term for term in chosen if term.name not in taken))),
-            f"The first parent lacks {listed([f'`{name}`' for name in names])} of the second; "
-            f"kept of the first: {listed([f'`{term.name}`' for term in kept])}.",
-            "Fitness should reach the better parent's, and pass it if the two were complementary.",
-        )
-
-    def _blend(self, one: Genome, other: Genome) -> Change:
-        """Two parents of the same terms: their weights' geometric means."""
-        weights = {term.structure: term.weight for term in reversed(other.terms)}
-        terms = [
-            replace(term, weight=rounded((term.weight * weights.get(term.structure, term.weight)) ** 0.5))
-            for term in one.terms
-        ]
-        if Genome(tuple(terms)) == one:
-            return tune(one, {}, self.rng)
-        diagnosis = "Both parents have the same terms; the weights are between theirs."
-        return Change(Genome(tuple(terms)), diagnosis, "Fitness should be near that of both parents, or better.")
-
-    def _edited(self, genome: Genome, term: Term, seen: ComponentEvidence) -> Term | None:
-        own = idea_of(term.factor, self.ideas)
-        if self.rng.random() < 0.35 and own and own.role == "drive" and (regated := self._regated(genome, term, own)):
-            return regated
-        taken = set(genome.names) - {term.name}
-        same = [
-            idea
-            for idea in self.ideas
-            if idea.topic == (own.topic if own else "")
-            and idea.term.factor.structure != term.factor.structure
-            and idea.term.name not in taken
-        ]
-        if seen.harmful:  # the other direction gains where training spoke against this one
-            same = [replace(idea, prior=max(idea.prior, 0.3)) for idea in same]
-        idea = pick(same, self.rng)
+        old = reward[0] if first else self._faulty(reward)
+        names = {term.name for term in reward}
+        same = [idea for idea in self.ideas.values() if idea.topic == self.topic(old) and idea.term.name not in names]
+        idea = self._pick([idea._replace(prior=max(idea.prior, 0.1)) for idea in same])
         if idea is None:
-            return None
-        scale = term.weight / own.term.weight if own else 1.0
-        return Term(idea.term.factor, rounded(idea.term.weight * scale), term.gates)
+            return self.tune(reward)
+        new = idea.term.weighing(rounded(idea.term.weight * old.weight / self.ideas[old.name].term.weight))
+        why = self.faults.get(old.name, "another form of it may follow the fitness more closely")
+        edited = tuple(new if term is old else term for term in reward)
+        return edited, f"`{old.name}` is changed, as {why}: now {new.says}."
 
-    def _regated(self, genome: Genome, term: Term, own: Idea) -> Term | None:
-        if term.gates:
-            return replace(term, gates=())
-        used = topics(genome, self.ideas)
-        # A gate may watch what a weak posture term of its own already asks for, but not what the term itself rewards.
-        free = [
-            idea
-            for idea in self.ideas
-            if idea.role in ("posture", "steady", "alive")
-            and (idea.topic not in used or (idea.topic != own.topic and idea.role == "posture"))
-            and not idea.topic.endswith(":fine")
-        ]
-        chosen = gate(free, 0.1, self.rng)
-        return replace(term, gates=(chosen[1],)) if chosen else None
+    def crossover(self, one: Reward, other: Reward) -> Change:
+        """The first parent with one or two terms that only the second has."""
+        news = [term for term in other if term.expression not in [old.expression for old in one]]
+        if not news:
+            return self.tune(one)
+        chosen = self.rng.sample(news, self.rng.randint(1, min(2, len(news))))
+        topics, names = {self.topic(term) for term in chosen}, [term.name for term in chosen]
+        kept = [term for term in one if term.name not in names and self.topic(term) not in topics]
+        kept = kept[: _MOST_TERMS - len(chosen)]
+        diagnosis = f"The first parent lacks {_quoted(chosen)} of the second; kept: {_quoted(kept)}."
+        return (*kept, *chosen), diagnosis
 
-    def _words(self, term: Term) -> str:
-        gates = listed([phrase(gate, self.card) for gate in term.gates])
-        return phrase(term.factor, self.card) + (f", gated by {gates}" if gates else "")
+    def tune(self, reward: Reward) -> Change:
+        """Perturb constants of one to three terms, and of all faulty ones."""
+        names = {term.name for term in self.rng.choices(reward, k=self.rng.choice((1, 2, 3)))} | self.faults.keys()
+        tuned = tuple(self._tuned(term) if term.name in names else term for term in reward)
+        reasons = "".join(f"; `{name}` because {fault}" for name, fault in self.faults.items())
+        chosen = _quoted([term for term in reward if term.name in names])
+        return tuned, f"The structure stays; other constants for {chosen}{reasons}."
 
-    def _told_draft(self, genome: Genome, opening: str) -> Change:
-        first, *others = genome.terms
-        rest = listed([f"`{term.name}`" for term in others])
-        diagnosis = f"{opening}: {self._words(first)}" + (f", beside {rest}." if rest else ".")
-        expect = f"`{first.name}` should grow from the first evaluations on and carry the fitness with it."
-        return Change(genome, diagnosis, expect)
+    def _tuned(self, term: Term) -> Term:
+        values = dict(term.constants)
+        for name, value in values.items():
+            if not name.endswith(("target", "floor", "start")):
+                values[name] = self._near(value)
+            elif value not in (0.0, 1.0, -1.0):  # which come from a meaning (upright, centred), not a measurement
+                values[name] = rounded(value * self.rng.gauss(1.0, 0.05))
+        fault = self.faults.get(term.name, "")
+        push = 2.0 if "absent" in fault else 0.5 if fault else 1.0
+        return replace(term, constants=values).weighing(self._near(push * term.weight, 0.35))
 
+    def role(self, term: Term) -> Role:
+        """Purpose of a term; one of no known idea is taken for the drive."""
+        return self.ideas[term.name].role if term.name in self.ideas else "drive"
 
-def tune(genome: Genome, evidence: Evidence, rng: random.Random) -> Change:
-    """Perturb constants: a few at random, and always those of components that training found dead or dominant.
+    def topic(self, term: Term) -> str:
+        """Subject of a term."""
+        return self.ideas[term.name].topic if term.name in self.ideas else term.name
 
-    Args:
-        genome: The parent.
-        evidence: What training showed of its components.
-        rng: Draws.
-    """
-    seen = {name: evidence.get(name, UNKNOWN) for name in genome.names}
-    chosen = {name for name in genome.names if seen[name].reason}
-    chosen |= set(rng.choices(genome.names, weights=[each.blame for each in seen.values()], k=rng.choice((1, 2, 3))))
-    tuned = Genome(tuple(_tuned(term, seen[term.name], rng) if term.name in chosen else term for term in genome.terms))
-    if tuned == genome:
-        first = genome.terms[0]
-        tuned = genome.with_term(first.name, Term(first.factor, rounded(1.5 * first.weight), first.gates))
-    changed = [term.name for term in tuned.terms if term != genome.term(term.name)]
-    told = [f"`{name}` because {seen[name].reason}" for name in changed if seen[name].reason]
-    told += [f"`{name}`" for name in changed if not seen[name].reason]
-    moves = [f"`{each}` weighs {genome.term(each).weight:g} -> {tuned.term(each).weight:g}" for each in changed]
-    return Change(
-        tuned,
-        f"The structure stays; other constants for {', '.join(told)}.",
-        f"With {', '.join(moves)}, the balance between components shifts and fitness should not fall.",
-    )
+    def _faulty(self, terms: Sequence[Term]) -> Term:
+        return self.rng.choices(terms, [4.0 if term.name in self.faults else 1.0 for term in terms])[0]
 
+    def _free(self, reward: Sequence[Term]) -> list[Idea]:
+        """Ideas on topics not in use. A precise term needs the wide one that leads to it."""
+        used = {self.topic(term) for term in reward}
+        free = [idea for idea in self.ideas.values() if idea.topic not in used]
+        return [idea for idea in free if idea.shape != "fine" or idea.topic.removesuffix(":fine") in used]
 
-def _tuned(term: Term, seen: ComponentEvidence, rng: random.Random) -> Term:
-    gates = tuple(_tuned_factor(gate, 1.0, rng) if rng.random() < 0.4 else gate for gate in term.gates)
-    push, widening = 1.0, 1.0
-    if seen.dead:
-        push, widening = rng.uniform(1.5, 3.0), rng.uniform(1.5, 4.0)
-    elif seen.harmful:
-        push = rng.uniform(0.2, 0.6)
-    elif seen.dominant:
-        push = rng.uniform(0.3, 0.7)
-    factor = term.factor
-    if widening != 1.0 or (push == 1.0 and rng.random() < 0.5):
-        factor = _tuned_factor(factor, widening, rng)
-    return Term(factor, jittered(push * term.weight, 0.35, rng), gates)
+    def _pick(self, ideas: Sequence[Idea]) -> Idea | None:
+        return self.rng.choices(ideas, [idea.prior for idea in ideas])[0] if ideas else None
+
+    def _near(self, value: float, spread: float = 0.25) -> float:
+        """A positive number moved by a log-normal step, with two significant digits."""
+        return float(f"{value * math.exp(self.rng.gauss(0.0, spread)):.2g}")
 
 
-def _tuned_factor(factor: Factor, widening: float, rng: random.Random) -> Factor:
-    for role, value in factor.constants:
-        if role not in _PLACES:
-            # A wider basin; for a scale that divides a penalty or a speed, a smaller one makes the term felt.
-            towards = widening if role in ("temperature", "width", "margin") else 1.0 / widening
-            factor = factor.with_constant(role, jittered(towards * value, 0.3, rng))
-        # 0 and +-1 come from the meaning of a variable (upright, centred), not from a measurement: they stay.
-        elif value not in (0.0, 1.0, -1.0):
-            size, width = next(((each, size) for each, size in factor.constants if each not in _PLACES), ("", 0.2))
-            width = math.sqrt(width) if size == "temperature" else width
-            factor = factor.with_constant(role, rounded(value + rng.gauss(0.0, 0.2) * width))
-    return factor
+def _quoted(terms: Sequence[Term]) -> str:
+    return ", ".join(f"`{term.name}`" for term in terms) or "nothing"

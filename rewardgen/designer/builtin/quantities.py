@@ -1,43 +1,48 @@
-"""The numbers of a task card that a term can read, each with its kind, its direction words and its measured range."""
+"""Numbers of a task card that a term can read, each with its kind, its words and its measured range."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from rewardgen.designer.builtin.genome import TermInput
-from rewardgen.designer.builtin.words import content_words, has, value_when
 from rewardgen.store.records import TaskCard, VariableCard
 
-Kind = Literal["speed", "rate", "length", "distance", "angle", "cosine", "flag", "other"]
+Kind = Literal["speed", "rate", "length", "distance", "angle", "cosine", "flag", "vector", "other"]
 
-DESIRED = r"(?:fully )?upright|standing|level|balanced|straight|vertical|up|aligned|on target|in the reference pose"
+_WANTED = r"(?:fully )?upright|standing|level|balanced|straight|vertical|up|aligned|on target|in the reference pose"
 """States that a robot is usually asked to be in."""
+_STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "an and are as at be by for from has have in into is it its least more most of on or than that the then there "
+        "this to when which while with one per all each every steps step time seconds second robot task",
+    )
+)
+_UNITS: dict[str, Kind] = {"m/s": "speed", "rad/s": "rate", "deg/s": "rate", "m": "length", "rad": "angle"}
+_EXPLANATION = re.compile(r"(?: in)? ?[,;:(\[]| - |\. ")
+"""Where a meaning ends and its explanation begins."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A scalar of the card: a variable, a part of one, or the length or distance of vectors.
+    """A variable, one part of it, all of it as a vector, or a distance."""
 
-    `words` are its name, part and meaning in lower case; `low`, `middle`, `high` the range that trivial policies reach.
-    """
-
-    input: TermInput
+    name: str
+    x: str
+    """Its Python expression."""
+    what: str
+    """Its meaning in a few words, for comments."""
     kind: Kind
     words: str
-    low: float
-    middle: float
-    high: float
+    """Name, part and meaning, lower case."""
+    low: float = -1.0
+    middle: float = 0.0
+    high: float = 1.0
+    """Range and median under trivial policies."""
     crowd: int = 1
-    """Parts of the vector it comes from: a joint of many matters less than a torso."""
-
-    @property
-    def span(self) -> float:
-        """Width of the measured range, never 0."""
-        return max(self.high - self.low, 1e-3)
+    """Parts of the vector that it comes from: one joint of many matters less than a torso."""
 
     @property
     def extent(self) -> float:
@@ -45,113 +50,110 @@ class Quantity:
         return max(abs(self.low), abs(self.high), 1e-3)
 
     def says(self, pattern: str) -> bool:
-        """Whether its words match a pattern."""
+        """True if its words match a pattern."""
         return has(self.words, pattern)
 
     @property
     def nouns(self) -> frozenset[str]:
         """The content words of its name and meaning."""
-        return content_words(self.words.replace("_", " "))
+        return nouns(self.words.replace("_", " "))
 
     @property
-    def desired(self) -> float | None:
-        """The value that its meaning gives for a state one usually wants, such as upright."""
-        return value_when(self.words, DESIRED)
+    def wanted(self) -> float | None:
+        """The value that its meaning names for a state one usually wants: 1 for "1 upright, -1 hanging"."""
+        number = r"(-?\d+(?:\.\d+)?|zero)"
+        link = r"(?:\s*(?:when|if|for|means|is|=|at|:|while|with|the|it|pole|body|torso|fully|straight))*"
+        match = re.search(rf"(?<![\w.]){number}{link}\s+(?:\w+\s+)?(?:{_WANTED})\b", self.words)
+        match = match or re.search(rf"\b(?:{_WANTED})\s*(?:is|=|at|being|means|:)\s*{number}", self.words)
+        return float(match[1].replace("zero", "0")) if match else None
 
 
 def quantities(card: TaskCard) -> tuple[Quantity, ...]:
-    """All scalars of a card that actions can change: variables, parts of vectors, distances between points."""
-    found: list[Quantity] = []
-    for variable in card.variables:
-        if variable.shape:
-            names = [*variable.parts, *(str(index) for index in range(len(variable.parts), variable.shape[0]))]
-            found += [_measured(variable, index, _part_words(variable, name)) for index, name in enumerate(names)]
-        else:
-            found.append(_measured(variable, None, f"{_spoken(variable)}: {variable.meaning}".lower()))
-        if _is_offset(variable):
-            reach = math.sqrt(sum(max(abs(low), abs(high)) ** 2 for low, high in _ranges(variable))) or 1.0
-            words = f"distance {_spoken(variable)} {variable.meaning}".lower()
-            read = TermInput(variable.name, form="norm")
-            found.append(Quantity(read, "distance", words, 0.0, reach / 2, reach))
-    targets = [each for each in card.variables if has(f"{_spoken(each)} {each.meaning}".lower(), "target|goal")]
-    others = [each for each in card.variables if each not in targets]
+    """All numbers of a card that actions can change: variables, parts of vectors, whole vectors, distances."""
+    numbers = [number for variable in card.variables for number in _read(variable)]
+    targets = [variable for variable in card.variables if has(_words(variable), "target|goal")]
     for target in targets:
-        alike = [each for each in others if each.shape == target.shape and unit_of(each) == unit_of(target)]
-        found += [_gap(each, target) for each in alike]
-    given = {(each.name, part) for each in card.variables for part, yes in enumerate(each.given) if yes}
-    return tuple(each for each in found if not _is_given(each.input, given))
+        for point in card.variables:
+            alike = (point.shape, _unit(point)) == (target.shape, _unit(target)) and _unit(point) in ("m", "rad")
+            if alike and point not in targets and not has(_words(point), "distance"):
+                numbers.append(_gap(point, target))
+    return tuple(numbers)
 
 
-def _is_given(read: TermInput, given: Collection[tuple[str, int]]) -> bool:
-    """Whether no action changes it. What it is compared with may be given: a distance to a target is not."""
-    return read.form == "value" and (read.variable, read.part or 0) in given
+def _read(variable: VariableCard) -> list[Quantity]:
+    """A scalar variable; or each part of a vector, the vector, and its length if it points to another place."""
+    name, words, unit, what = variable.name, _words(variable), _unit(variable), _meaning(variable)
+    if not variable.shape:
+        low, middle, high = _range(variable, 0)
+        scalar = Quantity(name, name, what, _kind(unit, words, low, high), words, low, middle, high)
+        return [] if any(variable.given) else [scalar]
+    size, clauses = variable.shape[0], re.split(r"[,;:()]", words)
+    parts = [*variable.parts, *map(str, range(len(variable.parts), size))]
+    numbers: list[Quantity] = []
+    for index, part in enumerate(parts):
+        others = "|".join(re.escape(other.lower()) for other in parts if other != part)
+        own = " ".join([part.lower(), *(clause for clause in clauses if not others or not has(clause, others))])
+        label = f"{name}_{'_'.join(re.findall('[a-z0-9]+', part.lower()))}"
+        low, middle, high = _range(variable, index)
+        kind = _kind(unit, own, low, high)
+        numbers.append(Quantity(label, f"{name}[:, {index}]", f"{what} ({part})", kind, own, low, middle, high, size))
+    reach = math.hypot(*(number.extent for number in numbers))
+    offset = r"vector (?:from|to)|offset|displacement|from \w+ (?:\w+ )?to|relative to the (?:target|goal)"
+    if unit == "m" and size in (2, 3) and has(words, offset):
+        norm, words = f"{name}.norm(dim=-1)", f"distance {words}"
+        numbers.append(Quantity(f"{name}_norm", norm, f"length of {what}", "distance", words, 0.0, reach / 2, reach))
+    if any(variable.given):
+        return [number for number, given in zip(numbers, variable.given, strict=False) if not given]
+    extent = max((number.extent for number in numbers), default=1.0)
+    return [*numbers, Quantity(name, name, what, "vector", f"{unit} {words}", high=extent)]
 
 
-def extent(variable: VariableCard) -> float:
-    """Largest measured magnitude over all parts, never 0; 1 if nothing was measured."""
-    measured = [abs(value) for value in (*variable.minimum, *variable.maximum) if math.isfinite(value)]
-    return max(max(measured, default=1.0), 1e-3)
+def _range(variable: VariableCard, part: int) -> tuple[float, float, float]:
+    """Lowest, median and highest measured value of a part."""
+    measured = (variable.minimum[part:], variable.median[part:], variable.maximum[part:])
+    if not all(measured) or not all(math.isfinite(values[0]) for values in measured):
+        return -1.0, 0.0, 1.0
+    return measured[0][0], measured[1][0], measured[2][0]
 
 
-def unit_of(variable: VariableCard) -> str:
-    """The unit in one spelling: no spaces, `rad` for radians."""
-    return variable.unit.lower().replace(" ", "").replace("radians", "rad").replace("meters", "m")
-
-
-def _spoken(variable: VariableCard) -> str:
-    return variable.name.replace("_", " ")
-
-
-def _part_words(variable: VariableCard, part: str) -> str:
-    """The words on one part: its name, the clauses that name it, and those that name no part."""
-    clauses = re.split(r"[,;:()]", variable.meaning.lower())
-    named = [clause for clause in clauses if has(clause, re.escape(part.lower()))]
-    common = [clause for clause in clauses if not any(has(clause, re.escape(each.lower())) for each in variable.parts)]
-    return " ".join([_spoken(variable), part.lower().replace("_", " "), *named, *common])
-
-
-def _measured(variable: VariableCard, part: int | None, words: str) -> Quantity:
-    index = part or 0
-    low, middle, high = (
-        values[index] if index < len(values) and math.isfinite(values[index]) else missing
-        for values, missing in ((variable.minimum, -1.0), (variable.median, 0.0), (variable.maximum, 1.0))
-    )
-    kind = _kind(unit_of(variable), words, low, high)
-    crowd = variable.shape[0] if variable.shape else 1
-    return Quantity(TermInput(variable.name, part), kind, words, low, middle, high, crowd)
+def _gap(point: VariableCard, target: VariableCard) -> Quantity:
+    """The distance of a point to its target."""
+    ranges = zip(point.minimum, point.maximum, target.minimum, target.maximum, strict=False)
+    reach = math.hypot(*(max(abs(high - least), abs(most - low)) for low, high, least, most in ranges)) or 1.0
+    x = f"({point.name} - {target.name}).{'norm(dim=-1)' if point.shape else 'abs()'}"
+    name, what = f"{point.name}_to_{target.name}", f"distance of {_meaning(point)} to {_meaning(target)}"
+    return Quantity(name, x, what, "distance", f"distance to target {_words(point)}", 0.0, reach / 2, reach)
 
 
 def _kind(unit: str, words: str, low: float, high: float) -> Kind:
-    if unit in ("m/s", "m/step", "ms^-1"):
-        return "speed"
-    if unit in ("rad/s", "deg/s"):
-        return "rate"
-    if unit in ("m", "cm", "mm"):
-        return "distance" if low >= 0 and has(words, r"distance|gap|error|separation") else "length"
-    if unit in ("rad", "deg"):
-        return "angle"
-    if unit not in ("1", ""):
-        return "other"
-    if has(words, r"cos|cosine|projection|alignment|uprightness|upright") and -1.01 <= low <= high <= 1.01:
+    if unit == "m" and low >= 0 and has(words, r"distance|gap|error|separation"):
+        return "distance"
+    if unit in ("1", "") and has(words, r"cos\w*|projection|alignment|upright\w*") and -1.01 <= low <= high <= 1.01:
         return "cosine"
-    return "flag" if 0 <= low <= high <= 1 and has(words, r"1 (?:while|when|if)") else "other"
+    if unit in ("1", "") and 0 <= low <= high <= 1 and has(words, r"1 (?:while|when|if)"):
+        return "flag"
+    return _UNITS.get(unit, "other")
 
 
-def _is_offset(variable: VariableCard) -> bool:
-    """Whether a vector points from one place to another, so that its length is a distance."""
-    words = r"vector (?:from|to)|offset|displacement|from \w+ (?:\w+ )?to|relative to the (?:target|goal)"
-    return variable.shape in ((2,), (3,)) and unit_of(variable) == "m" and has(variable.meaning.lower(), words)
+def _unit(variable: VariableCard) -> str:
+    return variable.unit.lower().replace(" ", "").replace("radians", "rad").replace("meters", "m")
 
 
-def _gap(variable: VariableCard, target: VariableCard) -> Quantity:
-    """The distance of a point to its target."""
-    pairs = zip(_ranges(variable), _ranges(target), strict=False)
-    reach = math.sqrt(sum(max(abs(a[1] - b[0]), abs(b[1] - a[0])) ** 2 for a, b in pairs)) or 1.0
-    words = f"distance to target {_spoken(variable)} {variable.meaning}".lower()
-    kind: Kind = "distance" if unit_of(variable) in ("m", "rad", "1") else "other"
-    read = TermInput(variable.name, form="gap_norm" if variable.shape else "gap", other=target.name)
-    return Quantity(read, kind, words, 0.0, reach / 2, reach)
+def _words(variable: VariableCard) -> str:
+    return f"{variable.name.replace('_', ' ')}: {variable.meaning}".lower()
 
 
-def _ranges(variable: VariableCard) -> list[tuple[float, float]]:
-    return list(zip(variable.minimum, variable.maximum, strict=False))
+def _meaning(variable: VariableCard) -> str:
+    """Meaning of a variable without the explanations that follow a comma or bracket."""
+    clause = _EXPLANATION.split(" ".join(variable.meaning.split()))[0].translate(str.maketrans('"\\', "'/"))
+    return re.sub(r"^1 (?:while|when|if) ", "", clause).rstrip(".") or variable.name.replace("_", " ")
+
+
+def has(text: str, pattern: str) -> bool:
+    """True if whole words of a text match a pattern."""
+    return re.search(rf"\b(?:{pattern})\b", text) is not None
+
+
+def nouns(text: str) -> frozenset[str]:
+    """The words of a text that carry meaning, singular."""
+    return frozenset(word.removesuffix("s") for word in re.findall(r"[a-z]{2,}", text.lower())) - _STOP_WORDS
