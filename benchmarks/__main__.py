@@ -27,7 +27,7 @@ from benchmarks.whole_run import QUICK_SEARCH, SEARCH, bench_search
 from rewardgen.cli import failures
 from rewardgen.cli.output import TASK_HELP, Json, print_json
 from rewardgen.core.errors import RewardgenError, UsageError
-from rewardgen.core.readable import number
+from rewardgen.core.formatting import number
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.tables import plain_table
 

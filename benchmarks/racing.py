@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from benchmarks.figures import Figure, Report, Say
 from rewardgen.core.errors import UsageError
-from rewardgen.core.readable import count
+from rewardgen.core.formatting import count
 from rewardgen.core.statistics import noise, standard_errors
 from rewardgen.store.history import History
 from rewardgen.store.records import SliceResult

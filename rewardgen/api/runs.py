@@ -13,7 +13,7 @@ from rewardgen.api.reward import Reward
 from rewardgen.api.tracking import tracked
 from rewardgen.api.watching import watching
 from rewardgen.core.errors import UsageError, did_you_mean
-from rewardgen.core.formatting import number
+from rewardgen.core.formatting import with_interval
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
 from rewardgen.film.film_index import Film, films_of
 from rewardgen.report.closing import close_run
@@ -130,7 +130,7 @@ class Candidate:
 
     def __repr__(self) -> str:
         fitness = self.fitness
-        told = f"fitness {_interval(fitness)} ({self.phase})" if fitness else self.reason or "not trained"
+        told = f"fitness {with_interval(fitness)} ({self.phase})" if fitness else self.reason or "not trained"
         return f"<candidate {self.id}: {told}>"
 
 
@@ -279,7 +279,3 @@ def ended(outcome: Outcome, progress: bool) -> Run:
     """
     close_run(outcome.folder, outcome.history, messages().print if progress else lambda text: None)
     return Run(outcome.folder, outcome.history)
-
-
-def _interval(estimate: Interval) -> str:
-    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"

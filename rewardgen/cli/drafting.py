@@ -14,7 +14,7 @@ from rewardgen.core.asynchrony import blocking
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.files import write_atomic
-from rewardgen.core.readable import tokens
+from rewardgen.core.formatting import tokens
 from rewardgen.core.schema import Frozen
 from rewardgen.llm.factory import make_llm
 from rewardgen.llm.prompts import using_prompts

@@ -12,11 +12,10 @@ from rewardgen.api.measuring import MOST_EPISODES, evaluate
 from rewardgen.api.measuring import rescore as rescore_run
 from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, next_steps, print_json, with_runs_dir
-from rewardgen.core.formatting import percent, percent_interval
-from rewardgen.core.readable import count, number, with_spread
+from rewardgen.core.formatting import count, number, percent, percent_interval, with_interval, with_spread
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import results
-from rewardgen.ui.tables import interval_text, plain_table
+from rewardgen.ui.tables import plain_table
 
 Workers = Annotated[int | None, Parameter(help="Processes; the CPU cores if not given.", validator=Number(gte=1))]
 
@@ -50,13 +49,13 @@ def eval_(
         return 0 if found.fitness else 1
     table = plain_table("seed", "fitness [95 %]", "success [95 %]", "in the run", right=("seed", "in the run"))
     for each in found.policies:
-        fitness = interval_text(each.fitness) if each.fitness else each.problem
+        fitness = with_interval(each.fitness) if each.fitness else each.problem
         table.add_row(str(each.seed), fitness, percent_interval(each.success), number(each.before))
     results().print(table)
     if found.task_changed:
         results().print("\nthe task has changed since the run: it is measured here as it is now", soft_wrap=True)
     if found.fitness:
-        told = f"fitness (IQM) {interval_text(found.fitness)}, success {percent_interval(found.success)}"
+        told = f"fitness (IQM) {with_interval(found.fitness)}, success {percent_interval(found.success)}"
         results().print(
             f"\n{found.id}: {told} over {count(len(found.policies), 'seed')}, {episodes} episodes each", soft_wrap=True
         )

@@ -12,7 +12,7 @@ from rewardgen.cli.completion import prompt_names
 from rewardgen.cli.output import Json, next_steps, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
-from rewardgen.core.readable import count
+from rewardgen.core.formatting import count
 from rewardgen.llm.prompts import template_versions, using_prompts
 from rewardgen.llm.templates import ENDING, Templates, shipped_templates, unknown
 from rewardgen.ui.console import messages, results

@@ -10,8 +10,7 @@ from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import UsageError, did_you_mean
-from rewardgen.core.formatting import percent
-from rewardgen.core.readable import duration, money, number
+from rewardgen.core.formatting import duration, money, number, percent
 from rewardgen.store.history import History, status_of
 from rewardgen.store.lineage import lineage, parent_diff
 from rewardgen.store.listing import listed_run

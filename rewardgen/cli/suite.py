@@ -15,7 +15,7 @@ from rewardgen.cli.output import Json, next_steps, print_json, with_runs_dir
 from rewardgen.cli.run import Yes, require_consent, watch
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
-from rewardgen.core.readable import count
+from rewardgen.core.formatting import count
 from rewardgen.search.suite import CellResult, Runs, SuiteTable, measure, plan, read_suite, suite_table
 from rewardgen.store.journal import SilentListener
 from rewardgen.ui.console import messages, results

@@ -14,9 +14,8 @@ from rich.text import Text
 from rewardgen.cli.drafting import Calls, draft_folder
 from rewardgen.cli.output import Json, TaskName, next_steps, print_json
 from rewardgen.core.config import SandboxMode
-from rewardgen.core.formatting import percent
+from rewardgen.core.formatting import count, number, percent
 from rewardgen.core.provenance import usable_cores
-from rewardgen.core.readable import count, number
 from rewardgen.core.text import visible
 from rewardgen.llm.factory import make_llm
 from rewardgen.llm.prompts import using_prompts

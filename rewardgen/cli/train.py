@@ -14,12 +14,11 @@ from rewardgen.api.training import train as train_reward
 from rewardgen.cli.completion import task_and_run_names
 from rewardgen.cli.output import Agree, Json, RunsDir, Trainer, next_steps, print_json
 from rewardgen.core.config import Device
-from rewardgen.core.formatting import percent, percent_interval
-from rewardgen.core.readable import count, number, tokens
+from rewardgen.core.formatting import count, number, percent, percent_interval, tokens, with_interval
 from rewardgen.store.records import BASELINES
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import results
-from rewardgen.ui.tables import interval_text, plain_table
+from rewardgen.ui.tables import plain_table
 
 _AT_LEAST_ONE = Number(gte=1)
 
@@ -93,7 +92,7 @@ def train(
     results().print(table)
     seeds_text = count(len(done.result.slices), "seed")
     if done.fitness:
-        told = f"fitness (IQM) {interval_text(done.fitness)}, success {percent_interval(done.success)}"
+        told = f"fitness (IQM) {with_interval(done.fitness)}, success {percent_interval(done.success)}"
         if len(done.result.slices) == 1:  # of what one seed reaches there is no interval
             told = f"fitness {number(done.fitness.value)}, success {percent_interval(done.success)}"
         results().print(f"\n{done.id}: {told} over {seeds_text}", soft_wrap=True)

@@ -1,33 +1,36 @@
-"""Numbers in running text, and its length: prompts, analyses, a run's README. Tables have `rewardgen.core.readable`."""
+"""Numbers, intervals, counts and short texts as people read them: the one place that decides their digits."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from rewardgen.core.statistics import Interval
 
 
-def number(value: float) -> str:
-    """Three significant digits, without an exponent where that is readable."""
+def number(value: float | None) -> str:
+    """Three significant digits, without an exponent where that is readable; empty for None."""
+    if value is None:
+        return ""
     text = f"{value:.3g}"
     if "e" in text and 1e-4 <= abs(value) < 1e6:
         text = f"{value:.0f}" if abs(value) >= 1 else f"{value:.6f}".rstrip("0")
     return "0" if text in ("-0", "0.0") else text
 
 
-def thousands(count: int) -> str:
-    """A count, in thousands from there on: `640`, `75k`."""
-    return f"{count / 1000:.0f}k" if count >= 1000 else str(count)
+def with_spread(value: float | None, spread: float) -> str:
+    """A mean with its standard error, such as `0.912 ± 0.031`; the mean alone without one."""
+    return f"{number(value)} ± {number(float(f'{spread:.2g}'))}" if value is not None and spread else number(value)
 
 
-def shortened(text: str, most: int) -> str:
-    """A text cut to its first characters, which says so where it is.
+def with_interval(estimate: Interval | None) -> str:
+    """An estimate with its interval, such as `0.84 [0.8, 0.85]`; empty for None."""
+    return f"{number(estimate.value)} [{bounds(estimate)}]" if estimate else ""
 
-    Args:
-        text: The text.
-        most: Characters that are kept.
-    """
-    return text if len(text) <= most else f"{text[:most].rstrip()} [cut]"
+
+def bounds(estimate: Interval) -> str:
+    """The ends of an interval, such as `0.8, 0.85`."""
+    return f"{number(estimate.low)}, {number(estimate.high)}"
 
 
 def percent(share: float | None) -> str:
@@ -53,3 +56,62 @@ def shares(parts: Mapping[str, float]) -> str:
     """Named shares, largest first: `torso too low 80 %, time limit 20 %`."""
     ordered = sorted(parts.items(), key=lambda item: -item[1])
     return ", ".join(f"{name} {percent(share)}" for name, share in ordered if share > 0) or "nothing"
+
+
+def count(number_of: int, noun: str) -> str:
+    """A number with its noun, such as `1 seed` or `2 seeds`."""
+    return f"{number_of} {noun}" if number_of == 1 else f"{number_of} {noun}s"
+
+
+def thousands(count: int) -> str:
+    """A count, in thousands from 1,000 on: `640`, `75k`."""
+    return f"{count / 1000:.0f}k" if count >= 1000 else str(count)
+
+
+def tokens(count: int) -> str:
+    """A count of tokens."""
+    if count < 1000:
+        return str(count)
+    return f"{count / 1000:.1f}k" if count < 1_000_000 else f"{count / 1_000_000:.2f}M"
+
+
+def money(usd: float | None) -> str:
+    """A price [USD]; `price unknown` for None."""
+    if usd is None:
+        return "price unknown"
+    return f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.2g}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the two largest units that fit."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def roughly(seconds: float) -> str:
+    """A guessed duration, without digits that nobody can know."""
+    minutes, hours = round(seconds / 60), seconds / 3600
+    if minutes < 1:
+        return "less than a minute"
+    if minutes < 100:
+        return f"about {minutes} min"
+    return f"about {hours:.1f} h" if hours < 48 else f"about {hours / 24:.1f} days"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text cut to its first `most` characters, marked with `[cut]`."""
+    return text if len(text) <= most else f"{text[:most].rstrip()} [cut]"
+
+
+def first_line(text: str) -> str:
+    """The first line of a text that is not blank."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text's first line: models write their whole diagnosis in one line."""
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", first_line(text), maxsplit=1)[0]

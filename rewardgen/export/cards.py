@@ -7,8 +7,7 @@ import platform
 import re
 
 from rewardgen import __version__
-from rewardgen.core.formatting import number, percent
-from rewardgen.core.readable import count
+from rewardgen.core.formatting import count, number, percent
 from rewardgen.store.history import History
 from rewardgen.store.run_files import MEASURED
 

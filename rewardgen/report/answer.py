@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from rewardgen.core.formatting import number, percent, shortened
-from rewardgen.core.readable import count, with_spread
+from rewardgen.core.formatting import bounds, count, number, percent, shortened, with_spread
 from rewardgen.core.statistics import Interval, Standing, difference_interval
 from rewardgen.store.history import FinalRow, History, Status
 from rewardgen.store.measurements import STARTS
@@ -147,9 +146,9 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     rate = row.success_rate or 0.0
     tone: Tone = "good" if rate >= 0.5 else "mixed" if rate >= _NO_SUCCESS else "bad"
     success = row.success_interval
-    bounds = f"{100 * success.low:.0f}, {100 * success.high:.0f}" if success else ""
+    ends = f"{100 * success.low:.0f}, {100 * success.high:.0f}" if success else ""
     facts = [
-        Fact("Success", percent(rate), bounds, _short(card.success), tone),
+        Fact("Success", percent(rate), ends, _short(card.success), tone),
         Fact("Fitness", number(row.fitness.value), _bounds(row.fitness) if row.seeds > 1 else "", _short(card.fitness)),
     ]
     facts += [each for name in BASELINES if (each := _against(history, name))]
@@ -220,7 +219,7 @@ def _short(text: str) -> str:
 
 
 def _bounds(interval: Interval) -> str:
-    return f"{number(interval.low)}, {number(interval.high)}".replace("-", "−")
+    return bounds(interval).replace("-", "−")
 
 
 def _signed(value: float) -> str:

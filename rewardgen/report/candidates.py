@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rewardgen.analyzer.training_curves import training_curves
-from rewardgen.core.formatting import number, percent, shortened
-from rewardgen.core.readable import duration, with_spread
+from rewardgen.core.formatting import duration, number, percent, shortened, with_spread
 from rewardgen.report.rendering import rounded
 from rewardgen.report.transcripts import Calls, call_data
 from rewardgen.store.analysis_text import analysis_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rewardgen.core.formatting import number, percent
-from rewardgen.core.statistics import Interval, difference_interval, interquartile_mean
+from rewardgen.core.formatting import number, percent, with_interval
+from rewardgen.core.statistics import difference_interval, interquartile_mean
 from rewardgen.critic.review import Comparison
 from rewardgen.report.rendering import render_page, rounded
 from rewardgen.store.history import Phase
@@ -110,15 +110,12 @@ def _difference(
     if min(len(own), len(bar)) < 2:
         return f"Whether {other} is better than {first} cannot be told: that takes two seeds of each.", "open"
     found = difference_interval(own, bar)
+    difference = with_interval(found).replace("-", "−")
     if found.low <= 0.0 <= found.high:
         most = number(max(-found.low, found.high))
-        return f"{other} is within noise of {first}: {_with_bounds(found)}, no difference larger than {most}.", "mixed"
+        return f"{other} is within noise of {first}: {difference}, no difference larger than {most}.", "mixed"
     words, tone = ("better", "good") if found.value > 0 else ("worse", "bad")
-    return f"{other} is {words} than {first}: {_with_bounds(found)}.", tone
-
-
-def _with_bounds(found: Interval) -> str:
-    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]".replace("-", "−")
+    return f"{other} is {words} than {first}: {difference}.", tone
 
 
 def _distance(found: Comparison | str) -> tuple[str, tuple[tuple[str, str, str, str], ...]]:

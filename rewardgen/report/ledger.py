@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import read_plain
-from rewardgen.core.readable import count, duration, money, tokens
+from rewardgen.core.formatting import count, duration, money, tokens
 from rewardgen.report.transcripts import Calls, usage_by_role
 from rewardgen.store.history import History, Status
 from rewardgen.store.messages import Usage

@@ -9,8 +9,7 @@ from typing import Any
 
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import read_plain, write_atomic
-from rewardgen.core.formatting import number
-from rewardgen.core.readable import count
+from rewardgen.core.formatting import count, number
 from rewardgen.film.film import Film, films_of
 from rewardgen.report.answer import answer_of
 from rewardgen.report.candidates import bars, calls_of, candidate_detail, candidate_rows

@@ -11,8 +11,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from rewardgen.analyzer.flags import DETECTORS
-from rewardgen.core.formatting import number, percent
-from rewardgen.core.readable import count
+from rewardgen.core.formatting import count, number, percent
 from rewardgen.llm.prompts import UNCHECKED
 from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rewardgen.core.formatting import named, number, percent
+from rewardgen.core.formatting import named, number, percent, with_interval
 from rewardgen.core.sequential import BLOCK, Look, look
 from rewardgen.core.statistics import (
     Interval,
@@ -226,7 +226,7 @@ def _conclusion(
     own = estimates[chosen]
     rate, seeds = results[chosen].success_rate or 0.0, len(results[chosen].slices)
     words = [
-        f"{chosen} reaches a fitness of {_with_bounds(own) if seeds > 1 else number(own.value)} "
+        f"{chosen} reaches a fitness of {with_interval(own) if seeds > 1 else number(own.value)} "
         f"and a success rate of {percent(rate)} over {seeds} fresh {'seed' if seeds == 1 else 'seeds'}."
     ]
     words += [f"Parts of the fitness: {named(parts)}."] if (parts := results[chosen].parts) else []
@@ -247,7 +247,7 @@ def _about_longer(history: History, bar: str, before: Standing, longer: Look) ->
     assert history.config is not None
     steps = f" With {number(history.config.confirm or 1.0)} times the steps"
     difference = longer.difference
-    told = f" (difference of the means {_with_bounds(difference)})" if difference else ""
+    told = f" (difference of the means {with_interval(difference)})" if difference else ""
     if longer.standing == "above":
         faster = "still beats" if before == "above" else "beats"
         return f"{steps} it {faster} the {bar} reward{told}: it ends higher."
@@ -255,10 +255,6 @@ def _about_longer(history: History, bar: str, before: Standing, longer: Look) ->
         return f"{steps} the {bar} reward is better{told}."
     faster = ": it learns faster, and is not known to end higher" if before == "above" else ""
     return f"{steps} it is within noise of the {bar} reward{told}{faster}."
-
-
-def _with_bounds(estimate: Interval) -> str:
-    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
 
 
 def _about_fallen(history: History) -> str:
@@ -299,6 +295,6 @@ def _comparison(baseline: str, found: Standing, estimate: Interval, seen: Look |
     text = f"It {'beats' if found == 'above' else 'does not beat'} the {baseline} reward ({number(estimate.value)})"
     text += {"above": "", "on par": ": the two are within noise", "below": ", which is better"}[found]
     if seen and (difference := seen.difference):
-        text += f" (difference of the means {_with_bounds(difference)}"
+        text += f" (difference of the means {with_interval(difference)}"
         text += f": none larger than {number(max(-difference.low, difference.high))})" if found == "on par" else ")"
     return f"{text}."

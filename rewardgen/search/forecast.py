@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rewardgen.core.config import BUILTIN, FURTHER_SHARE, PROCESSES, RunConfig
 from rewardgen.core.errors import CredentialsError
+from rewardgen.core.formatting import count
 from rewardgen.core.provenance import usable_cores
-from rewardgen.core.readable import count
 from rewardgen.core.schema import Frozen
 from rewardgen.core.sequential import BLOCK, power
 from rewardgen.llm.factory import make_llm

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardgen.core.errors import RewardgenError, UsageError
-from rewardgen.core.formatting import percent
-from rewardgen.core.readable import count, duration, money, number
+from rewardgen.core.formatting import count, duration, money, number, percent
 from rewardgen.film.film import films_of
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.report.compare_page import compare_html

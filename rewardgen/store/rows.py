@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from rewardgen.core.readable import first_sentence
+from rewardgen.core.formatting import first_sentence
 from rewardgen.store.history import History, Phase
 from rewardgen.store.progress import Live
 from rewardgen.store.records import CandidateRecord, CandidateResult, SliceFailure, SliceResult, Verdict

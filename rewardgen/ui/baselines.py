@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from rewardgen.core.formatting import percent, thousands
-from rewardgen.core.readable import count, number
+from rewardgen.core.formatting import count, number, percent, thousands
 from rewardgen.core.statistics import interquartile_mean
 from rewardgen.store.records import CandidateResult
 from rewardgen.ui.suite import markdown_table

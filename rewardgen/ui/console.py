@@ -16,7 +16,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from rewardgen.core.errors import UsageError
-from rewardgen.core.readable import number, tokens
+from rewardgen.core.formatting import number, tokens
 from rewardgen.core.text import visible
 
 

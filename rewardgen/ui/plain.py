@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from rewardgen.core.formatting import percent
-from rewardgen.core.readable import count, first_sentence, number, roughly, with_spread
+from rewardgen.core.formatting import count, first_sentence, number, percent, roughly, with_spread
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.rows import final_rows, rejection, search_rows

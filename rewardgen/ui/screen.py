@@ -13,7 +13,7 @@ from rich.control import Control
 from rich.live import Live as LiveDisplay
 from rich.text import Text
 
-from rewardgen.core.readable import count, duration, roughly
+from rewardgen.core.formatting import count, duration, roughly
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.events import Event
 from rewardgen.store.rows import Row

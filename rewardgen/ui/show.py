@@ -11,9 +11,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from rewardgen.core.config import options_text
-from rewardgen.core.formatting import number as figures
-from rewardgen.core.formatting import percent
-from rewardgen.core.readable import duration, number, with_spread
+from rewardgen.core.formatting import duration, number, percent, with_spread
 from rewardgen.llm.prompts import render
 from rewardgen.store.analysis_text import analysis_text, parts_lines
 from rewardgen.store.history import History
@@ -164,7 +162,7 @@ def _analysis(record: CandidateRecord) -> list[RenderableType]:
     styles = {"held": "green", "failed": "red", "not checkable": "dim"}
     claims = []
     for each in analysis.predictions:
-        measured = "" if each.measured is None else f", measured {figures(each.measured)}"
+        measured = "" if each.measured is None else f", measured {number(each.measured)}"
         claims.append(Text.assemble(f"{each.claim}: ", (each.outcome, styles[each.outcome]), measured))
     text = Text(analysis_text(record).rstrip())
     flags = [Text(f"- {flag.message} [{flag.detector}]") for flag in analysis.flags]

@@ -10,8 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rewardgen.core.readable import money, number, tokens
-from rewardgen.core.statistics import Interval
+from rewardgen.core.formatting import money, tokens, with_interval
 from rewardgen.search.suite import SuiteRow, SuiteTable
 from rewardgen.ui.tables import plain_table
 
@@ -23,10 +22,6 @@ _LEGEND = {
 }
 
 
-def _interval(found: Interval | None) -> str:
-    return f"{number(found.value)} [{number(found.low)}, {number(found.high)}]" if found else ""
-
-
 def _count(value: float | None) -> str:
     return tokens(round(value)) if value else ""
 
@@ -36,9 +31,9 @@ _CELLS: dict[str, Callable[[SuiteRow], str]] = {
     "strategy": lambda row: row.strategy,
     "designer": lambda row: row.designer,
     "runs": lambda row: str(row.runs) if row.won == row.runs else f"{row.won} of {row.runs} won",
-    "fitness": lambda row: _interval(row.fitness),
-    "normalised": lambda row: _interval(row.human_normalised),
-    "better": lambda row: _interval(row.improvement),
+    "fitness": lambda row: with_interval(row.fitness),
+    "normalised": lambda row: with_interval(row.human_normalised),
+    "better": lambda row: with_interval(row.improvement),
     "steps": lambda row: _count(row.search_steps),
     "calls": lambda row: _count(row.calls),
     "tokens": lambda row: _count(row.tokens),

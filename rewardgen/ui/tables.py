@@ -10,9 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from rewardgen.core.formatting import percent, percent_interval
-from rewardgen.core.readable import distinct, number, with_spread
-from rewardgen.core.statistics import Interval
+from rewardgen.core.formatting import number, percent, percent_interval, with_interval, with_spread
 from rewardgen.store.history import Summary
 from rewardgen.store.records import BASELINES, Judgement
 from rewardgen.store.rows import Row
@@ -61,14 +59,10 @@ class RowsTable:
             cells = max(_NARROWEST_COURSE, min(_WIDEST_COURSE, room // 3))
         scale = _scale(self._rows)
         bar = next((row.fitness for row in self._rows if row.id == "human" and row.status == "trained"), None)
-        beside, alone = room - cells - 2, options.max_width - _BEFORE_REASON
-        rooms = [beside if row.has_numbers else alone for row in self._rows]
-        reasons = distinct(["" if row.has_ended_badly else row.reason for row in self._rows], rooms)
-        reasons = [row.reason if row.has_ended_badly else idea for row, idea in zip(self._rows, reasons, strict=True)]
         yield _head(cells, room)
-        for row, reason in zip(self._rows, reasons, strict=True):
+        for row in self._rows:
             course = course_line(row, cells, scale, bar) if scale else Text()
-            shown = reason if room - cells >= _NARROWEST_IDEA or not row.has_numbers else ""
+            shown = row.reason if room - cells >= _NARROWEST_IDEA or not row.has_numbers else ""
             yield _line(row, shown, course, cells)
 
 
@@ -147,11 +141,6 @@ def _between(course: Sequence[tuple[float, float]], share: float) -> float:
     return before[1]
 
 
-def interval_text(estimate: Interval) -> str:
-    """An estimate with its bounds, such as `0.84 [0.80, 0.85]`."""
-    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
-
-
 def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
     """An empty table without a frame.
 
@@ -181,7 +170,7 @@ def closing_table(summary: Summary) -> RenderableType:
         if fitness:
             shown = row.human_normalised is not None and row.candidate_id not in BASELINES
             normalised = f"{row.human_normalised:.2f}" if shown else ""
-            estimate = interval_text(fitness) if row.seeds > 1 else number(fitness.value)
+            estimate = with_interval(fitness) if row.seeds > 1 else number(fitness.value)
             cells = [estimate, percent_interval(row.success_interval), normalised]
         name = f"{'★' if is_chosen else ' '} {row.candidate_id}"
         table.add_row(name, *cells, str(row.seeds), style="bold green" if is_chosen else "")

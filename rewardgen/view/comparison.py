@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from rewardgen.core.config import options_text
-from rewardgen.core.formatting import percent
-from rewardgen.core.readable import duration, money, number, tokens, with_spread
+from rewardgen.core.formatting import duration, money, number, percent, tokens, with_spread
 from rewardgen.store.history import History
 from rewardgen.store.rows import final_rows, search_rows
 

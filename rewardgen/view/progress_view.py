@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
+from rewardgen.core.formatting import count, money, tokens, with_spread
 from rewardgen.core.provenance import usable_cores
-from rewardgen.core.readable import count, money, tokens, with_spread
 from rewardgen.core.sequential import BLOCK
 from rewardgen.store.events import Event
 from rewardgen.store.history import Generation, History

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from rewardgen.analyzer.predictions import claims
-from rewardgen.core.readable import first_sentence
+from rewardgen.core.formatting import first_sentence
 from rewardgen.critic.llm_review import parse_reading
 from rewardgen.designer.llm_designer import parse_reply
 from rewardgen.llm.prompts import designer_messages, repair_messages

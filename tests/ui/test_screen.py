@@ -8,7 +8,6 @@ import time
 import pytest
 from rich.console import Console
 
-from rewardgen.core.readable import distinct
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.events import read_events
 from rewardgen.store.history import History
@@ -106,7 +105,7 @@ def test_plain_progress_is_a_heartbeat_and_not_a_flood(monkeypatch):
         listener.progress(message | {"success_rate": 0.0})
     added = console.file.getvalue().splitlines()[before:]  # type: ignore[attr-defined]
     assert len(added) == 2
-    assert "g00-k1 leads with fitness 3.00" in added[0]
+    assert "g00-k1 leads with fitness 3" in added[0]
 
 
 def test_the_screen_survives_events_and_progress_from_several_threads():
@@ -155,16 +154,6 @@ def test_the_course_of_the_fitness_is_drawn_on_one_scale_and_ahead_of_it_are_dot
     rise, flat = (line.split()[-1] for line in lines if "training  25 %" in line)
     assert re.fullmatch("[▁-█]+█·+", rise) and re.fullmatch("▁+·+", flat) and len(rise) == len(flat) == 21
     assert rise.count("·") == flat.count("·") == pytest.approx(len(rise) / 2, abs=1)
-
-
-def test_ideas_that_begin_alike_are_told_apart_by_what_is_seen_of_them():
-    told = [
-        "From the card alone: the cosine of the angle, with effort",
-        "From the card alone: the angle, without effort",
-    ]
-    assert distinct(told, [60, 60]) == told
-    assert distinct(told, [30, 30]) == ["… cosine of the angle, with effort", "… the angle, without effort"]
-    assert distinct(["Nothing is alike here", "but the room is small"], [8, 8])[0] == "Nothing is alike here"
 
 
 def mailbox_view(tmp_path, kind, number, live=None):

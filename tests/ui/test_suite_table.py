@@ -30,7 +30,7 @@ def test_every_number_and_name_is_whole_in_80_columns():
         "best-of-n",
         "openai/m",
         "[1.75, 2.34]",
-        "[-1.50, 1.40]",
+        "[-1.5, 1.4]",
         "[0.41, 0.87]",
         "12.00M",
         "123.0k",
