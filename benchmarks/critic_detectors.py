@@ -29,7 +29,7 @@ from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
 from rewardgen.store.records import Candidate, Finding, RewardSpec
 from rewardgen.tasks.measure import MEASURING
-from rewardgen.training.transition_cache import get_or_record_transitions
+from rewardgen.training.cache import get_or_record_transitions
 
 _TESTS = Path(__file__).parents[1] / "tests"
 _JUDGEMENTS = Path(__file__).with_name("critic_judgements.toml")

@@ -19,11 +19,11 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.tasks.loading import lasting_reference
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.sb3.train_job import learner
 from rewardgen.training.setup import settings_for
 from rewardgen.training.shared.seeding import derive_seed
-from rewardgen.training.transition_cache import get_or_measure
 
 ENVIRONMENTS = ("CartPole-v1", "Pendulum-v1", "Acrobot-v1", "MountainCarContinuous-v0", "Reacher-v5")
 _STARTS_SEED = 1_000_000

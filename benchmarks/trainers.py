@@ -16,11 +16,11 @@ from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.tasks.loading import lasting_reference
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.protocol import TrainerSetup
 from rewardgen.training.setup import settings_for
-from rewardgen.training.transition_cache import get_or_measure
 
 
 class Trained(NamedTuple):

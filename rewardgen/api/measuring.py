@@ -25,8 +25,8 @@ from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
-from rewardgen.training.clean_evaluation import measured_policies
-from rewardgen.training.result_validation import Measured
+from rewardgen.training.measuring import measured_policies
+from rewardgen.training.result_validation import PolicyMeasurement
 
 MOST_EPISODES = 1000
 """Of each policy."""
@@ -142,7 +142,7 @@ def evaluate(
         films_folder(found.folder)
     with scratch_folder() as scratch:
         setup = setup_of(found.history, scratch, workers)
-        paths = {each.spec: _policy_file(found.folder, phase, each) for each in slices}
+        paths = {each.spec: [_policy_file(found.folder, phase, each)] for each in slices}
         measured = measured_policies(setup, paths, seed=seed, episodes=episodes)
     policies = [_measurement(each, measured[each.spec]) for each in slices]
     plans = [plan_of(found.folder, found.history, found.candidate)] if film else []
@@ -166,7 +166,7 @@ def _policy_file(folder: RunFolder, phase: Phase, result: SliceResult) -> Path:
     return folder.policies / phase / str(result.policy)
 
 
-def _measurement(result: SliceResult, found: Measured) -> Measurement:
+def _measurement(result: SliceResult, found: PolicyMeasurement) -> Measurement:
     before = _mean([each.fitness for each in result.outcomes[:STARTS]])
     if found.problem or not found.outcomes:
         return Measurement(result.seed, None, None, before, found.problem)
@@ -261,7 +261,7 @@ def rescore(
     with scratch_folder() as scratch:
         setup = setup_of(found.history, scratch, workers, reference)
         slices = [each for result in results.values() for each in result.slices]
-        paths = {each.spec: _policy_file(found.folder, "search", each) for each in slices}
+        paths = {each.spec: [_policy_file(found.folder, "search", each)] for each in slices}
         measured = measured_policies(setup, paths)
     _require_measured(measured, task)
     before = {id: _with_fitness(result, {}) for id, result in results.items()}
@@ -282,7 +282,7 @@ def _search_results(history: History) -> dict[str, CandidateResult]:
     return {id: each for id, each in results.items() if each and all(one.policy for one in each.slices)}
 
 
-def _require_measured(measured: dict[SliceSpec, Measured], task: str | Path) -> None:
+def _require_measured(measured: dict[SliceSpec, PolicyMeasurement], task: str | Path) -> None:
     problems = [each.problem for each in measured.values() if each.problem]
     if len(problems) == len(measured):
         raise UsageError(
@@ -291,7 +291,7 @@ def _require_measured(measured: dict[SliceSpec, Measured], task: str | Path) -> 
         )
 
 
-def _with_fitness(result: CandidateResult, measured: dict[SliceSpec, Measured]) -> CandidateResult:
+def _with_fitness(result: CandidateResult, measured: dict[SliceSpec, PolicyMeasurement]) -> CandidateResult:
     """The fitness of the final policies alone; another's measurement in place of the run's where there is one."""
     slices = []
     for each in result.slices:

@@ -24,11 +24,11 @@ from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import OnProgress
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.retraining import RewardTraining, train_reward
 from rewardgen.training.setup import card_for, settings_for, trainer_of
-from rewardgen.training.transition_cache import get_or_measure
 from rewardgen.ui.console import training_line
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from rewardgen.core.schema import Frozen
 from rewardgen.store.records import BASELINES
 from rewardgen.tasks.listing import listed_tasks
 from rewardgen.tasks.loading import lasting_reference
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.setup import TRAINERS, trainer_of
-from rewardgen.training.transition_cache import get_or_measure
 from rewardgen.ui.baselines import BaselineRow, baselines_markdown, baselines_page
 from rewardgen.ui.console import messages, results, training_line
 

@@ -32,7 +32,7 @@ from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.limits import Limits
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, sweep_runs
-from rewardgen.training.transition_cache import sweep_cache
+from rewardgen.training.cache import sweep_cache
 from rewardgen.ui.console import messages, results
 
 _GIB = 1 << 30

@@ -33,9 +33,9 @@ from rewardgen.tasks.sketching import (
     look_at,
     try_kept,
 )
+from rewardgen.training.cache import check_task, get_or_measure
 from rewardgen.training.experts import make_expert
 from rewardgen.training.setup import card_for
-from rewardgen.training.transition_cache import check_task, get_or_measure
 from rewardgen.ui.console import results, training_line
 from rewardgen.ui.metric_page import trial_page
 from rewardgen.ui.show import card_page
@@ -152,16 +152,13 @@ def expert(
     One that is there already is replaced.
     """
     task, cores = lasting_reference(name), workers or usable_cores()
-    made = make_expert(task, seeds, env_steps=env_steps, workers=cores, on_progress=training_line)
+    path, best = make_expert(task, seeds, env_steps=env_steps, workers=cores, on_progress=training_line)
+    fitness, success_rate = best.final_fitness or 0.0, best.final_success_rate or 0.0
     if json:
-        print_json({**made._asdict(), "path": str(made.path)})
+        print_json({"path": str(path), "seed": best.seed, "fitness": fitness, "success_rate": success_rate})
         return 0
-    trivial = ", ".join(f"{policy} actions {number(value)}" for policy, value in made.trivial.items())
-    results().print(f"fitness {number(made.fitness)} with seed {made.seed} ({trivial})", soft_wrap=True)
-    results().print(f"success {percent(made.success_rate)}")
-    if made.others:
-        results().print(f"other seeds: {', '.join(map(number, made.others.values()))}", soft_wrap=True)
-    results().print(f"expert policy: {made.path}", soft_wrap=True)
+    results().print(f"fitness {number(fitness)}, success {percent(success_rate)}, seed {best.seed}", soft_wrap=True)
+    results().print(f"expert policy: {path}", soft_wrap=True)
     next_steps((f"check {name} my_reward.py", "the critic now tries rewards on its episodes too"))
     return 0
 

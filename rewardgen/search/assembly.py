@@ -32,11 +32,10 @@ from rewardgen.store.records import CandidateResult, GoalCheck, Judgement, TaskC
 from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
-from rewardgen.training.baseline_cache import BaselineCache
+from rewardgen.training.cache import BaselineCache, get_or_record_transitions
 from rewardgen.training.protocol import EXECUTORS, ExecutorSetup, Trainer, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
-from rewardgen.training.transition_cache import get_or_record_transitions
 
 
 def measuring(config: RunConfig) -> Limits:

@@ -15,8 +15,8 @@ from rewardgen.search.assembly import measuring
 from rewardgen.store.history import ChangedTask
 from rewardgen.store.records import TaskCard, Training
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.training.cache import get_or_record_transitions
 from rewardgen.training.setup import card_for
-from rewardgen.training.transition_cache import get_or_record_transitions
 
 _FACTS = "facts.npy"
 _ALIKE = (

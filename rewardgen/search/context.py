@@ -26,7 +26,7 @@ from rewardgen.store.history import History
 from rewardgen.store.journal import Journal
 from rewardgen.store.messages import Usage
 from rewardgen.store.records import CandidateRecord, CandidateResult, Judgement, TaskCard
-from rewardgen.training.baseline_cache import BaselineCache
+from rewardgen.training.cache import BaselineCache
 from rewardgen.training.protocol import Trainer
 
 Result = TypeVar("Result")

@@ -29,9 +29,9 @@ from rewardgen.store.records import (
     TrainerSettings,
 )
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.setup import card_for, settings_for, trainer_of
-from rewardgen.training.transition_cache import get_or_measure
 
 _LATER_PROMPTS = 2.0
 """Prompts of later generations, with parents and their evidence, relative to the first."""

@@ -17,8 +17,8 @@ from rewardgen.store.records import Candidate, RewardSpec
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.tasks.measure import MEASURING
+from rewardgen.training.cache import get_or_record_transitions
 from rewardgen.training.setup import card_for
-from rewardgen.training.transition_cache import get_or_record_transitions
 
 _MOST_BYTES = 16 << 20
 """Of a file with a reward; the language allows much less."""

@@ -40,8 +40,8 @@ from rewardgen.store.records import Candidate
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.setup import card_for, policy_loader, settings_for, trainer_of
-from rewardgen.training.transition_cache import get_or_measure
 
 Confirm = Callable[[str, str], None]
 

@@ -1,22 +1,38 @@
-"""Evaluation: whole episodes of the deterministic policy, measured with the task's fitness and success.
+"""Evaluation: whole episodes of deterministic policies, measured by the task's fitness and success.
 
-Knows nothing of generated rewards. Shapes: T steps, S slices, E episodes per slice, W = S * E envs.
+Loads no generated rewards. Shapes: T steps, S slices, E episodes per slice, W = S * E envs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError
+from rewardgen.core.errors import RunFolderError, TaskError
+from rewardgen.core.files import write_atomic
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
-from rewardgen.sim.vec_env import VecEnv
+from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
+from rewardgen.sim.vec_env import HIDDEN, VecEnv
+from rewardgen.store.measurements import Outcome, Range
+from rewardgen.store.records import KeptEpisode, SliceSpec
 from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
-from rewardgen.training.policies import PolicyStack
+from rewardgen.training.artifacts import episodes_name, policy_names
+from rewardgen.training.policies import Policy, PolicyStack, load_policy, misfit, side_by_side
+from rewardgen.training.protocol import POLICY_KINDS
+from rewardgen.training.result_validation import PolicyMeasurement
+from rewardgen.training.shared.seeding import derive_seed
+
+_KEPT = 3
+"""Recorded episodes of a slice's final policy."""
+_QUANTILES = torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64)
 
 
 @dataclass(frozen=True)
@@ -24,11 +40,11 @@ class Evaluation:
     """One episode in each of W envs.
 
     Args:
-        recording: The episodes, how they ended, and the inputs of rewards that were asked for.
-        fitness: (W,) float64; not a number in slices that could not be measured.
+        recording: The episodes, their endings, and reward inputs.
+        fitness: (W,) float64; NaN in slices that could not be measured.
         success: (W,) bool.
-        parts: Name of each part of the fitness to its values, (W,), as far as they could be measured.
-        problems: Index of a slice to why it could not be measured.
+        parts: Name of each part of the fitness to its values, (W,).
+        problems: Index of a slice to the reason why it could not be measured.
     """
 
     recording: Recording
@@ -39,35 +55,144 @@ class Evaluation:
 
 
 def evaluate(task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str] = ()) -> Evaluation:
-    """Run the first episode of every env, the same whenever it is called, and measure it.
+    """Run the first episode of every env, the same at every call, and measure each slice as if it were alone.
+
+    A fitness that raises is the slice's problem, not an error: one policy may have caused it, or all.
 
     Args:
         task: The task.
-        envs: Evaluation envs of it, slice-major.
+        envs: Its evaluation envs, slice-major.
         policy: One policy per slice.
         names: Reward inputs to record, besides the variables and the action.
-
-    What the task cannot measure is no error here: whether one slice or all of them are concerned may be chance.
     """
     recording = record_episodes(envs, policy.act, names=names, anew=True)
-    return Evaluation(recording, *_measured(task, recording.episode, policy.slices))
-
-
-def _measured(task: Task, episode: Episode, slices: int) -> tuple[Tensor, Tensor, dict[str, Tensor], dict[int, str]]:
-    """Fitness (W,), success (W,), parts and problems, each slice measured as if it were alone."""
-    episodes = len(episode.lengths) // slices
+    episode = recording.episode
+    episodes = len(episode.lengths) // policy.slices
     fitness = torch.full_like(episode.lengths, torch.nan, dtype=torch.float64)
     success = torch.zeros_like(episode.terminated)
     parts: dict[str, Tensor] = {}
     problems: dict[int, str] = {}
-    for index in range(slices):
-        own = slice(index * episodes, (index + 1) * episodes)
+    for index in range(policy.slices):
+        rows = slice(index * episodes, (index + 1) * episodes)
         try:
-            found = measure_episodes(task, episode.of_envs(own))
+            measured = measure_episodes(task, episode.of_envs(rows))
         except TaskError as error:
             problems[index] = error.message
             continue
-        fitness[own], success[own] = found.fitness, found.success
-        for name, values in found.parts.items():
-            parts.setdefault(name, torch.full_like(fitness, torch.nan))[own] = values.double()
-    return fitness, success, parts, problems
+        fitness[rows], success[rows] = measured.fitness, measured.success
+        for name, values in measured.parts.items():
+            parts.setdefault(name, torch.full_like(fitness, torch.nan))[rows] = values.double()
+    return Evaluation(recording, fitness, success, parts, problems)
+
+
+def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Measure the saved policies of slices: a worker job.
+
+    The fitness of a slice is the mean over its last two policies, one evaluation phase apart: a single moment of a
+    training that goes up and down says too little. All slices of a seed meet the same initial states.
+
+    Args:
+        payload: `task`, `folder` with the policy files, `slices`, `seed`, `episodes` per policy; optionally a folder
+            `keep` for recorded episodes, and `kinds` of policies as in `POLICY_KINDS`.
+        report: Not used.
+
+    Returns:
+        `slices`: one `PolicyMeasurement` each. `wall_s`: duration of the job [s].
+    """
+    began = time.perf_counter()
+    torch.set_num_threads(1)
+    for kind, target in payload.get("kinds", {}).items():
+        if kind not in POLICY_KINDS:
+            POLICY_KINDS.register(kind, target)
+    task = load_task(payload["task"])
+    env, folder = task.make_envs([0], 1), Path(payload["folder"])
+    loaded = {spec: _load(folder, spec, env) for spec in map(SliceSpec.model_validate, payload["slices"])}
+    measured = _measure(task, {spec: one for spec, one in loaded.items() if not isinstance(one, str)}, payload)
+    for spec, problem in loaded.items():
+        if isinstance(problem, str):
+            measured[spec] = PolicyMeasurement(**spec.model_dump(), problem=problem)
+    answers = [measured[spec].model_dump(mode="json") for spec in loaded]
+    return {"slices": answers, "wall_s": time.perf_counter() - began}
+
+
+def _load(folder: Path, spec: SliceSpec, env: VecEnv) -> list[Policy] | str:
+    """Return the final policy and the one before, if there is one; or why a file cannot be used."""
+    final, before = (folder / name for name in policy_names(spec))
+    try:
+        policies = [load_policy(path) for path in (final, before) if path == final or path.exists()]
+    except RunFolderError as error:
+        return error.message
+    return next(filter(None, (misfit(policy, env) for policy in policies)), None) or policies
+
+
+def _measure(
+    task: Task, policies: dict[SliceSpec, list[Policy]], payload: dict[str, Any]
+) -> dict[SliceSpec, PolicyMeasurement]:
+    owners = [spec for spec, own in policies.items() for _ in own]
+    if not owners:
+        return {}
+    episodes = payload["episodes"]
+    seeds = [derive_seed(payload["seed"], f"final evaluation {spec.seed}") for spec in owners]
+    stack = side_by_side([policy for own in policies.values() for policy in own])
+    envs = task.make_envs(seeds, episodes)
+    evaluation = evaluate(task, envs, stack)
+    rows = envs.num_envs // len(seeds)  # a few more than asked for where several agents share an env
+    measured = {}
+    for spec in policies:
+        indices = [index for index, owner in enumerate(owners) if owner == spec]
+        problem = next((evaluation.problems[index] for index in indices if index in evaluation.problems), "")
+        if problem:
+            measured[spec] = PolicyMeasurement(**spec.model_dump(), problem=problem)
+            continue
+        spans = [slice(index * rows, index * rows + episodes) for index in indices]
+        outcomes = tuple(outcome for span in spans for outcome in _outcomes(evaluation, span))
+        final = evaluation.recording.episode.of_envs(spans[0])
+        keep = payload.get("keep")
+        measured[spec] = PolicyMeasurement(
+            **spec.model_dump(),
+            fitness=_mean(evaluation.fitness, spans),
+            success_rate=_mean(evaluation.success, spans),
+            parts={name: _mean(values, spans) for name, values in evaluation.parts.items()},
+            outcomes=outcomes,
+            ranges=_ranges(final),
+            kept=_keep(final, outcomes[:episodes], Path(keep, episodes_name(spec))) if keep else (),
+        )
+    return measured
+
+
+def _mean(values: Tensor, spans: list[slice]) -> float:
+    """Mean over policies of the means over their episodes."""
+    return sum(float(values[span].double().mean()) for span in spans) / len(spans)
+
+
+def _outcomes(evaluation: Evaluation, span: slice) -> tuple[Outcome, ...]:
+    columns = zip(
+        evaluation.fitness[span].tolist(),
+        evaluation.success[span].tolist(),
+        evaluation.recording.episode.lengths[span].tolist(),
+        evaluation.recording.endings[span],
+        strict=True,
+    )
+    return tuple(Outcome(fitness=fitness, success=yes, steps=steps, ending=end) for fitness, yes, steps, end in columns)
+
+
+def _ranges(episode: Episode) -> dict[str, tuple[Range, ...]]:
+    """Range of each part of each variable over the steps lived, but for variables with a part that is never finite."""
+    ranges = {}
+    for name, values in episode.items():
+        lived = values[episode.mask].double()
+        parts = [part[part.isfinite()] for part in lived.reshape(len(lived), -1).T]
+        if name not in ("action", *HIDDEN) and all(map(len, parts)):
+            ranges[name] = tuple(map(_range, parts))
+    return ranges
+
+
+def _range(values: Tensor) -> Range:
+    low, middle, high = (float(f"{value:.4g}") for value in values.quantile(_QUANTILES).tolist())
+    return low, middle, high
+
+
+def _keep(episode: Episode, outcomes: Sequence[Outcome], path: Path) -> tuple[KeptEpisode, ...]:
+    chosen = choose_episodes(torch.tensor([outcome.fitness for outcome in outcomes], dtype=torch.float64), _KEPT)
+    write_atomic(path, pack_episodes(episode, chosen))
+    return tuple(KeptEpisode(**outcomes[index].model_dump()) for index in chosen)

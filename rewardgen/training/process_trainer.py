@@ -1,6 +1,6 @@
 """The orchestrator's side of training in worker processes: slices to processes, failures to their culprits.
 
-Loads no torch. What a training worker says decides nothing: fitness comes from `rewardgen.training.clean_evaluation`.
+Loads no torch. What a training worker says decides nothing: fitness comes from `rewardgen.training.measuring`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rewardgen.store.progress import Progress
 from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec
 from rewardgen.tasks.measure import MEASURE_TASK
 from rewardgen.training.artifacts import TrainJob
-from rewardgen.training.clean_evaluation import evaluated, limits_for
+from rewardgen.training.measuring import evaluated, limits_for
 from rewardgen.training.protocol import OnProgress, OnSlice, TrainerSetup
 from rewardgen.training.result_validation import ResultValidator
 

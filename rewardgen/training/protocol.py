@@ -14,7 +14,7 @@ To add a trainer, write a class like `Trainer` and settings of its own, and regi
 A run takes it by `RunConfig(trainer="sac")`, a task sets it by `training = {"sac": SacSettings(...)}`. The search knows
 nothing of its processes and machines. One that trains in worker processes is a
 `rewardgen.training.process_trainer.ProcessTrainer` with a job of its own; any other has its policies measured by
-`rewardgen.training.clean_evaluation.evaluated`. Policies that no other trainer makes are a kind of their own: see
+`rewardgen.training.measuring.evaluated`. Policies that no other trainer makes are a kind of their own: see
 `rewardgen.training.policies`.
 """
 

@@ -31,7 +31,7 @@ Record = TypeVar("Record", bound=SliceSpec)
 _Told = Annotated[str, AfterValidator(partial(clean, most=600))]
 
 
-class Measured(SliceSpec):
+class PolicyMeasurement(SliceSpec):
     """What a clean worker reports of a slice."""
 
     fitness: FiniteFloat | None = None
@@ -186,7 +186,7 @@ def _among(told: Iterable[str], known: Collection[str] | None) -> bool:
 
 def measurements(
     answer: Mapping[str, Any], slices: Sequence[SliceSpec], episodes: int, names: TaskNames | None = None
-) -> list[Measured]:
+) -> list[PolicyMeasurement]:
     """What an evaluation measured, of exactly these slices.
 
     Args:
@@ -198,7 +198,7 @@ def measurements(
     Raises:
         WorkerError: It is out of contract.
     """
-    found = _validated(Measured, answer.get("slices"))
+    found = _validated(PolicyMeasurement, answer.get("slices"))
     _require_all(found, slices)
     for each in found:
         _require(len(each.outcomes) in (0, episodes, 2 * episodes), "it tells of more or fewer episodes than there are")

@@ -24,10 +24,9 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.store.names import AbsolutePath, Digest
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, Training
 from rewardgen.store.run_folder import TRAINING
-from rewardgen.training.baseline_cache import SOURCES
+from rewardgen.training.cache import TRAINING_SOURCES, code
 from rewardgen.training.protocol import TRAINERS, OnProgress, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
-from rewardgen.training.transition_cache import code
 
 _MOST_BYTES = 256 << 20
 
@@ -57,7 +56,7 @@ class RewardTraining(NamedTuple):
     def digest(self) -> str:
         """Changes whenever a training of it would have another result."""
         parts = (self.task, *self.task_files.values(), self.reward.model_dump_json(), self.training.model_dump_json())
-        return hashlib.sha256("\0".join((*parts, *code(SOURCES))).encode()).hexdigest()[:8]
+        return hashlib.sha256("\0".join((*parts, *code(TRAINING_SOURCES))).encode()).hexdigest()[:8]
 
 
 class Trained(Frozen):

@@ -15,7 +15,7 @@ from rewardgen.sim.transitions import TransitionSet, load_transitions
 from rewardgen.store.records import Finding
 from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.transition_cache import get_or_record_transitions
+from rewardgen.training.cache import get_or_record_transitions
 
 TRAPS = Path(__file__).parents[2] / "envs" / "traps"
 

@@ -21,7 +21,7 @@ from rewardgen.tasks.baselines import BASELINES, own_program
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import MEASURING
-from rewardgen.training.transition_cache import get_or_record_transitions
+from rewardgen.training.cache import get_or_record_transitions
 from tests.builders import record
 from tests.critic.banks import TRAPS, probe_source, recorded
 from tests.critic.reviews import review_source

@@ -17,7 +17,7 @@ from rewardgen.store.records import (
     VariableCard,
     Verdict,
 )
-from rewardgen.training.transition_cache import get_or_measure
+from rewardgen.training.cache import get_or_measure
 from tests.builders import card as point_card
 
 SHIPPED = ("cartpole", "hopper", "half_cheetah", "walker2d", "ant", "humanoid")

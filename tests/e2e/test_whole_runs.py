@@ -76,7 +76,7 @@ def test_run_folder_keeps_where_its_numbers_come_from(finished):
 def test_saved_policy_reaches_the_fitness_that_was_reported(finished):
     place, _ = finished
     found, folder = history(place), run_folder(place)
-    from rewardgen.training.evaluate_job import evaluate_job
+    from rewardgen.training.evaluation import evaluate_job
 
     result = found.result("final", found.summary.chosen)
     specs = [{"candidate_id": each.candidate_id, "seed": each.seed} for each in result.slices]

@@ -14,10 +14,10 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import lasting_reference, load_task
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.policies import load_policy
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.setup import card_for, settings_for
-from rewardgen.training.transition_cache import get_or_measure
 from tests.devices import kernels, on_each_device  # noqa: F401
 from tests.e2e.command import POINT
 from tests.e2e.test_warp import SWING

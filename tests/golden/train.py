@@ -12,9 +12,9 @@ from pathlib import Path
 
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, RewardSpec, SliceSpec, Verdict
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.setup import card_for, settings_for
-from rewardgen.training.transition_cache import get_or_measure
 from tests.golden.requests import HERE, OPERATORS, TASKS
 
 STEPS = {"cartpole": 60_000, "hopper": 160_000, "ant": 80_000, "table": 150_000}

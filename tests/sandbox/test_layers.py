@@ -59,7 +59,7 @@ def confined(policy):
 
 
 def test_training_and_measuring_work_when_confined(world):
-    from rewardgen.training.evaluate_job import evaluate_job
+    from rewardgen.training.evaluation import evaluate_job
     from rewardgen.training.ppo.train_job import train_job
 
     asked = job(world.scratch, {"a": UPRIGHT})

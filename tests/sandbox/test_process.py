@@ -17,7 +17,7 @@ from rewardgen.sandbox.jobs import Job, modules, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
 from rewardgen.sandbox.watch import resident_bytes
-from rewardgen.training.transition_cache import RECORD_TRANSITIONS
+from rewardgen.training.cache import RECORD_TRANSITIONS
 from tests.sandbox.processes import FREE, dies, is_alive, misbehave, orchestrator
 from tests.training.builders import leaver
 

@@ -12,7 +12,7 @@ from rewardgen.sandbox.process import run_worker
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import MEASURE_TASK
 from rewardgen.tasks.robots import catalogue_of
-from rewardgen.training.transition_cache import CHECK_TASK, RECORD_TRANSITIONS
+from rewardgen.training.cache import CHECK_TASK, RECORD_TRANSITIONS
 from tests.sandbox.confined import landlock_abi
 from tests.sandbox.processes import PATIENT
 from tests.training.builders import leaver

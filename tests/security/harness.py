@@ -15,7 +15,7 @@ from tests.training.builders import POINT
 
 _ATTACKED = register(
     "attacked",
-    "rewardgen.training.evaluate_job:evaluate_job",
+    "rewardgen.training.evaluation:evaluate_job",
     reads=("folder",),
     device=("device",),
     inputs=TASK_FILES,

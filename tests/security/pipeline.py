@@ -12,9 +12,9 @@ from rewardgen.critic.review import SandboxedReviewer
 from rewardgen.extras.rsl_rl.settings import RslRlSettings
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainerSettings, Verdict
+from rewardgen.training.cache import get_or_record_transitions
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.sb3.settings import SacSettings, Sb3PpoSettings
-from rewardgen.training.transition_cache import get_or_record_transitions
 from tests.sandbox.confined import World
 from tests.security.corpus import ATTACKS
 from tests.security.harness import Seen, in_worker, placed

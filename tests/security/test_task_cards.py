@@ -7,7 +7,7 @@ from rewardgen.llm.prompts import designer_messages
 from rewardgen.store.events import EventLog
 from rewardgen.store.history import History
 from rewardgen.store.records import DesignRequest, TaskCard
-from rewardgen.training.transition_cache import get_or_measure
+from rewardgen.training.cache import get_or_measure
 from tests.tasks.files import point
 from tests.ui.story import events
 

@@ -4,10 +4,11 @@ import shutil
 import pytest
 import torch
 
-from rewardgen.core.errors import TaskError
+from rewardgen.core.errors import RunFolderError, TaskError
+from rewardgen.store.records import SliceSpec
 from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
-from rewardgen.training.evaluate_job import evaluate_job
-from rewardgen.training.evaluation import evaluate
+from rewardgen.training.evaluation import evaluate, evaluate_job
+from rewardgen.training.measuring import take_policies
 from rewardgen.training.policies import load_policy, side_by_side
 from rewardgen.training.ppo.train_job import train_job
 from rewardgen.training.shared.seeding import derive_seed
@@ -189,3 +190,9 @@ def test_a_broken_fitness_is_the_problem_of_every_slice(tmp_path, body):
     task = leaver(tmp_path, body)
     found = evaluate(task, task.make_envs([0, 1], 8), side_by_side([policy, policy]))
     assert found.problems.keys() == {0, 1} and all("fitness" in each for each in found.problems.values())
+
+
+def test_a_full_disk_is_not_the_fault_of_the_policy(tmp_path, small_disk):
+    (tmp_path / "a-s1.npz").write_bytes(b"x" * 4_000_000)
+    with pytest.raises(RunFolderError, match="disk is full"):
+        take_policies(SliceSpec(candidate_id="a", seed=1), [tmp_path / "a-s1.npz"], small_disk / "kept", 8_000_000)

@@ -14,13 +14,13 @@ from rewardgen.sim.gym_env import start_seed
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import lasting_reference, load_task
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.policies import load_policy
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.sb3.settings import SacSettings, Sb3Job, Sb3PpoSettings, Td3Settings, _zoo, tuned
 from rewardgen.training.sb3.train_job import Sb3Training, learner, train_sb3_job
 from rewardgen.training.setup import card_for, settings_for
 from rewardgen.training.shared.seeding import derive_seed
-from rewardgen.training.transition_cache import get_or_measure
 from tests.e2e.command import POINT
 
 FAST = {"env_steps": 200, "evaluation_phases": 2, "evaluation_envs": 2, "hidden": (8,)}

@@ -24,8 +24,7 @@ from rewardgen.store.records import (
 from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.evaluate_job import evaluate_job
-from rewardgen.training.evaluation import evaluate
+from rewardgen.training.evaluation import evaluate, evaluate_job
 from rewardgen.training.expert_policy import transitions_job
 from rewardgen.training.policies import load_policy, side_by_side
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings

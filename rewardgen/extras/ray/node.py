@@ -20,12 +20,11 @@ from rewardgen.core.provenance import installed_version
 from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
-from rewardgen.training.baseline_cache import SOURCES
+from rewardgen.training.cache import TRAINING_SOURCES, code
 from rewardgen.training.protocol import TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
 from rewardgen.training.task_transfer import PackedTask, unpacked
-from rewardgen.training.transition_cache import code
 
 _PACKAGES = ("gymnasium", "mujoco", "mujoco-warp", "numpy", "stable-baselines3", "torch", "warp-lang")
 
@@ -34,7 +33,7 @@ def software() -> dict[str, str]:
     """What decides here about the numbers: versions, and a hash of the package's own code."""
     found = {package: installed_version(package) or "missing" for package in _PACKAGES}
     versions = {package: each.partition("+")[0] for package, each in found.items()}  # torch for a GPU or without one
-    sources = hashlib.sha256("\0".join(code(SOURCES)).encode()).hexdigest()
+    sources = hashlib.sha256("\0".join(code(TRAINING_SOURCES)).encode()).hexdigest()
     return {"rewardgen": __version__, **versions, "code of rewardgen": sources[:12]}
 
 

@@ -1,0 +1,200 @@
+"""Measures trained policies in worker processes that load no generated code.
+
+A training's own claims of fitness are not believed: only its policy files are taken over, as copies.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rewardgen.core.errors import TaskError, WorkerError
+from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.sandbox.jobs import register
+from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
+from rewardgen.store.measurements import STARTS
+from rewardgen.store.records import SliceFailure, SliceResult, SliceSpec, TrainerSettings
+from rewardgen.store.run_files import MOST_POLICY_BYTES
+from rewardgen.tasks.measure import TASK_FILES
+from rewardgen.training.artifacts import episodes_name, policy_names
+from rewardgen.training.protocol import POLICY_KINDS, TrainerSetup
+from rewardgen.training.result_validation import PolicyMeasurement, measurements
+
+EVALUATE = register("evaluate", "rewardgen.training.evaluation:evaluate_job", reads=("folder",), inputs=TASK_FILES)
+
+_EVALUATION_SEED = 0
+_MOST_EPISODES = 2000
+"""Episodes of one worker at most: all their steps are in memory."""
+
+
+def evaluated(
+    setup: TrainerSetup,
+    results: Sequence[SliceResult],
+    trained: Path,
+    *,
+    folder: Path,
+    scratch: Path,
+    processes: int = 1,
+    cancel: threading.Event | None = None,
+) -> list[SliceResult]:
+    """Add the measured fitness of their policies to the results of a training; failed ones stay as they are.
+
+    Args:
+        setup: Arguments of the trainer.
+        results: Results of the training.
+        trained: Folder with the policies of the training, under `policy_names`.
+        folder: Folder for the final policies and the episodes recorded with them.
+        scratch: Folder for temporary files.
+        processes: Workers that share the policies.
+        cancel: Ends the workers when set.
+
+    Raises:
+        WorkerCancelled: `cancel` was set.
+        RewardgenError: The task cannot be simulated, or a file cannot be written.
+    """
+    policies = {
+        result.spec: [trained / name for name in policy_names(result.spec)] for result in results if not result.failure
+    }
+    measured = measured_policies(setup._replace(scratch=scratch, workers=processes), policies, cancel=cancel)
+    concluded = [result if result.failure else _concluded(result, measured[result.spec]) for result in results]
+    for result in concluded:
+        for name, place in ((result.policy, "policies"), (result.episodes_file, "episodes")):
+            if name:
+                write_atomic(folder / name, read_plain(scratch / place / name, setup.limits.file_bytes))
+    return concluded
+
+
+def measured_policies(
+    setup: TrainerSetup,
+    policies: Mapping[SliceSpec, Sequence[Path]],
+    *,
+    seed: int = _EVALUATION_SEED,
+    episodes: int = STARTS,
+    cancel: threading.Event | None = None,
+) -> dict[SliceSpec, PolicyMeasurement]:
+    """Measure stored policies, in as many processes as the trainer has.
+
+    Args:
+        setup: Arguments of a trainer: the task, limits of one policy, processes, scratch folder.
+        policies: Files of each slice: the final policy, then the one before, if it counts too.
+        seed: Seed of the episodes' starts; by default that of runs.
+        episodes: Episodes of each policy.
+        cancel: Ends the workers when set.
+
+    Returns:
+        The measurement of each slice; `problem` says why one cannot be measured.
+
+    Raises:
+        WorkerCancelled: `cancel` was set.
+        RewardgenError: The task cannot be simulated, or a file cannot be written.
+    """
+    kept, most = setup.scratch / "policies", min(MOST_POLICY_BYTES, setup.limits.file_bytes)
+    problems = {spec: take_policies(spec, paths, kept, most) for spec, paths in policies.items()}
+    measured = {
+        spec: PolicyMeasurement(**spec.model_dump(), problem=problem) for spec, problem in problems.items() if problem
+    }
+    specs = [spec for spec, problem in problems.items() if not problem]
+    number = min(len(specs), max(setup.workers, -(-len(specs) * episodes // _MOST_EPISODES)))
+
+    def measure(part: int) -> list[PolicyMeasurement]:
+        return _measured(setup, specs[part::number], setup.scratch / f"measure-{part}", cancel, seed, episodes)
+
+    with ThreadPoolExecutor(setup.workers, thread_name_prefix="measure") as pool:
+        for measurement in (one for part in pool.map(measure, range(number)) for one in part):
+            measured[measurement.spec] = measurement
+    return {spec: measured[spec] for spec in policies}
+
+
+def take_policies(spec: SliceSpec, paths: Sequence[Path], kept: Path, most: int) -> str:
+    """Copy the policy files of a slice to where no training worker can change them. Their content is checked later.
+
+    Args:
+        spec: The slice.
+        paths: Its files, the final policy first.
+        kept: Folder for the copies.
+        most: Largest size of a file [bytes].
+
+    Returns:
+        Why the final policy cannot be used; empty if it can.
+
+    Raises:
+        RunFolderError: The copies cannot be written.
+    """
+    for number, (path, name) in enumerate(zip(paths, policy_names(spec), strict=False)):
+        if number == 0 or os.path.lexists(path):
+            try:
+                content = read_plain(path, most)
+            except OSError as error:
+                return f"it cannot be read: {error.strerror or error}"
+            write_atomic(kept / name, content)
+    return ""
+
+
+def _measured(
+    setup: TrainerSetup,
+    slices: list[SliceSpec],
+    scratch: Path,
+    cancel: threading.Event | None,
+    seed: int,
+    episodes: int,
+) -> list[PolicyMeasurement]:
+    """Measure slices in one process or, if that fails, in one process each: a task may fail for one policy alone."""
+    payload = {
+        "task": setup.task,
+        "folder": str(setup.scratch / "policies"),
+        "slices": [spec.model_dump() for spec in slices],
+        "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
+        "seed": seed,
+        "episodes": episodes,
+        "keep": str(scratch),
+    }
+    limits = limits_for(len(slices), setup.limits, setup.settings)
+    try:
+        answer = run_worker(EVALUATE, payload, limits=limits, scratch=scratch, cancel=cancel)
+        measured = measurements(answer, slices, episodes, setup.names)
+    except WorkerCancelled:
+        raise
+    except (TaskError, WorkerError) as error:
+        if len(slices) == 1:
+            return [PolicyMeasurement(**slices[0].model_dump(), problem=error.message)]
+        places = {spec: scratch / f"{number}" for number, spec in enumerate(slices)}
+        return [
+            one for spec, place in places.items() for one in _measured(setup, [spec], place, cancel, seed, episodes)
+        ]
+    for name in (episodes_name(one.spec) for one in measured if one.kept):
+        write_atomic(setup.scratch / "episodes" / name, read_plain(scratch / name, setup.limits.file_bytes))
+    return measured
+
+
+def limits_for(slices: int, limits: Limits, settings: TrainerSettings) -> Limits:
+    """Return the limits of a worker with several slices: time for each, and room for their answers.
+
+    Args:
+        slices: Number of slices.
+        limits: Limits of one slice, and of any answer.
+        settings: Settings of the training.
+    """
+    # Each byte of an answer costs this process several.
+    room = (1 << 20) + slices * ((128 << 10) + settings.evaluation_phases * (16 << 10))
+    update = {"wall_s": limits.wall_s * slices, "answer_bytes": min(limits.answer_bytes, room)}
+    return limits.model_copy(update=update)
+
+
+def _concluded(result: SliceResult, measured: PolicyMeasurement) -> SliceResult:
+    if measured.problem or measured.fitness is None:
+        message = f"its policy could not be measured: {measured.problem}"
+        failure = SliceFailure(kind="crash", message=message, env_steps=result.env_steps)
+        return result.model_copy(update={"failure": failure, "policy": None})
+    update = {
+        "final_fitness": measured.fitness,
+        "final_success_rate": measured.success_rate,
+        "final_parts": measured.parts,
+        "outcomes": measured.outcomes,
+        "ranges": measured.ranges,
+        "kept": measured.kept,
+        "episodes_file": episodes_name(result) if measured.kept else None,
+    }
+    return result.model_copy(update=update)
