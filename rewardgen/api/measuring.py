@@ -21,12 +21,12 @@ from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.ranking import Ranking, leads
 from rewardgen.store.records import CandidateRecord, CandidateResult, SliceResult, SliceSpec
-from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.measuring import measured_policies
 from rewardgen.training.result_validation import PolicyMeasurement
+from rewardgen.view.reference import Reference
 
 MOST_EPISODES = 1000
 """Of each policy."""

@@ -17,14 +17,15 @@ from rewardgen.core.formatting import with_interval
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
 from rewardgen.film.film_index import Film, films_of
 from rewardgen.report.closing import close_run
+from rewardgen.report.run_files import RunFiles
 from rewardgen.search.lifecycle import Outcome, Resume, resume
 from rewardgen.store.history import History, Status, Summary, status_of
 from rewardgen.store.journal import Listener
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import CandidateRecord, CandidateResult, Verdict
-from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages
+from rewardgen.view.rows import search_rows
 
 if TYPE_CHECKING:
     from rewardgen.api.policy import TrainedPolicy
@@ -266,7 +267,7 @@ def listening(progress: bool, track: Sequence[str], runs_dir: Path) -> Iterator[
         track: The trackers that are told.
         runs_dir: Where the run is.
     """
-    with watching(progress) as listener, tracked(listener, track, runs_dir) as told:
+    with watching(progress) as listener, tracked(RunFiles(listener, runs_dir), track, runs_dir) as told:
         yield told
 
 

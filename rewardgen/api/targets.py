@@ -9,12 +9,12 @@ from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.history import History
-from rewardgen.store.reference import Reference, find_reference
 from rewardgen.store.run_folder import EVENTS
 from rewardgen.tasks.loading import names_task
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import DEFAULT_TRAINER  # noqa: F401  (it registers the trainers)
+from rewardgen.view.reference import Reference, find_reference
 
 Named = str | Path | Run | Candidate
 """A run by `RUN`, or one of its rewards by `RUN:CANDIDATE`; or what Python has of it."""

@@ -20,7 +20,6 @@ from rewardgen.search.lifecycle import SEEDS_PER_RUN
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.names import is_candidate_id
 from rewardgen.store.records import BASELINES, CandidateResult, RewardSpec, SliceResult, Training
-from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
@@ -30,6 +29,7 @@ from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.retraining import RewardTraining, train_reward
 from rewardgen.training.setup import card_for, settings_for, trainer_of
 from rewardgen.ui.console import training_line
+from rewardgen.view.reference import Reference
 
 if TYPE_CHECKING:
     from rewardgen.api.policy import TrainedPolicy

@@ -17,11 +17,11 @@ from rewardgen.critic.review import Comparison
 from rewardgen.report.compare_page import compare_html
 from rewardgen.search.inspect_rewards import compare_rewards
 from rewardgen.store.history import status_of
-from rewardgen.store.reference import Reference, find_reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
 from rewardgen.ui.console import messages, results
 from rewardgen.view.comparison import CandidateFacts, RunFacts, candidate_facts, notes, run_facts
+from rewardgen.view.reference import Reference, find_reference
 
 Side = Annotated[
     str,

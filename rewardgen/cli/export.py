@@ -12,9 +12,9 @@ from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import Json, RunsDir, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.export.exporting import KINDS, export
-from rewardgen.store.reference import find_reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
+from rewardgen.view.reference import find_reference
 
 _KINDS = "`torch`, `gymnasium`, `sb3`, `onnx`, `mjlab`, `isaaclab`"
 

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN
+from rewardgen.report.run_files import write_readme
 from rewardgen.search.feedback import as_told, give_feedback
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages
@@ -25,6 +26,7 @@ def feedback(
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
     history = give_feedback(folder, said)
+    write_readme(folder, history)
     assert history.config is not None
     is_over, generation = bool(history.stop_reason or history.summary), history.feedback[-1].generation
     more = " --generations 1" if is_over or generation >= history.config.generations else ""

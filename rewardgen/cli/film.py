@@ -14,9 +14,9 @@ from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json,
 from rewardgen.core.errors import UsageError
 from rewardgen.film.film import Film, make_films, plan_of
 from rewardgen.film.shooting import SECONDS, play_files, shoot
-from rewardgen.store.reference import find_reference
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
+from rewardgen.view.reference import find_reference
 
 Side = Annotated[
     str,

@@ -35,6 +35,7 @@ from rewardgen.core.formatting import percent
 from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.llm.replay import differing
 from rewardgen.report.closing import close_run
+from rewardgen.report.run_files import RunFiles
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, told
 from rewardgen.search.lifecycle import Outcome
@@ -378,7 +379,7 @@ def watch(work: Callable[[Memory], Outcome], runs_dir: Path, suite: str = "") ->
     memory = Memory(Plain(console))
     try:
         with watching(True) as listener:
-            memory = Memory(listener)
+            memory = Memory(RunFiles(listener, runs_dir))
             return work(memory)
     except KeyboardInterrupt:
         if not memory.run_id:

@@ -12,16 +12,16 @@ from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, 
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import duration, money, number, percent
 from rewardgen.store.history import History, status_of
-from rewardgen.store.lineage import lineage, parent_diff
-from rewardgen.store.listing import listed_run
 from rewardgen.store.records import CandidateRecord
-from rewardgen.store.reference import find_reference
-from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from rewardgen.ui.tables import plain_table
+from rewardgen.view.lineage import lineage, parent_diff
+from rewardgen.view.listing import listed_run
+from rewardgen.view.reference import find_reference
+from rewardgen.view.rows import search_rows
 
 _ROOMY, _WIDE = 120, 160
 """Columns of a terminal that has room for more of the list, and for all of it."""

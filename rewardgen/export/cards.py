@@ -9,7 +9,7 @@ import re
 from rewardgen import __version__
 from rewardgen.core.formatting import count, number, percent
 from rewardgen.store.history import History
-from rewardgen.store.run_files import MEASURED
+from rewardgen.view.closing import MEASURED
 
 _TITLES = {
     "torch": "A reward for torch",

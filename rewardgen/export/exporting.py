@@ -31,8 +31,7 @@ from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.sim.arrays import MOST_BYTES, read_arrays
 from rewardgen.store.history import History
 from rewardgen.store.records import TaskCard
-from rewardgen.store.run_files import MOST_POLICY_BYTES
-from rewardgen.store.run_folder import RunFolder
+from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.tasks.loading import resolve_task, shipped_tasks
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.setup import policy_loader

@@ -31,8 +31,7 @@ from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.store.history import History
 from rewardgen.store.names import FileName
 from rewardgen.store.records import BASELINES, RewardSpec, SliceResult
-from rewardgen.store.run_files import MOST_POLICY_BYTES
-from rewardgen.store.run_folder import RunFolder
+from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.training.protocol import POLICY_KINDS

@@ -11,10 +11,10 @@ from rewardgen.report.rendering import rounded
 from rewardgen.report.transcripts import Calls, call_data
 from rewardgen.store.analysis_text import analysis_text
 from rewardgen.store.history import History, Phase
-from rewardgen.store.lineage import parent_diffs, unified_diff
 from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import CandidateRecord, Finding, SliceResult
-from rewardgen.store.rows import Live, failure_text, search_rows
+from rewardgen.view.lineage import parent_diffs, unified_diff
+from rewardgen.view.rows import Live, failure_text, search_rows
 
 _MOST_REASON = 300
 """Characters of an idea, or of why a candidate ended, in its row."""

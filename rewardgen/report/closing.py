@@ -8,6 +8,7 @@ from pathlib import Path
 from rewardgen.core.errors import RewardgenError
 from rewardgen.film.film import make_films
 from rewardgen.report.page import write_report
+from rewardgen.report.run_files import write_run_files
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 
@@ -23,6 +24,7 @@ def close_run(folder: RunFolder, history: History, note: Callable[[str], None]) 
     Returns:
         None if the report could not be written.
     """
+    write_run_files(folder, history)  # a run may have been killed before all were written
     try:
         if history.config and history.config.films:
             make_films(folder, history, note=note)

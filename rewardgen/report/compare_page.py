@@ -10,9 +10,7 @@ from rewardgen.core.statistics import difference_interval, interquartile_mean
 from rewardgen.critic.review import Comparison
 from rewardgen.report.rendering import render_page, rounded
 from rewardgen.store.history import Phase
-from rewardgen.store.lineage import unified_diff
 from rewardgen.store.records import CandidateResult
-from rewardgen.store.reference import Reference
 from rewardgen.view.comparison import (
     DISTANCE_SCALE,
     NO_DISTANCE,
@@ -22,6 +20,8 @@ from rewardgen.view.comparison import (
     names_of,
     table,
 )
+from rewardgen.view.lineage import unified_diff
+from rewardgen.view.reference import Reference
 
 
 class Apart(NamedTuple):

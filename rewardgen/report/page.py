@@ -18,9 +18,9 @@ from rewardgen.report.rendering import packed, render_page, rounded
 from rewardgen.report.reward_report import reward_report
 from rewardgen.report.transcripts import Calls, read_calls
 from rewardgen.store.history import History, status_of
-from rewardgen.store.lineage import lineage
-from rewardgen.store.rows import Live
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.view.lineage import lineage
+from rewardgen.view.rows import Live
 
 REPORT = "report.html"
 MOST_BYTES = 4_800_000

@@ -29,7 +29,6 @@ from rewardgen.search.strategy import STRATEGIES
 from rewardgen.store.history import History
 from rewardgen.store.messages import Usage
 from rewardgen.store.records import CandidateResult, GoalCheck, Judgement, TaskCard
-from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.cache import BaselineCache, get_or_record_transitions
@@ -105,7 +104,6 @@ def make_parts(folder: RunFolder, history: History) -> Parts:
         judge=judge,
         usage=roles.usage,
         policies=folder.policies,
-        on_study=lambda record: write_candidate(folder, record),
         cache=BaselineCache(config.task, history.task_files, training),
         reader=roles.reader,
         judge_result=partial(_judge_result, roles.llm, folder, config, card) if roles.llm else None,

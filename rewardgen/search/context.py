@@ -47,8 +47,6 @@ class Parts(NamedTuple):
     """What the language model calls of the run took so far."""
     policies: Path
     """Folder for trained policies."""
-    on_study: Callable[[CandidateRecord], None]
-    """Called whenever more is known of a candidate, to keep its folder up to date."""
     cache: BaselineCache | None = None
     """Trainings of the task's own rewards by other runs."""
     reader: Reader | None = None

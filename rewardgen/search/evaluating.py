@@ -113,6 +113,3 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
         return not analysis.diagnosis and not any(each.detector == "no-diagnosis" for each in analysis.flags)
 
     run.gather([study_one(slot) for slot in slots if is_open(slot)])
-    for slot in slots:
-        if (found := run.history.record(slot.candidate_id)) and found.result:
-            run.parts.on_study(found)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import shortened
 from rewardgen.core.text import visible
-from rewardgen.store import run_files
 from rewardgen.store.events import EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal, SilentListener
@@ -53,7 +52,6 @@ def give_feedback(folder: RunFolder, remarks: Sequence[str]) -> History:
         journal = Journal(EventLog(folder.events), history, SilentListener())
         for text in remarks:
             journal.record("feedback", text=text)
-        run_files.write_readme(folder, history)
     return history
 
 

@@ -21,7 +21,6 @@ from rewardgen.critic.gates import check_form
 from rewardgen.llm.archive import archived_usage, outdate_refusals
 from rewardgen.llm.factory import lasting_model
 from rewardgen.llm.prompts import using_prompts
-from rewardgen.reward.export import reward_file
 from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
@@ -30,7 +29,6 @@ from rewardgen.search.changed_task import measured_anew
 from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.run_prompts import changed_prompts, keep_prompts, kept_prompts, own_prompts_of
 from rewardgen.search.search import run_search
-from rewardgen.store import run_files
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import ChangedTask, History, Resumption
 from rewardgen.store.journal import Journal, Listener
@@ -41,7 +39,7 @@ from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.cache import get_or_measure
-from rewardgen.training.setup import card_for, policy_loader, settings_for, trainer_of
+from rewardgen.training.setup import card_for, settings_for, trainer_of
 
 Confirm = Callable[[str, str], None]
 
@@ -157,9 +155,6 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
             raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
         if history.summary is not None and not how.generations:
             _refuse_options(folder, how)
-            # It may have been killed, or the disk full, before they were all written.
-            run_files.write_readme(folder, history)
-            _write_best(folder, history)
             return Outcome(folder, history)
         asked = unsigned_terms(folder, how)
         if asked is not None and asked != how.agreed:
@@ -263,17 +258,6 @@ def _require_episodes(folder: RunFolder, history: History) -> None:
         )
 
 
-def _write_best(folder: RunFolder, history: History) -> None:
-    """Write `best/`, for a user to import: a reward and no other program, whoever wrote the log that it comes from."""
-    try:
-        run_files.write_best(folder, history, reward_file, policy_loader(history.training))
-    except UsageError as error:
-        raise RunFolderError(
-            f"the chosen reward of run {folder.id} cannot be used: {error.message}",
-            "no run of rewardgen ends like that; do not use its files",
-        ) from error
-
-
 def _toml(config: RunConfig) -> str:
     return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
 
@@ -371,7 +355,7 @@ def _work(folder: RunFolder, journal: Journal) -> Outcome:
 
 
 class _Reporter:
-    """Passes everything on, also to other processes, and keeps the run's README and `best/` up to date.
+    """Passes everything on, and reports progress to other processes.
 
     Args:
         listener: The one that watches the run.
@@ -380,7 +364,6 @@ class _Reporter:
 
     def __init__(self, listener: Listener, folder: RunFolder) -> None:
         self._listener = listener
-        self._folder = folder
         self._file = ProgressFile(folder.progress)
         self.note = listener.note
 
@@ -389,10 +372,6 @@ class _Reporter:
         self._listener.progress(message)
 
     def event(self, event: Event, history: History) -> None:
-        if event.kind in ("generation-finished", "interrupted", "failed", "finished"):
-            run_files.write_readme(self._folder, history)
-        if event.kind == "finished":
-            _write_best(self._folder, history)
         self._file.event(event)
         self._listener.event(event, history)
 

@@ -25,8 +25,6 @@ def review(run: Context, generation: int, slots: Sequence[Slot], drafts: Sequenc
     _verdicts(run, repaired, repairs=1)
     records = [record for slot in slots if (record := run.history.record(slot.candidate_id))]
     reviewed = [each for each in records if (each.candidate.id, each.candidate.repairs) in run.history.reviewed]
-    for record in reviewed:
-        run.parts.on_study(record)
     return [record.candidate for record in reviewed if record.verdict.accepted]
 
 

@@ -21,12 +21,12 @@ from rewardgen.report.rendering import render_page
 from rewardgen.store.events import Event
 from rewardgen.store.following import Follower
 from rewardgen.store.history import History, status_of
-from rewardgen.store.listing import ListedRun, listed_run
-from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import RunFolder, list_runs
 from rewardgen.ui.screen import progress_of
 from rewardgen.view.comparison import notes, run_facts
+from rewardgen.view.listing import ListedRun, listed_run
 from rewardgen.view.progress_view import Watcher
+from rewardgen.view.reference import Reference
 
 _MOST_RUNS = 16
 """That are kept in mind beside their files."""

@@ -21,6 +21,8 @@ DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
 TRAINING = "training.json"
 """Of a folder that `train` made, which is no run."""
+MOST_POLICY_BYTES = 64 << 20
+"""Largest file of a policy."""
 _CANDIDATE = re.compile(r"g\d+-k\d+")
 _RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9-]+-[0-9a-f]{4}")
 _BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz", "llm", "goal", "prompts"}

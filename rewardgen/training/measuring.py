@@ -17,7 +17,7 @@ from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import SliceFailure, SliceResult, SliceSpec, TrainerSettings
-from rewardgen.store.run_files import MOST_POLICY_BYTES
+from rewardgen.store.run_folder import MOST_POLICY_BYTES
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.artifacts import episodes_name, policy_names
 from rewardgen.training.protocol import POLICY_KINDS, TrainerSetup

@@ -8,7 +8,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from rewardgen.core.formatting import percent
-from rewardgen.store.lineage import unified_diff
 from rewardgen.ui.show import diff_code, section
 from rewardgen.ui.tables import plain_table
 from rewardgen.view.comparison import (
@@ -20,6 +19,7 @@ from rewardgen.view.comparison import (
     names_of,
     table,
 )
+from rewardgen.view.lineage import unified_diff
 
 
 def runs_page(runs: Sequence[RunFacts], told: Sequence[str]) -> RenderableType:

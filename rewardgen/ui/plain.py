@@ -10,8 +10,8 @@ from rich.console import Console
 from rewardgen.core.formatting import count, first_sentence, number, percent, roughly, with_spread
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
-from rewardgen.store.rows import final_rows, rejection, search_rows
 from rewardgen.view.progress_view import Watcher, near, past_line, stage, view
+from rewardgen.view.rows import final_rows, rejection, search_rows
 
 _PULSE_S = 30.0
 """Least time between two lines on the progress of a training [s]."""

@@ -16,9 +16,9 @@ from rich.text import Text
 from rewardgen.core.formatting import count, duration, roughly
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.events import Event
-from rewardgen.store.rows import Row
 from rewardgen.ui.tables import RowsTable
 from rewardgen.view.progress_view import View, Watcher, near
+from rewardgen.view.rows import Row
 
 _REFRESH_HZ = 4
 _WIDEST_BAR = 40

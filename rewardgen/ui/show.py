@@ -15,11 +15,11 @@ from rewardgen.core.formatting import duration, number, percent, with_spread
 from rewardgen.llm.prompts import render
 from rewardgen.store.analysis_text import analysis_text, parts_lines
 from rewardgen.store.history import History
-from rewardgen.store.lineage import lineage, parent_diff, unified_diff
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
-from rewardgen.store.rows import failure_text, final_rows, search_rows
 from rewardgen.ui.tables import RowsTable, closing_table, judgement_text, plain_table, row_line
+from rewardgen.view.lineage import lineage, parent_diff, unified_diff
 from rewardgen.view.progress_view import stage, view
+from rewardgen.view.rows import failure_text, final_rows, search_rows
 
 CODE_THEME = "ansi_dark"
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from rewardgen.core.formatting import number, percent, percent_interval, with_interval, with_spread
 from rewardgen.store.history import Summary
 from rewardgen.store.records import BASELINES, Judgement
-from rewardgen.store.rows import Row
+from rewardgen.view.rows import Row
 
 _ID, _OPERATOR, _STATUS, _FITNESS, _SUCCESS = 8, 10, 15, 14, 8
 _BEFORE_REASON = 2 + _ID + _OPERATOR + len("designing ")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rewardgen.core.config import options_text
 from rewardgen.core.formatting import duration, money, number, percent, tokens, with_spread
 from rewardgen.store.history import History
-from rewardgen.store.rows import final_rows, search_rows
+from rewardgen.view.rows import final_rows, search_rows
 
 
 class RunFacts(NamedTuple):

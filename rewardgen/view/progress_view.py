@@ -17,7 +17,7 @@ from rewardgen.core.sequential import BLOCK
 from rewardgen.store.events import Event
 from rewardgen.store.history import Generation, History
 from rewardgen.store.progress import Live, LiveProgress
-from rewardgen.store.rows import Row, confirmation_rows, final_rows, once_started, planned_steps, search_rows
+from rewardgen.view.rows import Row, confirmation_rows, final_rows, once_started, planned_steps, search_rows
 
 _ENOUGH = 0.1
 """Trainings to have seen before a remaining time is told."""

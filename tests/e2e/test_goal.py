@@ -7,6 +7,7 @@ import pytest
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.llm.archive import read_archive
+from rewardgen.report.run_files import write_readme
 from rewardgen.search.lifecycle import resume, start
 from rewardgen.store.events import read_events
 from rewardgen.store.history import History
@@ -103,6 +104,7 @@ def test_answers_that_cannot_be_read_cost_a_run_nothing(served, tmp_path):
     model.texts |= {"You are asked": "```\n## Nothing\x1b[2J", "You judge": "x" * 1_000_000}
     done = start(config(settings), tmp_path, Listener())
     assert done.exit_code == 0 and done.history.goal_check.answer is done.history.judgement.answer is None
+    write_readme(done.folder, done.history)
     text = done.folder.readme.read_text()
     assert "whether the fitness measures the goal was not checked" in text and "was not judged" in text
 

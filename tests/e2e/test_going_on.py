@@ -4,6 +4,7 @@ import pytest
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
+from rewardgen.report.run_files import write_readme
 from rewardgen.search.feedback import MOST_CHARS, MOST_TOLD, feedback_for, give_feedback
 from rewardgen.search.lifecycle import Resume, resume, start
 from rewardgen.store.history import Feedback, History
@@ -88,6 +89,7 @@ def test_each_finals_have_seeds_of_their_own_and_the_end_says_that_there_were_ot
     assert found.opened[0][1] == before
     assert "opened" not in before.conclusion
     assert f"Finals were opened 2 times before, on other seeds, and chose {before.chosen}" in found.summary.conclusion
+    write_readme(folder, found)
     text = folder.readme.read_text()
     assert "opened 2 times before" in text and "2 in all; the finals had been opened" in text
     assert before.conclusion in text, "a run that fails while it goes on keeps what it had"

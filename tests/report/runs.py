@@ -14,9 +14,9 @@ from rewardgen.store.history import History
 from rewardgen.store.measurements import ComponentPoint, EvaluationPoint, TrainingCurves
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 from rewardgen.store.records import Analysis, Candidate, Finding, Flag, SliceResult, Verdict
-from rewardgen.store.reference import Reference
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.view.comparison import candidate_facts
+from rewardgen.view.reference import Reference
 from tests.builders import card
 from tests.ui.story import DRAFT, RUN_ID, events
 

@@ -164,7 +164,6 @@ def a_search(
         judge=judge,
         usage=Usage,
         policies=path / "policies",
-        on_study=lambda record: None,
         reader=reader,
     )
     return partial(run_search, settings, card(best_fitness=best_fitness), parts, journal), history

@@ -9,8 +9,8 @@ from rewardgen.core.text import visible
 from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.llm.archive import ArchivedLLM, slug
 from rewardgen.llm.litellm_client import LiteLLMClient
+from rewardgen.report.run_files import write_candidate
 from rewardgen.store.history import History
-from rewardgen.store.run_files import write_candidate
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
 from rewardgen.ui.console import messages

@@ -8,7 +8,7 @@ from rewardgen.critic.gates import Critic
 from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.store.events import read_events
-from rewardgen.store.rows import search_rows
+from rewardgen.view.rows import search_rows
 from tests.search.parts import Crew, Listener, a_search
 
 

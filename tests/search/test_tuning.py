@@ -15,8 +15,8 @@ from rewardgen.search.earlier_ideas import failed_ideas, leading_ideas
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.search.tuning import one_of_each_tuned, tuned_candidate, tuned_slots
 from rewardgen.store.records import Analysis
-from rewardgen.store.rows import search_rows
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.view.rows import search_rows
 from tests.builders import record, slice_result
 from tests.search.parts import Crew, Listener, a_search
 

@@ -7,13 +7,10 @@ import pytest
 from rich.console import Console
 
 from rewardgen.cli.drafting import _Person
-from rewardgen.store.analysis_text import analysis_text
-from rewardgen.store.lineage import lineage, parent_diff
 from rewardgen.store.records import PredictionOutcome
-from rewardgen.store.run_files import write_candidate
-from rewardgen.store.run_folder import RunFolder
 from rewardgen.ui.metric_page import draft_page
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
+from rewardgen.view.lineage import lineage, parent_diff
 from tests.ui.story import until
 
 
@@ -133,18 +130,6 @@ def test_a_prediction_shows_what_was_measured():
     text = page(candidate_page(history, record))
     assert "fitness >= 3: failed, measured 2.1" in text
     assert "share[jump] >= 0.3: not checkable" in text
-
-
-def test_what_training_showed_is_the_same_text_in_the_terminal_and_in_the_run_folder(tmp_path):
-    record = until("finished").record("g00-k1")
-    assert record is not None
-    text = analysis_text(record)
-    assert "speed                 1.3" in text
-    folder = RunFolder(tmp_path)
-    write_candidate(folder, record)
-    assert text in (folder.candidate("g00-k1") / "analysis.md").read_text()
-    shown = candidate("g00-k1")
-    assert all(line.rstrip() in shown for line in text.splitlines())
 
 
 def test_a_drafted_metric_is_shown_to_its_last_letter_in_a_narrow_window(capsys, monkeypatch):

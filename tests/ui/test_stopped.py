@@ -5,13 +5,13 @@ import io
 import pytest
 from rich.console import Console
 
+from rewardgen.report.run_files import write_readme
 from rewardgen.store.history import History
 from rewardgen.store.measurements import EarlyStop
-from rewardgen.store.rows import search_rows
-from rewardgen.store.run_files import write_readme
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.ui.plain import describe
 from rewardgen.ui.show import candidate_page
+from rewardgen.view.rows import search_rows
 from tests.ui.story import events
 
 STOP = EarlyStop(

@@ -4,11 +4,9 @@ import sys
 import numpy as np
 import torch
 
-from rewardgen.reward.export import reward_file
-from rewardgen.store import run_files as report
+from rewardgen.report import run_files as report
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.training.setup import policy_loader
 from tests.search.parts import Crew, a_search
 from tests.training.test_policy_file import two_policies
 
@@ -41,7 +39,7 @@ def test_best_is_used_as_it_is_by_a_script_without_rewardgen(tmp_path):
     observations, policies = 30 * torch.randn(50, 3), two_policies()
     for each in (folder.policies / "final").glob("*.npz"):
         policies.save(0, each)
-    report.write_best(folder, history, reward_file, policy_loader(history.training))
+    report.write_best(folder, history)
     script = """
 import sys
 sys.modules["rewardgen"] = None
@@ -73,13 +71,13 @@ def test_readme_of_an_unfinished_run_tells_how_to_resume(tmp_path):
     assert f"rewardgen resume {history.run_id}" in folder.readme.read_text()
 
 
-def test_candidate_folder_holds_reward_verdict_and_analysis(tmp_path):
+def test_candidate_folder_holds_reward_and_record(tmp_path):
     folder, history = a_finished_run(tmp_path, generations=2)
     for id in ("g00-k0", "g00-k3"):
         report.write_candidate(folder, history.record(id))
-    assert "dead-component" in (folder.candidate("g00-k0") / "verdict.md").read_text()
-    assert not (folder.candidate("g00-k0") / "analysis.md").exists()
-    assert "fine" in (folder.candidate("g00-k3") / "analysis.md").read_text()
+    assert "dead-component" in (folder.candidate("g00-k0") / "record.json").read_text()
+    assert "fine" in (folder.candidate("g00-k3") / "record.json").read_text()
+    assert (folder.candidate("g00-k3") / "reward.py").read_text() == history.designed["g00-k3", 0].source
 
 
 def test_history_read_from_the_log_is_the_history_that_was_lived(tmp_path):

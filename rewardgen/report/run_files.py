@@ -1,0 +1,182 @@
+"""The readable files of a run folder: `candidates/`, `best/` and `README.md`, all derived from the event log."""
+
+from __future__ import annotations
+
+import textwrap
+from contextlib import nullcontext, suppress
+from pathlib import Path
+
+from rewardgen.core.config import options_text
+from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.core.formatting import number
+from rewardgen.reward.export import reward_file
+from rewardgen.store.events import Event
+from rewardgen.store.history import History, Summary
+from rewardgen.store.journal import Listener
+from rewardgen.store.records import CandidateRecord
+from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
+from rewardgen.training.setup import policy_loader
+from rewardgen.view.closing import MEASURED, closing_markdown
+
+_HERE = """
+## What is here
+
+- `best/`: the chosen reward, its policy and a card
+- `report.html`: everything to look at, in a browser
+- `candidates/<id>/`: each candidate's reward and record, and the prompts and replies about it
+- `policies/`: trained policies of the search and of the finals
+- `events.jsonl`: everything that happened; all other files are derived from it
+- `run.toml`, `provenance.json`, `card.json`: configuration, versions, the task as the designer saw it"""
+
+
+class RunFiles:
+    """A `Listener` that keeps the readable files of a run up to date and passes everything on.
+
+    Args:
+        listener: Shows the run.
+        runs_dir: Folder of the runs.
+    """
+
+    def __init__(self, listener: Listener, runs_dir: Path) -> None:
+        self._listener, self._runs_dir = listener, runs_dir
+        self.progress = listener.progress
+        self.note = listener.note
+        self.aside = getattr(listener, "aside", nullcontext)
+
+    def event(self, event: Event, history: History) -> None:
+        """Write the files that an event changes."""
+        folder = RunFolder(self._runs_dir / history.run_id)
+        match event.kind:
+            case "reviewed" | "studied":
+                id = event.data["verdict" if event.kind == "reviewed" else "analysis"]["candidate_id"]
+                if record := history.record(id):
+                    write_candidate(folder, record)
+            case "generation-finished" | "interrupted" | "failed":
+                write_readme(folder, history)
+            case "finished":
+                write_run_files(folder, history)
+        self._listener.event(event, history)
+
+
+def write_run_files(folder: RunFolder, history: History) -> None:
+    """Write `README.md` and, with a chosen reward, `best/`.
+
+    Raises:
+        RunFolderError: A file cannot be written, or the log names a reward that the reward language refuses.
+    """
+    write_readme(folder, history)
+    try:
+        write_best(folder, history)
+    except UsageError as error:
+        raise RunFolderError(
+            f"the chosen reward of run {folder.id} cannot be used: {error.message}",
+            "rewardgen never writes such a log; do not use its files",
+        ) from error
+
+
+def write_candidate(folder: RunFolder, record: CandidateRecord) -> None:
+    """Write `reward.py` and `record.json` of a candidate."""
+    place = folder.candidate(record.candidate.id)
+    write_atomic(place / "record.json", record.model_dump_json(indent=1))
+    if record.candidate.source:
+        write_atomic(place / "reward.py", record.candidate.source)
+
+
+def write_best(folder: RunFolder, history: History) -> None:
+    """Write `best/`: the chosen reward, the policy of its best fresh seed, and a card with the results.
+
+    Raises:
+        UsageError: The reward language refuses the reward.
+    """
+    summary = history.summary
+    record = history.record(summary.chosen) if summary and summary.chosen else None
+    if summary is None or record is None:
+        return
+    write_atomic(folder.best / "reward.py", reward_file(record.candidate.source))
+    result = history.result("final", record.candidate.id)
+    if result and (best := result.best):
+        with suppress(OSError):  # a user may have removed the policies of a finished run
+            content = read_plain(folder.policies / "final" / str(best.policy), MOST_POLICY_BYTES)
+            write_atomic(folder.best / "policy.npz", content)
+    has_policy, loader = (folder.best / "policy.npz").exists(), policy_loader(history.training)
+    if has_policy and loader:
+        write_atomic(folder.best / "policy.py", loader)
+    card = _best_card(history, record, summary, has_policy, bool(has_policy and loader))
+    write_atomic(folder.best / "card.md", card)
+
+
+def _best_card(history: History, record: CandidateRecord, summary: Summary, has_policy: bool, loads: bool) -> str:
+    card, candidate = history.card, record.candidate
+    assert card is not None
+    origin = f", from {', '.join(candidate.parents)}" if candidate.parents else ""
+    policy = "`policy.npz` is the best policy of the fresh seeds." if has_policy else "The policies were removed."
+    act = ["", "from policy import load  # needs numpy", "action = load().act(observation)  # in actuator units"]
+    lines = [
+        f"# A reward for {card.name}",
+        "",
+        card.description,
+        "",
+        *([f"**{history.judgement.text}**", ""] if history.judgement else []),
+        f"**Result.** {summary.conclusion}",
+        "",
+        *closing_markdown(summary),
+        "",
+        f"- Run `{history.run_id}`, candidate `{candidate.id}`, operator `{candidate.operator}`{origin}",
+        f"- {policy} {MEASURED}",
+        "",
+        "## How to use it",
+        "",
+        "In this folder, without rewardgen:",
+        "",
+        "```python",
+        "from reward import INPUTS, reward_and_components  # needs torch",
+        "reward, components = reward_and_components(inputs)  # a dict: INPUTS to tensors (N,) or (N, k)",
+        *(act if loads else []),
+        "```",
+        "",
+        *(["The entries of an observation:", "", card.observation, ""] if loads and card.observation else []),
+        "`rewardgen export` makes an environment and policies in other formats of it.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write_readme(folder: RunFolder, history: History) -> None:
+    """Write the run's `README.md`."""
+    card, config, summary = history.card, history.config, history.summary
+    assert card is not None and config is not None
+    options = options_text(config)
+    lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
+    lines += [f"Fitness: {card.fitness}", "", f"Success: {card.success}", ""]
+    lines += [f"Model: `{config.model}`." + (f" Options: `{options}`." if options else ""), ""]
+    lines += [f"Goal: {config.goal}", ""] if config.goal else []
+    lines += [*(f"- {text}" for text in _remarks(history)), ""]
+    if summary is None:
+        lines += [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` continues it.", ""]
+    else:
+        lines += [f"**{history.judgement.text}**", ""] if history.judgement else []
+        lines += [summary.conclusion, "", *closing_markdown(summary), "", f"The search stopped: {summary.reason}.", ""]
+    for _, earlier in history.opened:
+        if earlier:
+            lines += ["## Earlier finals", "", earlier.conclusion, "", *closing_markdown(earlier), ""]
+    lines += ["## Generations", "", "| candidate | operator | parents | fitness | idea, or reason |"]
+    lines += ["|---|---|---|--:|---|", *(_line(record) for id in history.ids() if (record := history.record(id)))]
+    write_atomic(folder.readme, "\n".join([*lines, _HERE]) + "\n")
+
+
+def _remarks(history: History) -> list[str]:
+    """Objections, changes and feedback."""
+    remarks = [history.goal_check.text] if history.goal_check else []
+    remarks += [history.doubt] if history.doubt and not history.raised else []
+    remarks += history.changes
+    return remarks + [
+        f"Feedback, for g{each.generation:02d} and later: {' '.join(each.text.split())}" for each in history.feedback
+    ]
+
+
+def _line(record: CandidateRecord) -> str:
+    candidate, stops = record.candidate, record.result.stops if record.result else ()
+    text = record.outcome or (stops[0].message if stops else candidate.diagnosis.split("\n")[0])
+    reason = textwrap.shorten(text.replace("|", "/"), 200, placeholder=" ...")
+    parents = ", ".join(candidate.parents)
+    return f"| {candidate.id} | {candidate.operator} | {parents} | {number(record.fitness)} | {reason} |"
