@@ -19,8 +19,8 @@ from jinja2 import Environment, TemplateError, meta
 
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import named, number, percent, shares, thousands
+from rewardgen.llm.analysis_text import analysis_text, outcomes_text
 from rewardgen.llm.templates import ENDING, Templates, environment, memory_limit, shipped_templates, unknown, with_own
-from rewardgen.store.analysis_text import analysis_text, outcomes_text
 from rewardgen.store.measurements import Range
 from rewardgen.store.messages import Message
 from rewardgen.store.records import (

@@ -7,9 +7,9 @@ from typing import Any
 
 from rewardgen.analyzer.training_curves import training_curves
 from rewardgen.core.formatting import duration, number, percent, shortened, with_spread
+from rewardgen.llm.analysis_text import analysis_text
 from rewardgen.report.rendering import rounded
 from rewardgen.report.transcripts import Calls, call_data
-from rewardgen.store.analysis_text import analysis_text
 from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import CandidateRecord, Finding, SliceResult

@@ -465,7 +465,7 @@ class ShownEpisode(EpisodeDigest):
 
 
 class Analysis(Frozen):
-    """The analyzer's view of one trained candidate: numbers and findings; `store/analysis_text.py` makes text of it."""
+    """The analyzer's view of one trained candidate: numbers and findings; `llm/analysis_text.py` makes text of it."""
 
     candidate_id: CandidateId
     curves: TrainingCurves = TrainingCurves()

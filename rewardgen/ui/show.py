@@ -12,8 +12,8 @@ from rich.text import Text
 
 from rewardgen.core.config import options_text
 from rewardgen.core.formatting import duration, number, percent, with_spread
+from rewardgen.llm.analysis_text import analysis_text, parts_lines
 from rewardgen.llm.prompts import render
-from rewardgen.store.analysis_text import analysis_text, parts_lines
 from rewardgen.store.history import History
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
 from rewardgen.ui.tables import RowsTable, closing_table, judgement_text, plain_table, row_line

@@ -5,8 +5,8 @@ import pytest
 
 from rewardgen.analyzer.analyzer import MOST_ROWS, Analyzer
 from rewardgen.core.errors import CredentialsError
+from rewardgen.llm.analysis_text import analysis_text
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.store.analysis_text import analysis_text
 from rewardgen.store.measurements import Outcome
 from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, Finding, VariableCard, Verdict
 from rewardgen.testing.scripted import ScriptedLLM

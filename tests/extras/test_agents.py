@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.store.analysis_text import analysis_text
+from rewardgen.llm.analysis_text import analysis_text
 from tests.e2e.command import SHORTER, history, rewardgen
 
 HUNT = Path(__file__).with_name("parallel.py")
