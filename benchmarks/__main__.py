@@ -17,6 +17,7 @@ from benchmarks.agreement import bench_agreement
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
 from benchmarks.gpu import GpuOptions, bench_gpu
+from benchmarks.own_rewards import own_rewards_table
 from benchmarks.racing import RacingOptions, bench_racing
 from benchmarks.sb3_native import ENVIRONMENTS, NativeOptions, bench_native
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
@@ -225,6 +226,19 @@ def warp(
     Example: `python -m benchmarks warp cartpole`
     """
     return show(bench_warp(tasks, _say), json)
+
+
+@app.command(name="own-rewards")
+def own_rewards(
+    *tasks: Annotated[str, Parameter(help=TASK_HELP)],
+    seeds: Annotated[int, Parameter(help="Seeds of each reward.", validator=_AT_LEAST_ONE)] = 3,
+) -> int:
+    """Train the tasks' own rewards and print the rows of docs/tasks-table.md.
+
+    Example: `python -m benchmarks own-rewards cartpole hopper`
+    """
+    results().print_data(own_rewards_table(tasks, seeds))
+    return 0
 
 
 def _given(options: Any, quick: bool, **chosen: object) -> Any:

@@ -18,7 +18,7 @@ options.add_argument("--runs-dir", default="runs")
 given = options.parse_args()
 
 size = {"generations": 1, "candidates": 2, "seeds": 1, "final_seeds": 1, "env_steps": 4096} if given.quick else {}
-run = rewardgen.search(given.task, model="builtin", runs_dir=given.runs_dir, films=not given.quick, **size)
+run = rewardgen.run(given.task, model="builtin", runs_dir=given.runs_dir, films=not given.quick, **size)
 
 print(run.summary.conclusion)
 print(run.table())

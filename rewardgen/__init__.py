@@ -1,29 +1,27 @@
 """Design, train and verify reward functions for reinforcement learning.
 
-What task files import is here, `from rewardgen import MujocoTask, Var`, and what a script or a notebook uses:
+Task files import their classes from here, `from rewardgen import MujocoTask, Var`; scripts and notebooks use:
 
-    run = rewardgen.search("cartpole", model="openai/gpt-5.1", max_cost=2)
+    run = rewardgen.run("cartpole", model="openai/gpt-5.1", max_cost=2)
     run.best.reward(height=h, action=a)
     env = rewardgen.make_env("cartpole", reward=run.best.reward)
 
-All of it is loaded when it is first asked for, since some of it brings torch and MuJoCo with it.
+A name is loaded when it is first used, because some bring torch and MuJoCo with them.
 """
 
 from __future__ import annotations
 
 import importlib
-import inspect
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rewardgen.api.checking import check
     from rewardgen.api.environment import make_env
-    from rewardgen.api.measuring import evaluate, rescore
+    from rewardgen.api.measuring import evaluate
     from rewardgen.api.policy import load_policy
     from rewardgen.api.reward import Reward
+    from rewardgen.api.running import run
     from rewardgen.api.runs import Run, open_run
-    from rewardgen.api.searching import search
     from rewardgen.api.training import train
     from rewardgen.reward.tolerance import tolerance
     from rewardgen.sim.quantities import (
@@ -83,8 +81,7 @@ __all__ = [
     "load_policy",
     "make_env",
     "open_run",
-    "rescore",
-    "search",
+    "run",
     "shipped_task",
     "tolerance",
     "train",
@@ -108,14 +105,11 @@ _HOME = {
     "load_policy": "rewardgen.api.policy",
     "make_env": "rewardgen.api.environment",
     "open_run": "rewardgen.api.runs",
-    "search": "rewardgen.api.searching",
-    "rescore": "rewardgen.api.measuring",
+    "run": "rewardgen.api.running",
     "shipped_task": "rewardgen.tasks.loading",
     "tolerance": "rewardgen.reward.tolerance",
     "train": "rewardgen.api.training",
 }
-_FOLDERS = ("search",)
-"""Folders of the package that have the name of a function."""
 
 
 def __getattr__(name: str) -> Any:
@@ -126,27 +120,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-class _Folder(ModuleType):
-    """A folder of the package that is called as the public function of its name: whichever of the two is imported
-    first, `rewardgen.search("hopper")` and `import rewardgen.search.lifecycle` both work.
-    """
-
-    def _function(self) -> Any:
-        return __getattr__(self.__name__.removeprefix(f"{__name__}."))
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return self._function()(*arguments, **options)
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self._function())
-
-    @property
-    def __doc__(self) -> str | None:
-        return self._function().__doc__
-
-
-for _name in _FOLDERS:
-    importlib.import_module(f"{__name__}.{_name}").__class__ = _Folder

@@ -1,4 +1,4 @@
-"""The critic's verdict on a reward of one's own: `rewardgen.check`."""
+"""Check a reward with the critic: `rewardgen.check`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from rewardgen.store.records import Verdict
 
 
 def check(task: str | Path, reward: str | Path | Reward) -> Verdict:
-    """Put a reward through the critic's gates: its form, its text, and a run of it on recorded transitions.
+    """Check a reward: its form, its text, and its values on recorded transitions.
 
-    Neither the task file nor the reward runs in this process, but in the sandbox's workers.
+    The task file and the reward run in the sandbox's workers, not in this process.
 
     Args:
         task: Name of a shipped task, or the path of a task file.
         reward: Path of a Python file with a `compute_reward`, its text, or a `Reward`.
 
     Returns:
-        Whether it is `accepted`, and the `findings`, each with `severity`, `message`, `hint` and `line`.
+        The verdict: `accepted`, and `findings` with `severity`, `message`, `hint` and `line`.
 
     Raises:
-        TaskError: There is no such task, or it cannot be simulated.
+        TaskError: The task is unknown or cannot be simulated.
         UsageError: The file cannot be read.
     """
     name = reward.name if isinstance(reward, Reward) else "reward"

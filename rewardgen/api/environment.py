@@ -1,4 +1,4 @@
-"""A task as a Gymnasium environment, for any trainer that takes one: `rewardgen.make_env`."""
+"""Make a Gymnasium environment of a task: `rewardgen.make_env`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from rewardgen.tasks.task_env import TaskEnv
 
 
 def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> TaskEnv:
-    """A `gymnasium.Env` of a task. It runs the task file in this process, so take none that you have not read.
+    """Make a `gymnasium.Env` of a task. Runs the task file in this process: read the file first.
 
-    `info` holds at every step the `components` of the reward and the `variables` of the task, and at the end of an
-    episode its `fitness` and `success` by the task's own code.
+    At every step `info` holds the `components` of the reward and the `variables` of the task; at the end of an
+    episode also its `fitness` and `success`.
 
     Args:
-        task: Name of a shipped task, or the path of a task file.
-        reward: What it pays: a `Reward` such as `run.best.reward`, the path of a Python file with a `compute_reward`,
-            or its text; `human` and `sparse` are the task's own, of which the human one is paid if none is given. It
-            runs in this process too: see `Reward`.
+        task: Name of a shipped task, or path of a task file.
+        reward: A `Reward` such as `run.best.reward`, the path of a Python file with a `compute_reward`, its text, or
+            `human` (the default) or `sparse`. Runs in this process: see `Reward`.
 
     Raises:
-        TaskError: There is no such task, or it breaks its contract.
-        UsageError: The task has no such reward, or none that reads its variables; or the file cannot be read.
+        TaskError: The task is unknown or breaks its contract.
+        UsageError: The task lacks the reward or one of its inputs, or the file cannot be read.
         RewardError: The reward is not written in the reward language.
     """
     loaded = load_task(str(task))
@@ -38,9 +37,9 @@ def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> Tas
         paid = Reward(own[name], name)
     else:
         paid = reward if isinstance(reward, Reward) else Reward(reward_source(reward))
-    known = [*loaded.declared(), "action"]
-    known += [f"prev_{name}" for name in known]
-    known += HIDDEN if paid.source in baseline_sources(loaded).values() else ()
-    if unknown := [name for name in paid.inputs if name not in known]:
-        raise UsageError(f"the reward reads `{unknown[0]}`, which the task has not", did_you_mean(unknown[0], known))
+    names = [*loaded.declared(), "action"]
+    names += [f"prev_{name}" for name in names]
+    names += HIDDEN if paid.source in baseline_sources(loaded).values() else ()
+    if unknown := [name for name in paid.inputs if name not in names]:
+        raise UsageError(f"the reward reads `{unknown[0]}`, which the task lacks", did_you_mean(unknown[0], names))
     return TaskEnv(loaded, paid)

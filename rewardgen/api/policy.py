@@ -1,4 +1,4 @@
-"""A trained policy for numpy: `rewardgen.load_policy`."""
+"""Use a trained policy with numpy: `rewardgen.load_policy`."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from rewardgen.training import policies
 
 
 class TrainedPolicy:
-    """A trained policy, deterministic.
+    """A trained, deterministic policy.
 
     Args:
-        path: Its file; no code is run by reading it.
+        path: The policy file; reading it runs no code.
 
     Raises:
-        RunFolderError: It is missing, or is not exactly a policy file.
+        RunFolderError: The file is missing or is no policy file.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._policy = policies.load_policy(self.path)
         self.observation_size = self._policy.observation_size
-        """Entries of an observation."""
+        """Length O of an observation."""
         self.action_low = self._policy.action_low.numpy()
         """Lowest action, in actuator units."""
         self.action_high = self._policy.action_high.numpy()
         """Highest action, in actuator units."""
 
     def act(self, observation: np.ndarray) -> np.ndarray:
-        """The action in actuator units, (A,), for an observation (O,); or (N, A) for (N, O)."""
-        given = torch.as_tensor(np.asarray(observation, np.float32))
+        """Return actions in actuator units, (A,) for an observation (O,), or (N, A) for (N, O)."""
+        rows = torch.as_tensor(np.asarray(observation, np.float32))
         with torch.no_grad():
-            actions = self._policy.act(given.view(-1, self.observation_size)).numpy()
+            actions = self._policy.act(rows.view(-1, self.observation_size)).numpy()
         actions = actions.clip(self.action_low, self.action_high)
-        return actions.reshape(*given.shape[:-1], -1)
+        return actions.reshape(*rows.shape[:-1], -1)
 
     def __repr__(self) -> str:
         return f"<policy {self.path}: {self.observation_size} observations to {len(self.action_low)} actions>"
 
 
 def load_policy(path: str | Path) -> TrainedPolicy:
-    """A trained policy from its file, such as `best/policy.npz` of a run; see `TrainedPolicy`."""
+    """Load a policy from its file, such as `best/policy.npz` of a run."""
     return TrainedPolicy(path)

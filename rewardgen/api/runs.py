@@ -1,4 +1,4 @@
-"""A run as Python sees it: `rewardgen.open_run`, and what is in it."""
+"""Runs and their candidates in Python: `rewardgen.open_run`."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 class Candidate:
-    """One reward of a run, with what is known of it; the task's own are some too.
+    """One reward of a run with its results; also the task's own rewards.
 
-    Its numbers are those of the fresh seeds where it was trained on them, else those of the search.
+    The numbers are from the fresh seeds if the reward was trained on them, else from the search.
 
     Args:
-        folder: The run's.
-        history: What is known of the run.
-        id: Its id, or `human` or `sparse`.
+        folder: Folder of the run.
+        history: History of the run.
+        id: Candidate id, `human` or `sparse`.
     """
 
     def __init__(self, folder: RunFolder, history: History, id: str) -> None:
@@ -48,19 +48,19 @@ class Candidate:
         record = history.record(id) or history.baseline_record(id)
         self._record: CandidateRecord | None = record
         self.phase = "final" if history.result("final", id) else "search"
-        """Where its numbers are from: `final` or `search`."""
+        """Phase of the numbers: `final` or `search`."""
 
     @property
     def source(self) -> str:
-        """Its reward's Python; empty if the designer's reply held none."""
+        """Python source of the reward; empty if the designer's reply held none."""
         return self._record.candidate.source if self._record else self.history.baselines.get(self.id, "")
 
     @cached_property
     def reward(self) -> Reward:
-        """Its reward, to be called; see there what keeps that safe.
+        """The reward as a callable; `Reward` says what makes calling it safe.
 
         Raises:
-            UsageError: It has no code.
+            UsageError: The candidate has no code.
         """
         if not self.source:
             raise UsageError(f"{self.id} has no code: {self.reason}", "take another candidate")
@@ -68,49 +68,49 @@ class Candidate:
 
     @cached_property
     def result(self) -> CandidateResult | None:
-        """Its trainings, one with each seed; None if there are none."""
+        """Training results, one per seed; None if the candidate was not trained."""
         return self.history.result("final" if self.phase == "final" else "search", self.id)
 
     @property
     def fitness(self) -> Interval | None:
-        """Interquartile mean over its seeds with a 95 % interval; None if it failed or was not trained."""
+        """Interquartile mean over seeds with a 95 % interval; None if training failed or did not happen."""
         values = [*self.result.by_seed.values()] if self.result else []
         return bootstrap_interval(values) if values else None
 
     @property
     def success(self) -> Interval | None:
-        """Success rate with a 95 % interval; likewise."""
-        rates = [each.final_success_rate for each in self.result.slices] if self.result and self.fitness else []
-        known = [rate for rate in rates if rate is not None]
-        return proportion_interval(known, STARTS) if known else None
+        """Success rate with a 95 % interval; None if training failed or did not happen."""
+        rates = [slice.final_success_rate for slice in self.result.slices] if self.result and self.fitness else []
+        measured = [rate for rate in rates if rate is not None]
+        return proportion_interval(measured, STARTS) if measured else None
 
     @property
     def policy_path(self) -> Path | None:
-        """File of the best of its policies; None if there is none any more."""
+        """File of the best policy; None if the file does not exist."""
         best = self.result.best if self.result else None
         path = self.folder.policies / self.phase / str(best.policy) if best else None
         return path if path and path.is_file() else None
 
     @cached_property
     def policy(self) -> TrainedPolicy | None:
-        """The best of its policies, to be asked for actions; None if there is none any more."""
+        """The best policy; None if its file does not exist."""
         from rewardgen.api.policy import TrainedPolicy  # it brings torch
 
         return TrainedPolicy(self.policy_path) if self.policy_path else None
 
     @property
     def verdict(self) -> Verdict | None:
-        """What the critic found in it; None for the task's own rewards."""
+        """Findings of the critic; None for the task's own rewards."""
         return self._record.verdict if self._record and self.id not in self.history.baselines else None
 
     @property
     def reason(self) -> str:
-        """Why it has no fitness; empty if it has one."""
+        """Reason for a missing fitness; empty if there is a fitness."""
         return self._record.outcome if self._record else ""
 
     @property
     def row(self) -> dict[str, Any]:
-        """What is known of it, as a row of `Run.table`."""
+        """The candidate as a row of `Run.table`."""
         shown = search_rows(self.history, [self.id], {})[0]
         candidate = self._record.candidate if self._record else None
         fitness, success, chosen = self.fitness, self.success, self.history.summary and self.history.summary.chosen
@@ -131,39 +131,39 @@ class Candidate:
 
     def __repr__(self) -> str:
         fitness = self.fitness
-        told = f"fitness {with_interval(fitness)} ({self.phase})" if fitness else self.reason or "not trained"
-        return f"<candidate {self.id}: {told}>"
+        outcome = f"fitness {with_interval(fitness)} ({self.phase})" if fitness else self.reason or "not trained"
+        return f"<candidate {self.id}: {outcome}>"
 
 
 class Run:
-    """A run of the search, as it is in its folder now; `open_run` and `search` give one.
+    """A run, read from its folder; `open_run` and `run` return one.
 
     Args:
-        folder: The run's.
-        history: What is known of it; read from the folder if not given.
+        folder: Folder of the run.
+        history: History of the run; default: read from the folder.
 
     Raises:
-        RunFolderError: The folder is damaged, or of another version.
+        RunFolderError: The folder is damaged or was written by another version.
     """
 
     def __init__(self, folder: RunFolder, history: History | None = None) -> None:
         self.folder = folder
         self.history = history or History.load(folder)
-        """All that is known of the run, as the command line has it."""
+        """Everything recorded about the run."""
 
     @property
     def id(self) -> str:
-        """Its name."""
+        """Name of the run."""
         return self.folder.id
 
     @property
     def path(self) -> Path:
-        """Its folder."""
+        """Folder of the run."""
         return self.folder.path
 
     @property
     def task(self) -> str:
-        """The task's name, or the path of its file."""
+        """Name of the task, or path of its file."""
         return self.history.config.task if self.history.config else ""
 
     @property
@@ -173,35 +173,35 @@ class Run:
 
     @property
     def summary(self) -> Summary | None:
-        """How it ended, with intervals and a conclusion in words; None until it has."""
+        """Closing table and conclusion; None before the end."""
         return self.history.summary
 
     @property
     def candidates(self) -> list[Candidate]:
-        """All candidates of the search, in the order in which they were planned."""
+        """All candidates of the search, in planning order."""
         return [Candidate(self.folder, self.history, id) for id in self.history.ids()]
 
     @property
     def best(self) -> Candidate | None:
-        """The chosen reward; before the end the one that leads the search; None if none could be trained."""
+        """The chosen reward, or the leader of an unfinished search; None if no candidate could be trained."""
         if self.summary:
             return self[self.summary.chosen] if self.summary.chosen else None
         leader = self.history.best()
         return self[leader.candidate.id] if leader else None
 
     def __getitem__(self, id: str) -> Candidate:
-        """A candidate by its id, or one of the task's own rewards, `human` and `sparse`."""
-        known = [*self.history.ids(), *self.history.baselines]
-        if id not in known:
-            raise UsageError(f"run {self.id} has no candidate `{id}`", did_you_mean(str(id), known))
+        """Return a candidate by id, or one of the task's own rewards, `human` and `sparse`."""
+        ids = [*self.history.ids(), *self.history.baselines]
+        if id not in ids:
+            raise UsageError(f"run {self.id} has no candidate `{id}`", did_you_mean(str(id), ids))
         return Candidate(self.folder, self.history, id)
 
     def rows(self) -> list[dict[str, Any]]:
-        """What is known of each candidate, and of the task's own rewards."""
+        """Return a row per candidate and per own reward of the task."""
         return [self[id].row for id in (*self.history.ids(), *self.history.baselines)]
 
     def table(self) -> Any:
-        """The rows as a pandas DataFrame; where pandas is not installed, as they are."""
+        """Return the rows as a pandas DataFrame, or as a list if pandas is not installed."""
         return data_frame(self.rows(), "id")
 
     def resume(
@@ -212,30 +212,30 @@ class Run:
         track: Sequence[str] = (),
         **changes: Any,
     ) -> Run:
-        """Take up the run where it was left, or have it go on with more generations.
+        """Continue an interrupted run, or add generations to a finished one.
 
         Args:
-            generations: So many more.
-            progress: As for `search`.
-            track: As for `search`.
-            **changes: Fields of its configuration that are set anew: `model`, `critic_model`, `api_base`, `max_cost`,
-                `max_tokens`, `ablate`, `executor`, `cluster`.
+            generations: Number of further generations.
+            progress: See `rewardgen.run`.
+            track: See `rewardgen.run`.
+            **changes: New values of `model`, `critic_model`, `api_base`, `max_cost`, `max_tokens`, `ablate`,
+                `executor`, `cluster`.
 
         Returns:
-            The run as it is now.
+            The continued run.
 
         Raises:
-            UsageError: You did not start it here as it is; `rewardgen resume` says what it does, and asks.
-            RewardgenError: As for `search`.
+            UsageError: You did not start this run here; `rewardgen resume` asks whether to trust it.
+            RewardgenError: See `rewardgen.run`.
         """
         how = Resume(changes, generations=generations)
         with listening(progress, track, self.path.parent) as listener:
             outcome = resume(RunFolder(self.path.resolve()), listener, how)
-        return ended(outcome, progress)
+        return close(outcome, progress)
 
     @property
     def films(self) -> list[Film]:
-        """Its films, as far as they were made."""
+        """Finished films of the run."""
         return films_of(self.folder)
 
     def __repr__(self) -> str:
@@ -246,37 +246,37 @@ class Run:
 
 
 def open_run(ref: str | Path = "latest", runs_dir: str | Path = DEFAULT_RUNS_DIR) -> Run:
-    """A run that there is; nothing of what lies in its folder is executed by opening it.
+    """Open a run. Nothing in its folder is executed.
 
     Args:
         ref: `latest`, a run's id or a unique part of it, or the path of its folder.
-        runs_dir: Where the runs are.
+        runs_dir: Folder of the runs.
 
     Raises:
-        RunFolderError: No run, or more than one, fits; or it is damaged, or of another version.
+        RunFolderError: No run or several runs match; or the run is damaged or of another version.
     """
     return Run(find_run(str(ref), Path(runs_dir)))
 
 
 @contextmanager
 def listening(progress: bool, track: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
-    """Whoever is told how a run goes.
+    """Listen to a run with a display and trackers.
 
     Args:
-        progress: Whether it is shown.
-        track: The trackers that are told.
-        runs_dir: Where the run is.
+        progress: True to show progress.
+        track: Names of trackers.
+        runs_dir: Folder of the runs.
     """
-    with watching(progress) as listener, tracked(RunFiles(listener, runs_dir), track, runs_dir) as told:
-        yield told
+    with watching(progress) as listener, tracked(RunFiles(listener, runs_dir), track, runs_dir) as tracking:
+        yield tracking
 
 
-def ended(outcome: Outcome, progress: bool) -> Run:
-    """A run that has just come to its end, with its films and report.
+def close(outcome: Outcome, progress: bool) -> Run:
+    """Make the films and the report of a run that has just ended.
 
     Args:
-        outcome: How it ended.
-        progress: Whether to tell how these go.
+        outcome: Folder and history of the run.
+        progress: True to print progress.
     """
     close_run(outcome.folder, outcome.history, messages().print if progress else lambda text: None)
     return Run(outcome.folder, outcome.history)

@@ -1,4 +1,4 @@
-"""What is to be trained or measured: a task, a run, or one of a run's candidates."""
+"""Resolve the target of a training or measurement: a task, a run, or a candidate of a run."""
 
 from __future__ import annotations
 
@@ -17,73 +17,72 @@ from rewardgen.training.setup import DEFAULT_TRAINER  # noqa: F401  (it register
 from rewardgen.view.reference import Reference, find_reference
 
 Named = str | Path | Run | Candidate
-"""A run by `RUN`, or one of its rewards by `RUN:CANDIDATE`; or what Python has of it."""
+"""`RUN`, `RUN:CANDIDATE`, or an object of this package."""
 
 
-def require_whole(what: str, given: object, least: int, most: int | None = None) -> None:
-    """Raises for what is no whole number within limits.
+def require_whole(noun: str, value: object, least: int, most: int | None = None) -> None:
+    """Reject anything but a whole number within limits.
 
     Args:
-        what: Of what it is the number, in the plural.
-        given: By a user.
-        least: The lowest allowed.
-        most: The highest allowed, if there is one.
+        noun: Counted thing, in the plural.
+        value: Number from the user.
+        least: Lowest allowed number.
+        most: Highest allowed number, if limited.
 
     Raises:
-        UsageError: It is none.
+        UsageError: The value is not such a number.
     """
-    if isinstance(given, bool) or not isinstance(given, int) or given < least or (most and given > most):
-        raise UsageError(f"{given} {what}", f"between {least} and {most}" if most else f"at least {least}")
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
+        raise UsageError(f"{value} {noun}", f"between {least} and {most}" if most else f"at least {least}")
 
 
 def is_task(named: Named) -> bool:
-    """Whether a task is named, not a run."""
+    """Return True if the name is a task's, not a run's."""
     if isinstance(named, Run | Candidate) or (Path(named) / EVENTS).is_file():
         return False
     return names_task(str(named))
 
 
 def referred(named: Named, runs_dir: Path) -> Reference:
-    """The run, and the candidate if there is one, that is named.
+    """Resolve a run and the candidate, if one is named.
 
     Raises:
-        RunFolderError: No run, or more than one, fits; or it has not begun, or cannot be read.
+        RunFolderError: No run or several runs match; or the run has not begun or cannot be read.
         UsageError: The run has no such candidate.
     """
     if isinstance(named, Candidate):
-        found = Reference(named.folder, named.history, named.id)
+        reference = Reference(named.folder, named.history, named.id)
     elif isinstance(named, Run):
-        found = Reference(named.folder, named.history)
+        reference = Reference(named.folder, named.history)
     else:
-        found = find_reference(str(named), runs_dir)
-    if found.history.config is None:
-        raise RunFolderError(f"run {found.folder.id} has not begun", "take another run")
-    return found
+        reference = find_reference(str(named), runs_dir)
+    if reference.history.config is None:
+        raise RunFolderError(f"run {reference.folder.id} has not begun", "name another run")
+    return reference
 
 
-def setup_of(history: History, scratch: Path, workers: int | None, task: str = "") -> TrainerSetup:
-    """What the workers of a run are made of, for policies of it.
+def setup_of(history: History, scratch: Path, workers: int | None) -> TrainerSetup:
+    """Build the worker setup of a run, to measure its policies.
 
     Args:
-        history: What is known of the run.
-        scratch: Their folder.
-        workers: How many; the CPU cores if not given.
-        task: Another task than the run's, whose names are not known.
+        history: History of the run.
+        scratch: Folder for the workers.
+        workers: Number of processes; default: the CPU cores.
     """
     config, training, card = history.config, history.training, history.card
     assert config is not None and training is not None and card is not None
     settings = TRAINERS.get(training.trainer).settings.model_validate(training.settings)
     return TrainerSetup(
-        task=task or config.task,
+        task=config.task,
         settings=settings,
         workers=workers or usable_cores(),
         scratch=scratch,
         limits=limits_of(history),
-        names=None if task else TaskNames.of(card),
+        names=TaskNames.of(card),
     )
 
 
 def limits_of(history: History) -> Limits:
-    """Limits of the workers of a run."""
+    """Return the worker limits of a run."""
     assert history.config is not None
     return Limits(wall_s=history.config.slice_timeout_s, sandbox=history.sandbox)

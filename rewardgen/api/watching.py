@@ -1,4 +1,4 @@
-"""Who shows how a run from Python goes."""
+"""Choose the display of a run: notebook, live screen or plain lines."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rewardgen.ui.screen import Screen
 
 @contextmanager
 def watching(progress: bool) -> Iterator[Listener]:
-    """Whoever shows how a run goes: in the cell of a notebook, on a terminal, or in plain lines.
+    """Yield a listener that shows a run in a notebook cell, on a terminal, or as plain lines.
 
     Args:
-        progress: Whether anybody does.
+        progress: False to show nothing.
     """
     console = messages()
     if not progress:

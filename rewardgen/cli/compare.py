@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import write_atomic
@@ -25,10 +24,7 @@ from rewardgen.view.reference import Reference, find_reference
 
 Side = Annotated[
     str,
-    Parameter(
-        help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate.",
-        completer=run_names,
-    ),
+    Parameter(help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate."),
 ]
 Rewards = Annotated[
     bool, Parameter(negative="", help="Measure how far the two rewards are from each other.", show_default=False)

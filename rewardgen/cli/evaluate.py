@@ -1,4 +1,4 @@
-"""`rewardgen eval` and `rewardgen runs rescore`: stored policies, measured anew."""
+"""`rewardgen eval`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from rewardgen.api.measuring import MOST_EPISODES, evaluate
-from rewardgen.api.measuring import rescore as rescore_run
-from rewardgen.cli.completion import run_names
-from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, next_steps, print_json, with_runs_dir
-from rewardgen.core.formatting import count, number, percent, percent_interval, with_interval, with_spread
+from rewardgen.cli.output import Agree, Json, RunsDir, next_steps, print_json, with_runs_dir
+from rewardgen.core.formatting import count, number, percent_interval, with_interval
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import results
 from rewardgen.ui.tables import plain_table
@@ -21,9 +19,7 @@ Workers = Annotated[int | None, Parameter(help="Processes; the CPU cores if not 
 
 
 def eval_(
-    target: Annotated[
-        str, Parameter(help="A run, whose chosen reward is meant, or `RUN:CANDIDATE`.", completer=run_names)
-    ] = "latest",
+    target: Annotated[str, Parameter(help="A run, whose chosen reward is meant, or `RUN:CANDIDATE`.")] = "latest",
     /,
     *,
     episodes: Annotated[
@@ -63,31 +59,3 @@ def eval_(
         results().print(f"film: {each}", soft_wrap=True)
     next_steps((with_runs_dir(f"train {shlex.quote(target)}", runs_dir), "trains the reward with further seeds"))
     return 0 if found.fitness else 1
-
-
-def rescore(
-    ref: Reference,
-    /,
-    *,
-    task: Annotated[str, Parameter(help=f"{TASK_HELP} Its observation and action are the run's.")],
-    workers: Workers = None,
-    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
-    json: Json = False,
-) -> int:
-    """Rank the candidates of a run by another task's fitness."""
-    found = rescore_run(ref, task, workers=workers, runs_dir=runs_dir)
-    if json:
-        print_json({"task": found.task, "candidates": found.rows(), "conclusion": found.conclusion})
-        return 0
-    right = ("rank", "before", "fitness ± s.e.", "success", "fitness before")
-    table = plain_table("candidate", *right, right=right)
-    for row in found.rows():
-        fitness = with_spread(row["fitness"], row["standard_error"])
-        ranks = (str(row["rank"]), str(row["rank_before"]))
-        table.add_row(row["id"], *ranks, fitness, percent(row["success"]), number(row["fitness_before"]))
-    results().print(table)
-    results().print(f"\n{found.conclusion}", soft_wrap=True)
-    about = "Before and after, fitness is that of the policies at the end of training; the run ranked by the last two"
-    results().print(f"{about} checkpoints.", soft_wrap=True, style="dim")
-    next_steps((f"run {shlex.quote(task)}", "searches for a reward by this task"))
-    return 0

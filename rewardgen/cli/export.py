@@ -8,7 +8,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import Json, RunsDir, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.export.exporting import KINDS, export
@@ -22,7 +21,7 @@ _KINDS = "`torch`, `gymnasium`, `sb3`, `onnx`, `mjlab`, `isaaclab`"
 def write(
     ref: Annotated[
         str,
-        Parameter(help="A run as for `runs show`, or RUN:CANDIDATE; of a run, the chosen reward.", completer=run_names),
+        Parameter(help="A run as for `runs show`, or RUN:CANDIDATE; of a run, the chosen reward."),
     ],
     folder: Annotated[Path, Parameter(help="A new folder.")],
     /,

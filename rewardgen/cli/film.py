@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import UsageError
 from rewardgen.film.film import Film, make_films, plan_of
@@ -21,8 +20,7 @@ from rewardgen.view.reference import find_reference
 Side = Annotated[
     str,
     Parameter(
-        help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate, or `human`.",
-        completer=run_names,
+        help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate, or `human`."
     ),
 ]
 Seed = Annotated[int | None, Parameter(help="Of the training whose policy is shown; else the middle one by fitness.")]

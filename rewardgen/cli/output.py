@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from rewardgen.cli.completion import run_names, task_names
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages, results
 
@@ -25,10 +24,10 @@ Agree = Annotated[
         show_default=False,
     ),
 ]
-TaskName = Annotated[str, Parameter(help=TASK_HELP, completer=task_names)]
+TaskName = Annotated[str, Parameter(help=TASK_HELP)]
 Reference = Annotated[
     str,
-    Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.", completer=run_names),
+    Parameter(help="`latest`, a run's id or a part of it, or the path of its folder."),
 ]
 Trainer = Annotated[
     str | None, Parameter(help="What trains on a task; the one that the task has settings for, or `ppo`, if not given.")

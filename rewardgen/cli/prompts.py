@@ -1,4 +1,4 @@
-"""`rewardgen prompts`: list, show, eject."""
+"""`rewardgen prompts`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rewardgen.cli.completion import prompt_names
 from rewardgen.cli.output import Json, next_steps, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
@@ -18,17 +17,25 @@ from rewardgen.llm.templates import ENDING, Templates, shipped_templates, unknow
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.tables import plain_table
 
-Prompts = Annotated[Path | None, Parameter(name="--prompts", help="Folder with templates of your own, to look at too.")]
-Name = Annotated[str, Parameter(help="Name of a prompt, such as `designer/draft`.", completer=prompt_names)]
+
+def prompts(
+    *names: Annotated[str, Parameter(help="Prompts such as `designer/draft`; all of them if none is named.")],
+    own: Annotated[Path | None, Parameter(name="--prompts", help="Folder with your own templates.")] = None,
+    eject: Annotated[Path | None, Parameter(help="Copy the prompts into this folder, to edit them.")] = None,
+    json: Json = False,
+) -> int:
+    """List the prompts, show the named ones, or copy them to edit."""
+    if eject is not None:
+        return _eject(eject, names, json)
+    with using_prompts(own) as templates:
+        _require_known(names, templates)
+        return _show(names, templates, json) if names else _list(templates, json)
 
 
-def list_all(*, prompts: Prompts = None, json: Json = False) -> int:
-    """List the prompts."""
-    with using_prompts(prompts) as templates:
-        versions = template_versions()
+def _list(templates: Templates, json: bool) -> int:
     rows = [
         {"name": name, "version": version, "about": _about(templates, name), "path": str(templates.file(name))}
-        for name, version in versions.items()
+        for name, version in template_versions().items()
     ]
     if json:
         print_json({"prompts": rows})
@@ -38,53 +45,44 @@ def list_all(*, prompts: Prompts = None, json: Json = False) -> int:
         table.add_row(row["name"], f"{row['version']}{' (own)' if row['name'] in templates.own else ''}", row["about"])
     results().print(table)
     next_steps(
-        ("prompts show designer/draft", "one of them"),
-        ("prompts eject my_prompts", "copies to change, for `--prompts my_prompts`"),
+        ("prompts designer/draft", "shows a prompt"),
+        ("prompts --eject my_prompts", "copies them, to edit for `run --prompts my_prompts`"),
     )
     return 0
 
 
-def show(name: Name, /, *, prompts: Prompts = None, json: Json = False) -> int:
-    """Show a prompt as it is before it is filled in."""
-    with using_prompts(prompts) as templates:
-        if name not in templates.sources:
-            raise unknown(name, templates)
-        text = templates.sources[name]
+def _show(names: tuple[str, ...], templates: Templates, json: bool) -> int:
     if json:
-        print_json({"name": name, "path": str(templates.file(name)), "text": text})
-    else:
-        results().print_data(text.rstrip("\n"))
+        print_json({name: {"path": str(templates.file(name)), "text": templates.sources[name]} for name in names})
+    for name in () if json else names:
+        results().print_data(templates.sources[name].rstrip("\n"))
     return 0
 
 
-def eject(
-    folder: Annotated[Path, Parameter(help="Where to put the copies.")],
-    /,
-    *names: Annotated[str, Parameter(help="Names of prompts; all if not given.", completer=prompt_names)],
-    json: Json = False,
-) -> int:
-    """Copy prompts into a folder, to change them there."""
+def _eject(folder: Path, names: tuple[str, ...], json: bool) -> int:
     templates = shipped_templates()
-    for name in names:
-        if name not in templates.sources:
-            raise unknown(name, templates)
+    _require_known(names, templates)
     files = {name: folder / (name + ENDING) for name in names or sorted(templates.sources)}
     for file in files.values():
         if file.exists():
-            raise UsageError(f"{file} exists, and is left as it is", "name the prompts that are missing, or delete it")
+            raise UsageError(f"{file} exists", "name the missing prompts, or delete the file")
     for name, file in files.items():
         write_atomic(file, templates.sources[name])
     if json:
         print_json({"files": [str(file) for file in files.values()]})
         return 0
-    messages().print(
-        f"{count(len(files), 'prompt')} in {folder}; what you leave as it is can be deleted", soft_wrap=True
-    )
-    next_steps((f"run hopper --model openai/gpt-5.1 --prompts {shlex.quote(str(folder))}", "runs with them"))
+    messages().print(f"{count(len(files), 'prompt')} in {folder}; delete those that you do not edit", soft_wrap=True)
+    next_steps((f"run hopper --model openai/gpt-5.1 --prompts {shlex.quote(str(folder))}", "uses them"))
     return 0
 
 
+def _require_known(names: tuple[str, ...], templates: Templates) -> None:
+    for name in names:
+        if name not in templates.sources:
+            raise unknown(name, templates)
+
+
 def _about(templates: Templates, name: str) -> str:
-    """What its first line says of it."""
+    """The description in a template's first line."""
     head = templates.sources[name].partition("\n")[0]
     return head.partition(":")[2].removesuffix("#}").strip().split(". ")[0].rstrip(".") if head.startswith("{#") else ""

@@ -15,7 +15,6 @@ from pydantic import ConfigDict
 
 from rewardgen.api.tracking import require_trackers, tracked
 from rewardgen.api.watching import watching
-from rewardgen.cli.completion import task_names
 from rewardgen.cli.drafting import ROBOT, after_drafting, draft, less, task_name
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import (
@@ -150,9 +149,7 @@ class Options(RunConfig):
 
 
 def run(
-    task: Annotated[
-        str | None, Parameter(help=f"{TASK_HELP[:-1]}; with `--robot`, what it should do.", completer=task_names)
-    ] = None,
+    task: Annotated[str | None, Parameter(help=f"{TASK_HELP[:-1]}; with `--robot`, what it should do.")] = None,
     /,
     *,
     config: ConfigFile = None,

@@ -1,4 +1,4 @@
-"""`rewardgen runs`: list, show, path."""
+"""`rewardgen runs list` and `rewardgen runs show`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import duration, money, number, percent
 from rewardgen.store.history import History, status_of
 from rewardgen.store.records import CandidateRecord
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, list_runs
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, list_runs
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
@@ -150,13 +150,3 @@ def _trainings(history: History, id: str) -> dict[str, list[object]]:
         if owner == id:
             told[phase].append(each.model_dump(mode="json"))
     return told
-
-
-def path(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
-    """Print a run's folder."""
-    folder = find_run(ref, runs_dir)
-    if json:
-        print_json({"run_id": folder.id, "path": str(folder.path.resolve())})
-    else:
-        results().print_data(str(folder.path.resolve()))
-    return 0

@@ -12,7 +12,6 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from rewardgen.cli.completion import run_names
 from rewardgen.cli.output import Json, RunsDir, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.sandbox.folders import scratch_folder
@@ -28,7 +27,7 @@ Port = Annotated[int, Parameter(help="Port; 0 for any that is free.", validator=
 def serve(
     where: Annotated[
         str | None,
-        Parameter(help="A run, as for `runs show`, or a folder of runs; else all runs.", completer=run_names),
+        Parameter(help="A run, as for `runs show`, or a folder of runs; else all runs."),
     ] = None,
     /,
     *,

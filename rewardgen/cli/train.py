@@ -11,7 +11,6 @@ from cyclopts.validators import Number
 
 from rewardgen.api.training import LEAST_STEPS
 from rewardgen.api.training import train as train_reward
-from rewardgen.cli.completion import task_and_run_names
 from rewardgen.cli.output import Agree, Json, RunsDir, Trainer, next_steps, print_json
 from rewardgen.core.config import Device
 from rewardgen.core.formatting import count, number, percent, percent_interval, tokens, with_interval
@@ -26,10 +25,7 @@ _AT_LEAST_ONE = Number(gte=1)
 def train(
     target: Annotated[
         str,
-        Parameter(
-            help="A task, whose human reward is trained; or a run, or `RUN:CANDIDATE`, trained as the run does.",
-            completer=task_and_run_names,
-        ),
+        Parameter(help="A task, whose human reward is trained; or a run, or `RUN:CANDIDATE`, trained as the run does."),
     ],
     /,
     *,

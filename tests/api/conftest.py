@@ -15,6 +15,6 @@ def run(tmp_path_factory):
 
     async def cell():
         place = tmp_path_factory.mktemp("api") / "runs"
-        return rewardgen.search(POINT, runs_dir=place, progress=False, track=["tensorboard"], **SHORTEST)
+        return rewardgen.run(POINT, runs_dir=place, progress=False, track=["tensorboard"], **SHORTEST)
 
     return asyncio.run(cell())

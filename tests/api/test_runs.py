@@ -135,7 +135,7 @@ def test_a_notebook_shows_a_run_with_everything_escaped(tmp_path):
 def test_a_wrong_option_is_told_before_anything_is_made(tmp_path, options, told):
     task = options.pop("task", str(POINT))
     with pytest.raises(UsageError, match=told):
-        rewardgen.search(task, runs_dir=tmp_path / "runs", **options)
+        rewardgen.run(task, runs_dir=tmp_path / "runs", **options)
     assert not (tmp_path / "runs").exists()
 
 
@@ -191,7 +191,7 @@ def test_a_search_that_is_interrupted_in_a_running_loop_is_saved_and_goes_on(tmp
 
     async def cell():
         interrupt_later(designed)
-        rewardgen.search(POINT, runs_dir=tmp_path, progress=False, **SHORTEST)
+        rewardgen.run(POINT, runs_dir=tmp_path, progress=False, **SHORTEST)
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(cell())

@@ -118,38 +118,6 @@ def test_a_candidate_without_a_policy_is_told(run):
         rewardgen.evaluate(rejected)
 
 
-def rescored(run, folder, *changes):
-    return rewardgen.rescore(run, point(folder, *changes), workers=1)
-
-
-def test_the_same_task_changes_neither_a_number_nor_the_ranking(run, tmp_path):
-    found = rescored(run, tmp_path)
-    assert [row["fitness"] for row in found.rows()] == pytest.approx([row["fitness_before"] for row in found.rows()])
-    assert found.before.ids == found.after.ids
-    assert "as before" in found.conclusion
-    assert "No two candidates change their order" in found.conclusion
-
-
-def test_the_opposite_fitness_turns_the_ranking_round(run, tmp_path):
-    found = rescored(
-        run,
-        tmp_path,
-        (
-            'return episode.share(episode["position"].abs() < 0.1)',
-            'return -episode.share(episode["position"].abs() < 0.1)',
-        ),
-    )
-    assert found.after.ids == found.before.ids[::-1]
-    pairs = len(found.after.ids) * (len(found.after.ids) - 1) // 2
-    assert f"{pairs} of {pairs} pairs change their order" in found.conclusion
-    assert f"{found.before.ids[0]}, the best before, is number {len(found.after.ids)}" in found.conclusion
-
-
-def test_a_task_on_which_the_policies_cannot_act_is_refused(run):
-    with pytest.raises(UsageError, match="its observations have 2 entries, the task's 11"):
-        rewardgen.rescore(run, "hopper", workers=1)
-
-
 def foreign(run, folder):
     """The run as if somebody else had made it: with a task file of theirs, and no signature of the user's."""
     place = folder / run.id
@@ -240,8 +208,6 @@ def test_the_commands_tell_the_same_as_python(run, capfd, tmp_path):
     assert main(["eval", f"{run.id}:human", "--episodes", "20", *where]) == 0
     told = json.loads(capfd.readouterr().out)
     assert told["policies"] == rewardgen.evaluate(run["human"], episodes=20, workers=1).rows()
-    assert main(["runs", "rescore", run.id, "--task", str(POINT), *where]) == 0
-    assert json.loads(capfd.readouterr().out)["conclusion"] == rewardgen.rescore(run, POINT, workers=1).conclusion
     options = ["--seeds", "1", "--steps", str(STEPS), "--folder", str(tmp_path / "kept")]
     assert main(["train", f"{run.id}:human", *options, *where]) == 0
     told = json.loads(capfd.readouterr().out)

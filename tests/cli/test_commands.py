@@ -5,29 +5,15 @@ import pytest
 import torch
 
 from rewardgen.cli import doctor
+from rewardgen.cli.app import COMMANDS
 from rewardgen.store.events import Event
 from tests.cli.conftest import write_run
 from tests.devices import on_a_gpu
 from tests.tasks.files import POINT, point
 from tests.ui.story import RUN_ID, events
 
-COMMANDS = (
-    "run",
-    "resume",
-    "runs list",
-    "runs show",
-    "runs compare",
-    "runs path",
-    "tasks list",
-    "tasks show",
-    "tasks check",
-    "tasks expert",
-    "check",
-    "doctor",
-)
 
-
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [command.words for command in COMMANDS])
 def test_every_command_has_help_with_an_example_and_json(rewardgen, command):
     done = rewardgen(*command.split(), "--help")
     assert done.returncode == 0

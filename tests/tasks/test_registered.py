@@ -4,9 +4,9 @@ import importlib
 import sys
 
 import pytest
+from rewardgen.cli.completion import task_names
 
 from rewardgen.api.targets import is_task
-from rewardgen.cli.completion import task_names
 from rewardgen.core.errors import TaskError
 from rewardgen.tasks.listing import GROUPS, listed_tasks
 from rewardgen.tasks.loading import load_task, resolve_task, shipped_tasks
