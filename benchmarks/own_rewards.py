@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewardgen.training.transition_cache import get_or_measure
+from rewardgen.training.cache import get_or_measure
 
 from rewardgen.api.training import TRAININGS, TrainedReward, train
 from rewardgen.core.errors import RewardgenError
