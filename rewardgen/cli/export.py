@@ -15,7 +15,7 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
 from rewardgen.view.reference import find_reference
 
-_KINDS = "`torch`, `gymnasium`, `sb3`, `onnx`, `mjlab`, `isaaclab`"
+_KINDS = "`torch`, `gymnasium`, `sb3`, `onnx`"
 
 
 def write(

@@ -1,101 +1,73 @@
-"""The card of an export: what it is, what it reached, how it is used, and what was tested."""
+"""The README of an export: results, use, tests, and the task's variables."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 import re
+from importlib.metadata import PackageNotFoundError, version
 
 from rewardgen import __version__
 from rewardgen.core.formatting import count, number, percent
 from rewardgen.store.history import History
-from rewardgen.view.closing import MEASURED
+from rewardgen.view.closing import MEASURED, fitness_text
 
 _TITLES = {
     "torch": "A reward for torch",
     "gymnasium": "A Gymnasium environment with a designed reward",
     "sb3": "A policy for Stable-Baselines3",
-    "onnx": "A policy as ONNX and TorchScript",
-    "mjlab": "Reward terms for mjlab",
-    "isaaclab": "Reward terms for Isaac Lab",
+    "onnx": "A policy as ONNX",
 }
 
 
-def card_text(history: History, id: str, phase: str, kind: str, use: str, tested: str, needs: tuple[str, ...]) -> str:
-    """The README of an export, in Markdown. What comes from a run stands in it as plain text.
+def card_text(history: History, id: str, kind: str, use: str, tested: str, needs: tuple[str, ...]) -> str:
+    """The README of an export, in Markdown. Texts of the run cannot become markup.
 
     Args:
-        history: What is known of the run.
-        id: Of the reward.
-        phase: In which it was trained; empty if it was not.
-        kind: Of the export.
-        use: How it is used, in Markdown.
-        tested: What was tested, in Markdown.
-        needs: Packages that it needs.
+        history: The run's history.
+        id: The exported reward.
+        kind: Kind of the export.
+        use: How to use the files, in Markdown.
+        tested: Tests that were made, in Markdown.
+        needs: Packages that the files import.
     """
     card = history.card
     assert card is not None
-    variables = ["| variable | unit | parts | meaning |", "|---|---|---|---|"]
-    variables += [
-        "| " + " | ".join([_code(each.name), *map(_cell, (each.unit, ", ".join(each.parts), each.meaning))]) + " |"
-        for each in card.variables
-    ]
+    cells = [(_code(var.name), *map(_cell, (var.unit, ", ".join(var.parts), var.meaning))) for var in card.variables]
+    action_range = _cell(f"{list(card.action_low)} to {list(card.action_high)}")
+    versions = ", ".join([f"Python {platform.python_version()}", *filter(None, map(_version, needs))])
+    objective = f"fitness: {card.fitness}\nsuccess: {card.success}\nan observation: {card.observation}"
     lines = [
-        f"# {_TITLES.get(kind, kind)}: {_cell(card.name)}",
-        "",
-        *_fenced(card.description),
-        "",
-        f"From run `{history.run_id}`, reward `{id}`, by rewardgen {__version__}.",
-        "",
-        "## What it reached",
-        "",
-        *_numbers(history, id, phase),
-        "",
-        "## How to use it",
-        "",
-        use,
-        "",
-        "## What was tested",
-        "",
-        tested,
-        "",
-        f"It was made with Python {platform.python_version()}, {', '.join(filter(None, map(_version, needs)))}.",
-        "",
-        "## The task",
-        "",
-        f"A control step takes {card.control_step_s:g} s; a full episode has {card.episode_steps} steps.",
-        "",
-        *variables,
-        "",
-        f"`action`: {card.action_size} entries, {_cell(', '.join(card.action_parts))}; from"
-        f" {_cell(str(list(card.action_low)))} to {_cell(str(list(card.action_high)))}.",
-        "",
-        *_fenced(f"fitness: {card.fitness}\nsuccess: {card.success}\nan observation: {card.observation}"),
-        "",
+        f"# {_TITLES.get(kind, kind)}: {_cell(card.name)}\n",
+        f"{_fenced(card.description)}\n",
+        f"From run `{history.run_id}`, reward `{id}`, by rewardgen {__version__}.\n",
+        f"## Results\n\n{_results(history, id)}\n",
+        f"## Use\n\n{use}\n",
+        f"## Tests\n\n{tested}\n\nMade with {versions}.\n",
+        f"## Task\n\nA control step takes {card.control_step_s:g} s; an episode has {card.episode_steps} steps.\n",
+        "| variable | unit | parts | meaning |\n|---|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in cells),
+        f"\n`action`: {card.action_size} entries, {_cell(', '.join(card.action_parts))}, from {action_range}.\n",
+        f"{_fenced(objective)}\n",
     ]
     return "\n".join(lines)
 
 
-def _numbers(history: History, id: str, phase: str) -> list[str]:
-    row = next((each for each in history.summary.rows if each.candidate_id == id), None) if history.summary else None
+def _results(history: History, id: str) -> str:
+    row = next((row for row in history.summary.rows if row.candidate_id == id), None) if history.summary else None
     if row and row.fitness:
-        low, high = number(row.fitness.low), number(row.fitness.high)
-        bounds = f" [{low}, {high}] (IQM, 95 % interval)" if row.seeds > 1 else ""
-        told = f"- fitness {number(row.fitness.value)}{bounds} over {count(row.seeds, 'fresh seed')}"
-        return [told, f"- success rate {percent(row.success_rate)}", "", MEASURED]
-    result = history.result("final" if phase == "final" else "search", id) if phase else None
+        fitness = f"- fitness {fitness_text(row)} (IQM, 95 % interval) over {count(row.seeds, 'fresh seed')}"
+        return f"{fitness}\n- success rate {percent(row.success_rate)}\n\n{MEASURED}"
+    result = history.result("search", id)
     if result is None or result.fitness is None:
-        return ["It was not trained to the end: nothing is known of it."]
-    told = (
-        f"- fitness {number(result.fitness)} in the search, over {len(result.slices)} seeds; not measured on fresh ones"
-    )
-    return [told, f"- success rate {percent(result.success_rate)}", "", MEASURED]
+        return "Not trained to the end: no results."
+    fitness = f"- fitness {number(result.fitness)} over {len(result.slices)} seeds of the search, not on fresh seeds"
+    return f"{fitness}\n- success rate {percent(result.success_rate)}\n\n{MEASURED}"
 
 
 def _version(name: str) -> str:
     try:
-        return f"{name} {importlib.metadata.version(name)}"
-    except importlib.metadata.PackageNotFoundError:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
         return ""
 
 
@@ -104,11 +76,11 @@ def _code(name: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text in a line or a cell, in which nothing is markup."""
+    """One line without markup."""
     return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", " ".join(text.split()))
 
 
-def _fenced(text: str) -> list[str]:
-    """Text as it is, between fences that it does not hold."""
+def _fenced(text: str) -> str:
+    """Text between fences that are longer than any in the text."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return [f"{fence}text", text, fence]
+    return f"{fence}text\n{text}\n{fence}"

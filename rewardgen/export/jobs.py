@@ -1,4 +1,4 @@
-"""The worker jobs of exports. Only `reward_job` runs generated code; what it answers are numbers and names."""
+"""Worker jobs of exports. Only `reward_job` runs generated code, and it answers with numbers and names alone."""
 
 from __future__ import annotations
 
@@ -37,34 +37,28 @@ def reward_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Compute a reward as trainings do, and as its file does.
 
     Args:
-        payload: `source`; `inputs`, a file that has them under `input.`; `rows`, how many of them are taken at most;
-            `folder` to write to.
-        report: Not used.
+        payload: `source`; `inputs`, a file with the inputs as `input.NAME`; `folder` to write to.
+        report: Unused.
 
     Returns:
-        `components`, their names; `rows`; `difference`, the largest between the two, relative where it is above 1.
+        `rows`; `difference`, the largest between the two, relative above 1.
     """
     arrays = read_arrays(Path(payload["inputs"]))
     program = compile_reward(payload["source"])
     if missing := [name for name in program.inputs if _INPUT + name not in arrays]:
         if missing[0] in HIDDEN:
-            what = "the environment's own reward is computed by the environment: there is no code of it to export"
-            raise UsageError(what, "export it as `gymnasium`, with its environment")
+            raise UsageError("the environment's own reward has no code to export", "export it as `gymnasium`")
         raise UsageError(f"the recorded transitions have no `{missing[0]}`", "they are of another task: delete them")
-    given = {name: arrays[_INPUT + name] for name in program.inputs}
-    count = len(next(iter(given.values())))
-    rows = np.unique(np.linspace(0, count - 1, min(count, payload.get("rows", _ROWS))).astype(int))
-    inputs = {name: torch.from_numpy(value[rows].astype(np.float32)) for name, value in given.items()}
+    columns = {name: arrays[_INPUT + name] for name in program.inputs}
+    inputs = {name: torch.from_numpy(value.astype(np.float32)) for name, value in columns.items()}
     expected = program(inputs)
-    own: dict[str, Any] = {"__name__": "reward"}
-    exec(compile(reward_file(payload["source"]), "reward.py", "exec", dont_inherit=True), own)
-    both = next(own[name] for name in own if name.rstrip("_") == "reward_and_components" and name + "_" not in own)
-    total, components = both({name: value.clone() for name, value in inputs.items()})
+    module: dict[str, Any] = {"__name__": "reward"}
+    exec(compile(reward_file(payload["source"]), "reward.py", "exec", dont_inherit=True), module)
+    total, components = module["reward_and_components"]({name: value.clone() for name, value in inputs.items()})
     differences = [_difference(total, expected.total)]
     differences += [_difference(components[name], value) for name, value in expected.items()]
-    found = {f"component.{name}": value for name, value in expected.items()} | {"total": expected.total}
-    _save(payload, {**{_INPUT + name: value for name, value in inputs.items()}, **found})
-    return {"components": list(expected), "rows": len(rows), "difference": max(differences)}
+    _save(payload, {"total": expected.total})
+    return {"rows": len(total), "difference": max(differences)}
 
 
 def _difference(one: Tensor, other: Tensor) -> float:
@@ -72,15 +66,15 @@ def _difference(one: Tensor, other: Tensor) -> float:
 
 
 def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Play an episode of a task, with a policy or at random, and tell what the task is made of.
+    """Play an episode of a task, with a policy or at random, and list the task's parts.
 
     Args:
-        payload: `task`, `folder` to write to, and a `policy` if there is one.
-        report: Not used.
+        payload: `task`, `folder` to write to, and perhaps a `policy`.
+        report: Unused.
 
     Returns:
-        `fingerprint` of the task; `model`, the files of its MuJoCo model, the main one first; `needs`, the packages of
-        its simulator; `reads`; `steps`; `fitness`; `success`.
+        `fingerprint` of the task; `model`, files of its MuJoCo model, the main one first; `needs`, packages of its
+        simulator; `reads`; `fitness`.
     """
     task = load_task(payload["task"])
     envs = one_env(task, _SEED)
@@ -103,9 +97,7 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         "model": [] if isinstance(task, GymTask) else [str(path) for path in task.model_files()],
         "needs": task.packages() if isinstance(task, GymTask) else ["mujoco"],
         "reads": list(map(str, task.reads)),
-        "steps": len(seen),
         "fitness": float(measured.fitness[0]),
-        "success": bool(measured.success[0]),
     }
 
 
@@ -113,31 +105,29 @@ def policy_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Write a policy for other programs.
 
     Args:
-        payload: `policy`, its file; `folder` to write to; `kind`, `sb3` or `onnx`; `discount`; `algorithm`, the class
-            of Stable-Baselines3 that is to load it.
-        report: Not used.
+        payload: `policy`, its file; `folder` to write to; `name`, `policy.zip` or `policy.onnx`; `discount`;
+            `algorithm`, the class of Stable-Baselines3 that will load it.
+        report: Unused.
 
     Returns:
-        `observation_size` and `action_size`.
+        `difference`, the largest between actions of the written policy and of this package's.
     """
-    folder, policy = Path(payload["folder"]), load_policy(Path(payload["policy"]))
+    path, policy = Path(payload["folder"], payload["name"]), load_policy(Path(payload["policy"]))
     network = network_of(policy)
-    size = policy.observation_size
-    drawn = torch.randn(_ROWS, size, generator=torch.Generator("cpu").manual_seed(_SEED))
-    observations = network.mean + 3.0 * drawn / network.scale
+    drawn = torch.randn(_ROWS, policy.observation_size, generator=torch.Generator("cpu").manual_seed(_SEED))
+    observations = network.mean + 3.0 * drawn.clamp(-3.0, 3.0) / network.scale
     actions = policy.act(observations)
-    if payload["kind"] == "sb3":
-        write_sb3(network, folder / "policy.zip", payload["discount"], payload["algorithm"])
-        if network.policy.choices:
-            actions = torch.stack([each.argmax(1) for each in actions.split(network.policy.choices, 1)], 1).squeeze(1)
+    if path.suffix == ".onnx":
+        written = write_onnx(network, path, observations)
     else:
-        write_onnx(network, folder)
-    _save(payload, {"observations": observations, "actions": actions})
-    return {"observation_size": size, "action_size": len(policy.action_low)}
+        written = write_sb3(network, path, payload["discount"], payload["algorithm"], observations)
+        if network.policy.choices:
+            actions = torch.stack([part.argmax(1) for part in actions.split(network.policy.choices, 1)], 1).squeeze(1)
+    return {"difference": _difference(written, actions)}
 
 
 def _save(payload: dict[str, Any], arrays: Mapping[str, Tensor]) -> None:
     content = io.BytesIO()
-    found: dict[str, Any] = {name: value.detach().numpy() for name, value in arrays.items()}
-    np.savez(content, **found)
+    plain: dict[str, Any] = {name: value.detach().numpy() for name, value in arrays.items()}
+    np.savez(content, **plain)
     write_atomic(Path(payload["folder"], "expected.npz"), content.getvalue())

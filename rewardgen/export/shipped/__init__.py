@@ -1,1 +1,1 @@
-"""Files that exports hold as they are here. They are run where there is no rewardgen."""
+"""Files that exports hold as they are here; they run without rewardgen."""
