@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewardgen.training.cache import get_or_measure
-
 from rewardgen.api.training import TRAININGS, TrainedReward, train
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.formatting import number, percent, thousands
 from rewardgen.store.records import BASELINES
 from rewardgen.tasks.listing import listed_tasks
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.setup import trainer_of
 from rewardgen.ui.console import messages
 from rewardgen.ui.suite import markdown_table
