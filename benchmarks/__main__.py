@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from benchmarks.agreement import bench_agreement
+from benchmarks.critic_detectors import bench_detectors
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
 from benchmarks.gpu import GpuOptions, bench_gpu
@@ -159,6 +160,16 @@ def agreement(
     Example: `python -m benchmarks agreement hopper tests/recorded/words/hop-D1/task.py`
     """
     return show(bench_agreement(task, drafts, _say), json)
+
+
+@app.command
+def critic_detectors(*, show_all: Annotated[bool, Parameter(help="List every finding.", negative="")] = False) -> int:
+    """Measure the detectors of the critic on labelled rewards and on recorded drafts of language models.
+
+    Example: `python -m benchmarks critic-detectors`
+    """
+    print(bench_detectors(_say, show_all))
+    return 0
 
 
 @app.command

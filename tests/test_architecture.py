@@ -124,7 +124,7 @@ def test_modules_import_only_from_their_own_folder_and_the_layers_below():
         "def late():\n    from rewardgen.search.search import run_search",
         'JOB = Job("rewardgen.search.search:run_search", reads=("path",))',
         'JOBS = {"search": "rewardgen.search.search:run_search"}',
-        "from rewardgen.critic.gates import Critic",
+        "from rewardgen.critic.critic import Critic",
         "from rewardgen.testing.scripted import ScriptedClient",
     ],
 )

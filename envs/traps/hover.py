@@ -13,7 +13,7 @@ class Hover(MujocoTask):
     episode_steps = 80
     success_terminates = True
     training = {"ppo": PpoSettings(env_steps=16_384, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)}
-    trap = "success-ends-episode-hover"
+    trap = "no-better-than-trivial"
 
     position = Var("m", "position of the cart along +x, 0 in the middle of the rail")
     velocity = Var("m/s", "velocity of the cart along +x")

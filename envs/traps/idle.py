@@ -12,7 +12,7 @@ class Idle(MujocoTask):
     frame_skip = 2
     episode_steps = 80
     training = {"ppo": PpoSettings(env_steps=20_480, num_envs=32, rollout_steps=16, minibatches=2, evaluation_phases=4)}
-    trap = "idle-reward"
+    trap = "alive-attractor"
 
     position = Var("m", "position of the cart along +x, 0 in the middle of the rail, the right stop at 4")
     velocity = Var("m/s", "velocity of the cart along +x")

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import write_atomic
-from rewardgen.critic.review import Comparison
+from rewardgen.critic.sandboxed import Comparison
 from rewardgen.report.compare_page import compare_html
 from rewardgen.search.inspect_rewards import compare_rewards
 from rewardgen.store.history import status_of

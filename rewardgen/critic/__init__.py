@@ -1,1 +1,1 @@
-"""Gates that reject a reward before any training is spent on it."""
+"""Reviews rewards before any training."""

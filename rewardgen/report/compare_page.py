@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.formatting import number, percent, with_interval
 from rewardgen.core.statistics import difference_interval, interquartile_mean
-from rewardgen.critic.review import Comparison
+from rewardgen.critic.sandboxed import Comparison
 from rewardgen.report.rendering import render_page, rounded
 from rewardgen.store.history import Phase
 from rewardgen.store.records import CandidateResult

@@ -13,9 +13,9 @@ from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.core.provenance import usable_cores
-from rewardgen.critic.gates import Critic
+from rewardgen.critic.critic import Critic
 from rewardgen.critic.llm_review import Reader
-from rewardgen.critic.review import SandboxedReviewer
+from rewardgen.critic.sandboxed import SandboxedReviewer
 from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.designer.protocol import Designer
@@ -96,7 +96,7 @@ def make_parts(folder: RunFolder, history: History) -> Parts:
 
     return Parts(
         designer=roles.designer,
-        critic=Critic(None if "critic" in config.ablate else reviewer),
+        critic=Critic(None if "critic" in config.ablate else reviewer, roles.reader),
         analyzer=roles.analyzer,
         trainer=make_trainer(1.0),
         longer=make_trainer,
@@ -105,7 +105,6 @@ def make_parts(folder: RunFolder, history: History) -> Parts:
         usage=roles.usage,
         policies=folder.policies,
         cache=BaselineCache(config.task, history.task_files, training),
-        reader=roles.reader,
         judge_result=partial(_judge_result, roles.llm, folder, config, card) if roles.llm else None,
     )
 

@@ -16,8 +16,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.sequential import BLOCK
-from rewardgen.critic.gates import Critic
-from rewardgen.critic.llm_review import Reader
+from rewardgen.critic.critic import Critic
 from rewardgen.designer.protocol import Designer
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.judge import Judge
@@ -49,8 +48,6 @@ class Parts(NamedTuple):
     """Folder for trained policies."""
     cache: BaselineCache | None = None
     """Trainings of the task's own rewards by other runs."""
-    reader: Reader | None = None
-    """A language model that reads candidates which passed the other gates."""
     judge_result: Callable[[CandidateResult, tuple[str, ...]], Coroutine[Any, Any, Judgement]] | None = None
     """A language model that says whether what came of the chosen reward is what was asked for, by feedback too."""
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, SandboxError, UsageError
 from rewardgen.core.files import read_plain
-from rewardgen.critic.gates import Critic, Review
-from rewardgen.critic.review import Comparison, SandboxedReviewer
+from rewardgen.critic.critic import Critic, Review
+from rewardgen.critic.sandboxed import Comparison, SandboxedReviewer
 from rewardgen.reward.export import reward_in
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.store.history import History

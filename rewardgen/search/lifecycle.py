@@ -17,7 +17,7 @@ from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
-from rewardgen.critic.gates import check_form
+from rewardgen.critic.critic import check_form
 from rewardgen.llm.archive import archived_usage, outdate_refusals
 from rewardgen.llm.factory import lasting_model
 from rewardgen.llm.prompts import using_prompts

@@ -1,4 +1,4 @@
-"""Real banks for the tests of the probe, recorded once, and rewards from a body."""
+"""Recorded transitions for tests of the probe, and rewards from a body."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from rewardgen.critic.probe.detectors import probe
+from rewardgen.critic.probe.probe import probe
+from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.transitions import TransitionSet, load_transitions
 from rewardgen.store.records import Finding
@@ -22,7 +23,7 @@ TRAPS = Path(__file__).parents[2] / "envs" / "traps"
 
 @cache
 def recorded(task: str) -> TransitionSet:
-    """As a run has them: recorded once for all tests, in whatever process."""
+    """Return a task's transitions, recorded once for all tests in whatever process."""
     with TemporaryDirectory() as folder:
         path = Path(folder).resolve() / "transitions.npz"
         get_or_record_transitions(task, path)
@@ -30,25 +31,28 @@ def recorded(task: str) -> TransitionSet:
 
 
 def found(task: str | TransitionSet, parameters: str, body: str) -> dict[str, Finding]:
-    """The first finding of each detector on a reward with these parameters and this body."""
+    """Return the first finding of each detector on a reward with these parameters and this body."""
     indented = "".join(f"    {line}\n" for line in body.split("\n"))
     source = f"def compute_reward({parameters}):\n{indented}"
     return probed(recorded(task) if isinstance(task, str) else task, source)
 
 
 def probed(bank: TransitionSet, source: str) -> dict[str, Finding]:
+    """Return the first finding of each detector on a reward."""
     return {finding.detector: finding for finding in reversed(probe_source(source, bank))}
 
 
 def probe_source(source: str, transitions: TransitionSet, **tunables: float) -> tuple[Finding, ...]:
-    """All findings of the probe on a reward that compiles."""
+    """Return all findings of the probe on a reward that compiles."""
     program = compile_reward(source)
     with torch.no_grad():
-        return probe(lambda inputs: program(inputs, tunables), program.inputs, ast.parse(source), transitions)
+        return probe(
+            lambda inputs: program(inputs, tunables), program.inputs, RewardSource(ast.parse(source)), transitions
+        )
 
 
 def of_trap(name: str, reward: str) -> dict[str, Finding]:
-    """Findings of the `naive_reward` or `sound_reward` of a trap task."""
+    """Return the findings on the `naive_reward` or `sound_reward` of a trap task."""
     reference = str(TRAPS / f"{name}.py")
     program = own_program(load_task(reference), reward)  # pyright: ignore[reportArgumentType]
     assert program is not None

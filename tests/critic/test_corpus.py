@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rewardgen.critic.duplicates import find_duplicate
-from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
+from rewardgen.critic.sandboxed import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
 from rewardgen.search.inspect_rewards import check_rewards, read_reward
 from rewardgen.store.records import Candidate, Finding, RewardSpec
@@ -34,17 +34,16 @@ _HEADER = re.compile(r"# (\w+): (.*)")
 DUPLICATES = 45
 """The row of duplicates."""
 MOST_MISSED = 0.05
-LEAST_TOLD = 0.9
 
 ARGUABLE = {
     "half_cheetah_04_augmented": "in the reward language `action *= x` gives a name a new value and changes no input:"
-    " as it is trained here the reward is sound, and a warning tells what it does in plain torch",
+    " as trained here the reward is sound",
     "half_cheetah_07_exp_speed": "the same defect, an exponential of speed, is labelled a warning in ant_12 and in"
     " hopper_12; it overflows only at speeds that no simulation reaches",
     "humanoid_08_acos_upright": "the task computes `upright` as 1 minus a share, which rounding never takes out of"
     " [-1, 1]; cartpole_08, a root of the same kind, is labelled a warning",
 }
-"""Wanted rejects for which a warning is as good an answer: not counted, and warned of for sure."""
+"""Wanted rejects that training may do without: not counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,13 +144,6 @@ def missed(reviewed) -> list[str]:
     return [each.name for each, found in rejects.items() if answer(found) != "rejected" and each.name not in ARGUABLE]
 
 
-def told(reviewed) -> list[str]:
-    """The warnings wanted of which something is said, beyond what a sound reward gets on average."""
-    sound = reviewed.wanted("accept").values()
-    usual = sum(len(found) for found in sound) / len(sound)
-    return [each.name for each, found in reviewed.wanted("warn").items() if len(found) > usual]
-
-
 def test_the_corpus_is_as_large_as_it_must_be():
     counts = Counter(each.wanted for each in FILES)
     assert counts["accept"] >= 40 and counts["reject"] + counts["warn"] >= 60
@@ -159,7 +151,7 @@ def test_the_corpus_is_as_large_as_it_must_be():
 
 
 def test_the_rates_are_printed(reviewed):
-    rejects, warns = reviewed.wanted("reject"), reviewed.wanted("warn")
+    rejects = reviewed.wanted("reject")
     wrong = [each.name for each, found in reviewed.wanted("accept").items() if answer(found) == "rejected"]
     accepted = [each.name for each, found in rejects.items() if answer(found) != "rejected"]
     counted = len(rejects) - len(ARGUABLE)
@@ -167,7 +159,8 @@ def test_the_rates_are_printed(reviewed):
     print(f"false rejects: {len(wrong)} of {len(reviewed.wanted('accept'))} sound rewards {wrong}")
     print(f"missed rejects: {len(missed(reviewed))} of {counted} {missed(reviewed)}")
     print(f"  with the {len(ARGUABLE)} arguable ones: {len(accepted)} of {len(rejects)}")
-    print(f"told of the wanted warnings: {len(told(reviewed))} of {len(warns)}")
+    warned = [found for found in reviewed.wanted("warn").values() if found]
+    print(f"wanted warnings: {len(warned)} of {len(reviewed.wanted('warn'))}")
     assert sum(int(line.split()[2]) for line in table(reviewed)[1:]) == len(FILES) - len(COPIES)
 
 
@@ -178,16 +171,6 @@ def test_no_sound_reward_is_rejected(reviewed):
 def test_at_most_one_wanted_reject_in_twenty_is_missed(reviewed):
     counted = len(reviewed.wanted("reject")) - len(ARGUABLE)
     assert len(missed(reviewed)) <= MOST_MISSED * counted, missed(reviewed)
-
-
-def test_the_arguable_ones_are_warned_of(reviewed):
-    found = {each.name: answer(findings) for each, findings in reviewed.corpus.items() if each.name in ARGUABLE}
-    assert found == dict.fromkeys(ARGUABLE, "warned")
-
-
-def test_most_wanted_warnings_are_told(reviewed):
-    wanted = {each.name for each in reviewed.wanted("warn")}
-    assert len(told(reviewed)) >= LEAST_TOLD * len(wanted), wanted - set(told(reviewed))
 
 
 def test_every_finding_has_the_gate_and_the_severity_that_the_documentation_says(reviewed):
@@ -224,7 +207,7 @@ def test_a_duplicate_is_rejected_beside_its_original_and_alone_it_is_sound(copy,
     own, *others = [RewardSpec(candidate_id=id, source=path.read_text()) for id, path in paths.items()]
     bank = tmp_path / "bank.npz"
     card = get_or_record_transitions(task, bank).card
-    request = ReviewRequest([own], frozenset(["g00-k0"]), card, others=others)
+    request = ReviewRequest([own], card, others=others)
     distances = SandboxedReviewer(bank, MEASURING, tmp_path).review(request).reviews["g00-k0"].distances
     first, second = (record(each.candidate_id, source=each.source) for each in others)
     finding = find_duplicate(own.source, distances, [first, second])

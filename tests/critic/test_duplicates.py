@@ -3,9 +3,9 @@
 import pytest
 
 from rewardgen.core.errors import UsageError
+from rewardgen.critic.critic import Critic
 from rewardgen.critic.duplicates import SAME, find_duplicate
-from rewardgen.critic.gates import Critic
-from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
+from rewardgen.critic.sandboxed import ReviewRequest, SandboxedReviewer
 from rewardgen.sandbox.process import Limits
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.events import read_events
@@ -99,7 +99,7 @@ def test_rewards_of_a_real_task_are_told_apart(reviewer):
         spec("tuned", BODY.replace("0.01", "0.011")),
         spec("alive", BODY + ", 'alive': torch.ones_like(position)"),
     ]
-    request = ReviewRequest([spec("own")], frozenset(["own"]), POINT, others=others)
+    request = ReviewRequest([spec("own")], POINT, others=others)
     distances = reviewer.review(request).reviews["own"].distances
     assert distances["thrice"] < SAME / 10
     assert distances["tuned"] > 3 * SAME
@@ -109,7 +109,7 @@ def test_rewards_of_a_real_task_are_told_apart(reviewer):
 def test_equal_pay_with_other_limits_is_not_comparable(reviewer):
     up = "'up': 2.0 * position.clamp(max=3.0) + 0.1 * velocity"
     others = [spec("higher", up.replace("3.0", "4.0")), spec("scaled", f"'up': 4.0 * ({up[6:]})")]
-    request = ReviewRequest([spec("own", up)], frozenset(["own"]), POINT, others=others)
+    request = ReviewRequest([spec("own", up)], POINT, others=others)
     distances = reviewer.review(request).reviews["own"].distances
     assert distances["higher"] is None and distances["scaled"] < SAME
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rewardgen.critic.gates import Critic
+from rewardgen.critic.critic import Critic
 from rewardgen.critic.preference import RecordedEpisode, check_preference, kept_files, ordered_pairs
 from rewardgen.store.records import CandidateResult, KeptEpisode
 from tests.builders import card, record, slice_result
 from tests.critic.reviews import FakeReviewer
-from tests.critic.test_gates import candidate
+from tests.critic.test_critic import candidate
 
 
 def episodes(*fitness, steps=100, success=lambda fitness: False):

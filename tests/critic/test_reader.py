@@ -12,7 +12,7 @@ from rewardgen.store.records import Finding
 from rewardgen.testing.scripted import ScriptedLLM
 from rewardgen.testing.server import Answer, ChatServer
 from tests.builders import card
-from tests.critic.test_gates import candidate
+from tests.critic.test_critic import candidate
 
 ITEMS = ("task", "meaning", "leak", "loophole", "balance", "gradient")
 

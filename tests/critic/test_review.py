@@ -6,15 +6,14 @@ import pytest
 import torch
 
 from rewardgen.core.errors import UsageError, WorkerError
-from rewardgen.critic import review as module
-from rewardgen.critic.gates import Critic
-from rewardgen.critic.review import ReviewRequest, SandboxedReviewer
+from rewardgen.critic import sandboxed as module
+from rewardgen.critic.critic import Critic
 from rewardgen.critic.review_job import review_job
+from rewardgen.critic.sandboxed import ReviewRequest, SandboxedReviewer
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.records import Candidate, RewardSpec
 from tests.builders import card, unrelated
-from tests.critic.reviews import mixes, static_detector
 
 FINDING = {"gate": "probe", "detector": "dead-component", "severity": "warn", "message": "it is 0"}
 
@@ -39,7 +38,7 @@ def spec(id, value):
 
 
 def request(*rewards, **options):
-    return ReviewRequest(rewards, frozenset(each.candidate_id for each in rewards), card(), **options)
+    return ReviewRequest(rewards, card(), **options)
 
 
 SOUND = spec("good", "-position.abs() - 0.1 * speed.abs()")
@@ -66,19 +65,19 @@ def test_a_batch_of_candidates_goes_through_the_gates_and_the_probe(reviewer):
 def test_whoever_asks_is_told_of_each_gate_that_a_candidate_comes_to(reviewer):
     told = []
     reviewer.review(request(SOUND, BAD, others=(), on_gate=lambda *step: told.append(step)))
-    gates = ("static", "probe", "duplicate")
+    gates = ("probe", "duplicate")
     assert told == [(id, gate) for id in ("good", "bad") for gate in gates]
 
 
 def test_a_worker_that_tells_of_gates_as_it_likes_is_heard_once_of_each(reviewer, monkeypatch):
     def run(job, payload, on_message, **options):
-        said = [{"stage": "probe", "candidate_id": "good"}] * 1000 + [{"stage": [], "candidate_id": {}}, {}]
-        for each in [*said, {"stage": "probe", "candidate_id": "other"}, {"stage": "owned", "candidate_id": "good"}]:
+        said = [{"gate": "probe", "candidate_id": "good"}] * 1000 + [{"gate": [], "candidate_id": {}}, {}]
+        for each in [*said, {"gate": "probe", "candidate_id": "other"}, {"gate": "owned", "candidate_id": "good"}]:
             on_message(each)
         return {"reviews": {"good": {}}}
 
     told = []
-    monkeypatch.setattr("rewardgen.critic.review.run_worker", run)
+    monkeypatch.setattr("rewardgen.critic.sandboxed.run_worker", run)
     reviewer.review(request(SOUND, on_gate=lambda *step: told.append(step)))
     assert told == [("good", "probe")]
 
@@ -86,37 +85,25 @@ def test_a_worker_that_tells_of_gates_as_it_likes_is_heard_once_of_each(reviewer
 def test_detectors_that_the_transitions_are_not_enough_for_are_told(reviewer):
     told = reviewer.review(request(SOUND)).not_available
     assert "pair-reversed (the task declares no pairs)" in told
-    assert "expert-underpaid (the task has no expert policy)" in told
+    assert "not-invariant (the task declares no invariances)" in told
 
 
-# Stages.
+# Gates.
 
 
-def stages(transitions, source, **asked):
+def gates(transitions, source, **asked):
     begun = []
     rewards = [{"candidate_id": "a", "source": source}]
     payload = {"transitions": str(transitions), "card": card().model_dump(mode="json"), "rewards": rewards}
-    review_job(payload | {"runnable": ["a"], "skip": []} | asked, lambda message: begun.append(message["stage"]))
+    review_job(payload | asked, lambda message: begun.append(message["gate"]))
     return begun
 
 
-def test_a_reward_that_one_stage_rejects_does_not_go_on_to_the_next(transitions):
+def test_a_reward_that_one_gate_rejects_does_not_go_on_to_the_next(transitions):
     everything = {"folder": str(transitions.parent), "files": ["none.npz"], "others": []}
-    assert stages(transitions, SOUND.source, **everything) == ["static", "probe", "returns", "distances"]
-    mixing = spec("a", "position - speed.mean()").source
-    with static_detector(mixes):
-        assert stages(transitions, mixing, **everything) == ["static"]
-    assert stages(transitions, mixing, **everything) == ["static", "probe"]
-    assert stages(transitions, spec("a", "position.exp() * speed.log()").source, **everything)[-1] == "probe"
-
-
-def test_a_reward_that_is_not_in_the_language_is_read_and_not_run(transitions):
-    assert stages(transitions, "import os\n" + SOUND.source, runnable=[], others=[]) == ["static"]
-
-
-def test_only_what_is_asked_for_is_done(transitions):
-    assert stages(transitions, SOUND.source) == ["static", "probe"]
-    assert stages(transitions, SOUND.source, skip=["static"], others=[]) == ["probe", "distances"]
+    assert gates(transitions, SOUND.source, **everything) == ["probe", "preference", "duplicate"]
+    assert gates(transitions, SOUND.source) == ["probe"]
+    assert gates(transitions, spec("a", "position - speed.mean()").source, **everything) == ["probe"]
 
 
 def test_a_reward_that_takes_too_long_is_rejected_and_the_others_are_reviewed(transitions, monkeypatch):
@@ -126,7 +113,7 @@ def test_a_reward_that_takes_too_long_is_rejected_and_the_others_are_reviewed(tr
     slow = f"def compute_reward(position, speed):\n    {body}    return {{'x': x}}\n"
     rewards = [{"candidate_id": "slow", "source": slow}, SOUND.model_dump()]
     payload = {"transitions": str(transitions), "card": card().model_dump(mode="json"), "rewards": rewards}
-    reviews = review_job(payload | {"runnable": ["slow", "good"], "skip": [], "others": []}, print)["reviews"]
+    reviews = review_job(payload | {"others": []}, print)["reviews"]
     (finding,) = (each for each in reviews["slow"]["findings"] if each["severity"] == "reject")
     assert finding["detector"] == "probe-timeout" and "1 s" in finding["message"]
     assert not any(each["severity"] == "reject" for each in reviews["good"]["findings"])
@@ -135,58 +122,24 @@ def test_a_reward_that_takes_too_long_is_rejected_and_the_others_are_reviewed(tr
 # Workers that die.
 
 
-@pytest.fixture
-def dying(reviewer, monkeypatch):
-    """Workers with the reward `bad` die at a stage, unless it is left out; notes the rewards of each."""
+def test_a_worker_that_dies_is_repeated_reward_by_reward(reviewer, monkeypatch):
+    batches, honest = [], module.run_worker
 
-    def at(stage, kind="timeout"):
-        batches, honest = [], module.run_worker
+    def run(job, payload, **options):
+        ids = [reward["candidate_id"] for reward in payload["rewards"]]
+        batches.append(ids)
+        if "bad" in ids:
+            raise WorkerError("the review worker ran past its limit of 45 s", kind="timeout")
+        return honest(job, payload, **options)
 
-        def run(job, payload, *, on_message, **options):
-            ids = [each["candidate_id"] for each in payload["rewards"]]
-            if ids:
-                batches.append((ids, payload["skip"]))
-            if "bad" in ids and stage not in payload["skip"] and "probe" not in payload["skip"]:
-                on_message({"stage": stage})
-                raise WorkerError("the review worker ran past its limit of 45 s", kind=kind)
-            return honest(job, payload, on_message=on_message, **options)
-
-        monkeypatch.setattr(module, "run_worker", run)
-        return batches
-
-    return at
-
-
-def test_a_worker_that_dies_is_repeated_reward_by_reward(reviewer, dying):
-    batches = dying("probe")
+    monkeypatch.setattr(module, "run_worker", run)
     reviews = reviewer.review(request(SOUND, BAD, FINE, others=[])).reviews
-    all_of_them = ["good", "bad", "fine"]
-    assert batches == [(all_of_them, []), (["good"], []), (["bad"], []), (["bad"], ["probe"]), (["fine"], [])]
+    assert batches == [["good", "bad", "fine"], [], ["good"], ["bad"], [], ["fine"]]
     assert reviews["good"].findings == reviews["fine"].findings == ()
     (finding,) = reviews["bad"].findings
     assert (finding.detector, finding.severity) == ("probe-timeout", "reject")
     assert "45 s" in finding.message and finding.hint
     assert set(reviews["fine"].distances) == {"good"}
-
-
-def test_a_reward_that_cannot_be_read_is_warned_of_and_probed_all_the_same(reviewer, dying):
-    dying("static", kind="crash")
-    review = reviewer.review(request(BAD)).reviews["bad"]
-    assert [(each.detector, each.severity) for each in review.findings] == [("not-read", "warn")]
-
-
-def test_a_reward_that_ends_its_process_only_when_it_is_compared_is_left_out_of_the_comparison(reviewer, dying):
-    dying("distances")
-    reviews = reviewer.review(request(SOUND, BAD, FINE, others=[])).reviews
-    assert reviews["bad"].findings == () and reviews["bad"].distances is None
-    assert set(reviews["fine"].distances) == {"good"}
-
-
-@pytest.mark.parametrize("stage", ["nonsense", ["probe"], None])
-def test_a_worker_that_dies_without_a_word_on_where_is_the_probes(reviewer, dying, stage):
-    dying(stage)
-    findings = reviewer.review(request(BAD)).reviews["bad"].findings
-    assert [each.detector for each in findings] == ["probe-timeout"]
 
 
 @pytest.mark.parametrize("rewards", [[SOUND], [SOUND, FINE]])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rewardgen.core.errors import UsageError, WorkerError
-from rewardgen.critic.review import REVIEW
+from rewardgen.critic.sandboxed import REVIEW
 from rewardgen.sandbox.jobs import Job, modules, register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
@@ -254,8 +254,8 @@ def test_a_worker_has_its_own_session_gains_no_privileges_and_writes_no_core(tmp
 
 def test_the_orchestrators_side_loads_nothing_heavy():
     code = (
-        "import sys, json, rewardgen.sandbox.process, rewardgen.critic.review, rewardgen.sandbox.selftest, "
-        "rewardgen.critic.gates, rewardgen.reward.extraction, rewardgen.reward.identity; "
+        "import sys, json, rewardgen.sandbox.process, rewardgen.critic.sandboxed, rewardgen.sandbox.selftest, "
+        "rewardgen.critic.critic, rewardgen.reward.extraction, rewardgen.reward.identity; "
         "print(json.dumps([name for name in ('torch', 'numpy', 'mujoco', 'litellm') if name in sys.modules]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
-from rewardgen.critic.gates import Critic, Review
+from rewardgen.critic.critic import Critic, Review
 from rewardgen.critic.llm_review import Reader
 from rewardgen.search import best_of_n, evolve  # noqa: F401  (they register themselves)
 from rewardgen.search.context import Parts
@@ -23,6 +23,7 @@ from rewardgen.store.messages import Usage
 from rewardgen.store.records import Analysis, Candidate, Finding, Verdict
 from rewardgen.store.run_folder import RunFolder
 from tests.builders import card, failed_slice, slice_result
+from tests.critic.reviews import FakeReviewer
 
 
 class Listener:
@@ -84,7 +85,7 @@ class Crew:
 
     # critic
 
-    def review(self, candidates, card, earlier=(), *, ranks=True, cancel=None, on_gate=None):
+    def review(self, candidates, card, earlier=(), **options):
         return Review({each.id: self.verdict(each) for each in candidates})
 
     def verdict(self, candidate):
@@ -154,6 +155,8 @@ def a_search(
             final_seeds=[5000 + number for number in range(settings.final_seeds)],
         )
     judge = JUDGES.get(settings.judge)(settings)
+    if reader is not None and critic is None:
+        critic = Critic(FakeReviewer(lambda spec: spec.candidate_id in crew.rejected), reader)
     parts = Parts(
         designer=crew,
         critic=critic or crew,  # type: ignore[arg-type]
@@ -164,6 +167,5 @@ def a_search(
         judge=judge,
         usage=Usage,
         policies=path / "policies",
-        reader=reader,
     )
     return partial(run_search, settings, card(best_fitness=best_fitness), parts, journal), history

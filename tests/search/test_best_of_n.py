@@ -26,8 +26,8 @@ class Witness(Crew):
         self.told.append(request)
         return await super().repair(request, candidate, findings)
 
-    def review(self, candidates, card, earlier=(), *, ranks=True, cancel=None, on_gate=None):
-        assert not ranks
+    def review(self, candidates, card, earlier=(), **options):
+        assert not options["ranks"]
         return super().review(candidates, card, earlier)
 
 

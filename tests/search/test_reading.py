@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rewardgen.core.errors import BudgetExhausted
-from rewardgen.critic.gates import Critic
+from rewardgen.critic.critic import Critic
 from rewardgen.critic.llm_review import Reader
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.store.events import read_events
@@ -66,14 +66,14 @@ def test_what_other_gates_reject_is_not_read(tmp_path):
     assert asked(llm) == [f"g00-k{number}/critic/reading-0" for number in (0, 2, 3)]
 
 
-def alike():
+def alike(llm):
     """A critic to which all rewards of a generation pay the same."""
-    return Critic(FakeReviewer(same=[[f"g00-k{number}" for number in range(4)]]))
+    return Critic(FakeReviewer(same=[[f"g00-k{number}" for number in range(4)]]), Reader(llm))
 
 
 def test_a_duplicate_is_not_read(tmp_path):
     llm = objecting()
-    search, _ = a_search(tmp_path / "run", Crew(), critic=alike(), reader=Reader(llm), generations=1)
+    search, _ = a_search(tmp_path / "run", Crew(), critic=alike(llm), generations=1)
     search()
     assert asked(llm) == ["g00-k0/critic/reading-0"]
 
@@ -82,8 +82,8 @@ def test_duplicates_of_what_is_vetoed_are_refused_also_after_any_interruption(tm
     vetoed = ["g00-k0/critic/reading-0", "g00-k0/critic/reading-1"]
 
     def reviewed(path, stop_after=None):
-        reader = Reader(objecting(*vetoed))
-        search, history = a_search(path, Crew(), Listener(stop_after), reader, alike(), generations=1)
+        critic = alike(objecting(*vetoed))
+        search, history = a_search(path, Crew(), Listener(stop_after), critic=critic, generations=1)
         search()
         return history.reviewed
 

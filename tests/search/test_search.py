@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from rewardgen.core.errors import CredentialsError, ModelError
-from rewardgen.critic.gates import Critic
+from rewardgen.critic.critic import Critic
 from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.store.events import read_events

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from rewardgen.critic.gates import Critic
-from rewardgen.critic.review import SandboxedReviewer
+from rewardgen.critic.critic import Critic
+from rewardgen.critic.sandboxed import SandboxedReviewer
 from rewardgen.extras.rsl_rl.settings import RslRlSettings
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainerSettings, Verdict

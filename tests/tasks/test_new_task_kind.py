@@ -24,8 +24,7 @@ def test_its_rewards_are_checked_and_what_it_gives_too_little_for_is_told(tmp_pa
     done = rewardgen("check", WALKS, "reward.py", "--json", cwd=tmp_path)
     told = json.loads(done.stdout)
     assert done.returncode == 0 and told["passed"], done.stderr
-    assert [each["detector"] for each in told["files"]["reward.py"]["findings"]] == ["early-ending-pays"]
-    assert any("no expert policy" in each for each in told["not_available"])
+    assert any("declares no invariances" in each for each in told["not_available"])
 
 
 def test_the_task_itself_is_checked(tmp_path):

@@ -1,1 +1,1 @@
-"""What a run of a reward on recorded transitions shows."""
+"""Run a reward on recorded transitions and beyond them."""

@@ -1,4 +1,4 @@
-"""What the task declares that a reward must not notice: moved worlds, flipped quaternions, angles at their seam."""
+"""Changes of the inputs that a reward must not notice: a moved origin, a flipped quaternion, an angle's seam."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from rewardgen.store.records import Finding
 
 _ROWS = 96
 _TOLERANCE = 0.05
-"""Of the reward's spread."""
+"""Share of the reward's spread by which it must change in `_STATES` of the rows."""
 _STATES = 0.3
 _STEP = 1e-3
 _SEAM = math.pi - _STEP
 
 _WORDS = {
-    "shift": ("moves by a fixed amount", "use differences, such as `{name} - prev_{name}`, not where the world begins"),
+    "shift": (
+        "moves by a fixed amount",
+        "use differences, such as `{name} - prev_{name}`, not the distance to an origin",
+    ),
     "turn": ("turns all the way round", "use `torch.cos({name})` and `torch.sin({name})`, or wrap it to (-pi, pi]"),
     "flip": ("changes its sign", "use `.abs()` or squares of the quaternion's parts"),
     "zero": ("passes through zero", "wrap it to (-pi, pi], or use `torch.cos({name})`, so that both sides are alike"),
@@ -38,12 +41,13 @@ def check_invariances(reward: ProbedReward) -> Iterator[Finding]:
         together = variables_of(invariance)
         for names in [together] if isinstance(invariance, Shift) else [(name,) for name in together]:
             if reward.concerns(set(names)):
-                kinds = _variants(invariance, names, rows).items()
-                yield from next((found for kind, each in kinds if (found := _compare(reward, names, each, kind))), ())
+                variants = _variants(invariance, names, rows).items()
+                checks = (_compare(reward, names, inputs, kind) for kind, inputs in variants)
+                yield from filter(None, [next(filter(None, checks), None)])
 
 
 def _variants(invariance: Shift | Flip | Wrap, names: tuple[str, ...], rows: Inputs) -> dict[str, list[Inputs]]:
-    """Changes at which the reward should be the same, by kind; of several kinds the first that shows counts."""
+    """Return inputs at which the reward should be the same, by kind; the first kind that differs counts."""
     declared = {name: value for name, value in rows.items() if name.removeprefix("prev_") in names}
     if isinstance(invariance, Shift):
         amount = torch.as_tensor(invariance.amount, dtype=torch.float32)
@@ -61,17 +65,18 @@ def _variants(invariance: Shift | Flip | Wrap, names: tuple[str, ...], rows: Inp
     return {"wrap": at_seam, "zero": [placed(_STEP, _STEP), placed(-_STEP, -_STEP)]}
 
 
-def _compare(reward: ProbedReward, names: tuple[str, ...], variants: list[Inputs], kind: str) -> list[Finding]:
-    first, *others = (reward.components_at(each) for each in variants)
+def _compare(reward: ProbedReward, names: tuple[str, ...], variants: list[Inputs], kind: str) -> Finding | None:
+    first, *others = (reward.components_at(inputs) for inputs in variants)
     for other in others:
         change = (summed(other) - summed(first)).abs()
         share = float((change > _TOLERANCE * reward.spread).float().mean())
         if share >= _STATES:
-            culprit = max(first, key=lambda name: float((other[name] - first[name]).abs().mean()))
+            differences = {name: float((other[name] - first[name]).abs().mean()) for name in first}
             listed = " and ".join(f"`{name}`" for name in names)
             words, hint = _WORDS[kind]
             amount = float(change.mean())
             message = f"the reward changes by {amount:.3g} on average when {listed} {words}, which changes nothing"
             evidence = {"change": amount, "states": share, "spread": reward.spread}
-            return [finding("not-invariant", message, hint.format(name=names[0]), evidence, culprit)]
-    return []
+            component = max(differences, key=differences.__getitem__)
+            return finding("not-invariant", message, hint.format(name=names[0]), evidence, component)
+    return None

@@ -1,7 +1,7 @@
-"""Farming: what a reward pays for going around a closed loop of states, which has brought nobody anywhere.
+"""Farming: pay for going around a closed loop of states.
 
-A component that reads `prev_` should take back on the way home what it paid on the way out, as differences of a
-potential do. Its part that depends on the step before is what it pays beyond a step at which nothing changes.
+A component that reads `prev_` should take back on the way home its pay on the way out, as differences of a potential
+do. Its part that depends on the step before is its pay beyond a step at which nothing changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHORTEST = 4
 _LONGEST = 40
 _PAIR_ROWS = 16
 _KEPT = 0.25
-"""A loop pays if it leaves this share of all that was paid and taken on it."""
+"""A loop pays if this share of all pay and cost on it is left."""
 _NEARLY_ALL_KEPT = 0.8
 _LOOPS = 0.8
 _NEGLIGIBLE, _MAIN_SIGNAL = 0.01, 0.2
@@ -36,7 +36,7 @@ class Loops(NamedTuple):
         states: Variables without `prev_`, (m, ...).
         now: Row of each step's state, (n,).
         before: Row of the state before it, (n,).
-        loop: Which loop each step is of, (n,).
+        loop: Index of the loop of each step, (n,).
     """
 
     states: Inputs
@@ -53,46 +53,46 @@ def check_loops(reward: ProbedReward) -> Iterator[Finding]:
     """
     if not reward.moving:
         return
-    recorded = [_shares_kept(reward, each) for each in _recorded_loops(reward)]
-    declared = [_shares_kept(reward, each) for each in _pair_loops(reward)]
+    recorded = [_shares_kept(reward, loops) for loops in _recorded_loops(reward)]
+    declared = [_shares_kept(reward, loops) for loops in _pair_loops(reward)]
     everything = sum(float(value.abs().mean()) for value in reward.components.values()) or 1.0
     for name in sorted(reward.moving):
         share = reward.moving[name] / everything
-        kept = max((each[name] for each in (*recorded, *declared)), default=0.0)
+        kept = max((shares[name] for shares in (*recorded, *declared)), default=0.0)
         if share < _NEGLIGIBLE or not kept:
             continue
         message = (
             f"component `{name}` pays for going there and back: over a loop of states that ends where it began"
-            f" {100 * kept:.0f} % of what it pays is kept"
+            f" {100 * kept:.0f} % of its pay is kept"
         )
         hint = (
             "pay the difference of a potential, `after - before` without clamping, so that the way back costs the same"
         )
-        certain = share > _MAIN_SIGNAL and any(each[name] >= _NEARLY_ALL_KEPT for each in declared)
+        certain = share > _MAIN_SIGNAL and any(shares[name] >= _NEARLY_ALL_KEPT for shares in declared)
         evidence = {"kept": kept, "share": share}
         yield finding("loop-farming", message, hint, evidence, name, severity="reject" if certain else "warn")
 
 
 def _shares_kept(reward: ProbedReward, loops: Loops) -> dict[str, float]:
-    """Per component the share of its pay that loops keep, if nearly all that pay or take anything keep one; else 0."""
+    """Return per component the share of its pay that loops keep; 0 unless nearly all loops with any pay keep some."""
     states = {name: loops.states[name.removeprefix("prev_")] for name in reward.reads}
     steps = {name: value[loops.before if name.startswith("prev_") else loops.now] for name, value in states.items()}
     moving = reward.components_at(steps)
     still = reward.components_at({name: value[loops.now] for name, value in states.items()})
     zeros = torch.zeros(int(loops.loop.max()) + 1, dtype=torch.float64)
-    found = {}
+    kept = {}
     for name in moving:
         gain = (moving[name] - still[name]).double()
-        total, size = (zeros.index_add(0, loops.loop, each) for each in (gain, gain.abs()))
+        total, size = (zeros.index_add(0, loops.loop, values) for values in (gain, gain.abs()))
         active = size > _SMALL * reward.spread
         shares = total[active] / size[active]
         keeps = bool(active.any()) and float((shares > _KEPT).double().mean()) >= _LOOPS
-        found[name] = float(shares.median()) if keeps else 0.0
-    return found
+        kept[name] = float(shares.median()) if keeps else 0.0
+    return kept
 
 
 def _recorded_loops(reward: ProbedReward) -> Iterator[Loops]:
-    """Rollouts forth, and the same states in reverse order back to the start."""
+    """Yield recorded episodes forth, and the same states in reverse order back to the start."""
     transitions = reward.transitions
     lengths = torch.bincount(transitions.episode)
     starts = lengths.cumsum(0) - lengths
@@ -108,7 +108,7 @@ def _recorded_loops(reward: ProbedReward) -> Iterator[Loops]:
 
 
 def _pair_loops(reward: ProbedReward) -> Iterator[Loops]:
-    """The paths from the worse situation of a pair to its better one and back."""
+    """Yield the paths from the worse situation of each pair to its better one and back."""
     transitions = reward.transitions
     chosen = evenly(transitions.typical.nonzero()[:, 0], _PAIR_ROWS)
     rows = {name: value[chosen] for name, value in transitions.inputs.items() if not name.startswith("prev_")}

@@ -1,4 +1,4 @@
-"""The task's pairs of situations: whether a reward tells better from worse, and what it does on the way between."""
+"""The task's pairs of situations: rewards that pay the worse one more, or fall at once on the way to the better one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,10 @@ _NOISE = 1e-3
 """Differences below this share of the reward's spread count as none."""
 _MOSTLY_WRONG, _NEARLY_ALL_WRONG = 0.5, 0.95
 _NOTABLE, _CLEAR = 0.02, 0.1
-"""A reversed pair is told, and rejected, if the difference is this share of the reward's spread."""
+"""Share of the reward's spread from which on a reversed pair is warned of, and rejected."""
 _DROP = 0.5
 """A cliff: between neighbouring points the reward falls by this share of its range over the path."""
 _CLIFF_ROWS = 0.3
-_FLAT = 0.02
-"""Saturated: what the second half of the path adds, relative to the first."""
-_SATURATED_ROWS = 0.8
 _SMALL_RANGE = 0.05
 
 
@@ -40,8 +37,8 @@ class Path:
     Attributes:
         pair: The pair.
         components: Each component on the path, as if standing still at each point, (POINTS, rows).
-        progress: Each component that depends on the step before: half of what going along the path pays more than going
-            back, (rows,). It is the whole difference of a potential.
+        progress: For each component that depends on the step before, half the difference of its pay for going along
+            the path and for going back, (rows,): the whole difference of a potential.
     """
 
     pair: Pair
@@ -56,13 +53,13 @@ class Path:
 
 @functools.lru_cache(maxsize=1)
 def paths(reward: ProbedReward) -> list[Path]:
-    """The paths between the pairs in which the reward reads what differs.
+    """Return the paths of the pairs whose difference the reward reads.
 
     Raises:
-        RewardError: The reward fails there.
+        RewardError: The reward fails on a path.
     """
     facts = reward.transitions.facts
-    return [_path(reward, pair) for pair in facts.pairs or facts.guessed_pairs if reward.concerns(differing(pair))]
+    return [_path(reward, pair) for pair in facts.pairs if reward.concerns(differing(pair))]
 
 
 def _path(reward: ProbedReward, pair: Pair) -> Path:
@@ -83,33 +80,32 @@ def _path(reward: ProbedReward, pair: Pair) -> Path:
 
 
 def check_pairs(reward: ProbedReward) -> Iterator[Finding]:
-    """Find pairs that the reward has the wrong way round, cliffs on the path, and paths that end flat."""
+    """Find pairs that the reward has the wrong way round, and cliffs on their paths: one per component."""
+    cliffs: dict[str | None, Finding] = {}
     for path in paths(reward):
-        reversed_pair = _order(reward, path)
-        if reversed_pair:
+        if reversed_pair := _order(reward, path):
             yield reversed_pair
-            continue
-        yield from _cliff(reward, path)
-        if path.pair.graded:
-            yield from _saturation(reward, path)
+        elif cliff := _cliff(reward, path):
+            cliffs.setdefault(cliff.component, cliff)
+    yield from cliffs.values()
 
 
 def _order(reward: ProbedReward, path: Path) -> Finding | None:
     def share(gap: Tensor) -> float:
-        """Of the rows at which a difference is above noise."""
+        """Return the share of rows at which a difference is above noise."""
         return float((gap > _NOISE * reward.spread).float().mean())
 
     standing = {name: value[-1] - value[0] for name, value in path.components.items() if name not in path.progress}
-    # A difference of a potential pays for going, not for being there; only where nothing else does it decide.
-    decides = standing if any(share(each.abs()) for each in standing.values()) else path.progress
-    if not decides:
+    # A difference of a potential pays for going, not for being there; it decides only where nothing else does.
+    gains = standing if any(share(gain.abs()) for gain in standing.values()) else path.progress
+    if not gains:
         return None
-    gap = summed(decides)
+    gap = summed(gains)
     wrong, right = share(-gap), share(gap)
     typical = float(gap.median())
     if wrong < _MOSTLY_WRONG or typical > -_NOTABLE * reward.spread:
         return None
-    name = min(decides, key=lambda each: float(decides[each].median()))
+    name = min(gains, key=lambda component: float(gains[component].median()))
     pair = path.pair
     message = (
         f"`{pair.name}`, but the reward is higher for the worse in {100 * wrong:.0f} % of the states tried,"
@@ -121,22 +117,21 @@ def _order(reward: ProbedReward, path: Path) -> Finding | None:
     )
     hint = f"check the sign and the range of `{name}`: more is due at {better} than at {worse}"
     evidence = {"wrong": wrong, "right": right, "difference": typical, "spread": reward.spread}
-    declared = pair in reward.transitions.facts.pairs
-    certain = declared and wrong >= _NEARLY_ALL_WRONG and typical < -_CLEAR * reward.spread
+    certain = wrong >= _NEARLY_ALL_WRONG and typical < -_CLEAR * reward.spread
     return finding("pair-reversed", message, hint, evidence, name, severity="reject" if certain else "warn")
 
 
 def _short(value: Setting) -> str:
-    return f"{value:g}" if isinstance(value, float | int) else f"({', '.join(f'{each:g}' for each in value)})"
+    return f"{value:g}" if isinstance(value, float | int) else f"({', '.join(f'{number:g}' for number in value)})"
 
 
-def _cliff(reward: ProbedReward, path: Path) -> Iterator[Finding]:
+def _cliff(reward: ProbedReward, path: Path) -> Finding | None:
     extent = path.total.amax(0) - path.total.amin(0)
     falls = path.total[:-1] - path.total[1:]
     large = (extent > _SMALL_RANGE * reward.spread) & (falls.amax(0) > _DROP * extent)
     share = float(large.float().mean())
     if share < _CLIFF_ROWS:
-        return
+        return None
     point = int(falls[:, large].median(1).values.argmax())
 
     def fall(name: str) -> float:
@@ -144,29 +139,11 @@ def _cliff(reward: ProbedReward, path: Path) -> Iterator[Finding]:
         return float((value[point] - value[point + 1])[large].median())
 
     name = max(path.components, key=fall)
-    before, after = (float(path.total[each, large].median()) for each in (point, point + 1))
+    before, after = (float(path.total[at, large].median()) for at in (point, point + 1))
     place = (point + 0.5) / (POINTS - 1)
     message = (
         f"on the way to `{path.pair.name}` the reward falls from {before:.4g} to {after:.4g}"
         f" at once, {100 * place:.0f} % of the way"
     )
     hint = f"let a later stage begin where the one before ends: `{name}` should not fall as the task goes on"
-    yield finding("cliff", message, hint, {"before": before, "after": after, "at": place, "states": share}, name)
-
-
-def _saturation(reward: ProbedReward, path: Path) -> Iterator[Finding]:
-    middle = POINTS // 2
-    first, second = path.total[middle] - path.total[0], path.total[-1] - path.total[middle]
-    flat = (first > _SMALL_RANGE * reward.spread) & (second.abs() < _FLAT * first)
-    share = float(flat.float().mean())
-    if share < _SATURATED_ROWS:
-        return
-    gained, more = float(first.median()), float(second.median())
-    gains = {name: float((value[middle] - value[0]).median()) for name, value in path.components.items()}
-    name = max(gains, key=gains.__getitem__)
-    message = (
-        f"from half way on to `{path.pair.name}` there is nothing more to gain:"
-        f" {gained:.4g} on the first half, {more:.2g} on the second"
-    )
-    hint = f"raise the bound or the temperature of `{name}`, so that better still pays"
-    yield finding("saturated", message, hint, {"first": gained, "second": more, "states": share}, name)
+    return finding("cliff", message, hint, {"before": before, "after": after, "at": place, "states": share}, name)

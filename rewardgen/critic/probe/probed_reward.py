@@ -1,4 +1,4 @@
-"""The reward that is being probed, with its values on recorded transitions: what detectors of the probe are given."""
+"""A reward with its values on recorded transitions, which detectors are given."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from rewardgen.critic.probe.component_source import ComponentSource
-from rewardgen.critic.probe.trace import Step, trace
+from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
 from rewardgen.store.records import Finding, Severity
@@ -20,32 +19,31 @@ Inputs = dict[str, Tensor]
 Call = Callable[[Inputs], Mapping[str, Tensor]]
 """A reward with its constants: inputs, each (N, ...), to components, each (N,)."""
 
-_TRACED_ROWS = 512
 ZERO = 1e-8
-"""What is no larger pays nothing."""
+"""Pay up to this size is none."""
 
 
 @dataclass(frozen=True, eq=False)
 class ProbedReward:
-    """A reward that runs on all of a set of transitions.
+    """A reward that runs on all recorded transitions.
 
     Attributes:
         call: The reward.
         reads: Names of its inputs.
         transitions: M rows.
-        source: Where in its source its components are made.
+        source: Its syntax.
         components: Its components on the transitions, each (M,).
     """
 
     call: Call
     reads: tuple[str, ...]
     transitions: TransitionSet
-    source: ComponentSource
+    source: RewardSource
     components: Mapping[str, Tensor]
 
     @cached_property
     def inputs(self) -> Inputs:
-        """What it reads of the transitions, each (M, ...)."""
+        """Its inputs on the transitions, each (M, ...)."""
         return {name: self.transitions.inputs[name] for name in self.reads}
 
     @cached_property
@@ -54,14 +52,23 @@ class ProbedReward:
         return summed(self.components)
 
     @cached_property
+    def varying(self) -> dict[str, Tensor]:
+        """Components without a `residual` of zero, each (M,)."""
+        return {
+            name: value
+            for name, value in self.components.items()
+            if name != "residual" or bool((value.abs() > ZERO).any())
+        }
+
+    @cached_property
     def spread(self) -> float:
-        """Distance of the 5 and 95 % quantiles of the reward on the transitions; what is small next to it is noise."""
+        """Distance of the 5 and 95 % quantiles of the reward; much smaller differences are noise."""
         low, high = torch.quantile(self.total[self.transitions.reachable], torch.tensor((0.05, 0.95))).tolist()
         return max(high - low, 1e-6 * float(self.total.abs().max()), 1e-9)
 
     @cached_property
     def moving(self) -> dict[str, float]:
-        """The components that depend on the step before, and how much of each is only there because something moved."""
+        """Components that depend on the step before, with the mean size of that part of their pay."""
         if not any(name.startswith("prev_") for name in self.reads):
             return {}
         still = self.components_at(self.transitions.still)
@@ -74,72 +81,65 @@ class ProbedReward:
 
     @cached_property
     def with_flags(self) -> Inputs:
-        """Its inputs with every flag 0 in some rows and 1 in others, in all combinations, (M, ...); none without flags.
+        """Its inputs with its flags in all combinations of 0 and 1 over the rows, (M, ...); empty without flags.
 
-        One that was only ever recorded as 0 may be 1 later.
+        A flag that was only recorded as 0 may be 1 later.
         """
         flags = [name for name in self.reads if name.removeprefix("prev_") in self.transitions.facts.flags]
         rows = torch.arange(len(self.transitions))
         # The rows count in binary, with a digit for each flag.
         digits = {name: (rows >> place & 1).to(self.inputs[name]) for place, name in enumerate(flags)}
-        placed = {name: each.view(-1, *[1] * (self.inputs[name].dim() - 1)) for name, each in digits.items()}
-        return self.inputs | {name: each.expand_as(self.inputs[name]) for name, each in placed.items()} if flags else {}
+        placed = {name: digit.view(-1, *[1] * (self.inputs[name].dim() - 1)) for name, digit in digits.items()}
+        return (
+            self.inputs | {name: digit.expand_as(self.inputs[name]) for name, digit in placed.items()} if flags else {}
+        )
 
     @cached_property
     def by_flags(self) -> frozenset[str]:
-        """The components that change with a flag, whatever was recorded of it."""
+        """Components that change with a flag."""
         if not self.with_flags:
             return frozenset()
         changes = {name: value - self.components[name] for name, value in self.components_at(self.with_flags).items()}
         return frozenset(name for name, change in changes.items() if float(change.abs().max()) > ZERO)
 
-    @cached_property
-    def steps(self) -> list[Step]:
-        """What it computes on some of the reachable rows.
-
-        Raises:
-            RewardError: It fails on fewer rows than there are transitions.
-        """
-        return trace(self.call, self.rows(self.transitions.reachable, _TRACED_ROWS))
-
     def components_at(self, inputs: Inputs) -> Mapping[str, Tensor]:
-        """Components at other inputs, each (n,).
+        """Return the components at other inputs, each (n,).
 
         Args:
             inputs: Every input that the reward reads, (n, ...).
 
         Raises:
-            RewardError: It fails there.
+            RewardError: The reward fails there.
         """
         return self.call({name: inputs[name] for name in self.reads})
 
     def total_at(self, inputs: Inputs) -> Tensor:
-        """The reward at other inputs, (n,); see `components_at`."""
+        """Return the reward at other inputs, (n,); see `components_at`."""
         return summed(self.components_at(inputs))
 
     def concerns(self, variables: set[str]) -> bool:
-        """Whether the reward reads any of these variables, now or one step earlier."""
+        """Return True if the reward reads any of these variables, now or one step earlier."""
         return any(name.removeprefix("prev_") in variables for name in self.reads)
 
     def rows(self, which: Tensor, most: int) -> Inputs:
-        """What it reads in some rows of the transitions, evenly chosen.
-
-        Args:
-            which: Rows to choose from, (M,) bool.
-            most: How many at the most.
-        """
+        """Return its inputs in at most so many rows, evenly chosen from some, (M,) bool."""
         chosen = evenly(which.nonzero()[:, 0], most)
         return {name: value[chosen] for name, value in self.inputs.items()}
 
 
 def summed(components: Mapping[str, Tensor]) -> Tensor:
-    """The reward from its components, each (M,)."""
+    """Return the reward from its components, each (M,)."""
     return torch.stack(tuple(components.values())).sum(0)
 
 
 def evenly(values: Tensor, most: int) -> Tensor:
-    """Some of (n,) values at even distances, the first and the last among them; all if there are not more."""
+    """Return at most so many of (n,) values at even distances, the first and the last among them."""
     return values[torch.linspace(0, max(len(values) - 1, 0), min(most, len(values))).long()]
+
+
+def is_flat(value: Tensor) -> bool:
+    """Return True if a component, (n,), is the same everywhere."""
+    return float(value.max() - value.min()) <= ZERO + 1e-6 * float(value.abs().max())
 
 
 def finding(
@@ -151,15 +151,15 @@ def finding(
     *,
     severity: Severity = "warn",
 ) -> Finding:
-    """A finding of the gate `probe`.
+    """Make a finding of the gate `probe`.
 
     Args:
         detector: Its stable name.
-        message: What was seen.
-        hint: What to do about it.
+        message: The fault.
+        hint: The fix.
         evidence: The measured values by name.
         component: The component concerned.
-        severity: `reject` if it keeps the reward from being trained.
+        severity: `reject` if the fault keeps the reward from being trained.
     """
     return Finding(
         gate="probe",
@@ -176,13 +176,13 @@ _FAILURES = {"exception": "probe-exception", "shape": "probe-shape", "non-finite
 
 
 def failure(error: RewardError, where: str, evidence: Mapping[str, float] | None = None) -> Finding:
-    """The rejection for a call that failed.
+    """Make the rejection for a call that failed.
 
     Args:
-        error: What the reward raised.
-        where: In which situation.
-        evidence: The numbers of that situation by name.
+        error: Raised by the reward.
+        where: The situation, in words.
+        evidence: Its numbers by name.
     """
     message = f"{error.message} ({where})"
-    found = finding(_FAILURES[error.kind], message, error.hint, evidence or {}, error.component, severity="reject")
-    return found.model_copy(update={"line": error.line})
+    rejection = finding(_FAILURES[error.kind], message, error.hint, evidence or {}, error.component, severity="reject")
+    return rejection.model_copy(update={"line": error.line})

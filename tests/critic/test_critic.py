@@ -2,10 +2,10 @@
 
 import pytest
 
-from rewardgen.critic.gates import Critic
+from rewardgen.critic.critic import Critic
 from rewardgen.store.records import Candidate
 from tests.builders import card
-from tests.critic.reviews import FakeReviewer, mixes, static_detector
+from tests.critic.reviews import FakeReviewer
 
 SOUND = "def compute_reward(position, speed):\n    return {'near': -position.abs(), 'calm': -0.1 * speed.abs()}\n"
 
@@ -51,13 +51,6 @@ def test_a_reply_without_code_is_rejected_in_the_designers_words():
     verdict = verdicts_on([candidate("a", "", "the reply holds no code")], reviewer)["a"]
     assert (verdict.rejections[0].detector, verdict.rejections[0].message) == ("no-code", "the reply holds no code")
     assert reviewer.probed == []
-
-
-def test_suspicions_are_kept_with_an_accepted_candidate():
-    source = "def compute_reward(position, speed):\n    return {'near': -position.abs()}\n"
-    verdict = verdicts_on([candidate("a", source)])["a"]
-    assert verdict.accepted
-    assert [finding.detector for finding in verdict.findings] == ["unused-input"]
 
 
 @pytest.mark.parametrize(
@@ -106,11 +99,3 @@ def test_a_defect_that_two_gates_see_is_told_once():
     source = "def compute_reward(position):\n    return {'x': position if (position + 1).abs() > 1 else -position}\n"
     verdict = verdicts_on([candidate("a", source)])["a"]
     assert [(finding.gate, finding.detector) for finding in verdict.rejections] == [("language", "tensor-branch")]
-
-
-def test_a_rejection_of_the_static_gate_spares_the_probe():
-    reviewer = FakeReviewer()
-    source = "def compute_reward(position, speed):\n    return {'x': position - speed.mean()}\n"
-    with static_detector(mixes):
-        verdict = verdicts_on([candidate("a", source)], reviewer)["a"]
-        assert verdict.rejections[0].gate == "static" and reviewer.probed == [[]]

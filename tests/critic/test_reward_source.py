@@ -1,20 +1,18 @@
-"""Where a reward bends or jumps, by the numbers that a traced run meets there."""
+"""Numbers that decide where a reward bends or jumps are found in its source."""
 
 from __future__ import annotations
 
-import pytest
-import torch
+import ast
 
-from rewardgen.critic.probe.trace import trace
-from rewardgen.critic.review_job import limits
+import pytest
+
+from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.reward.program import compile_reward
 
-INPUTS = {"x": torch.linspace(-1.0, 1.0, 8), "y": torch.linspace(1.0, -1.0, 8)}
 
-
-def found(body, signature="x, y", before=""):
-    program = compile_reward(f"import torch\n{before}\ndef compute_reward({signature}):\n    {body}\n")
-    return limits(trace(program, {name: INPUTS[name] for name in program.inputs}))
+def limits(body, signature="x, y", before=""):
+    source = f"import torch\n{before}\ndef compute_reward({signature}):\n    {body}\n"
+    return RewardSource(ast.parse(source)).limits(compile_reward(source).tunables)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +32,7 @@ def found(body, signature="x, y", before=""):
     ],
 )
 def test_a_number_in_a_place_where_pay_bends_counts(expression):
-    one, other = (found(f"return {{'a': {expression.replace('VALUE', value)}}}") for value in ("0.9", "0.97"))
+    one, other = (limits(f"return {{'a': {expression.replace('VALUE', value)}}}") for value in ("0.9", "0.97"))
     assert one != other
 
 
@@ -57,16 +55,16 @@ def test_a_number_in_a_place_where_pay_bends_counts(expression):
 )  # fmt: skip
 def test_a_number_is_found_wherever_its_name_gets_it_from(before, signature, body):
     one, other = (
-        found(*(each.replace("VALUE", value) for each in (body, signature, before))) for value in ("0.9", "2")
+        limits(*(each.replace("VALUE", value) for each in (body, signature, before))) for value in ("0.9", "2")
     )
     assert one != other
 
 
 def test_scale_shift_and_shaping_beside_such_places_do_not_count():
-    plain = found("return {'a': x.clamp(max=2.0)}")
+    plain = limits("return {'a': x.clamp(max=2.0)}")
     assert plain == {2.0: 1}
-    assert plain == found("return {'b': 3.0 * x.clamp(max=2) - 0.5 + 10.0 * (0.99 * x - y)}")
+    assert plain == limits("return {'b': 3.0 * x.clamp(max=2) - 0.5 + 10.0 * (0.99 * x - y)}")
 
 
 def test_how_often_a_number_is_used_counts():
-    assert found("return {'a': (x > 1) & (y > 1)}") != found("return {'a': x > 1}")
+    assert limits("return {'a': (x > 1) & (y > 1)}") != limits("return {'a': x > 1}")

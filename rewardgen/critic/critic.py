@@ -1,0 +1,178 @@
+"""The critic: gates in the order of their cost, so that no training is spent on a reward that cannot work."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, NamedTuple
+
+from rewardgen.core.asynchrony import run_coroutine
+from rewardgen.critic.duplicates import find_duplicate, was_compared
+from rewardgen.critic.llm_review import Reader
+from rewardgen.critic.preference import EpisodeFile, check_preference, kept_files, not_ranked, ordered_pairs
+from rewardgen.critic.sandboxed import BatchReview, OnGate, Reviewer, ReviewRequest, RewardReview
+from rewardgen.reward.language import check_language
+from rewardgen.reward.signature import check_signature
+from rewardgen.store.records import Candidate, CandidateRecord, Finding, RewardSpec, TaskCard, Verdict
+
+Reading = Coroutine[Any, Any, tuple[Finding, ...]]
+Findings = dict[str, tuple[Finding, ...]]
+"""By candidate id."""
+
+
+def read_one_by_one(readings: Sequence[Reading]) -> list[tuple[Finding, ...]]:
+    """Run the calls of a language model one after the other, without a budget."""
+    return [run_coroutine(reading) for reading in readings]
+
+
+class Review(NamedTuple):
+    """Result of a review.
+
+    Attributes:
+        verdicts: By candidate id, in the order of the candidates.
+        not_available: Detectors that lacked data, with the reason.
+    """
+
+    verdicts: dict[str, Verdict]
+    not_available: tuple[str, ...] = ()
+
+
+class Critic:
+    """Reviews candidates. Runs no reward itself: a reviewer does, in worker processes.
+
+    Args:
+        reviewer: Runs the rewards that have the right form; None to check the form alone.
+        reader: A language model that reads those that pass everything else.
+        compares: True to reject duplicates.
+    """
+
+    def __init__(self, reviewer: Reviewer | None, reader: Reader | None = None, *, compares: bool = True) -> None:
+        self._reviewer = reviewer
+        self._reader = reader
+        self._compares = compares
+
+    def review(
+        self,
+        candidates: Sequence[Candidate],
+        card: TaskCard,
+        earlier: Sequence[CandidateRecord] = (),
+        *,
+        goal: str = "",
+        ranks: bool = True,
+        cancel: threading.Event | None = None,
+        on_gate: OnGate = lambda candidate_id, gate: None,
+        read: Callable[[Sequence[Reading]], list[tuple[Finding, ...]]] = read_one_by_one,
+    ) -> Review:
+        """Put candidates through the gates.
+
+        Args:
+            candidates: With different ids.
+            card: The task.
+            earlier: All other candidates so far. The episodes of those that were trained are ranked; those that passed
+                everything but a language model's veto are not trained again.
+            goal: The user's own words, for the reader.
+            ranks: True if rewards must rank the recorded episodes as fitness does.
+            cancel: Ends the reviewer's work when set.
+            on_gate: Called with each gate that a candidate reaches.
+            read: Runs the reader's calls and returns their results in order.
+
+        Raises:
+            WorkerCancelled: `cancel` was set.
+        """
+        findings: Findings = {candidate.id: check_form(candidate, card) for candidate in candidates}
+        sound = [candidate for candidate in candidates if _passes(findings[candidate.id])]
+        passed = [record for record in earlier if record.candidate.id not in findings and record.verdict.passed]
+        not_available: tuple[str, ...] = ()
+        if self._reviewer is not None and sound:
+            files = _ranked_files(earlier) if ranks else []
+            others = [record for record in passed if was_compared(record)] if self._compares else []
+            compared = self._compares and len(sound) + len(others) > 1
+            request = ReviewRequest(
+                [_spec(candidate) for candidate in sound],
+                card,
+                [file.name for file in files],
+                [_spec(record.candidate) for record in others] if compared else None,
+                cancel,
+                on_gate,
+            )
+            batch = self._reviewer.review(request)
+            not_available = batch.not_available
+            for candidate in sound:
+                findings[candidate.id] += _run_findings(batch.reviews[candidate.id], files)
+        else:
+            batch = BatchReview(reviews={})
+        if self._compares:
+            _reject_duplicates(sound, findings, batch, passed)
+        self._read(sound, findings, card, goal, on_gate, read)
+        verdicts = {id: Verdict(candidate_id=id, findings=found) for id, found in findings.items()}
+        return Review(verdicts, not_available)
+
+    def _read(
+        self,
+        candidates: Sequence[Candidate],
+        findings: Findings,
+        card: TaskCard,
+        goal: str,
+        on_gate: OnGate,
+        read: Callable[[Sequence[Reading]], list[tuple[Finding, ...]]],
+    ) -> None:
+        """Add the language model's objections to candidates that nothing else rejects, but for tuned constants."""
+        readings: dict[str, Reading] = {}
+        for candidate in candidates if self._reader else ():
+            if self._reader and candidate.operator != "constants" and _passes(findings[candidate.id]):
+                on_gate(candidate.id, "model")
+                readings[candidate.id] = self._reader.read(candidate, card, goal, findings[candidate.id])
+        if readings:
+            for id, objections in zip(readings, read(list(readings.values())), strict=True):
+                findings[id] += objections
+
+
+def check_form(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
+    """Return the rejections of a candidate that is no reward: no code, not in the language, or unknown inputs."""
+    if candidate.failure:
+        hint = "answer with one Python block that defines `compute_reward`"
+        return (Finding(gate="parse", detector="no-code", severity="reject", message=candidate.failure, hint=hint),)
+    language = check_language(candidate.source)
+    if any(finding.gate == "parse" for finding in language):
+        return language
+    return (*language, *check_signature(candidate.source, card.input_names()))
+
+
+def _run_findings(review: RewardReview, files: Sequence[EpisodeFile]) -> tuple[Finding, ...]:
+    """Return the findings of the probe and, if it passes, of the ranking of recorded episodes."""
+    if not files or not _passes(review.findings):
+        return review.findings
+    episodes = [episode for file in files for episode in file.episodes]
+    # The worker ran the reward: it may return sums of any length.
+    sums = review.returns or {}
+    complete = {len(values) for values in sums.values()} == {len(episodes)}
+    return (*review.findings, *(check_preference(sums, episodes) if complete else (not_ranked(),)))
+
+
+def _reject_duplicates(
+    candidates: Sequence[Candidate], findings: Findings, batch: BatchReview, passed: Sequence[CandidateRecord]
+) -> None:
+    """Reject candidates that repeat an earlier one; of equal new ones the first that passes is trained."""
+    sound = [candidate for candidate in candidates if _passes(findings[candidate.id])]
+    compared = bool(batch.reviews) and len(sound) + sum(map(was_compared, passed)) > 1
+    accepted = list(passed)
+    for candidate in sound:
+        distances = batch.reviews[candidate.id].distances if compared else {}
+        if duplicate := find_duplicate(candidate.source, distances, accepted):
+            findings[candidate.id] += (duplicate,)
+        if _passes(findings[candidate.id]):
+            accepted.append(CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=candidate.id)))
+
+
+def _ranked_files(earlier: Sequence[CandidateRecord]) -> list[EpisodeFile]:
+    """Return the files of recorded episodes to rank; none if the episodes are too few to judge by."""
+    files = kept_files(earlier)
+    return files if ordered_pairs([episode for file in files for episode in file.episodes]) else []
+
+
+def _spec(candidate: Candidate) -> RewardSpec:
+    return RewardSpec(candidate_id=candidate.id, source=candidate.source)
+
+
+def _passes(findings: Sequence[Finding]) -> bool:
+    return all(finding.severity != "reject" for finding in findings)
