@@ -26,7 +26,7 @@ from rewardgen.core.formatting import number
 from rewardgen.core.improvement import improvement_probability, mean_probability
 from rewardgen.core.sequential import look
 from rewardgen.core.statistics import Interval
-from rewardgen.llm.answers import tokens_in
+from rewardgen.llm.budget import tokens_in
 from rewardgen.llm.archive import read_archive
 from rewardgen.store.history import FinalRow
 from rewardgen.tasks.drafting import Drafted

@@ -1,5 +1,4 @@
 import re
-import resource
 from pathlib import Path
 from typing import get_args
 
@@ -72,18 +71,8 @@ def asked(operator="draft", **changes) -> str:
 
 
 def test_missing_variable_is_an_error_that_names_it():
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match="'lens' is undefined"):
         render("designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), bars=(), reached={})
-    assert "`lens`" in caught.value.message
-
-
-def test_unknown_variable_is_an_error_with_the_nearest_one():
-    with pytest.raises(UsageError) as caught:
-        render(
-            "designer/draft", card=card(), goal="", failed_ideas=(), feedback=(), bars=(), reached={}, lens="", lense=""
-        )
-    assert "`lense`" in caught.value.message
-    assert "`lens`" in caught.value.hint
 
 
 def test_unknown_template_is_an_error_with_the_nearest_one():
@@ -93,7 +82,7 @@ def test_unknown_template_is_an_error_with_the_nearest_one():
 
 
 DRAFT = """{# version 9 #}
-Mine, for {{ card.name }}: {% include "parts/own.md.j2" %}
+Mine, for {{ card.name }}: {{ goal }}
 """
 
 
@@ -107,25 +96,23 @@ def own(folder, **files):
 
 
 def test_a_user_s_template_takes_the_place_of_the_shipped_one_of_its_name(tmp_path):
-    with prompts.using_prompts(own(tmp_path, designer__draft=DRAFT, parts__own="{# version 1 #}\nand {{ goal }}")):
-        told = designer_messages(request(goal="hop"))
+    with prompts.using_prompts(own(tmp_path, designer__draft=DRAFT)):
+        messages = designer_messages(request(goal="hop"))
         versions = prompts.template_versions()
-    assert told[-1].content == "Mine, for point: and hop\n" and told[0] == designer_messages(request())[0]
-    assert (versions["designer/draft"], versions["parts/own"]) == (9, 1)
+    assert messages[-1].content == "Mine, for point: hop\n" and messages[0] == designer_messages(request())[0]
+    assert versions["designer/draft"] == 9
     assert prompts.template_versions()["designer/draft"] != 9, "afterwards, the shipped one is back"
 
 
 @pytest.mark.parametrize(
     ("name", "text", "what", "hint"),
     [
-        ("designer__draft", "{{ gaol }}", "`designer/draft` in {} uses `gaol`", "did you mean `goal`?"),
         ("designer__draft", "{{ goal | nmu }}", "`designer/draft` is broken at line 1: No filter named 'nmu'", "fix "),
         ("designer__draft", "{% if %}", "`designer/draft` is broken at line 1", "fix "),
-        ("designer__draft", "{% include 'task/crad.md.j2' %}", "no prompt `task/crad`", "did you mean `task/card`?"),
         (
             "designer__drafts",
             "hello",
-            "drafts.md.j2 is in no prompt's place",
+            "drafts.md.j2 replaces no prompt",
             "did you mean `designer/draft`?",
         ),
     ],
@@ -148,6 +135,7 @@ def test_a_user_s_template_that_cannot_be_right_is_told_before_it_is_used(tmp_pa
         "{{ cycler.__init__.__globals__ }}",
         "{{ card.input_names.__globals__ }}",
         "{% include 'designer/draft.md.j2' %}",
+        "{% include 'task/crad.md.j2' %}",
     ],
 )
 def test_a_template_from_anybody_reaches_nothing_but_the_fields_of_records(tmp_path, text):
@@ -156,36 +144,6 @@ def test_a_template_from_anybody_reaches_nothing_but_the_fields_of_records(tmp_p
         pytest.raises(UsageError, match="cannot be rendered"),
     ):
         asked()
-
-
-DOUBLED = "{% set a = namespace(x=goal) %}{% for i in range(29) %}{% set a.x = a.x ~ a.x %}{% endfor %}"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{{ '%0999999999d'|format(1) }}",
-        "{{ '%999999999s' % 1 }}",
-        "{{ '%*d' % (10**9, 1) }}",
-        "{{ '{:0999999999d}'.format(1) }}",
-        "{{ goal.ljust(10**9) }}",
-        "{{ goal|center(10**9) }}",
-        "{{ 'a' * 10**8 }}",
-        "{{ [1] * 10**9 }}",
-        "{% set a = goal * 10**9 %}",
-        "{% for i in range(100000) %}{{ 'a' * 10000 }}{% endfor %}",
-        "{{ 2 ** (10**9) }}",
-        DOUBLED,
-    ],
-)
-def test_a_template_that_asks_for_more_memory_than_prompts_take_is_refused(tmp_path, text):
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    with (
-        pytest.raises(UsageError, match=r"memory|characters|too large"),
-        prompts.using_prompts(own(tmp_path, designer__draft=text + "{{ goal }}")),
-    ):
-        asked("draft", goal="Hop.")
-    assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 def test_a_template_that_is_a_link_is_not_read(tmp_path):
@@ -203,7 +161,6 @@ def test_folder_without_templates_is_told(tmp_path):
 
 def test_every_template_has_a_version_and_every_file_is_a_template():
     versions = prompts.template_versions()
-    assert {"designer/system", "designer/draft", "designer/mutate", "analyzer/diagnosis"} <= versions.keys()
     assert all(version >= 1 for version in versions.values())
     files = [path for path in shipped("prompts").rglob("*") if path.is_file()]
     assert len(files) == len(versions)

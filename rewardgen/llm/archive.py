@@ -1,11 +1,11 @@
-"""Every call of a run as files. What was answered or refused before is so from them, and resuming repeats none of it.
+"""Every call of a run as files; a resumed run repeats no call that was answered or refused.
 
     llm/g02-k7-designer-edit.3f9a1c20b7e4.json            a request and its reply
     llm/g02-k7-designer-edit.3f9a1c20b7e4.failed-1.json   an attempt at it that failed
     candidates/g02-k7/designer-edit.md                    the same conversation to read
 
-The name holds the label and a hash of the whole request: a changed prompt is another call. A call that failed is made
-again, but one that was refused, only once the user has named another model or address.
+The name holds the label and a hash of the request's fields that are set: a changed prompt is another call, a new field
+at its default is not. A failed call is made again; a refused one only after the user named another model or address.
 """
 
 from __future__ import annotations
@@ -25,32 +25,34 @@ from rewardgen.llm.protocol import LLM, CallFailed, CallRefused
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 
 _MOST_BYTES = 64 << 20
-"""Of a file of the archive."""
+"""Largest file of the archive [bytes]."""
+_ALWAYS_NAMED = ("label", "messages", "temperature", "max_tokens")
+"""Fields that are part of a name also at their defaults; any other one only when it is set."""
 
 
 class ArchivedCall(Frozen):
-    """A request with its reply, or with the reason why this attempt at it failed."""
+    """A request with its reply, or with the reason why this attempt failed."""
 
     request: LLMRequest
     reply: Reply | None = None
     failure: str = ""
     hint: str = ""
     refused: bool = False
-    """Whether no other attempt can succeed."""
+    """True if no other attempt can succeed."""
     outdated: bool = False
-    """Whether the user has named another model or address since."""
+    """True if the user named another model or address since."""
     usage: Usage = Usage()
-    """What the reply or the failed attempt took."""
+    """Usage of the reply or the failed attempt."""
 
 
 class ArchivedLLM:
-    """Answers from the archive what is in it; passes on the rest and keeps request, reply and failed attempts.
+    """Answers recorded calls from the archive, passes on all others, and records replies and failed attempts.
 
     Args:
         inner: The model, one attempt per call.
         folder: The archive.
-        transcript: Where the readable form of a call goes, by its label; none is written if not given.
-        sent: What a call takes at least once it is sent; empty where calls cost nothing.
+        transcript: Label of a call to the path of its readable form; none is written if not given.
+        sent: Lower bound of a call's usage once it is sent; empty where calls cost nothing.
     """
 
     def __init__(
@@ -67,21 +69,19 @@ class ArchivedLLM:
         self._usage = archived_usage(folder)
 
     def usage(self) -> Usage:
-        """What all calls of the run took, failed attempts and earlier sessions included, each counted once."""
+        """Usage of all calls of the run, failed attempts and earlier sessions included, each counted once."""
         return self._usage
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
         name = call_name(request)
         path = self._folder / f"{name}.json"
-        if path.exists():
-            found = read_call(path).reply
-            if found is not None:
-                return found
+        if path.exists() and (reply := read_call(path).reply):
+            return reply
         attempts = len(list(self._folder.glob(f"{name}.failed-*.json")))
         last, attempt = (self._folder / f"{name}.failed-{number}.json" for number in (attempts, attempts + 1))
-        if attempts and (found := read_call(last)).refused and not found.outdated:
-            raise CallRefused(found.failure, found.hint)
+        if attempts and (failed := read_call(last)).refused and not failed.outdated:
+            raise CallRefused(failed.failure, failed.hint)
         sent = self._sent(request)
         if sent.calls:  # written first, so that a killed process does not forget what it had sent
             call = ArchivedCall(request=request, failure="it was interrupted", usage=sent)
@@ -89,9 +89,9 @@ class ArchivedLLM:
         try:
             reply = await self._inner.complete(request)
         except (CallFailed, ModelError) as error:
-            told = {"failure": error.message, "hint": error.hint, "refused": isinstance(error, CallRefused)}
-            usage = error.usage if isinstance(error, CallFailed) else Usage()
-            self._keep(attempt, ArchivedCall(request=request, usage=usage, **told))
+            usage, refused = error.usage if isinstance(error, CallFailed) else Usage(), isinstance(error, CallRefused)
+            call = ArchivedCall(request=request, usage=usage, failure=error.message, hint=error.hint, refused=refused)
+            self._keep(attempt, call)
             raise
         except asyncio.CancelledError:
             self._usage = self._usage + sent
@@ -111,8 +111,10 @@ class ArchivedLLM:
 
 
 def call_name(request: LLMRequest) -> str:
-    """Name of a request's files: its label as a file name, and 12 hex digits of a hash over all of it."""
-    digest = hashlib.sha256(request.model_dump_json().encode()).hexdigest()[:12]
+    """Name of a request's files: its label as a file name, and 12 hex digits of a hash over the fields that are set."""
+    later = {name: field.default for name, field in type(request).model_fields.items() if name not in _ALWAYS_NAMED}
+    unset = {name for name, default in later.items() if getattr(request, name) == default}
+    digest = hashlib.sha256(request.model_dump_json(exclude=unset).encode()).hexdigest()[:12]
     return f"{slug(request.label)}.{digest}"
 
 
@@ -134,31 +136,27 @@ def read_call(path: Path) -> ArchivedCall:
 
 
 def read_archive(folder: Path) -> list[ArchivedCall]:
-    """All calls and failed attempts of an archive; the attempts at one call in the order in which they were made."""
+    """All calls and failed attempts of an archive; the attempts of one call in their order."""
     paths = sorted(folder.glob("*.json"), key=lambda path: (len(path.name), path.name))  # failed-10 after failed-2
     return [read_call(path) for path in paths]
 
 
 def outdate_refusals(folder: Path) -> None:
-    """Have refused calls made again, for the user has named another model or address.
-
-    Args:
-        folder: The archive.
-    """
+    """Have refused calls made again, after the user named another model or address."""
     for path in folder.glob("*.failed-*.json"):
         if (call := read_call(path)).refused:
             write_atomic(path, call.model_copy(update={"outdated": True}).model_dump_json(indent=1))
 
 
 def archived_usage(folder: Path) -> Usage:
-    """What all calls in an archive took."""
+    """Usage of all calls in an archive."""
     return sum((call.usage for call in read_archive(folder)), start=Usage())
 
 
 def _readable(call: ArchivedCall) -> str:
     answer = Message(role="assistant", content=call.reply.text) if call.reply else None
     messages = [*call.request.messages, *([answer] if answer else [])]
-    parts = [f"# {call.request.label}", *(f"## {each.role}\n\n{each.content}" for each in messages)]
+    parts = [f"# {call.request.label}", *(f"## {message.role}\n\n{message.content}" for message in messages)]
     parts += [_footer(call.reply)] if call.reply else [f"## failed\n\n{call.failure}"]
     return "\n\n".join(parts) + "\n"
 

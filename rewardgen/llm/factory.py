@@ -1,4 +1,4 @@
-"""Chooses the language model of a run by its model string, and puts budget, archive and retries around it."""
+"""The language models of a run by their model strings, with budget, archive and retries around them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError, nearest
-from rewardgen.llm.answers import tokens_in
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
-from rewardgen.llm.budget import Budget, BudgetedLLM
+from rewardgen.llm.budget import Budget, BudgetedLLM, tokens_in
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.mailbox import MailboxLLM
 from rewardgen.llm.protocol import LLM
@@ -21,23 +20,23 @@ from rewardgen.store.run_folder import RunFolder, find_run
 _NAMED = {"mailbox": "folder", "replay": "run"}
 SCHEMES = tuple(_NAMED)
 DEFAULT, CRITIC = "", "critic"
-"""Roles in the table of models: all that have no model of their own, and the one that may have one."""
+"""Roles in the table of models: the critic may have a model of its own; all others share the default."""
 
 _ABOUT_THE_RUN = ("goal",)
 """First parts of labels that name no candidate."""
 
 MAILBOX_PATIENCE = 20.0
-"""A person needs longer than a server: a mailbox waits this many times the time limit of a call."""
+"""Factor on the time limit of a call for a mailbox: a person needs longer than a server."""
 
 
 class RunLLM:
-    """The language models of a run, and what they took so far.
+    """The language models of a run and their usage so far.
 
     Retries are outermost, so that each attempt is granted by the budget and archived by itself.
 
     Args:
-        models: Role, the second part of a label such as `g00-k1/critic/reading-0`, to the model that it asks; an empty
-            role stands for all roles without a model of their own.
+        models: Role, the second part of a label such as `g00-k1/critic/reading-0`, to its model; an empty role stands
+            for all others.
         folder: The run's folder, which keeps every call.
     """
 
@@ -51,11 +50,11 @@ class RunLLM:
         return await self._retrying.complete(request)
 
     def estimate(self, request: LLMRequest) -> Usage:
-        """What a call would take at most; its price is None if it is unknown, or the model has none."""
+        """Upper bound of a call's usage; its price is None if unknown."""
         return self._by_role.estimate(request)
 
     def usage(self) -> Usage:
-        """What all calls of the run took, earlier sessions included."""
+        """Usage of all calls of the run, earlier sessions included."""
         return self._archive.usage()
 
 
@@ -89,7 +88,7 @@ def make_llm(config: RunConfig, folder: RunFolder, *, keyless: bool = False) -> 
     Args:
         config: The run's configuration.
         folder: The run's folder.
-        keyless: Whether a missing key does not matter, for nothing but a price will be asked for.
+        keyless: True to accept a missing key, where only a price is needed.
 
     Raises:
         UsageError: The model string has an unknown scheme, or there is a limit on the cost but no known price.
@@ -140,12 +139,8 @@ def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget, key
     # LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`.
     if separator and "/" not in scheme and not config.api_base and (close := nearest(scheme, SCHEMES)):
         raise UsageError(f"unknown kind of model `{scheme}:`", f"did you mean `{close}:{rest}`?")
-    client = LiteLLMClient(
-        model,
-        api_base=config.api_base,
-        timeout_s=config.call_timeout_s,
-        concurrency=config.concurrency,
-    )
+    settings = {"timeout_s": config.call_timeout_s, "concurrency": config.concurrency}
+    client = LiteLLMClient(model, api_base=config.api_base, **settings)
     if not keyless:
         client.check()
     llm = BudgetedLLM(client, budget)

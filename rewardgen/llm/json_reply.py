@@ -17,11 +17,11 @@ def json_object(text: str) -> dict[str, Any] | None:
     Returns:
         The object; None if there is none.
     """
-    for each in (*reversed(fenced_blocks(text)), text[text.find("{") : text.rfind("}") + 1]):
+    for block in (*reversed(fenced_blocks(text)), text[text.find("{") : text.rfind("}") + 1]):
         try:
-            found = json.loads(each)
+            value = json.loads(block)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict):
-            return found
+        if isinstance(value, dict):
+            return value
     return None

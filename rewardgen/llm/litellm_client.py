@@ -1,4 +1,4 @@
-"""Calls any model that LiteLLM knows, or any OpenAI-compatible server: one attempt per call, no retries.
+"""Client for any model that LiteLLM knows, or any OpenAI-compatible server: one attempt per call, no retries.
 
 LiteLLM takes seconds to import, so it is imported when a client is checked or first called, never with this module.
 """
@@ -11,7 +11,6 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -19,19 +18,16 @@ from weakref import WeakKeyDictionary
 
 from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.core.text import visible
-from rewardgen.llm.answers import Answer, answer_of, count, listen, raw_answer, tokens_in, unread
+from rewardgen.llm.budget import tokens_in
 from rewardgen.llm.protocol import CallFailed, CallRefused
-from rewardgen.llm.provider_errors import Endpoint, explain, nothing_taken, somebody_listens
+from rewardgen.llm.provider_errors import Endpoint, explain, never_sent, nothing_taken
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 PLACEHOLDER_KEY = "no-key"
-"""Sent to a server of the user's own when no key is set: OpenAI's protocol wants one, local servers ignore it."""
+"""Key for a server of the user's own when none is set: OpenAI's protocol wants one, local servers ignore it."""
 
-USUAL_KEYS = tuple(
-    f"{provider.upper()}_API_KEY"
-    for provider in ("openai", "anthropic", "mistral", "deepseek", "groq", "openrouter", "xai", "cerebras", "cohere")
-)
-"""Without which LiteLLM calls no model of the provider that they are named after."""
+_MOST_TOKENS = 10_000_000
+"""Tokens of one call; a server that counts more is not believed."""
 
 
 class LiteLLMClient:
@@ -54,11 +50,10 @@ class LiteLLMClient:
         self._concurrency = concurrency
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._endpoint: Endpoint | None = None
-        self._heard = False
-        """Whether anybody ever answered."""
+        self._answered = False
 
     def check(self) -> None:
-        """Make sure, without a call, that the provider is known and that its key is set.
+        """Check, without a call, that the provider is known and that its key is set.
 
         Raises:
             ModelError: LiteLLM knows no provider for the model string.
@@ -68,11 +63,11 @@ class LiteLLMClient:
             self._endpoint = _find_endpoint(self._name, self._api_base)
 
     def estimate(self, request: LLMRequest) -> Usage:
-        """What a call takes at most, from the length of its prompt and its limit on the reply."""
+        """Upper bound of a call's tokens and price, from the length of its prompt and its limit on the reply."""
         return self._estimated(request, request.max_tokens)
 
     def sent(self, request: LLMRequest) -> Usage:
-        """What a call takes of which no answer is known, from the length of its prompt."""
+        """Tokens and price of a call without a known answer, from the length of its prompt."""
         return self._estimated(request, 0)
 
     def _estimated(self, request: LLMRequest, completion: int) -> Usage:
@@ -97,39 +92,26 @@ class LiteLLMClient:
         endpoint = self._checked()
         async with self._slot():
             started = time.monotonic()
-            heard: list[str] = []
             try:
-                call = self._call(endpoint, request, lambda details: listen(details, heard))
-                answer = answer_of(await asyncio.wait_for(call, self._timeout_s))
-                self._heard = True
+                response = await asyncio.wait_for(self._call(endpoint, request), self._timeout_s)
+                choice = response.choices[0]
+                text, reason = choice.message.content or "", str(choice.finish_reason or "none given")
             except Exception as error:  # LiteLLM lets provider-specific parsing errors through: any type may arrive
-                answer = raw_answer(heard)
-                if answer is None:
-                    await self._require_listener(endpoint)
-                    explained = await asyncio.to_thread(explain, error, endpoint, self._timeout_s)
-                    if isinstance(explained, CallFailed) and not nothing_taken(error):
-                        reply = heard[-1] if heard else unread(error)
-                        explained.usage = self._estimated(request, tokens_in(reply))
-                    raise explained from error
-        usage = _usage(answer, endpoint, self.sent(request))
-        if not answer.text.strip():
-            message = f"{endpoint.model} sent an empty reply (finish reason: {visible(answer.finish_reason)[:80]})"
-            filtered = answer.finish_reason == "content_filter"
-            raise (CallRefused if filtered else CallFailed)(message, usage=usage)
+                if endpoint.api_base and not self._answered and never_sent(error):
+                    hint = "start the server, or correct `--api-base`"
+                    raise ModelError(f"no server at {endpoint.api_base}", hint) from error
+                explained = explain(error, endpoint, self._timeout_s)
+                if isinstance(explained, CallFailed) and not nothing_taken(error):
+                    explained.usage = self.sent(request)
+                raise explained from error
+        self._answered = True
+        usage = _usage(response, text, endpoint.model, self.sent(request))
+        if not text.strip():
+            message = f"{endpoint.model} sent an empty reply (finish reason: {visible(reason)[:80]})"
+            raise (CallRefused if reason == "content_filter" else CallFailed)(message, usage=usage)
         latency_s = round(time.monotonic() - started, 3)
-        cut, model = answer.finish_reason == "length", answer.model or endpoint.model
-        return Reply(text=answer.text, model=model, usage=usage, latency_s=latency_s, cut=cut)
-
-    async def _require_listener(self, endpoint: Endpoint) -> None:
-        """Nobody at an address of the user's own, who never answered: that is no passing fault, but a wrong address.
-
-        LiteLLM's error does not tell: what caused it may have been replaced on the way.
-        """
-        if endpoint.api_base and not self._heard:
-            self._heard = await asyncio.to_thread(somebody_listens, endpoint.api_base)
-            if not self._heard:
-                hint = "start the server, or correct `--api-base`"
-                raise ModelError(f"nobody answers at {endpoint.api_base}", hint)
+        model = str(response.model or endpoint.model)
+        return Reply(text=text, model=model, usage=usage, latency_s=latency_s, cut=reason == "length")
 
     def _checked(self) -> Endpoint:
         self.check()
@@ -140,7 +122,7 @@ class LiteLLMClient:
         """A semaphore serves one event loop only, and a run starts several."""
         return self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._concurrency))
 
-    async def _call(self, endpoint: Endpoint, request: LLMRequest, hear: Callable[[dict[str, Any]], None]) -> Any:
+    async def _call(self, endpoint: Endpoint, request: LLMRequest) -> Any:
         return await _litellm().acompletion(
             model=endpoint.model,
             messages=[message.model_dump() for message in request.messages],
@@ -152,7 +134,6 @@ class LiteLLMClient:
             num_retries=0,
             max_retries=0,
             drop_params=True,
-            logger_fn=hear,
         )
 
 
@@ -174,9 +155,6 @@ def _litellm() -> ModuleType:
 
 
 def _find_endpoint(name: str, api_base: str | None) -> Endpoint:
-    key = f"{name.partition('/')[0].upper()}_API_KEY"
-    if key in USUAL_KEYS and not os.environ.get(key) and not api_base:  # told before LiteLLM is imported
-        raise CredentialsError(f"the model `{name}` needs an API key", f"run `export {key}=...` first")
     litellm = _litellm()
     model, provider = name, _provider(name)
     if provider is None and api_base:
@@ -186,7 +164,7 @@ def _find_endpoint(name: str, api_base: str | None) -> Endpoint:
             f"no provider is known for the model `{name}`",
             "name it as `provider/model`, such as `openai/gpt-4o`, or give the server's address with `--api-base`",
         )
-    # Other credentials than keys have more than one road, such as profiles and metadata servers.
+    # Other credentials than keys come in several ways, such as profiles and metadata servers.
     missing = [key for key in litellm.validate_environment(model)["missing_keys"] if key.endswith("_API_KEY")]
     if missing and not api_base:
         raise CredentialsError(f"the model `{name}` needs an API key", f"run `export {missing[0]}=...` first")
@@ -209,35 +187,31 @@ def _provider(model: str) -> str | None:
 
 def _price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
     try:
-        prices = _litellm().cost_per_token(
-            model=model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens
-        )
+        return sum(_litellm().cost_per_token(model, prompt_tokens, completion_tokens))
     except Exception:  # LiteLLM raises bare exceptions for models without a price
         return None
-    return sum(prices)
 
 
-def _usage(answer: Answer, endpoint: Endpoint, sent: Usage) -> Usage:
-    """What an answer took, by the server's counts as far as they can be believed."""
-    prompt, completion = count(answer.prompt_tokens), count(answer.completion_tokens)
-    told = prompt + completion
-    counted = prompt > 0 and (completion > 0 or not answer.text)
-    prompt = prompt or sent.prompt_tokens
-    completion = completion or tokens_in(answer.text)
+def _usage(response: Any, text: str, model: str, sent: Usage) -> Usage:
+    """Usage of an answered call, by the server's counts where they are plausible."""
+    counts = getattr(response, "usage", None)
+    prompt, completion = (_count(getattr(counts, f"{part}_tokens", None)) for part in ("prompt", "completion"))
+    counted = prompt + completion
+    prompt, completion = prompt or sent.prompt_tokens, completion or tokens_in(text)
+    price = _price(model, prompt, completion)
+    try:  # LiteLLM's own price knows of cached tokens
+        listed = _litellm().completion_cost(response, model=model) if counted == prompt + completion else price
+    except Exception:  # LiteLLM raises bare exceptions for models without a price
+        listed = price
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=completion,
-        cost_usd=_cost(answer.response if counted else None, endpoint.model, prompt, completion),
+        cost_usd=listed if listed is not None and 0 < listed < math.inf else price,
         calls=1,
-        estimated_tokens=prompt + completion - told,
+        estimated_tokens=prompt + completion - counted,
     )
 
 
-def _cost(response: Any, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """By LiteLLM, which knows of cached tokens, if it can be meant; else by the counts of tokens alone."""
-    price = _price(model, prompt_tokens, completion_tokens)
-    try:
-        told = _litellm().completion_cost(response, model=model) if response is not None else None
-    except Exception:  # LiteLLM raises bare exceptions for models without a price
-        return price
-    return told if told is not None and 0 < told < math.inf else price
+def _count(tokens: Any) -> int:
+    """A server's count of tokens; 0 where it is missing or implausible."""
+    return int(tokens) if isinstance(tokens, int | float) and 0 < tokens <= _MOST_TOKENS else 0

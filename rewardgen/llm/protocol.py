@@ -1,4 +1,4 @@
-"""What the rest of the package asks of a language model, and how a call fails."""
+"""Protocol of a language model, and the errors of a call."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class LLM(Protocol):
             request: The messages, with a label that is unique within a run.
 
         Raises:
-            CallFailed: No usable answer, after whatever retries this implementation makes. Other calls may succeed.
-            CallRefused: No answer to this request, however often it is made. Others may be answered.
+            CallFailed: No usable answer, after any retries. Other calls may succeed.
+            CallRefused: This request is never answered. Others may be.
             CredentialsError: The API key is missing or was refused, or the account is empty.
-            ModelError: No request could pass: there is no such model or address.
+            ModelError: No request can succeed: the model or address is unknown.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
         """
         ...
@@ -35,10 +35,10 @@ class CallFailed(RewardgenError):
     """One call got no usable answer.
 
     Args:
-        message: What happened.
-        hint: What fixes it.
-        usage: What the call took all the same: an empty reply is paid for too.
-        transient: Whether the same call may succeed later.
+        message: The failure.
+        hint: The fix.
+        usage: Usage of the call: an empty reply is paid for too.
+        transient: True if the same call may succeed later.
         retry_after_s: How long the server asks to wait before the next attempt [s]; None if it does not say.
     """
 
@@ -58,13 +58,7 @@ class CallFailed(RewardgenError):
 
 
 class CallRefused(CallFailed):
-    """A request that will not be answered: it is too long, or a filter objects to it.
-
-    Args:
-        message: What the provider says.
-        hint: What fixes it.
-        usage: What the call took all the same.
-    """
+    """A request that will not be answered: it is too long, or a filter objects to it."""
 
     def __init__(self, message: str, hint: str = "", *, usage: Usage | None = None) -> None:
         super().__init__(message, hint, usage=usage, transient=False)

@@ -1,13 +1,14 @@
-"""Answers from the archive of a recorded run, and from nothing else.
+"""Answers from the archive of a recorded run alone.
 
-Trainings on another processor may end in other digits, and these are in later requests. So a request that was not
-recorded word for word is given the reply that was recorded for the same part of the same candidate; the transcript of
-the call says so, and `differing` counts them. A verdict on episodes stands for these episodes alone.
+Training on another processor may end in other digits, which are in later requests. So a request that was not recorded
+word for word gets the reply to the same part of the same candidate; the transcript of the call says so, and `differing`
+counts them. A verdict on episodes stands for these episodes alone.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, did_you_mean
@@ -17,7 +18,7 @@ from rewardgen.store.messages import VERDICT, LLMRequest, Reply, Usage
 
 _OTHERWISE = ", recorded for a request that differs: "
 _DESIGN = re.compile("(.*)/designer/(?!repair)")
-"""Of designs. A repair answers what was said of one draft: it stands for no other reply, nor any other for it."""
+"""Labels of designs. A repair answers the findings on one draft, so it stands for no other reply."""
 
 
 class ReplayLLM:
@@ -49,18 +50,18 @@ class ReplayLLM:
 
         Raises:
             CallFailed: It failed when it was recorded.
-            CallRefused: It was refused when it was recorded, or nothing was recorded for what asks.
+            CallRefused: It was refused when it was recorded, or nothing was recorded for its label.
         """
-        found = [call for call in self._calls if call.request == request]
-        reply = next((call.reply for call in found if call.reply), None)
+        same = [call for call in self._calls if call.request == request]
+        reply = next((call.reply for call in same if call.reply), None)
         if reply is not None:
             return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0})
-        if found:
+        if same:
             # The very words of the recorded run: they are in later prompts, which have to be the recorded ones.
-            if found[-1].refused:
-                raise CallRefused(found[-1].failure, "it was refused when it was recorded")
+            if same[-1].refused:
+                raise CallRefused(same[-1].failure, "it was refused when it was recorded")
             hint = f"it failed when it was recorded: `rewardgen resume {self._folder.parent.name}` makes it again"
-            raise CallFailed(found[-1].failure, hint, transient=False)
+            raise CallFailed(same[-1].failure, hint, transient=False)
         if request.label == VERDICT:
             raise CallRefused("the recorded verdict is of other episodes", "ask a language model")
         return self._nearest(request)
@@ -69,20 +70,20 @@ class ReplayLLM:
         """The reply to the same label, else the same candidate's design by another operator."""
         answered = [call for call in self._calls if call.reply]
         fitting = [call for call in answered if call.request.label == request.label]
-        if not fitting and (drawn := _DESIGN.match(request.label)):
-            alike = (_DESIGN.match(call.request.label) for call in answered)
-            fitting = [call for call, one in zip(answered, alike, strict=True) if one and one[1] == drawn[1]]
+        if not fitting and (design := _DESIGN.match(request.label)):
+            labels = [_DESIGN.match(call.request.label) for call in answered]
+            fitting = [call for call, label in zip(answered, labels, strict=True) if label and label[1] == design[1]]
         if not fitting or not (reply := fitting[-1].reply):
             labels = {call.request.label for call in self._calls}
             raise CallRefused(
                 f"the request `{request.label}` was not recorded in {self._folder}", did_you_mean(request.label, labels)
             )
-        told = f"{reply.model}{_OTHERWISE}{_first_difference(fitting[-1], request)}"
-        return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0, "model": told})
+        model = f"{reply.model}{_OTHERWISE}{_first_difference(fitting[-1], request)}"
+        return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0, "model": model})
 
 
 def differing(folder: Path) -> int:
-    """How many replies in a run's archive come from a replay in which the request was another.
+    """Number of replies in a run's archive that a replay took from a request that differs.
 
     Raises:
         RunFolderError: The archive is damaged.
@@ -91,25 +92,14 @@ def differing(folder: Path) -> int:
 
 
 def _first_difference(call: ArchivedCall, request: LLMRequest) -> str:
-    """Where a request first leaves the recorded one, with both lines."""
+    """The first part of a request that differs from the recorded one."""
     old, new = call.request, request
-    if old.label != new.label:
-        return f"it was `{old.label}`, is `{new.label}`"
-    for name in ("temperature", "max_tokens"):
+    for name in ("label", "temperature", "max_tokens"):
         if getattr(old, name) != getattr(new, name):
-            return f"{name} was {getattr(old, name)}, is {getattr(new, name)}"
+            return f"{name} was `{getattr(old, name)}`, is `{getattr(new, name)}`"
     for number, (before, now) in enumerate(zip(old.messages, new.messages, strict=False), start=1):
-        if before.role != now.role:
-            return f"message {number} was from {before.role}, is from {now.role}"
-        if before.content != now.content:
-            return f"message {number} ({now.role}), {_first_line_that_differs(before.content, now.content)}"
+        lines = zip_longest(before.content.splitlines(), now.content.splitlines(), fillvalue="")
+        for line, (was, is_now) in enumerate(lines, start=1):
+            if was != is_now:
+                return f"message {number} ({now.role}), line {line}: was `{was[:120]}`, is `{is_now[:120]}`"
     return f"it had {len(old.messages)} messages, now has {len(new.messages)}"
-
-
-def _first_line_that_differs(before: str, now: str) -> str:
-    old, new = before.splitlines(), now.splitlines()
-    same = next(
-        (i for i, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
-    )
-    was, is_now = (lines[same][:120] if same < len(lines) else "" for lines in (old, new))
-    return f"line {same + 1}: was `{was}`, is `{is_now}`"

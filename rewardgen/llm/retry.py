@@ -1,4 +1,4 @@
-"""Repeats calls that failed for a passing reason."""
+"""Retries of calls that failed for a passing reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rewardgen.store.messages import LLMRequest, Reply
 
 
 class RetryingLLM:
-    """Exponential backoff with jitter; waits as long as the server asks. Everything but passing failures goes through.
+    """Repeats transient failures with exponential backoff and jitter, or after the wait that the server asks for.
 
     Args:
         inner: The model, one attempt per call.
@@ -46,7 +46,7 @@ class RetryingLLM:
         except CallFailed as error:
             if not error.transient:
                 raise
-            # The message stays as it is archived: it gets into later prompts, and a replay has to say the same.
-            tried = f"this was the last of {self._attempts} attempts"
-            hint = f"{error.hint}; {tried}" if error.hint else tried
+            # The message stays as archived: it gets into later prompts, and a replay has to say the same.
+            last = f"this was the last of {self._attempts} attempts"
+            hint = f"{error.hint}; {last}" if error.hint else last
             raise CallFailed(error.message, hint, transient=False) from error

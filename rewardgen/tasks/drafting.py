@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rewardgen.core.files import explain_os_error, write_atomic
 from rewardgen.core.schema import Frozen, Text
-from rewardgen.llm.answers import tokens_in
+from rewardgen.llm.budget import tokens_in
 from rewardgen.llm.prompts import render
 from rewardgen.llm.protocol import LLM
 from rewardgen.reward.extraction import extract_class

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from rewardgen.core.errors import CredentialsError, ModelError
-from rewardgen.llm.litellm_client import USUAL_KEYS, LiteLLMClient
+from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import Usage
@@ -81,15 +81,6 @@ def test_missing_key_is_told_before_any_call_with_the_variable_to_set():
     assert "ANTHROPIC_API_KEY" in caught.value.hint
 
 
-def test_keys_that_are_asked_for_before_litellm_is_loaded_are_those_that_it_asks_for(monkeypatch):
-    import litellm
-
-    for key in USUAL_KEYS:
-        monkeypatch.delenv(key, raising=False)
-        model = f"{key.removesuffix('_API_KEY').lower()}/some-model"
-        assert litellm.validate_environment(model)["missing_keys"] == [key]
-
-
 def test_nobody_at_an_address_that_never_answered_is_told_at_once_with_the_address():
     with ChatServer() as server:
         address = server.api_base
@@ -124,32 +115,16 @@ def test_refused_key_ends_the_run_with_the_variable_to_set(status, monkeypatch):
     assert "sk-very-secret-key" not in error.message
 
 
-def test_unknown_model_names_the_nearest_of_the_server():
-    missing = Answer("no such model", status=404)
-    with ChatServer(missing, models=("llama-3-8b", "qwen3-32b")) as server, pytest.raises(ModelError) as caught:
-        ask_one(client(server, model="openai/qwen-32b"))
-    assert "`qwen3-32b`" in caught.value.hint
-    assert "llama" not in caught.value.hint
-
-
-@pytest.mark.parametrize("wrong", ["", "/v2", "/v1/chat/completions"])
-def test_an_address_beside_the_api_is_told_with_the_right_one(wrong):
-    with ChatServer(models=("local-model",)) as server, pytest.raises(ModelError) as caught:
-        ask_one(client(server, api_base=server.api_base.removesuffix("/v1") + wrong))
-    assert "no address of an OpenAI-compatible API" in caught.value.message
-    assert caught.value.hint == f"did you mean `--api-base {server.api_base}`?"
+@pytest.mark.parametrize(("base", "hint"), [("/v1", "/v1/models lists"), ("", "usually end in `/v1`")])
+def test_unknown_model_of_a_server_says_where_to_look(base, hint):
+    with ChatServer(Answer("no such model", status=404)) as server, pytest.raises(ModelError) as caught:
+        ask_one(client(server, api_base=server.api_base.removesuffix("/v1") + base))
+    assert "local-model" in caught.value.message and hint in caught.value.hint
 
 
 def test_a_reply_at_the_limit_of_tokens_says_so():
     with ChatServer(Answer("half", finish_reason="length")) as server:
         assert ask_one(client(server)).cut
-
-
-def test_unknown_model_lists_what_exists_if_nothing_is_near():
-    missing = Answer("no such model", status=404)
-    with ChatServer(missing, models=("alpha", "beta")) as server, pytest.raises(ModelError) as caught:
-        ask_one(client(server, model="openai/zzzzzz"))
-    assert "alpha, beta" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -204,21 +179,7 @@ def test_a_model_that_there_is_not_is_told_so_whatever_the_status(answer):
     assert isinstance(failure(answer), ModelError)
 
 
-ODD_COUNTS = {
-    "missing": None,
-    "none": {},
-    "negative": {"prompt_tokens": -500, "completion_tokens": -700, "total_tokens": -1200},
-    "words": {"prompt_tokens": "many", "completion_tokens": "few"},
-    "halves": {"prompt_tokens": 0.5, "completion_tokens": 10**400},
-    "more than there is": {"prompt_tokens": 10**30, "completion_tokens": 10**18},
-    "a list": [100, 50],
-    "a sentence": "none of your business",
-    "containers": {"prompt_tokens": {}, "completion_tokens": []},
-    "zero": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-}
-
-
-@pytest.mark.parametrize("counts", ODD_COUNTS.values(), ids=ODD_COUNTS)
+@pytest.mark.parametrize("counts", [None, {}, {"prompt_tokens": -500, "completion_tokens": 10**18}])
 def test_odd_counts_of_tokens_are_replaced_by_estimates_and_the_reply_is_kept(counts):
     asked = request(content="words " * 600)
     with ChatServer(Answer("a reward of some length " * 10, usage=counts)) as server:
@@ -230,15 +191,6 @@ def test_odd_counts_of_tokens_are_replaced_by_estimates_and_the_reply_is_kept(co
     assert 0 < usage.cost_usd < 0.01
 
 
-@pytest.mark.parametrize(
-    "counts", [{"prompt_tokens": "12", "completion_tokens": 34.0}, {"prompt_tokens": 12, "completion_tokens": 34}]
-)
-def test_counts_in_another_form_are_counts(counts):
-    with ChatServer(Answer("x", usage=counts)) as server:
-        usage = ask_one(client(server)).usage
-    assert (usage.prompt_tokens, usage.completion_tokens, usage.estimated_tokens) == (12, 34, 0)
-
-
 @pytest.mark.parametrize("cached", [-(10**9), 10**9])
 def test_a_price_is_never_negative(cached):
     counts = {"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": cached}}
@@ -247,22 +199,14 @@ def test_a_price_is_never_negative(cached):
 
 
 @pytest.mark.parametrize(
-    ("answer", "least"),
-    [
-        (Answer(body=b'{"choices": [{"message": {"content": "' + b"long " * 100), 150),
-        (Answer(body=b"<html>" + b"a proxy's page " * 50), 200),
-        (Answer(body=b'{"choices": [{"message": {"content": "\xff\xfe"}}]}'), 10),
-        (Answer(body=b"[]"), 0),
-        (Answer("x" * 600, cut_after=300), 0),
-        (Answer(delay_s=30.0), 0),
-    ],
+    "answer",
+    [Answer(body=b"<html>a proxy's page"), Answer(body=b"[]"), Answer("x" * 600, cut_after=300), Answer(delay_s=30.0)],
 )
-def test_an_answer_that_cannot_be_read_or_does_not_come_counts_as_far_as_it_is_known(answer, least):
+def test_an_answer_that_cannot_be_read_or_does_not_come_counts_its_prompt(answer):
     error = failure(answer, timeout_s=1.0)
     assert error.transient
-    usage = error.usage
-    assert usage.prompt_tokens > 0 and usage.calls == 1 and usage.estimated_tokens == usage.tokens
-    assert least <= usage.completion_tokens < 1000
+    assert error.usage.prompt_tokens > 0 and error.usage.calls == 1
+    assert error.usage.estimated_tokens == error.usage.tokens
 
 
 @pytest.mark.parametrize("answer", [Answer("oops", status=500), Answer("slow down", status=429)])
@@ -286,15 +230,9 @@ def test_a_failure_is_told_in_one_clean_line_without_a_traceback(answer):
     message.encode()
 
 
-@pytest.mark.parametrize(("sent", "kept"), [("half \ud83d", "half \ufffd"), ("\ude00 half", "\ufffd half")])
-def test_half_a_character_is_replaced(sent, kept):
-    assert ask_one_of(Answer(sent)).text == kept
-    assert ask_one_of(Answer(sent, usage={"prompt_tokens": 0.5})).text == kept
-
-
-def ask_one_of(answer):
-    with ChatServer(answer) as server:
-        return ask_one(client(server))
+def test_half_a_character_is_replaced():
+    with ChatServer(Answer("half \ud83d")) as server:
+        assert ask_one(client(server)).text == "half \ufffd"
 
 
 @pytest.mark.parametrize(
@@ -327,30 +265,13 @@ def test_rate_limit_carries_how_long_to_wait(header, low, high):
     assert error.retry_after_s is None if low is None else low <= error.retry_after_s <= high
 
 
-DATES = ("Mon, 01 Jan 99999999999 00:00:00 GMT", "Mon, 01 Jan 2020 00:00:00 +99999999999")
-
-
-@pytest.mark.parametrize("header", ["nan", "-5", "soon", "9" * 5000, *DATES])
+@pytest.mark.parametrize("header", ["nan", "-5", "soon", "9" * 5000])
 def test_a_wait_that_cannot_be_meant_does_no_harm(header):
     with ChatServer(Answer(status=429, headers={"Retry-After": header})) as server:
         retrying = RetryingLLM(client(server), attempts=2, first_wait_s=0.0, longest_wait_s=0.01)
         with pytest.raises(CallFailed):
             ask_one(retrying)
     assert len(server.bodies) == 2
-
-
-@pytest.mark.parametrize("names", [("m" * 500_000,) * 3, tuple(f"\x1b]0;{number}\x07" for number in range(50_000))])
-def test_a_servers_list_of_models_is_told_in_short_and_soon(names):
-    started = time.process_time()
-    with ChatServer(Answer("none", status=404), models=names) as server, pytest.raises(ModelError) as caught:
-        ask_one(client(server))
-    assert time.process_time() - started < 2.0
-    assert len(caught.value.hint) < 2_000 and caught.value.hint.isprintable()
-
-
-def test_retry_after_may_be_a_date():
-    date = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 30))
-    assert 25 < failure(Answer("slow down", status=429, headers={"Retry-After": date})).retry_after_s <= 30
 
 
 def test_empty_reply_is_paid_for_all_the_same():
@@ -390,7 +311,7 @@ def test_client_serves_several_event_loops_in_turn():
 
 QUIET = """
 import asyncio, sys
-from rewardgen.llm.litellm_client import USUAL_KEYS, LiteLLMClient
+from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, request
 assert "litellm" not in sys.modules
