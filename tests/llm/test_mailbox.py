@@ -178,9 +178,9 @@ def blank(reply, _):
 
 
 UNFIT = {
-    a_link: "it is a link",
+    a_link: "is a link",
     a_pipe: "not a plain file",
-    a_folder: "not a plain file",
+    a_folder: "directory",
     endless: "larger",
     blank: "empty",
 }

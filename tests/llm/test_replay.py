@@ -53,7 +53,7 @@ def test_attempt_that_failed_before_a_reply_does_not_matter(tmp_path):
     [
         ({"content": "same\nnew line"}, "message 2 (user), line 2: was `old line`, is `new line`"),
         ({"content": "same\nold line\nmore"}, "message 2 (user), line 3: was ``, is `more`"),
-        ({"content": "same\nold line", "temperature": 0.5}, "temperature was 1.0, is 0.5"),
+        ({"content": "same\nold line", "temperature": 0.5}, "temperature was `1.0`, is `0.5`"),
     ],
 )
 def test_request_that_differs_gets_the_reply_of_its_label_and_the_first_place_is_told(tmp_path, changes, place):
