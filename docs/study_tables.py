@@ -26,8 +26,8 @@ from rewardgen.core.formatting import number
 from rewardgen.core.improvement import improvement_probability, mean_probability
 from rewardgen.core.sequential import look
 from rewardgen.core.statistics import Interval
-from rewardgen.llm.budget import tokens_in
 from rewardgen.llm.archive import read_archive
+from rewardgen.llm.budget import tokens_in
 from rewardgen.store.history import FinalRow
 from rewardgen.tasks.drafting import Drafted
 from rewardgen.tasks.loading import load_task

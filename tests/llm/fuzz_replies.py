@@ -34,70 +34,16 @@ READING = json.dumps(
     {"checks": [{"item": "task", "verdict": "veto", "line": 3, "evidence": "degrees", "fix": "radians"}]}
 )
 
-PIECES = [
-    *[
-        "DIAGNOSIS",
-        "DIAGNOSIS:",
-        "PREDICTION: ",
-        "**Diagnosis**:",
-        "```",
-        "~~~",
-        "````",
-        "`",
-        "~",
-        ">",
-        "> ",
-        "async ",
-        "def f(",
-        "import torch\n",
-    ],
-    *[
-        "def compute_reward",
-        "def compute_reward(speed):\n",
-        "    return {'a': speed}\n",
-        "```python\n",
-        "===== system =====\n",
-    ],
-    *[
-        "fitness",
-        "success rate",
-        "share[",
-        "mean[x]",
-        "ending[",
-        "]",
-        ">=",
-        "<",
-        "≤",
-        "1",
-        "0.5",
-        "e9",
-        "%",
-        ".",
-        "-",
-        "+",
-        "0x",
-    ],
-    *["{", "}", "[", "]", "(", ")", '"', "'", ":", ",", "null", "\\", "\\ud83d", "\\u0000"],
-    *('{"checks": [', '{"item": "task"}', '"""', "9" * 50),
-    *[" ", "  ", "\t", "\n", "\n\n", "\r", "\r\n", "#", "*", "_", "=", "a", "x1", "word "],
-    *[
-        "\x00",
-        "\x07",
-        "\x1b[31m",
-        "\x1b]0;t\x07",
-        "\x85",
-        "\u2028",
-        "\u202e",
-        "\u200b",
-        "\ufeff",
-        "�",
-        "�",
-        "😀",
-        "é",
-        "\U000e0041",
-    ],
-    *["lambda:", "not ", "1if 1else ", "f'{", "}'", "**", "//", "@", ";", "else:", "if x:\n", "\\\n"],
-]
+_PIECES = (
+    "DIAGNOSIS|DIAGNOSIS:|PREDICTION: |**Diagnosis**:|```|~~~|````|`|~|>|> |async |def f(|import torch\n",
+    "def compute_reward|def compute_reward(speed):\n|    return {'a': speed}\n|```python\n|===== system =====\n",
+    "fitness|success rate|share[|mean[x]|ending[|]|>=|<|≤|1|0.5|e9|%|.|-|+|0x|999999999999999999999999999999",
+    '{|}|[|]|(|)|"|\'|:|,|null|\\|\\ud83d|\\u0000|{"checks": [|{"item": "task"}|"""',
+    " |  |\t|\n|\n\n|\r|\r\n|#|*|_|=|a|x1|word ",
+    "\x00|\x07|\x1b[31m|\x1b]0;t\x07|\x85|\u2028|\u202e|\u200b|\ufeff|\ud83d|\ude00|😀|é|\U000e0041",
+    "lambda:|not |1if 1else |f'{|}'|**|//|@|;|else:|if x:\n|\\\n",
+)
+PIECES = [piece for line in _PIECES for piece in line.split("|")]
 
 
 def text(seed: int, number: int) -> str:
