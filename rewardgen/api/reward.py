@@ -14,7 +14,7 @@ from rewardgen.search.inspect_rewards import read_reward
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rewardgen.reward.program import Program
+    from rewardgen.reward.pricing import RewardProgram
 
 
 _ACTIONS = {"action", "prev_action"}
@@ -24,9 +24,9 @@ class Reward:
     """A reward, to be called with tensors by name: `reward(height=h, action=a)` gives its components.
 
     **It runs generated code in your process.** What keeps that safe is the reward language alone: before its first
-    call the source is parsed and checked against an allow-list of syntax, names and methods, and the checked tree, not
-    the text, is compiled with nothing in reach but tensor functions of torch, numpy and `math`: no import, no file, no
-    attribute of an object, and bounds on what it allocates and how long it loops. In a run the same code is confined by
+    call the source is parsed and checked against an allow-list of syntax, names and methods. It runs with nothing in
+    reach but tensor functions of torch, aliases of numpy and `math`: no import, no file, no attribute of an object, and
+    caps on the size of tensors and the turns of loops. In a run the same code is confined by
     the operating system besides; for code that you trust less than that, leave it there, and use `rewardgen.check`.
 
     Args:
@@ -39,7 +39,7 @@ class Reward:
         self.name = name
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> RewardProgram:
         """It, checked and compiled.
 
         Raises:
@@ -77,6 +77,7 @@ class Reward:
         """
         import torch
 
+        from rewardgen.reward.pricing import price_rows
         from rewardgen.training.shared.rewards import in_time
 
         given = {**(inputs or {}), **named}
@@ -90,10 +91,9 @@ class Reward:
                 raise UsageError(f"the reward has no constant `{name}`", did_you_mean(name, self.tunables))
         values = {name: torch.as_tensor(given[name], dtype=torch.float32) for name in self.inputs}
         values = _of_envs({name: each.view(1) if not each.dim() else each for name, each in values.items()})
-        with torch.no_grad():
-            if threading.current_thread() is threading.main_thread():
-                return in_time(lambda: self.program(values, tunables))
-            return self.program(values, tunables)
+        if threading.current_thread() is threading.main_thread():
+            return in_time(lambda: price_rows(self.program, values, tunables))
+        return price_rows(self.program, values, tunables)
 
     def __repr__(self) -> str:
         return f"<reward {self.name}>\n{self.source}"

@@ -21,7 +21,8 @@ from rewardgen.critic.probe.probed_reward import failure, finding
 from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.reward.distance import CanonicalReward, RewardDistance, distance
 from rewardgen.reward.parsing import parse_source
-from rewardgen.reward.program import Program, RewardError, compile_reward
+from rewardgen.reward.pricing import RewardProgram, price_rows
+from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
 from rewardgen.sim.kept_episodes import KeptInputs, load_episodes
 from rewardgen.sim.transitions import TransitionSet, load_transitions
@@ -96,7 +97,7 @@ class _Reward:
         self.spec = spec
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> RewardProgram:
         return compile_reward(self.spec.source)
 
     @cached_property
@@ -105,9 +106,8 @@ class _Reward:
         assert isinstance(tree, ast.Module)
         return RewardSource(tree)
 
-    @torch.no_grad()
     def call(self, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        return self.program(inputs, self.spec.tunables)
+        return price_rows(self.program, inputs, self.spec.tunables)
 
 
 class _Form(NamedTuple):

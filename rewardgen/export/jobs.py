@@ -15,6 +15,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.export.networks import network_of, write_onnx, write_sb3
 from rewardgen.reward.export import reward_file
+from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.arrays import read_arrays
 from rewardgen.sim.episodes import record_episodes, trivial_policies
@@ -51,7 +52,7 @@ def reward_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         raise UsageError(f"the recorded transitions have no `{missing[0]}`", "they are of another task: delete them")
     columns = {name: arrays[_INPUT + name] for name in program.inputs}
     inputs = {name: torch.from_numpy(value.astype(np.float32)) for name, value in columns.items()}
-    expected = program(inputs)
+    expected = price_rows(program, inputs)
     module: dict[str, Any] = {"__name__": "reward"}
     exec(compile(reward_file(payload["source"]), "reward.py", "exec", dont_inherit=True), module)
     total, components = module["reward_and_components"]({name: value.clone() for name, value in inputs.items()})

@@ -19,6 +19,7 @@ from rewardgen.core.errors import RewardgenError, TaskError
 from rewardgen.core.files import write_atomic
 from rewardgen.film.film_index import SCENE, motion_name
 from rewardgen.film.scene import dressed, moving_geoms, outlines
+from rewardgen.reward.pricing import price
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.gym_env import GymVecEnv
@@ -247,8 +248,11 @@ def components_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     torch.set_num_threads(1)
     reward = RewardSpec.model_validate(payload["reward"])
     kept = load_episodes(Path(payload["file"]))
-    with torch.no_grad():
-        components = compile_reward(reward.source)(kept.inputs, reward.tunables)
+    inputs = {name: values.unsqueeze(1) for name, values in kept.inputs.items()}
+    begins = torch.zeros(sum(kept.lengths), 1, dtype=torch.bool)
+    begins[[sum(kept.lengths[:index]) for index in range(len(kept.lengths))]] = True
+    priced = price(compile_reward(reward.source), inputs, begins, tunables=reward.tunables)
+    components = priced.components.view(-1)
     half = max(0, round(_SMOOTHED_S / payload["step_s"] / 2))
     last = sum(kept.lengths)
     ends = torch.tensor(payload["steps"])

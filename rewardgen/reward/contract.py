@@ -61,6 +61,12 @@ class Components(dict[str, Tensor]):
     __slots__ = ("total",)
     total: Tensor
 
+    def view(self, *shape: int) -> Components:
+        """Return the same values in another shape."""
+        components = Components({name: value.view(*shape) for name, value in self.items()})
+        components.total = self.total.view(*shape)
+        return components
+
 
 def checked_components(returned: Any, inputs: Mapping[str, Tensor]) -> Components:
     """The components of one call.

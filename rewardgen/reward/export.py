@@ -1,7 +1,7 @@
-"""A reward as a file that a user imports: it needs torch alone, and computes what trainings computed.
+"""A reward as a file that a user imports: it needs torch alone, and runs the source that trainings ran.
 
-Every character of it is either ours or of a source that the reward language accepts; what the language ignores or
-reads otherwise than Python is written out by `rewardgen.reward.plain`.
+Every character of the file is ours or of a source that the reward language accepts. Lines that the harness makes
+without effect, imports of other modules and decorators, are comments in the file.
 """
 
 from __future__ import annotations
@@ -12,160 +12,156 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rewardgen.core.errors import UsageError
-from rewardgen.reward.language import check_tree
+from rewardgen.reward.language import check_language
 from rewardgen.reward.parsing import parse_source
-from rewardgen.reward.plain import IMPORTED, NUMPY, calls_unread, plain_source
 from rewardgen.reward.scope import Scope, split_module
 from rewardgen.reward.signature import read_signature
-from rewardgen.reward.vocabulary import NUMPY_ELEMENTWISE, NUMPY_RENAMED, PREDEFINED_MODULES
-from rewardgen.store.records import Finding
+from rewardgen.reward.vocabulary import NUMPY_ELEMENTWISE, NUMPY_RENAMED, NUMPY_VALUES, PREDEFINED_MODULES
 
-_TOLERANCE = "tolerance"
-_BOTH, _INPUTS = "reward_and_components", "INPUTS"
+_LEFT_OUT = "#: "
+"""Start of a line of the source that the file leaves out."""
+_NUMPY = "numpy__"
+"""Name of the numpy aliases; the language has no name with a double underscore."""
+_OURS = ("reward_and_components", "INPUTS")
+_KEPT = ("torch", "math", "typing")
 _HERE = Path(__file__).parent
-_PACKAGE = "rewardgen"
-
-
-def is_all_read(source: str) -> bool:
-    """Whether nothing in a source that the language accepts calls something where the language never evaluates it."""
-    tree = parse_source(source)
-    return isinstance(tree, ast.Module) and not calls_unread(tree)
 
 
 def reward_file(source: str) -> str:
-    """The file of a reward: `compute_reward`, what it uses beside torch, and `reward_and_components`.
+    """Write the file of a reward: `compute_reward`, the names it uses beside torch, and `reward_and_components`.
 
     Args:
         source: Any text.
 
     Raises:
-        UsageError: It is not written in the reward language, or cannot be written as Python.
+        UsageError: It is not written in the reward language, or uses a name of the file.
     """
+    if findings := check_language(source):
+        raise UsageError(f"it is not written in the reward language: {findings[0].message}", findings[0].hint)
     tree = parse_source(source)
-    found = (tree,) if isinstance(tree, Finding) else check_tree(tree)
-    if isinstance(tree, Finding) or found:
-        raise UsageError(f"it is not written in the reward language: {found[0].message}", found[0].hint)
+    assert isinstance(tree, ast.Module)
+    scope = Scope(tree)
+    for name in _OURS:
+        if name in scope.variables or name in scope.functions:
+            raise UsageError(f"it cannot be exported: it has a `{name}` of its own", f"rename `{name}` in the reward")
+    body = _body(source, tree)
     inputs = read_signature(source).inputs
+    parts = (_HEADER, "\n".join(_imports(scope, tree)), *_helpers(scope, tree))
+    text = "\n\n".join((*parts, _BEGINS, body, _ENDS + _FOOTER.format(inputs=_quoted(inputs))))
     try:
-        body = plain_source(source, tree).strip("\n")
-        scope = Scope(tree)
-        footer = _renamed(_FOOTER.format(inputs=_named(inputs)), tree)
-        parts = (_HEADER, "\n".join(_imports(scope, body)), *_helpers(scope, body))
-        text = "\n\n".join((*parts, _BEGINS, body, _ENDS + footer))
         compile(text, "reward.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise UsageError(
-            f"it cannot be written as plain Python: {error}", "read it in its candidate's folder"
-        ) from error
+        hint = "put its imports and decorators on lines of their own"
+        raise UsageError(f"it cannot be written as plain Python: {error}", hint) from error
     return text
 
 
 def reward_in(text: str) -> str:
-    """The reward alone of a file that `reward_file` made, to be reviewed or trained again; any other text as it is.
+    """Return the reward of a file that `reward_file` made, to be reviewed or trained again; any other text unchanged.
 
-    A file in which anything stands beside its reward that we would not write there is such a text: importing it would
-    run that too.
+    A file with anything beside its reward that `reward_file` would not write is such a text: importing it would run
+    that too.
 
     Args:
-        text: Of a file.
+        text: Text of the file.
     """
     _, begins, rest = text.partition(f"\n{_BEGINS}\n")
     body, ends, _ = rest.rpartition(f"\n{_ENDS}\n")
     if not (begins and ends):
         return text
-    own = "".join(f"{line.removeprefix(IMPORTED)}\n" for line in body.strip("\n").split("\n"))
+    source = "".join(f"{line.removeprefix(_LEFT_OUT)}\n" for line in body.strip("\n").split("\n"))
     try:
-        return own if reward_file(own) == text else text
-    except UsageError:  # such as numpy in words of ours, which the language does not know either
+        return source if reward_file(source) == text else text
+    except UsageError:
         return text
 
 
-def _used(body: str) -> set[str]:
-    return {each.id for each in ast.walk(ast.parse(body)) if isinstance(each, ast.Name)}
+def _body(source: str, tree: ast.Module) -> str:
+    """Return the source with the lines that the file leaves out as comments."""
+    lines = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for part in _left_out(tree):
+        for index in range(part.lineno - 1, part.end_lineno or part.lineno):
+            lines[index] = _LEFT_OUT + lines[index].removeprefix(_LEFT_OUT)
+    return "\n".join(lines).strip("\n")
 
 
-def _imports(scope: Scope, body: str) -> Iterator[str]:
-    """What binds the names of modules that the reward uses and does not import at its top."""
+def _left_out(tree: ast.Module) -> Iterator[ast.stmt | ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield from node.decorator_list
+        elif isinstance(node, ast.Import | ast.ImportFrom) and _is_left_out(node):
+            yield node
+
+
+def _is_left_out(node: ast.Import | ast.ImportFrom) -> bool:
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+    return any(name.split(".")[0] not in _KEPT for name in names)
+
+
+def _used(tree: ast.Module) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _imports(scope: Scope, tree: ast.Module) -> Iterator[str]:
+    """Yield imports for the names of modules that the reward uses and does not import at its top."""
     yield "import torch"
-    used = _used(body)
-    bound = set(Scope(ast.parse(body)).imports)
-    predefined = {name: module for name, module in PREDEFINED_MODULES.items() if name not in scope.variables}
-    for name, dotted in sorted((predefined | scope.imports).items()):
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom) and not _is_left_out(node)]
+    bound = Scope(ast.Module(list[ast.stmt](imports), [])).imports
+    for name, dotted in sorted((_predefined(scope) | scope.imports).items()):
         module, rest = split_module(dotted)
-        if name not in used or name in bound or name == dotted == "torch" or module.split(".")[0] == "numpy":
-            continue
-        if module in ("typing", "__future__") or dotted.startswith("typing."):
+        if name not in _used(tree) or name in bound or name == "torch" or module.split(".")[0] not in _KEPT[:2]:
             continue
         line = f"from {module} import {rest}" if rest else f"import {module}"
         yield line if name == (rest or module) else f"{line} as {name}"
 
 
-def _helpers(scope: Scope, body: str) -> Iterator[str]:
-    """What rewards have in scope and torch has not, as this package has it, in functions that keep its names apart."""
-    used = _used(body)
-    own = scope.variables | scope.functions.keys()
-    if _TOLERANCE in used - own:
-        yield _enclosed(f"make_{_TOLERANCE}__", "tolerance.py", (), f"return {_TOLERANCE}", _TOLERANCE_NOTE)
-        yield f"{_TOLERANCE} = make_{_TOLERANCE}__()"
-    predefined = {name: module for name, module in PREDEFINED_MODULES.items() if name not in own}
-    names = {name: dotted for name, dotted in (predefined | scope.imports).items() if dotted.split(".")[0] == "numpy"}
-    names = {name: dotted for name, dotted in names.items() if name in used}
-    if names or NUMPY in used:
-        words = (f"NUMPY_ELEMENTWISE = {NUMPY_ELEMENTWISE!r}", f"NUMPY_RENAMED = {NUMPY_RENAMED!r}")
-        leaves = _definition("growth.py", "_MOST_ENTRIES", "leaves")
-        yield _enclosed(f"make_{NUMPY}", "numpy_subset.py", (*words, *leaves), _NUMPY_RETURNED, _NUMPY_NOTE)
-        bindings = [f"{name} = {dotted.replace('numpy', NUMPY, 1)}" for name, dotted in sorted(names.items())]
-        yield "\n".join([f"{NUMPY} = make_{NUMPY}()", *bindings])
+def _predefined(scope: Scope) -> dict[str, str]:
+    bound = scope.variables | scope.functions.keys()
+    return {name: module for name, module in PREDEFINED_MODULES.items() if name not in bound}
 
 
-def _enclosed(name: str, module: str, before: tuple[str, ...], returned: str, note: str) -> str:
-    """A module of this package as a function that defines all that is in it."""
+def _helpers(scope: Scope, tree: ast.Module) -> Iterator[str]:
+    """Yield the names of the language that torch lacks, as this package defines them, in functions of their own."""
+    used = _used(tree)
+    if "tolerance" in used - scope.variables - scope.functions.keys():
+        yield _enclosed("tolerance", "tolerance.py", "tolerance", (), _TOLERANCE_NOTE)
+    aliases = {
+        name: dotted.replace("numpy", _NUMPY, 1)
+        for name, dotted in (_predefined(scope) | scope.imports).items()
+        if name in used and dotted.split(".")[0] == "numpy"
+    }
+    if aliases:
+        tables = {
+            "NUMPY_ELEMENTWISE": NUMPY_ELEMENTWISE,
+            "NUMPY_RENAMED": NUMPY_RENAMED,
+            "NUMPY_VALUES": NUMPY_VALUES,
+        }
+        before = tuple(f"{name} = {table!r}" for name, table in tables.items())
+        yield _enclosed(_NUMPY, "numpy_aliases.py", "NUMPY", before, _NUMPY_NOTE)
+        yield "\n".join(f"{name} = {dotted}" for name, dotted in sorted(aliases.items()))
+
+
+def _enclosed(name: str, module: str, returned: str, before: tuple[str, ...], note: str) -> str:
+    """Write a module of this package as a function around it, so that its names stay apart, and call the function."""
     source = (_HERE / module).read_text()
-    body = ast.parse(source).body
-    own = [each for each in body[1:] if not _is_own_import(each)]
-    imports = [ast.unparse(each) for each in own if isinstance(each, ast.Import | ast.ImportFrom)]
-    rest = [_segment(source, each) for each in own if not isinstance(each, ast.Import | ast.ImportFrom)]
-    parts = "\n\n".join(["\n".join([*imports, *before]), *rest, returned])
-    return f"def {name}():\n" + textwrap.indent(f"{note}\n{parts}", "    ")
+    statements = [node for node in ast.parse(source).body[1:] if not _is_of_package(node)]
+    imports = [ast.unparse(node) for node in statements if isinstance(node, ast.Import | ast.ImportFrom)]
+    rest = [ast.get_source_segment(source, node) or "" for node in statements if not _is_import(node)]
+    parts = "\n\n".join(["\n".join([*imports, *before]), *rest, f"return {returned}"])
+    return f"def make_{name}__():\n" + textwrap.indent(f"{note}\n{parts}", "    ") + f"\n\n{name} = make_{name}__()"
 
 
-def _definition(module: str, *names: str) -> Iterator[str]:
-    source = (_HERE / module).read_text()
-    for each in ast.parse(source).body:
-        targets = [each.name] if isinstance(each, ast.FunctionDef) else _targets(each)
-        if set(targets) & set(names):
-            yield _segment(source, each)
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom)
 
 
-def _targets(node: ast.stmt) -> list[str]:
-    return [each.id for each in getattr(node, "targets", []) if isinstance(each, ast.Name)]
+def _is_of_package(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("rewardgen", "__future__")
 
 
-def _segment(source: str, node: ast.stmt) -> str:
-    return ast.get_source_segment(source, node) or ""
-
-
-def _is_own_import(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in (_PACKAGE, "__future__")
-
-
-def _named(names: tuple[str, ...]) -> str:
-    quoted = [f'"{each}"' for each in names]
+def _quoted(names: tuple[str, ...]) -> str:
+    quoted = [f'"{name}"' for name in names]
     return f"({', '.join(quoted)}{',' if len(quoted) == 1 else ''})"
-
-
-def _renamed(footer: str, tree: ast.Module) -> str:
-    """The footer with names that a reward has not given to something of its own at its top."""
-    own = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
-    tops = [each for each in tree.body if not isinstance(each, ast.FunctionDef)]
-    own |= {name.id for each in tops for name in ast.walk(each) if isinstance(name, ast.Name)}
-    own |= {alias.asname or alias.name for each in tops for alias in getattr(each, "names", [])}
-    for name in (_BOTH, _INPUTS):
-        new = name
-        while new in own:
-            new += "_"
-        footer = footer.replace(name, new)
-    return footer
 
 
 _HEADER = '''"""A reward, designed with rewardgen: import it, all it needs is torch.
@@ -181,14 +177,7 @@ _BEGINS = "# --- The reward, as it was designed. ---"
 _ENDS = "# --- End of the reward. ---"
 
 _TOLERANCE_NOTE = "# `tolerance` is in scope of every reward."
-_NUMPY_NOTE = (
-    "# What numpy is in a reward: a small part of it, over torch tensors, with single precision as its `float`."
-)
-_NUMPY_RETURNED = """from types import SimpleNamespace
-
-named = numpy_names(lambda: None)
-inner = SimpleNamespace(norm=named.pop("linalg.norm"))
-return SimpleNamespace(**named, linalg=inner)"""
+_NUMPY_NOTE = "# numpy as a reward sees it: aliases of torch, with single precision as its `float`."
 
 _FOOTER = '''
 
@@ -196,28 +185,28 @@ INPUTS = {inputs}
 
 
 def reward_and_components(inputs, **constants):
-    """The reward of N steps, (N,) float32, and its weighted components by name, (N,) each.
+    """Return the reward of N steps, (N,) float32, and its weighted components by name, (N,) each.
 
     Args:
-        inputs: Name to tensor, (N,) or (N, k) float32, at least those of `INPUTS`. `action` is what was applied, in
+        inputs: Name to tensor, (N,) or (N, k) float32, at least those of `INPUTS`. `action` is the applied one, in
             its range; `prev_x` is x one step earlier, and x itself on an episode's first step.
         **constants: Values for the keyword-only parameters of `compute_reward`.
     """
-    given = [inputs[name] for name in INPUTS]
+    arguments = [inputs[name].clone() for name in INPUTS]
 
     def per_step(value):
         if not isinstance(value, torch.Tensor):
-            return torch.full_like(given[0].reshape(len(given[0]), -1)[:, 0], float(value), dtype=torch.float32)
-        return value.to(torch.float32).expand(len(given[0]))
+            return torch.full_like(arguments[0].reshape(len(arguments[0]), -1)[:, 0], float(value), dtype=torch.float32)
+        return value.to(torch.float32).expand(len(arguments[0]))
 
-    returned = compute_reward(*given, **constants)
+    returned = compute_reward(*arguments, **constants)
     total, parts = returned if isinstance(returned, tuple) else (None, returned)
     parts = {{name: per_step(value) for name, value in parts.items()}}
     added = sum(parts.values())
     if total is None:
         return added, parts
     total = per_step(total)
-    residual = total - added  # what the components do not explain
+    residual = total - added
     if residual.dot(residual) <= 1e-6 * total.dot(total):
         residual = torch.where(residual.abs() <= 1e-5 * torch.stack(list(parts.values())).abs().amax(0), 0.0, residual)
     return total, {{**parts, "residual": residual}}

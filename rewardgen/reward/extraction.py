@@ -1,4 +1,4 @@
-"""Finding the source in a language model's reply: the whole block, with helpers, constants and imports."""
+"""Find the source in a language model's reply: the whole block, with helpers, constants and imports."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from collections.abc import Iterator
 _ENTRY = re.compile(r"^[ \t]*(async[ \t]+)?def[ \t]+compute_reward\b", re.MULTILINE)
 _CLASS = re.compile(r"^class[ \t]+\w+", re.MULTILINE)
 _ANY_FUNCTION = re.compile(r"^[ \t]*def[ \t]+\w+[ \t]*\(", re.MULTILINE)
-_FENCE = re.compile(r"[ \t>]*(`{3,}+|~{3,}+)([^`\n]*)$")  # possessive, or it is tried anew from every `~`
-# What a line of code outside a fence looks like: indented, a comment, a bracket, an import, a definition, a constant.
+_FENCE = re.compile(r"[ \t>]*(`{3,}+|~{3,}+)([^`\n]*)$")  # possessive, or it is tried again from every `~`
+# A line of code outside a fence: indented, a comment, a bracket, an import, a definition, a constant.
 _CODE_LINE = re.compile(r"\s|#|[)\]}@]|(import|from|def|class|async|if|for|return)\b|[A-Za-z_]\w*\s*(:[^=]+)?=[^=]|$")
 _MAX_REPLY = 1_000_000
 _MOST_PARSED = 24_000
-"""Characters of a text that is parsed to see whether it is code; no longer reward is accepted."""
+"""Characters of a text that is parsed at most; no longer reward is accepted."""
 
 
 def extract_source(reply: str) -> str:
-    """The source of the reward in a reply.
+    """Extract the source of the reward from a reply.
 
     Of several fenced blocks the last that defines `compute_reward` is taken, and one that parses before one that does
     not: models write drafts before the final version.
@@ -33,14 +33,11 @@ def extract_source(reply: str) -> str:
     """
     text = _text(reply)
     blocks = fenced_blocks(reply)
-    for found in (_choose(blocks, _ENTRY), _unfenced(text), _choose(blocks, _ANY_FUNCTION)):
-        if found:
-            return found
-    return ""
+    return _choose(blocks, _ENTRY) or _unfenced(text) or _choose(blocks, _ANY_FUNCTION)
 
 
 def extract_class(reply: str) -> str:
-    """The source of a class in a reply, chosen likewise; empty if there is none.
+    """Extract the source of a class from a reply, chosen likewise; empty if there is none.
 
     Args:
         reply: A language model's reply.
@@ -50,7 +47,7 @@ def extract_class(reply: str) -> str:
 
 
 def fenced_blocks(reply: str) -> list[str]:
-    """The contents of all fenced blocks of a reply, without common indentation.
+    """Return the contents of all fenced blocks of a reply, without common indentation.
 
     Args:
         reply: A language model's reply.
@@ -63,7 +60,7 @@ def _text(reply: str) -> str:
 
 
 def _fenced(text: str) -> Iterator[str]:
-    """The content of each fenced block; the last one may be left open."""
+    """Yield the content of every fenced block; the last one may be left open."""
     marker, lines = "", []
     for line in text.split("\n"):
         fence = _FENCE.match(line)
@@ -86,7 +83,7 @@ def _choose(blocks: list[str], pattern: re.Pattern[str]) -> str:
 
 
 def _unfenced(text: str) -> str:
-    """The lines around `def compute_reward` that look like code."""
+    """Return the lines around `def compute_reward` that look like code."""
     if _ENTRY.search(text) is None:
         return ""
     if _parses(text):

@@ -1,28 +1,29 @@
-"""When two rewards are the same program: a hash blind to comments, formatting and the names of local variables."""
+"""A hash that tells whether two rewards are the same program, blind to comments, formatting and names of variables."""
 
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import hashlib
 from collections.abc import Iterator
 
 from rewardgen.reward.parsing import parse_source
+from rewardgen.reward.scope import Scope
 from rewardgen.reward.signature import ENTRY
-from rewardgen.reward.transform import lower
 from rewardgen.store.records import Finding
 
 
-# The whole archive is looked at for every new candidate.
+# Every new candidate is compared with the whole archive.
 @functools.lru_cache(maxsize=4096)
 def source_fingerprint(source: str) -> str:
-    """Hash of a reward's normalised syntax tree.
+    """Hash the normalised syntax tree of a reward.
 
     Comments, docstrings, annotations, imports, the order of the inputs, and the names of variables, helpers and
-    constants do not change it; numbers, component names and operations do.
+    constants do not change the hash; numbers, component names and operations do.
 
     Args:
-        source: The reward's source; text that does not parse is hashed as it is.
+        source: Source of the reward; text that does not parse is hashed as it is.
 
     Returns:
         16 hex digits.
@@ -32,22 +33,46 @@ def source_fingerprint(source: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
 
 
+class _Plain(ast.NodeTransformer):
+    """Leave out imports, docstrings, annotations and decorators, and write names of modules in full."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def visit(self, node: ast.AST) -> ast.AST | None:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            return None
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return None
+        if isinstance(node, ast.AnnAssign):
+            return self.visit(ast.Assign([node.target], node.value)) if node.value else None
+        if isinstance(node, ast.Name | ast.Attribute) and (dotted := self._scope.resolve(node)):
+            return ast.Name(dotted, ast.Load())
+        self.generic_visit(node)
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef):
+            node.decorator_list, node.returns = [], None
+        return node
+
+
 def _normalised(tree: ast.Module) -> str:
-    lowered = lower(tree).tree
-    inputs = _inputs(lowered)
-    bound = dict.fromkeys(name for name in _bound(lowered) if name not in inputs and name != ENTRY)
-    _rename(lowered, {name: f"v{index}" for index, name in enumerate(bound)})
-    return ast.dump(lowered)
+    plain = _Plain(Scope(tree)).visit(copy.deepcopy(tree))
+    assert isinstance(plain, ast.Module)
+    inputs = _inputs(plain)
+    bound = dict.fromkeys(name for name in _bound(plain) if name not in inputs and name != ENTRY)
+    _rename(plain, {name: f"v{index}" for index, name in enumerate(bound)})
+    return ast.dump(plain)
 
 
 def _inputs(tree: ast.Module) -> set[str]:
-    """Names of the entry's inputs, which are also put in order: they are given by name."""
-    found: set[str] = set()
+    """Return the inputs of the entry, and sort them there: callers give them by name."""
+    names: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == ENTRY:
             node.args.args.sort(key=lambda argument: argument.arg)
-            found |= {argument.arg for argument in node.args.args}
-    return found
+            names |= {argument.arg for argument in node.args.args}
+    return names
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:
@@ -69,6 +94,6 @@ def _rename(tree: ast.Module, names: dict[str, str]) -> None:
         elif isinstance(node, ast.arg):
             node.arg = names.get(node.arg, node.arg)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            # Keywords of other functions are theirs; those of the reward's own functions follow their parameters.
+            # Keywords of the reward's functions follow their parameters; those of other functions stay.
             for keyword in node.keywords if node.func.id in names else ():
                 keyword.arg = names.get(keyword.arg, keyword.arg) if keyword.arg else None

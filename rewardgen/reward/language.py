@@ -1,7 +1,7 @@
 """The reward language: an allow-list over the syntax tree of a generated reward. Nothing is executed here.
 
-Not Python minus what is dangerous, but a small tensor language with Python's syntax. Callables are never values: what
-is called is a listed function of torch or math, a listed method, or a function of the reward itself, by name.
+Not Python minus the dangerous parts, but a small tensor language with Python's syntax. Callables are never values: a
+call names a listed function of torch or math, a listed method, or a function of the reward itself.
 """
 
 # The names of visitor methods are given by `ast`.
@@ -10,19 +10,20 @@ is called is a listed function of torch or math, a listed method, or a function 
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterable, Iterator
 
 from rewardgen.core.errors import nearest
 from rewardgen.reward import vocabulary
-from rewardgen.reward.ownership import is_fresh, owned_names
 from rewardgen.reward.parsing import MAX_FINDINGS, parse_source, refusal
 from rewardgen.reward.scope import Function, Scope, split_module
 from rewardgen.reward.signature import ENTRY
+from rewardgen.reward.sizes import misused_sizes
 from rewardgen.store.records import Finding
 
 _MOST_COMPARED = 5 * MAX_FINDINGS
-"""With so many refusals, names are not compared any more: it takes time, and nobody is told of them."""
+"""After so many refusals, names are not compared any more: it takes time, and nobody reads the result."""
 _MAX_INT = 10**9
 _MAX_TEXT = 200
 _MAX_RANGE = 1000
@@ -31,6 +32,7 @@ _FUNCTIONS = vocabulary.BUILTINS | vocabulary.PREDEFINED_FUNCTIONS
 _BY_NAME = "call functions by their name"
 
 
+@functools.lru_cache(maxsize=256)
 def check_language(source: str) -> tuple[Finding, ...]:
     """Check that a reward is written in the reward language.
 
@@ -41,22 +43,15 @@ def check_language(source: str) -> tuple[Finding, ...]:
         Rejections of the gates `parse` and `language`, in the order of their lines; empty if there are none.
     """
     tree = parse_source(source)
-    return (tree,) if isinstance(tree, Finding) else check_tree(tree)
-
-
-def check_tree(tree: ast.Module) -> tuple[Finding, ...]:
-    """Check a parsed reward; as `check_language`.
-
-    Args:
-        tree: The parsed reward.
-    """
+    if isinstance(tree, Finding):
+        return (tree,)
     checker = _Checker(tree)
     checker.check()
     return tuple(sorted(checker.findings, key=lambda finding: finding.line or 0)[:MAX_FINDINGS])
 
 
 class _Checker(ast.NodeVisitor):
-    """Collects the refusals of a reward, each with its line and what to write instead.
+    """Collect the refusals of a reward, each with its line and what to write instead.
 
     Args:
         tree: The parsed reward.
@@ -71,9 +66,8 @@ class _Checker(ast.NodeVisitor):
         self._scope = Scope(tree)
         entries = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
         self._inputs = {argument.arg for entry in entries for argument in entry.args.args}
-        # The function that is being checked, empty at the top level, and the names that hold only what it made.
+        # The function that is being checked, empty at the top level.
         self._function = ""
-        self._owned: frozenset[str] = frozenset()
         self._calls: dict[str, set[str]] = {name: set() for name in self._scope.functions}
 
     def check(self) -> None:
@@ -82,9 +76,9 @@ class _Checker(ast.NodeVisitor):
             if isinstance(statement, vocabulary.AT_TOP_LEVEL):
                 self.visit(statement)
             elif not _is_docstring(statement):
-                otherwise = ("a statement", "keep imports, constants and functions there")
-                what, instead = vocabulary.REFUSED.get(type(statement).__name__, otherwise)
-                self._refuse(statement, "top-level-statement", f"uses {what} outside its functions", instead)
+                default = ("a statement", "keep imports, constants and functions there")
+                construct, instead = vocabulary.REFUSED.get(type(statement).__name__, default)
+                self._refuse(statement, "top-level-statement", f"uses {construct} outside its functions", instead)
         last = {name: node for node in ast.walk(self._tree) for name in _bound(node) if name in self._scope.rebound}
         for name in sorted(self._scope.rebound):
             self._refuse(last.get(name, self._tree), "rebinding", f"gives `{name}` two meanings", "use another name")
@@ -92,6 +86,10 @@ class _Checker(ast.NodeVisitor):
             if name in self._scope.functions:
                 function = self._scope.functions[name]
                 self._refuse(function, "recursion", f"has `{name}` call itself", vocabulary.WHOLE_BATCH)
+        for size in misused_sizes(self._tree, frozenset(self._inputs)):
+            message = f"uses the number of envs, `{ast.unparse(size)[:60]}`, for more than the shape of a tensor"
+            hint = "give it to `torch.zeros(n)`, `x.view(n, -1)`, `.expand` or `.reshape`, or work on the whole batch"
+            self._refuse(size, "batch-size", message, hint)
 
     # Refusals.
 
@@ -99,14 +97,14 @@ class _Checker(ast.NodeVisitor):
         self.findings.append(refusal("language", detector, message, hint, getattr(node, "lineno", None)))
 
     def _refuse_name(self, node: ast.AST, detector: str, name: str, valid: Iterable[str], form: str = "`{}`") -> None:
-        """Refuse a name that the language does not have, with what is usually meant, or the nearest one that it has.
+        """Refuse an unknown name, with its usual replacement or the nearest name of the language.
 
         Args:
-            node: Where it is.
+            node: Place of the name.
             detector: Stable name of the rule.
-            name: The name, dotted where it is reached from a module.
+            name: The name, dotted if it is reached from a module.
             valid: The names that could stand there.
-            form: How names of this kind are shown.
+            form: Format of such names in a message.
         """
         first, last = name.split(".")[0], name.split(".")[-1]
         instead = vocabulary.NO_REACH if "__" in last else vocabulary.INSTEAD.get(last) or vocabulary.INSTEAD.get(first)
@@ -114,7 +112,7 @@ class _Checker(ast.NodeVisitor):
             instead = "use the function without the `_` at its end, and give the result a name"
         hint = instead or "write it with elementwise torch functions"
         if instead is None and len(self.findings) < _MOST_COMPARED:
-            dotted = {each.split(".")[-1]: each for each in sorted(valid)}
+            dotted = {name.split(".")[-1]: name for name in sorted(valid)}
             if close := nearest(last, dotted, sure=True):
                 hint = f"did you mean {form.format(dotted[close])}?"
         self._refuse(node, detector, f"uses {form.format(name)}, which is not in the reward language", hint)
@@ -122,38 +120,32 @@ class _Checker(ast.NodeVisitor):
     def _refuse_construct(self, node: ast.AST, construct: ast.AST) -> None:
         """Refuse a construct at the line of a node: operators have none themselves."""
         kind = type(construct).__name__
-        what, instead = vocabulary.REFUSED.get(
-            kind, (f"`{kind}`", "write plain expressions, assignments, `if` and `for`")
-        )
-        self._refuse(node, "forbidden-construct", f"uses {what}", instead)
+        default = (f"`{kind}`", "write plain expressions, assignments, `if` and `for`")
+        name, instead = vocabulary.REFUSED.get(kind, default)
+        self._refuse(node, "forbidden-construct", f"uses {name}", instead)
 
     def _refuse_import(self, node: ast.AST, name: str) -> None:
         in_scope = "remove it: `torch`, `math`, `F`, `np` and `tolerance` are in scope"
         instead = vocabulary.INSTEAD.get(name.split(".")[0], in_scope)
         self._refuse(node, "forbidden-import", f"imports `{name}`", instead)
 
-    def _refuse_change(self, node: ast.AST, how: str) -> None:
-        """Refuse a change in place of something that the function did not make."""
-        instead = "make a new tensor, as with `torch.where(...)` or `x.clone()` first; inputs are never changed"
-        self._refuse(node, "changes-input", f"changes a value that it did not make, by {how}", instead)
-
     # Statements.
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Let plain constructs pass, look at their parts, and refuse all others."""
+        """Check the parts of plain constructs, and refuse all others."""
         if isinstance(node, vocabulary.PLAIN):
             super().generic_visit(node)
             return
         self._refuse_construct(node, node)
 
     def visit_Import(self, node: ast.Import) -> None:
-        """Modules that are in scope anyway, under any name."""
+        """Allow modules that are in scope anyway, under any name."""
         for alias in node.names:
             if alias.name not in vocabulary.IMPORTABLE:
                 self._refuse_import(node, alias.name)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Listed names of those modules; `typing` serves annotations only."""
+        """Allow listed names of those modules; `typing` serves annotations only."""
         module = node.module or ""
         if node.level or module not in vocabulary.IMPORTABLE:
             self._refuse_import(node, "." * node.level + module)
@@ -167,15 +159,17 @@ class _Checker(ast.NodeVisitor):
                     self._refuse_import(node, dotted)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Plain functions; decorators that change nothing here are ignored."""
+        """Allow plain functions; decorators that change nothing are left out where a reward runs."""
         for decorator in node.decorator_list:
             named = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if self._scope.resolve(named) not in vocabulary.IGNORED_DECORATORS:
+            plain = not isinstance(decorator, ast.Call) or not (decorator.args or decorator.keywords)
+            if not plain or self._scope.resolve(named) not in vocabulary.IGNORED_DECORATORS:
                 self._refuse(decorator, "decorator", "has a decorator", "remove it")
         if getattr(node, "type_params", None):
             self._refuse(node, "forbidden-construct", "has type parameters", "remove them")
         self._check_name(node, node.name)
-        self._check_function(node, node.name, [each for each in node.body if not _is_docstring(each)])
+        self._check_annotation(node.returns)
+        self._check_function(node, node.name, [part for part in node.body if not _is_docstring(part)])
 
     def _check_function(self, function: Function, name: str, body: Iterable[ast.AST]) -> None:
         arguments = function.args
@@ -185,17 +179,22 @@ class _Checker(ast.NodeVisitor):
             self._refuse(function, "star-argument", "takes positional-only parameters", "remove the `/`")
         for argument in (*arguments.args, *arguments.kwonlyargs):
             self._check_name(argument, argument.arg)
+            self._check_annotation(argument.annotation)
         for default in (*arguments.defaults, *arguments.kw_defaults):
             if default is not None:
                 self.visit(default)
-        outer = self._function, self._owned
-        self._function, self._owned = name, owned_names(function, self._scope)
+        outer, self._function = self._function, name
         for part in body:
             self.visit(part)
-        self._function, self._owned = outer
+        self._function = outer
+
+    def _check_annotation(self, annotation: ast.expr | None) -> None:
+        """Refuse calls in annotations: a program that imports an exported reward may evaluate them."""
+        if annotation is not None and any(isinstance(node, ast.Call | ast.Lambda) for node in ast.walk(annotation)):
+            self._refuse(annotation, "annotation", "calls a function in an annotation", "write a plain type")
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """To names, and to elements of what the function made itself; a lambda gets a name."""
+        """Assign to names and elements; a lambda gets a name."""
         for target in node.targets:
             self._check_target(target)
         target, value = node.targets[0], node.value
@@ -205,13 +204,14 @@ class _Checker(ast.NodeVisitor):
             self.visit(value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """As an assignment; the annotation is never evaluated."""
+        """Check an assignment with an annotation."""
         self._check_target(node.target)
+        self._check_annotation(node.annotation)
         if node.value is not None:
             self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """As an assignment: what it names before is not changed."""
+        """Check an assignment with an operator."""
         self._check_target(node.target)
         self._check_operator(node, node.op)
         self.visit(node.value)
@@ -221,40 +221,35 @@ class _Checker(ast.NodeVisitor):
             self._check_name(target, target.id)
         elif isinstance(target, ast.Tuple | ast.List):
             for part in target.elts:
-                if isinstance(part, ast.Tuple | ast.List) and any(isinstance(each, ast.Starred) for each in part.elts):
-                    self._refuse(part, "star-argument", "unpacks with `*` within brackets", "unpack it on its own line")
                 self._check_target(part)
         elif isinstance(target, ast.Starred):
             self._check_target(target.value)
         elif isinstance(target, ast.Subscript):
-            if not (isinstance(target.value, ast.Name) and target.value.id in self._owned):
-                self._refuse_change(target, "assigning to an element")
+            self.visit(target.value)
             self.visit(target.slice)
         else:
             self._refuse(target, "attribute-assignment", "assigns to an attribute", "assign to a name of your own")
 
     def visit_For(self, node: ast.For) -> None:
-        """Over anything short but the envs."""
+        """Loop over anything short but the envs."""
         self._check_loop(node)
         for statement in (*node.body, *node.orelse):
             self.visit(statement)
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
-        """As a loop."""
+        """Check the loop of a comprehension."""
         self._check_loop(node)
         for condition in node.ifs:
             self.visit(condition)
 
     def _check_loop(self, node: ast.For | ast.comprehension) -> None:
         self._check_target(node.target)
-        if any(isinstance(each, ast.Starred) for each in ast.walk(node.target)):
-            self._refuse(node.target, "star-argument", "unpacks with `*` in a loop", "unpack it on a line of its own")
         if isinstance(node.iter, ast.Name) and node.iter.id in self._inputs:
             self._refuse(node.iter, "loop-bound", f"loops over the envs of `{node.iter.id}`", vocabulary.WHOLE_BATCH)
         self.visit(node.iter)
 
     def visit_If(self, node: ast.If | ast.IfExp) -> None:
-        """On constants and shapes; what tensors hold differs between envs."""
+        """Branch on constants and shapes; values of tensors differ between envs."""
         self._check_condition(node.test)
         self.generic_visit(node)
 
@@ -266,15 +261,12 @@ class _Checker(ast.NodeVisitor):
             dotted = self._scope.resolve(call.func) or ""
             method = isinstance(call.func, ast.Attribute) and not dotted
             if method or dotted.startswith(("torch.", "numpy.")):
-                what = f"branches on `{ast.unparse(call)[:60]}`, one answer for all envs"
-                self._refuse(call, "tensor-branch", what, "use `torch.where`, which decides for each env")
+                message = f"branches on `{ast.unparse(call)[:60]}`, one answer for all envs"
+                self._refuse(call, "tensor-branch", message, "use `torch.where`, which decides for each env")
                 return
 
-    def visit_Assert(self, node: ast.Assert) -> None:
-        """Never evaluated, and dropped."""
-
     def visit_Raise(self, node: ast.Raise) -> None:
-        """One of the plain exceptions with a text, as in `raise ValueError("unknown kind")`."""
+        """Raise a plain exception with a text, as in `raise ValueError("unknown kind")`."""
         call = node.exc
         named = call.func if isinstance(call, ast.Call) else None
         plain = isinstance(named, ast.Name) and named.id in vocabulary.RAISED and named.id not in self._scope.variables
@@ -284,20 +276,10 @@ class _Checker(ast.NodeVisitor):
         for argument in call.args:
             self.visit(argument)
 
-    def visit_With(self, node: ast.With) -> None:
-        """`torch.no_grad()` only, which changes nothing here."""
-        for item in node.items:
-            match item:
-                case ast.withitem(ast.Call(function, [], []), None) if self._scope.resolve(function) == "torch.no_grad":
-                    continue
-            self._refuse_construct(node, node)
-        for statement in node.body:
-            self.visit(statement)
-
     # Names, attributes and literals used as values.
 
     def visit_Name(self, node: ast.Name) -> None:
-        """A name is a variable; functions and modules are not values."""
+        """Allow variables; functions and modules are not values."""
         if not self._check_name(node, node.id) or not isinstance(node.ctx, ast.Load):
             return
         dotted, variables, functions = self._scope.resolve(node), self._scope.variables, self._scope.functions
@@ -309,7 +291,7 @@ class _Checker(ast.NodeVisitor):
             self._refuse_name(node, "unknown-name", node.id, variables | _FUNCTIONS)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """A listed attribute of a value, or a constant of a module."""
+        """Allow a listed attribute of a value, or a constant of a module."""
         dotted = self._scope.resolve(node)
         if dotted is not None:
             self._check_value(node, dotted)
@@ -321,7 +303,7 @@ class _Checker(ast.NodeVisitor):
             self._refuse_name(node, "unknown-attribute", node.attr, vocabulary.METHODS | vocabulary.ATTRIBUTES, "`.{}`")
 
     def _check_name(self, node: ast.AST, name: str) -> bool:
-        """Refuse names with a double underscore; whether the name is in order."""
+        """Refuse names with a double underscore, and return True for any other."""
         if "__" not in name:
             return True
         self._refuse(node, "private-name", f"uses the name `{name}`", "use names without a double underscore")
@@ -339,7 +321,7 @@ class _Checker(ast.NodeVisitor):
             self._refuse_name(node, "unknown-name", dotted, _names_of(module))
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Numbers, short strings, booleans and None."""
+        """Allow numbers, short strings, booleans and None."""
         value = node.value
         if isinstance(value, bytes | complex):
             self._refuse(node, "forbidden-literal", f"holds a {type(value).__name__} literal", "use floats")
@@ -348,16 +330,8 @@ class _Checker(ast.NodeVisitor):
         elif isinstance(value, str) and len(value) > _MAX_TEXT:
             self._refuse(node, "forbidden-literal", "holds a long string", "strings only name components")
 
-    def visit_Compare(self, node: ast.Compare) -> None:
-        """Whether two things are the same object may tell what their values must not, such as the number of envs."""
-        for op, left, right in zip(node.ops, [node.left, *node.comparators], node.comparators, strict=False):
-            by_identity = isinstance(op, ast.Is | ast.IsNot)
-            if by_identity and not any(isinstance(each, ast.Constant) and each.value is None for each in (left, right)):
-                self._refuse(node, "forbidden-construct", "compares by `is`", "write `==`; `is` is for `None` only")
-        self.generic_visit(node)
-
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        """Arithmetic, without shifts and without the formatting of strings."""
+        """Allow arithmetic, without shifts and without the formatting of strings."""
         left = node.left
         text = isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str))
         if isinstance(node.op, ast.Mod) and text:
@@ -371,9 +345,9 @@ class _Checker(ast.NodeVisitor):
             self._refuse_construct(node, operator)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
-        """A value with a short literal format at most."""
+        """Format a value with a short literal format at most."""
         spec = node.format_spec.values if isinstance(node.format_spec, ast.JoinedStr) else []
-        plain = all(isinstance(each, ast.Constant) and _FORMAT.fullmatch(str(each.value)) for each in spec)
+        plain = all(isinstance(part, ast.Constant) and _FORMAT.fullmatch(str(part.value)) for part in spec)
         if node.conversion != -1 or not plain or len(spec) > 1:
             hint = "write `{name}` or `{name:.3f}`"
             self._refuse(node, "forbidden-format", "formats a value in an unusual way", hint)
@@ -382,7 +356,7 @@ class _Checker(ast.NodeVisitor):
     # Calls.
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Only what is listed, and functions of the reward, is called, and only by name."""
+        """Call listed functions, and functions of the reward, by name."""
         self._check_arguments(node)
         dotted = self._scope.resolve(node.func)
         if dotted is not None:
@@ -399,7 +373,7 @@ class _Checker(ast.NodeVisitor):
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 self._refuse(argument, "star-argument", "passes `*` arguments", "write each argument")
-            elif not (method in ("to", "astype") and _is_dtype(argument)):
+            elif not (method == "to" and _is_dtype(argument)):
                 self.visit(argument)
         if method == "to" and any(isinstance(argument, ast.Constant) for argument in node.args[:1]):
             self._refuse(node, "fixed-device", "moves a tensor to a fixed device", "drop it: inputs share a device")
@@ -423,16 +397,10 @@ class _Checker(ast.NodeVisitor):
 
     def _check_module_call(self, node: ast.Call, dotted: str) -> None:
         module, name = split_module(dotted)
-        limit = vocabulary.MAX_POSITIONAL.get(dotted)
-        if dotted in vocabulary.NUMPY_DTYPES:
-            return
         if dotted in vocabulary.VALUES:
             self._refuse(node, "computed-call", f"calls `{dotted}`, which is a value", "drop the parentheses")
         elif name not in vocabulary.MODULE_NAMES.get(module, ()):
             self._refuse_name(node, "unknown-function", dotted, _names_of(module))
-        elif limit is not None and len(node.args) > limit:
-            what = f"gives `{dotted}` more than {limit} positional arguments"
-            self._refuse(node, "forbidden-keyword", what, "drop the last one")
 
     def _check_named_call(self, node: ast.Call, name: str) -> None:
         if not self._check_name(node, name):
@@ -450,26 +418,20 @@ class _Checker(ast.NodeVisitor):
 
     def _check_method_call(self, node: ast.Call, method: ast.Attribute) -> None:
         self.visit(method.value)
-        if method.attr in vocabulary.CHANGING_METHODS:
-            if not is_fresh(method.value, self._scope, self._owned):
-                self._refuse_change(node, f"`.{method.attr}()`")
-        elif method.attr not in vocabulary.METHODS:
-            self._refuse_name(
-                node, "unknown-method", method.attr, vocabulary.METHODS | vocabulary.CHANGING_METHODS, "`.{}()`"
-            )
+        if method.attr not in vocabulary.METHODS:
+            self._refuse_name(node, "unknown-method", method.attr, vocabulary.METHODS, "`.{}()`")
 
     def _check_tolerance(self, node: ast.Call) -> None:
-        """Both bounds are one argument of dm_control's; here each may be a constant to tune, or one value per env."""
-        named = {each.arg: each.value for each in node.keywords}
+        """Refuse both bounds as one argument, as dm_control takes them: here each may be a constant to tune."""
+        named = {keyword.arg: keyword.value for keyword in node.keywords}
         second = node.args[1] if len(node.args) > 1 else named.get("lower")
-        bounds = second if isinstance(second, ast.Tuple | ast.List) else named.get("bounds")
-        wrong = [name for name in named if name and name not in vocabulary.TOLERANCE_PARAMETERS]
-        if bounds is not None:
-            instead = f"write `{ast.unparse(_with_bounds_apart(node, bounds))[:160]}`"
-            self._refuse(node, "tolerance-argument", "gives `tolerance` its bounds as one", instead)
-        elif wrong:
-            instead = f"its parameters are {', '.join(vocabulary.TOLERANCE_PARAMETERS)}"
-            self._refuse(node, "tolerance-argument", f"passes `{wrong[0]}=` to `tolerance`", instead)
+        unknown = [name for name in named if name and name not in vocabulary.TOLERANCE_PARAMETERS]
+        if isinstance(second, ast.Tuple | ast.List) or "bounds" in unknown:
+            hint = "write them apart, as in `tolerance(x, lower=1.0, upper=2.0, margin=0.5)`"
+            self._refuse(node, "tolerance-argument", "gives `tolerance` its bounds as one", hint)
+        elif unknown:
+            hint = f"its parameters are {', '.join(vocabulary.TOLERANCE_PARAMETERS)}"
+            self._refuse(node, "tolerance-argument", f"passes `{unknown[0]}=` to `tolerance`", hint)
 
     def _check_range(self, node: ast.Call) -> None:
         for argument in node.args:
@@ -481,7 +443,7 @@ class _Checker(ast.NodeVisitor):
 
 
 def _deciding(test: ast.expr) -> Iterator[ast.Call]:
-    """The calls in a condition, but for those of which only the shape is asked, or a key."""
+    """Yield the calls in a condition, but for those that ask for a shape or a key only."""
     waiting: list[ast.AST] = [test]
     while waiting:
         node = waiting.pop()
@@ -498,14 +460,14 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that a piece of syntax gives a meaning to."""
+    """Yield the names that a piece of syntax binds."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     yield from (name for field in ("arg", "name") if isinstance(name := getattr(node, field, None), str))
 
 
 def _in_cycles(calls: dict[str, set[str]]) -> list[str]:
-    """The functions that can come to be called again by what they call, in the order of their definition."""
+    """Return the functions that can call themselves, directly or through others, in the order of their definition."""
     callers: dict[str, set[str]] = {}
     for name, called in calls.items():
         for each in called:
@@ -515,7 +477,7 @@ def _in_cycles(calls: dict[str, set[str]]) -> list[str]:
 
 
 def _without_ends(ahead: dict[str, set[str]], behind: dict[str, set[str]]) -> set[str]:
-    """What is left of a graph when what has nothing ahead of it is taken away, again and again."""
+    """Remove nodes with nothing ahead of them from a graph, again and again, and return the rest."""
     left = {name: len(ahead.get(name, ())) for name in {*ahead, *behind}}
     waiting = [name for name, count in left.items() if not count]
     while waiting:
@@ -537,22 +499,10 @@ def _names_of(module: str) -> list[str]:
 
 
 def _is_batch_size(node: ast.expr) -> bool:
-    """Whether an expression is the size of the first axis: `x.shape[0]`, `x.size(0)`."""
+    """Return True for the size of the first axis: `x.shape[0]`, `x.size(0)`."""
     match node:
         case ast.Subscript(ast.Attribute(attr="shape"), ast.Constant(0)):
             return True
         case ast.Call(ast.Attribute(attr="size"), [ast.Constant(0)]):
             return True
     return False
-
-
-def _with_bounds_apart(call: ast.Call, bounds: ast.expr) -> ast.Call:
-    """A call of dm_control's `tolerance`, whose third argument by place is the margin, as it is written here."""
-    pair = bounds.elts if isinstance(bounds, ast.Tuple | ast.List) else []
-    if len(pair) != 2:
-        pair = [ast.Subscript(bounds, ast.Constant(place), ast.Load()) for place in (0, 1)]
-    places = zip(("lower", "upper", "margin", "sigmoid", "value_at_margin"), [*pair, *call.args[2:]], strict=False)
-    named = [ast.keyword(name, value) for name, value in places]
-    given = {"bounds", *(each.arg for each in named)}
-    named += [each for each in call.keywords if each.arg not in given]
-    return ast.Call(ast.Name("tolerance", ast.Load()), call.args[:1], named)

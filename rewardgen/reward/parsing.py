@@ -1,4 +1,4 @@
-"""From any text to the syntax tree of a reward, bounded in size, depth and time. Nothing is executed here."""
+"""Parse any text as a reward, bounded in size, depth and time. Nothing is executed here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import warnings
 from rewardgen.store.records import Finding, Gate
 
 MAX_FINDINGS = 20
-"""Nobody reads more about one text."""
+"""Most findings about one text."""
 _MAX_CHARACTERS = 24_000
 _MAX_NODES = 6_000
 _MAX_DEPTH = 80
@@ -24,14 +24,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def refusal(gate: Gate, detector: str, message: str, hint: str, line: int | None = None) -> Finding:
-    """The rejection of a reward for its text.
+    """Make the rejection of a reward for its text.
 
     Args:
         gate: The gate that refuses it.
         detector: Stable name of the rule.
-        message: What the reward does, to follow "the reward".
-        hint: What to write instead.
-        line: Where.
+        message: A verb phrase that follows "the reward".
+        hint: The text to write instead.
+        line: Line in the source.
     """
     message = f"the reward {message}"
     return Finding(gate=gate, detector=detector, severity="reject", message=message, hint=hint, line=line)
@@ -39,7 +39,7 @@ def refusal(gate: Gate, detector: str, message: str, hint: str, line: int | None
 
 @functools.lru_cache(maxsize=256)
 def parse_source(source: str) -> ast.Module | Finding:
-    """Parse the source of a reward. The language, the compiler and every gate ask for it: nobody changes the tree.
+    """Parse the source of a reward. All callers share the tree: copy it before changing it.
 
     Args:
         source: Any text.

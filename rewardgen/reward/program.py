@@ -1,72 +1,75 @@
-"""A reward as a callable: the checked syntax tree, compiled with the functions that it names and nothing else in reach.
+"""A reward as a callable: its checked source, run with the names of the reward language and nothing else in reach.
 
 Imported by workers only: it needs torch, and it runs generated code.
 """
 
 from __future__ import annotations
+import __future__
 
+import ast
+import builtins
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+import copy
+import importlib
+import sys
+from collections.abc import Iterable, Mapping
+from types import CodeType, SimpleNamespace
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RewardgenError
+from rewardgen.reward import vocabulary
+from rewardgen.reward.caps import Caps
 from rewardgen.reward.contract import Components, RewardError, checked_components
-from rewardgen.reward.guards import Guards
-from rewardgen.reward.language import check_tree
+from rewardgen.reward.language import check_language
+from rewardgen.reward.numpy_aliases import NUMPY
 from rewardgen.reward.parsing import parse_source
-from rewardgen.reward.signature import ENTRY, Signature, read_signature
-from rewardgen.reward.tolerance import BOTH_BOUNDS
-from rewardgen.reward.transform import lower
-from rewardgen.reward.worlds import COUNT_KEPT, NO_NUMBER, ONE_BY_ONE
-from rewardgen.store.records import Finding
+from rewardgen.reward.pricing import RewardProgram
+from rewardgen.reward.signature import ENTRY, FORMS, Signature, read_signature
+from rewardgen.reward.tolerance import BOTH_BOUNDS, tolerance
 
 FILENAME = "<reward>"
+_TURNS = "turns__"
+"""Name of the loop counter; the language has no name with a double underscore."""
 
 
 class Program:
-    """A compiled reward.
+    """A compiled reward that is a function of one transition.
+
+    Every call runs the whole source anew, so a reward has no memory between calls.
 
     Args:
-        source: Its source, for messages.
-        signature: What it takes.
-        function: Its function.
-        guards: Bounds what it makes.
-        constants: Those of its module's constants that hold tensors, by name.
-        episodes: Whether its inputs are whole episodes, whose parts may be of any length.
+        source: Source of the reward, for messages.
+        signature: Inputs and tunables.
+        code: The compiled source.
 
     Attributes:
-        inputs: Names of its inputs, in the order in which it takes them.
-        tunables: Names and defaults of its constants.
+        inputs: Names of the inputs, in order.
+        tunables: Names and defaults of the constants.
     """
 
-    def __init__(
-        self,
-        source: str,
-        signature: Signature,
-        function: Callable[..., Any],
-        guards: Guards,
-        constants: dict[str, Any],
-        episodes: bool = False,
-    ) -> None:
+    def __init__(self, source: str, signature: Signature, code: CodeType) -> None:
         self.source = source
         self.inputs = signature.inputs
         self.tunables = signature.tunables
-        self._function = function
-        self._guards = guards
-        self._constants = constants
-        self._episodes = episodes
+        self._code = code
         self._names: tuple[str, ...] = ()
-        guards.know(constants.values())
+
+    def price(
+        self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Mapping[str, float | Tensor]
+    ) -> tuple[Components, Any]:
+        """Price all steps at once, as rows; see `RewardProgram`."""
+        steps = len(begins)
+        rows = {name: inputs[name].flatten(0, 1) for name in self.inputs}
+        return self(rows, tunables).view(steps, -1), carry
 
     def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
-        """Compute the components for N envs.
+        """Compute the components of N transitions.
 
         Args:
             inputs: Every input of the reward, and any others, each (N,) or (N, k) float32. The reward gets copies.
-            tunables: Values for its constants, each a float or (N,); the defaults serve the rest.
+            tunables: Values for the constants, each a float or (N,); the defaults serve the rest.
 
         Returns:
             Component name to (N,) float32, already weighted, with their sum, the reward. A reward that returns
@@ -75,86 +78,151 @@ class Program:
         Raises:
             RewardError: The reward raised, returned anything but that, or a component is not finite.
         """
-        given = {name: inputs[name] for name in self.inputs}
-        like = given[self.inputs[0]]
+        needed = {name: inputs[name] for name in self.inputs}
+        returned = self.call(ENTRY, needed, tunables)
         try:
-            if like.device != self._guards.device:
-                self._move_constants(like.device)
-            self._begin(list(given.values()))
-            # Where a reward makes tensors, as by `torch.zeros(3)`, they are made where its inputs are.
-            with contextlib.nullcontext() if like.device.type == "cpu" else like.device:
-                own = {name: _copy(each) for name, each in tunables.items()}
-                returned = self._function(*map(_copy, given.values()), **own)
-            # What is returned may be a constant, and is the caller's to change.
-            components = checked_components(_copied(returned) if self._constants else returned, given)
-        except RewardError:
-            raise
-        except Exception as error:
-            raise self._explain(error) from error
+            components = checked_components(returned, needed)
+        except OverflowError as error:  # an integer that no float can hold
+            raise _explained(error, self.source) from error
         self._names = self._names or tuple(components)
         if tuple(components) != self._names:
             message = f"it returned the components {_listed(components)}, in another call {_listed(self._names)}"
             raise RewardError(message, None, "shape", "return the same components in every call")
         return components
 
-    def _begin(self, given: list[Tensor]) -> None:
-        num_envs = len(given[0])
-        parts = {size for each in given for size in each.shape[1:]}
-        if self._episodes:
-            parts = {*range(max(parts, default=0) + 1)} - {num_envs}
-        self._guards.begin(num_envs, frozenset(parts), max(each[0].numel() for each in given))
+    def call(self, function: str, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Any:
+        """Call a function of the source with copies of inputs, and return what it returns.
 
-    def _move_constants(self, device: torch.device) -> None:
-        self._constants = {name: _moved(value, device) for name, value in self._constants.items()}
-        self._function.__globals__.update(self._constants)
-        self._guards.know(self._constants.values())
-        self._guards.device = device
+        Args:
+            function: Name of the function.
+            inputs: Its arguments, in order, (N, ...) each.
+            tunables: Its constants.
 
-    def _explain(self, error: Exception) -> RewardError:
-        line = _line_of(error)
+        Raises:
+            RewardError: It raised.
+        """
+        device = next(iter(inputs.values())).device
+        caps = Caps(inputs.values())
+        scope = _scope(caps)
         try:
-            text = " ".join(str(error).split())[:300]
-        except Exception:  # whatever a reward has put into it
-            text = "no text"
-        code = self.source.splitlines()[line - 1].strip()[:120] if line else ""
-        place = f"`{code}`: " if code else ""
-        return RewardError(f"{place}{type(error).__name__}: {text}", line, "exception", _hint(text))
+            # What a reward makes, as by `torch.zeros(3)`, is made where its inputs are.
+            with contextlib.nullcontext() if device.type == "cpu" else device, caps:
+                exec(self._code, scope)
+                constants = {name: _copy(value) for name, value in tunables.items()}
+                return scope[function](*map(_copy, inputs.values()), **constants)
+        except Exception as error:
+            raise _explained(error, self.source) from error
 
 
-def compile_reward(source: str, *, episodes: bool = False) -> Program:
+def compile_reward(source: str) -> RewardProgram:
     """Check and compile a reward.
 
     Args:
-        source: Its source.
-        episodes: Whether it is a metric, whose inputs are whole episodes.
+        source: Source of the reward.
 
     Raises:
         RewardError: It is not written in the reward language, or has no sound signature.
     """
+    findings = check_language(source)
     tree = parse_source(source)
-    findings = (tree,) if isinstance(tree, Finding) else check_tree(tree)
-    if isinstance(tree, Finding) or findings:
+    if findings or not isinstance(tree, ast.Module):
         raise RewardError(findings[0].message, findings[0].line, "exception", findings[0].hint)
     try:
         signature = read_signature(source)
     except RewardgenError as error:
         raise RewardError(error.message, None, "exception", error.hint) from error
-    guards = Guards()
-    lowered = lower(tree)
-    reachable = guards.reachable(lowered.references)
-    scope = dict(reachable)
+    counted = ast.fix_missing_locations(_Counted().visit(copy.deepcopy(tree)))
     try:
-        exec(compile(lowered.tree, FILENAME, "exec", dont_inherit=True), scope)
-        own = [name for name in scope if name not in reachable]
-        constants = {name: scope[name] for name in own if guards.holds_tensor(scope[name])}
+        code = compile(counted, FILENAME, "exec", __future__.annotations.compiler_flag, dont_inherit=True)
+        caps = Caps()
+        with caps:
+            exec(code, _scope(caps))
     except Exception as error:
-        text = str(error)[:300]
-        raise RewardError(f"{type(error).__name__}: {text}", _line_of(error), "exception", _hint(text)) from error
-    return Program(source, signature, scope[ENTRY], guards, constants, episodes)
+        raise _explained(error, "") from error
+    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in FORMS]
+    return FORMS.get(defined[0]).load()(source, signature, code) if defined else Program(source, signature, code)
+
+
+class _Counted(ast.NodeTransformer):
+    """Count the turns of loops, and leave out decorators, which change nothing here."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.decorator_list = []
+        return self.generic_visit(node)
+
+    def visit_For(self, node: ast.For | ast.comprehension) -> ast.AST:
+        self.generic_visit(node)
+        node.iter = ast.copy_location(ast.Call(ast.Name(_TURNS, ast.Load()), [node.iter], []), node.iter)
+        return node
+
+    visit_comprehension = visit_For
+
+
+# Names in reach.
+
+
+def _module(dotted: str, **more: Any) -> SimpleNamespace:
+    """Make a module that holds nothing but the names of the language."""
+    module = importlib.import_module(dotted)
+    return SimpleNamespace(**{name: getattr(module, name) for name in vocabulary.MODULE_NAMES[dotted]}, **more)
+
+
+_ANNOTATIONS = {name.removeprefix("torch."): None for name in vocabulary.ANNOTATION_ONLY if name.startswith("torch.")}
+_F = _module("torch.nn.functional")
+_LINALG = _module("torch.linalg")
+_TORCH = _module("torch", nn=SimpleNamespace(functional=_F), linalg=_LINALG, **_ANNOTATIONS)
+_MODULES = {"torch": _TORCH, "math": _module("math"), "numpy": NUMPY}
+
+
+class _Unused:
+    """A module whose names serve annotations, which are never evaluated."""
+
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
+def _import(name: str, _globals: object = None, _locals: object = None, names: Any = (), _level: int = 0) -> Any:
+    """Import from the table above. C++ code of torch imports through the builtins of the calling frame too."""
+    top, *parts = name.split(".")
+    if name in vocabulary.IMPORTABLE:
+        module = _MODULES.get(top, _Unused())
+        for part in parts if names else ():
+            module = getattr(module, part)
+        return module
+    if top == "torch" and name in sys.modules:
+        return sys.modules[name]
+    raise ImportError(f"a reward cannot import {name}")
+
+
+_BUILTINS = {
+    **{name: getattr(builtins, name) for name in vocabulary.BUILTINS | vocabulary.RAISED},
+    "__import__": _import,
+}
+
+
+def _scope(caps: Caps) -> dict[str, Any]:
+    """Make the globals of one call."""
+    modules = {"torch": _TORCH, "math": _MODULES["math"], "F": _F, "np": NUMPY}
+    return {"__builtins__": dict(_BUILTINS), **modules, "tolerance": tolerance, _TURNS: caps.turns}
+
+
+# Errors.
+
+
+def _explained(error: Exception, source: str) -> RewardError:
+    if isinstance(error, RewardError):
+        return error
+    line = _line_of(error)
+    try:
+        text = " ".join(str(error).split())[:300]
+    except Exception:  # whatever a reward has put into it
+        text = "no text"
+    code = source.splitlines()[line - 1].strip()[:120] if line and source else ""
+    place = f"`{code}`: " if code else ""
+    return RewardError(f"{place}{type(error).__name__}: {text}", line, "exception", _hint(text))
 
 
 def _hint(text: str) -> str:
-    """What to write instead, by what an exception says."""
     return next((hint for phrase, hint in _HINTS.items() if phrase in text), _INPUTS_HINT)
 
 
@@ -166,24 +234,8 @@ def _copy(value: Any) -> Any:
     return value.clone() if isinstance(value, Tensor) else value
 
 
-def _copied(value: Any) -> Any:
-    """What a reward returned, with tensors of its own."""
-    if isinstance(value, dict):
-        return {name: _copy(each) for name, each in value.items()}
-    return tuple(map(_copied, value)) if isinstance(value, tuple) else _copy(value)
-
-
-def _moved(value: Any, device: torch.device) -> Any:
-    """A constant with its tensors on a device."""
-    if isinstance(value, Tensor):
-        return value.to(device)
-    if isinstance(value, list | tuple):
-        return type(value)(_moved(each, device) for each in value)
-    return {key: _moved(each, device) for key, each in value.items()} if isinstance(value, dict) else value
-
-
 def _line_of(error: BaseException) -> int | None:
-    """The innermost line of the reward in the traceback."""
+    """Return the innermost line of the reward in the traceback."""
     line = None
     trace = error.__traceback__
     while trace is not None:
@@ -193,21 +245,12 @@ def _line_of(error: BaseException) -> int | None:
     return line
 
 
-_BATCH_HINT = (
-    "a reward is the same for any number of envs: make tensors of that size, as with `torch.zeros(n)` or"
-    " `x.view(n, -1)`, and use torch functions over the whole batch"
-)
 _INPUTS_HINT = "fix that line; inputs are torch tensors, (N,) or (N, k) as the table of variables says"
-
 _HINTS = {
     BOTH_BOUNDS: "write them apart, as in `tolerance(x, lower=bounds[0], upper=bounds[1], margin=0.5)`",
-    COUNT_KEPT: _BATCH_HINT,
-    "WorldCount": _BATCH_HINT,
-    ONE_BY_ONE: _BATCH_HINT,
-    NO_NUMBER: "keep tensors: use `torch.where`, torch.maximum and torch's own `sqrt`, `exp` and the like",
-    "would mix the envs": "pass `axis=-1`, which reduces the parts of each env; `axis=0` for a list of terms",
     "with a bool tensor": "make it a number first, as with `(height > 1.0).float()`",
     "is too large, the limit": "drop axes of size one, as with `.squeeze(-1)`: (N, 1) with (N,) makes (N, N)",
+    "loop turns": vocabulary.WHOLE_BATCH,
     "Boolean value of Tensor": "use `torch.where(condition, a, b)`, torch.maximum or torch.minimum, not `if` or `max`",
     "must match the size of tensor": "reduce (N, k) over its last axis with `.sum(-1)`, or index a part as `x[:, 0]`",
     "only one element tensors": "keep tensors: a component is one value per env",

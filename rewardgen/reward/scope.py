@@ -1,4 +1,4 @@
-"""What the names of a reward stand for: modules, functions of its own, or variables."""
+"""Names of a reward: modules, functions of its own, or variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Function = ast.FunctionDef | ast.Lambda
 
 
 class Scope:
-    """The names of one reward, over all its functions: a name means the same everywhere in it.
+    """Resolve the names of one reward. A name means the same in all its functions.
 
     Args:
         tree: The parsed reward.
@@ -38,7 +38,7 @@ class Scope:
         } | self.imports
 
     def resolve(self, node: ast.expr) -> str | None:
-        """The dotted name of something reached from a module, such as `torch.linalg.norm`; None for anything else."""
+        """Return the dotted name of an attribute of a module, such as `torch.linalg.norm`; None for anything else."""
         if isinstance(node, ast.Name):
             return self._modules.get(node.id)
         if isinstance(node, ast.Attribute):

@@ -1,14 +1,16 @@
-"""The signature of a reward: which inputs it takes, by name, and which constants may be tuned."""
+"""The signature of a reward: its inputs, by name, and its constants that may be tuned."""
 
 from __future__ import annotations
 
 import ast
+import importlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rewardgen.core.errors import UsageError, nearest
+from rewardgen.core.registry import Registry
 from rewardgen.reward.parsing import MAX_FINDINGS, parse_source, refusal
 from rewardgen.reward.vocabulary import INSTEAD
 from rewardgen.store.records import Finding
@@ -17,8 +19,29 @@ ENTRY = "compute_reward"
 """The name of the function that a reward must define."""
 
 
+class Form(NamedTuple):
+    """A form of reward beside the plain function.
+
+    Attributes:
+        inputs: Inputs that the program itself makes, such as `stage`; callers never give them.
+        program: Its class, `module:Class`, made from source, signature and compiled code as `Program` is.
+    """
+
+    inputs: tuple[str, ...]
+    program: str
+
+    def load(self) -> Any:
+        """Import the class; it needs torch."""
+        module, _, name = self.program.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+
+FORMS: Registry[Form] = Registry("form of reward")
+"""Forms by the name of a function that only their sources define; `rewardgen.reward.pricing` says how to add one."""
+
+
 class Signature(NamedTuple):
-    """What a reward takes.
+    """Parameters of a reward.
 
     Attributes:
         inputs: Names of its positional parameters, in order.
@@ -47,11 +70,11 @@ def read_signature(source: str) -> Signature:
 
 
 def with_tunables(source: str, values: Mapping[str, float]) -> str:
-    """A reward with other defaults for its keyword-only parameters; every other character stays as it is.
+    """Write other defaults for the keyword-only parameters of a reward; every other character stays as it is.
 
     Args:
         source: The reward's source.
-        values: Finite, by the name of the parameter; those that are not named keep theirs.
+        values: Finite, by the name of the parameter; the others keep theirs.
 
     Raises:
         UsageError: As `read_signature`.
@@ -100,12 +123,19 @@ def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding
         yield refusal("signature", "duplicate-entry", f"defines `{ENTRY}` {len(entries)} times", "keep one")
     elif not entries:
         names = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-        there = f"it defines {', '.join(f'`{name}`' for name in names[:5])}" if names else "it defines no function"
+        others = f"it defines {', '.join(f'`{name}`' for name in names[:5])}" if names else "it defines no function"
         hint = f"write `def {ENTRY}(...)` at the top level, outside any class"
-        yield refusal("signature", "missing-entry", f"defines no function `{ENTRY}`; {there}", hint)
+        yield refusal("signature", "missing-entry", f"defines no function `{ENTRY}`; {others}", hint)
     else:
-        yield from _about_inputs(entries[0], valid)
+        made = {name for form in _forms(tree) for name in form.inputs}
+        yield from _about_inputs(entries[0], None if valid is None else [*valid, *sorted(made)])
         yield from _about_tunables(entries[0].args)
+
+
+def _forms(tree: ast.Module) -> Iterator[Form]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in FORMS:
+            yield FORMS.get(node.name)
 
 
 def _about_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> Iterator[Finding]:
@@ -116,24 +146,24 @@ def _about_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> Iterat
     first_default = len(arguments) - len(entry.args.defaults)
     for index, argument in enumerate(arguments):
         if index >= first_default:
-            what = f"gives the positional parameter `{argument.arg}` a default"
+            message = f"gives the positional parameter `{argument.arg}` a default"
             hint = "put `*,` before the constants: `def compute_reward(height, *, weight: float = 1.0)`"
-            yield refusal("signature", "default-on-input", what, hint, argument.lineno)
+            yield refusal("signature", "default-on-input", message, hint, argument.lineno)
         elif valid is not None and argument.arg not in valid:
             close = nearest(argument.arg, valid)
             current = [name for name in valid if not name.startswith("prev_")]
             listed = f"inputs are {', '.join(current)}{', and `prev_` of each' if len(current) < len(valid) else ''}"
             hint = INSTEAD.get(argument.arg) or (f"did you mean `{close}`? {listed}" if close else listed)
-            what = f"takes `{argument.arg}`, which the task does not have"
-            yield refusal("signature", "unknown-input", what, hint, argument.lineno)
+            message = f"takes `{argument.arg}`, which the task does not have"
+            yield refusal("signature", "unknown-input", message, hint, argument.lineno)
 
 
 def _about_tunables(arguments: ast.arguments) -> Iterator[Finding]:
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if _number(default) is None:
-            what = f"gives the keyword-only parameter `{argument.arg}` no number as its default"
+            message = f"gives the keyword-only parameter `{argument.arg}` no number as its default"
             hint = f"write `{argument.arg}: float = 1.0`, or compute it inside the function"
-            yield refusal("signature", "tunable-default", what, hint, argument.lineno)
+            yield refusal("signature", "tunable-default", message, hint, argument.lineno)
 
 
 def _number(node: ast.expr | None) -> float | None:

@@ -1,8 +1,7 @@
 """The reward language as data: its constructs, what a reward may call and read, and what to write instead of the rest.
 
-Every function here is pure and deterministic. The type of an object is not known when a reward is checked,
-so each method and attribute must be harmless on tensors, dicts, lists, tuples and strings alike (`sort`, which returns
-a sorted tensor but reorders a list in place, is not).
+Every function here is deterministic and reaches nothing but its arguments. The type of an object is not known when a
+reward is checked, so each method and attribute must be harmless on tensors, dicts, lists, tuples and strings alike.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import ast
 
 
 def words(text: str) -> list[str]:
-    """The words of a text."""
+    """Split a text into words."""
     return text.split()
 
 
@@ -21,18 +20,18 @@ PLAIN: tuple[type[ast.AST], ...] = (
     *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult),
     *(ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert, ast.Not, ast.UAdd, ast.USub),
     *(ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Is, ast.IsNot, ast.In, ast.NotIn),
-    *(ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred, ast.JoinedStr),
-    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+    *(ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.JoinedStr),
+    *(ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Assert),
 )
 """Allowed as they are, wherever Python allows them; their parts are checked."""
 
 AT_TOP_LEVEL = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
 
 ASKED_FOR = frozenset({"dim", "size", "numel", "shape", "ndim", "dtype", "device", "keys", "items", "values", "get"})
-"""What tells of a tensor's shape, not of what it holds, and of the keys of a dict: an `if` may ask for it."""
+"""Methods and attributes that depend on shapes and keys, not on values: an `if` may ask for them."""
 
 WHOLE_BATCH = "use a torch function over the whole batch, or a `for` over a short literal range"
-"""Instead of what may run for long."""
+"""Hint for loops that may run for long."""
 
 _GUARD = "guard the value instead, as with `.clamp(min=1e-6)` or `torch.where`"
 _PURE = "pass values as parameters and return them: a reward has no state"
@@ -51,7 +50,9 @@ REFUSED: dict[str, tuple[str, str]] = {
     "Await": ("`await`", "write a plain function"),
     "AsyncFunctionDef": ("an `async` function", "write a plain function"),
     "AsyncWith": ("an `async with`", "write a plain function"),
-    "With": ("`with`", "drop it; only `with torch.no_grad():` is allowed, and not needed"),
+    "With": ("`with`", "drop it"),
+    "Set": ("a set", "use a tuple"),
+    "SetComp": ("a set", "use a list"),
     "NamedExpr": ("`:=`", "assign on a line of its own"),
     "Delete": ("`del`", "drop it"),
     "Match": ("`match`", "use `if` and `else`, or torch.where"),
@@ -63,7 +64,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "RShift": ("`>>`", "divide by a power of two"),
     "Interactive": ("an interactive statement", "write a function"),
 }
-"""Class name of a construct to what it is called and what to write instead."""
+"""Class name of a construct to its name in messages and the hint."""
 
 ELEMENTWISE = words("""
 abs acos acosh add addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh
@@ -111,13 +112,11 @@ hypot inf isclose isfinite isinf isnan log log10 log1p log2 nan pi pow radians r
 trunc
 """)
 
-_NUMPY_VALUES = words("pi e inf nan newaxis float32 float64 int32 int64 bool_")
-
 NUMPY_ELEMENTWISE = words("""
 exp exp2 expm1 log log2 log10 log1p sqrt square sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
-sinc deg2rad rad2deg abs sign floor ceil trunc negative positive reciprocal isfinite isinf isnan add subtract multiply
-divide true_divide floor_divide remainder fmod arctan2 maximum minimum fmax fmin hypot copysign logaddexp logaddexp2
-float_power not_equal greater greater_equal less less_equal logical_and logical_or logical_not logical_xor
+deg2rad rad2deg abs sign floor ceil trunc negative reciprocal isfinite isinf isnan add subtract multiply divide
+true_divide floor_divide remainder fmod arctan2 maximum minimum fmax fmin hypot copysign logaddexp float_power
+not_equal greater greater_equal less less_equal logical_and logical_or logical_not logical_xor heaviside
 """)
 """Functions of numpy that torch has by the same name."""
 
@@ -127,43 +126,38 @@ NUMPY_RENAMED = {
 }
 """Elementwise functions of numpy to their names in torch."""
 
+NUMPY_VALUES = {name: name for name in words("pi e inf nan float32 float64 int32 int64")} | {"bool_": "bool"}
+"""Values of numpy to their names in torch."""
+
 _NUMPY_OTHERS = words("""
-cbrt heaviside isclose clip round nan_to_num select interp where
-sum mean prod max amax min amin std var median any all argmax argmin count_nonzero cumsum cumprod diff sort dot cross
-stack concatenate column_stack zeros_like ones_like full_like astype copy array zeros ones full arange linspace eye
+where clip sum prod mean max amax min amin std var any all array asarray full zeros ones zeros_like ones_like full_like
+stack concatenate nan_to_num newaxis
 """)
-
-_NUMPY_VIEWS = words("asarray squeeze expand_dims reshape")
-
-_NUMPY = [*NUMPY_ELEMENTWISE, *NUMPY_RENAMED, *_NUMPY_OTHERS]
 
 MODULE_NAMES: dict[str, frozenset[str]] = {
     "torch": frozenset([*ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED, *_VIEWS, *_TORCH_VALUES]),
     "torch.nn.functional": frozenset(_FUNCTIONAL),
     "torch.linalg": frozenset(_LINALG),
     "math": frozenset(_MATH),
-    "numpy": frozenset([*_NUMPY, *_NUMPY_VIEWS, *_NUMPY_VALUES]),
+    "numpy": frozenset([*NUMPY_ELEMENTWISE, *NUMPY_RENAMED, *NUMPY_VALUES, *_NUMPY_OTHERS]),
     "numpy.linalg": frozenset(["norm"]),
 }
-"""Module to what may be used of it."""
+"""Module to the names of the language in it."""
 
 VALUES = frozenset(
     [
         *(f"torch.{name}" for name in _TORCH_VALUES if name != "finfo"),
         *(f"math.{name}" for name in ("e", "inf", "nan", "pi", "tau")),
-        *(f"numpy.{name}" for name in _NUMPY_VALUES),
+        *(f"numpy.{name}" for name in [*NUMPY_VALUES, "newaxis"]),
     ]
 )
-"""The names of `MODULE_NAMES` that are values; all others can only be called."""
-
-NUMPY_DTYPES = frozenset(f"numpy.{name}" for name in ("float32", "float64", "int32", "int64", "bool_"))
-"""Values that may also be called, to convert."""
+"""Names of `MODULE_NAMES` that are values; all others can only be called."""
 
 PREDEFINED_MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functional", "np": "numpy"}
 """In scope without an import."""
 
 IMPORTABLE = frozenset([*MODULE_NAMES, "typing", "torch.nn", "__future__"])
-"""What an import may name; `typing`, and `Tensor` of torch, only serve annotations, which are never evaluated."""
+"""Modules that may be imported; `typing` serves annotations only, which are never evaluated."""
 
 ANNOTATION_ONLY = frozenset(["torch.Tensor", "torch.FloatTensor", "torch.BoolTensor", "torch.jit", "numpy.ndarray"])
 
@@ -175,13 +169,12 @@ TOLERANCE_PARAMETERS = ("x", "lower", "upper", "margin", "sigmoid", "value_at_ma
 
 BUILTINS = frozenset(
     words("""
-    abs all any bool dict enumerate float int len list max min print range reversed round set slice sorted str sum tuple
-    zip
+    abs all any bool dict enumerate float int len list max min range reversed round slice sorted str sum tuple zip
     """)
 )
 
 RAISED = frozenset(["ValueError", "TypeError", "KeyError", "AssertionError", "RuntimeError", "NotImplementedError"])
-"""Exceptions that a reward may raise; all of them end its call alike."""
+"""Exceptions that a reward may raise; all of them end its call."""
 
 _NEW_METHODS = words("new_full new_ones new_tensor new_zeros")
 
@@ -190,55 +183,35 @@ bool contiguous detach diag diagonal double expand expand_as flatten float int l
 select split squeeze swapaxes to transpose type_as unbind unflatten unfold unsqueeze view view_as chunk topk
 """)
 
-_OTHER_METHODS = words("dim size numel get items keys values copy astype")
+_IN_PLACE = words("""
+add_ sub_ mul_ div_ pow_ clamp_ clamp_min_ clamp_max_ clip_ fill_ zero_ masked_fill_ neg_ abs_ exp_ log_ sqrt_ square_
+tanh_ sigmoid_ relu_ sin_ cos_ round_ floor_ nan_to_num_ index_fill_
+""")
 
-CONTAINER_METHODS = frozenset(_OTHER_METHODS)
-"""Methods that take no tensors to combine with."""
+_CONTAINER_METHODS = words("get items keys values append extend insert pop update setdefault")
 
-_METHOD_ONLY = words("index_fill masked_fill repeat repeat_interleave softmax")
+_METHOD_ONLY = words("dim size numel index_fill masked_fill repeat repeat_interleave softmax")
+
+_FUNCTIONS_ONLY = words("bucketize cdist cosine_similarity")
 
 METHODS = frozenset(
     [
-        *(
-            name
-            for name in ELEMENTWISE + _REDUCTIONS + _PRODUCTS
-            if name not in ("bucketize", "cdist", "cosine_similarity")
-        ),
+        *(name for name in ELEMENTWISE + _REDUCTIONS + _PRODUCTS if name not in _FUNCTIONS_ONLY),
         *("clone", "gather", "flip", "index_select", "roll", "tile", "tril", "triu"),
-        *_NEW_METHODS,
-        *_VIEW_METHODS,
-        *_OTHER_METHODS,
-        *_METHOD_ONLY,
+        *[*_NEW_METHODS, *_VIEW_METHODS, *_METHOD_ONLY, *_IN_PLACE, *_CONTAINER_METHODS],
     ]
 )
+"""Methods of tensors, lists and dicts. A reward works on copies, so it may change them in place."""
 
 ATTRIBUTES = frozenset(words("shape ndim T mT dtype device values indices eps tiny"))
 
-CHANGING_METHODS = frozenset(
+SIZED = frozenset(
     words("""
-    add_ sub_ mul_ div_ pow_ clamp_ clamp_min_ clamp_max_ clip_ fill_ zero_ masked_fill_ neg_ abs_ exp_ log_ sqrt_
-    square_ tanh_ sigmoid_ relu_ sin_ cos_ round_ floor_ nan_to_num_ index_fill_
-    append extend insert pop update setdefault
+    zeros ones full eye arange linspace new_zeros new_ones new_full view reshape expand repeat tile broadcast_to
+    unflatten
     """)
 )
-"""Methods that change their object: only on something that the function made itself."""
-
-FRESH_FUNCTIONS = frozenset(
-    [
-        *(f"torch.{name}" for name in [*ELEMENTWISE, *_REDUCTIONS, *_PRODUCTS, *_NEW, *_ASSEMBLED]),
-        *(f"numpy.{name}" for name in _NUMPY if name != "positive"),
-        "numpy.linalg.norm",
-    ]
-) - {"torch.max", "torch.min", "torch.median", "torch.mode", "torch.cummax", "torch.cummin", "torch.numel"}
-"""Functions whose result never shares memory with an argument."""
-
-FRESH_METHODS = frozenset(
-    [*ELEMENTWISE, *_REDUCTIONS, *_NEW_METHODS, "clone", "masked_fill", "matmul", "copy", "astype", "flip", "roll"]
-) - {"max", "min", "median", "mode", "cummax", "cummin"}
-
-FRESH_BUILTINS = frozenset(
-    words("abs bool dict enumerate float int len list range reversed set sorted str tolerance tuple zip")
-)
+"""Functions and methods whose arguments may be sizes along the first axis."""
 
 REFUSED_KEYWORDS = {
     "out": "use the returned tensor",
@@ -251,28 +224,10 @@ REFUSED_KEYWORDS = {
     "key": "compare tensors with torch.maximum or torch.where",
 }
 
-MAX_POSITIONAL = {
-    "torch.norm": 4,
-    "torch.nn.functional.normalize": 4,
-    "torch.nn.functional.relu": 1,
-    "torch.nn.functional.relu6": 1,
-    "torch.nn.functional.elu": 2,
-    "torch.nn.functional.celu": 2,
-    "torch.nn.functional.selu": 1,
-    "torch.nn.functional.silu": 1,
-    "torch.nn.functional.mish": 1,
-    "torch.nn.functional.hardswish": 1,
-    "torch.nn.functional.hardsigmoid": 1,
-    "torch.nn.functional.hardtanh": 3,
-    "torch.nn.functional.leaky_relu": 2,
-    "torch.nn.functional.threshold": 3,
-}
-"""Where one more positional argument would be `out` or `inplace`."""
-
 _TENSORS_ONLY = "keep tensors: rewards are computed for all envs at once, torch only"
 _DETERMINISTIC = "remove it: a reward is a pure function of its inputs, with no random numbers"
 NO_REACH = "remove it: a reward computes with torch, math and its parameters, and nothing else"
-"""Instead of what is outside a reward's world."""
+"""Instead of what is outside the language."""
 
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(words("item tolist numpy data cpu cuda __array__"), _TENSORS_ONLY),
@@ -287,13 +242,14 @@ INSTEAD: dict[str, str] = {
         NO_REACH,
     ),
     **dict.fromkeys(words("np numpy jnp jax"), "write the same with `torch.` functions"),
-    **dict.fromkeys(
-        words("hstack vstack append"), "use `np.stack([...], axis=-1)` or `np.concatenate([...], axis=-1)`"
-    ),
     **dict.fromkeys(["map", "filter"], "write a comprehension, or one torch function over the whole batch"),
     **dict.fromkeys(["empty", "empty_like", "new_empty"], "use `torch.zeros` or `torch.zeros_like`"),
     "isinstance": "inputs are always torch tensors, constants always floats: drop the test",
     "format": "use an f-string",
+    "print": "drop it",
+    "set": "use a tuple or a list",
+    "copy": "use `.clone()`",
+    "astype": "use `.float()`, `.long()` or `.bool()`",
     "self": "take each quantity as a parameter of `compute_reward`, by its name",
     "info": "take each quantity as a parameter of `compute_reward`, by its name",
     "obs": "take each quantity as a parameter of `compute_reward`, by its name",
@@ -304,4 +260,4 @@ INSTEAD: dict[str, str] = {
     "apply_": "write it with torch functions over the whole batch",
     "copy_": "make a new tensor and give it a name",
 }
-"""Name that is often tried to what to write instead."""
+"""Name that models often try to the hint."""

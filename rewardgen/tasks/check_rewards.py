@@ -9,6 +9,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.language import check_language
+from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.reward.signature import check_signature
 from rewardgen.sim.contract import Problem
@@ -76,7 +77,7 @@ def _form_problems(program: OwnProgram, valid: Sequence[str]) -> list[Problem]:
 
 def _call_problems(program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
     try:
-        compile_reward(program.source)(inputs)
+        price_rows(compile_reward(program.source), inputs)
     except RewardError as error:
         return [_told(program.fault(error.line, error.message, error.hint))]
     return []
@@ -90,7 +91,7 @@ def _contradictions(task: Task, name: Baseline, program: OwnProgram, inputs: dic
     rows = {each: value[chosen] for each, value in inputs.items()}
     problems = []
     for pair in task.pairs:
-        total = torch.stack(tuple(reward(between(rows, pair, torch.tensor([0.0, 1.0]))).values())).sum(0)
+        total = torch.stack(tuple(price_rows(reward, between(rows, pair, torch.tensor([0.0, 1.0]))).values())).sum(0)
         worse, better = total.view(2, -1)
         if bool((worse > better).float().mean() > _NEARLY_ALL):
             what = f"`{name}` pays more for the worse side of the pair `{pair.name}`"

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from rewardgen.core.errors import nearest
 from rewardgen.core.text import quoted, visible
-from rewardgen.reward.export import is_all_read
 from rewardgen.reward.extraction import extract_class
 from rewardgen.reward.language import check_language
 from rewardgen.reward.parsing import MAX_FINDINGS, parse_source
@@ -334,8 +333,6 @@ class _Reader:
                 close = nearest(argument.arg, inputs)
                 hint = (f"did you mean `{close}`? " if close else "") + f"a metric may read {', '.join(inputs)}"
                 yield _refusal(f"has a metric that takes `{argument.arg}`, which is not there", hint, argument)
-        if not findings and not is_all_read(self._metric):
-            yield _refusal("has an `assert` or an annotation that calls something", "leave it out", node)
 
 
 def _sections(reply: str) -> dict[str, str]:

@@ -31,6 +31,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.contract import RESIDUAL
+from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sim.episodes import Episode
 from rewardgen.tasks.baselines import own_program
@@ -68,7 +69,7 @@ class Metric:
     """
 
     def __init__(self, source: str) -> None:
-        self._program = compile_reward(source, episodes=True)
+        self._program = compile_reward(source)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -93,7 +94,7 @@ class Metric:
 
     def _call(self, inputs: Mapping[str, Tensor], rows: range, count: int) -> dict[str, Tensor]:
         picked = torch.tensor([min(row, count - 1) for row in rows])
-        values = self._program({name: each[picked.to(each.device)] for name, each in inputs.items()})
+        values = price_rows(self._program, {name: each[picked.to(each.device)] for name, each in inputs.items()})
         if RESIDUAL in values:
             raise RewardError(f"it returns a total, or a part `{RESIDUAL}`", None, "shape", f"{_PARTS_HINT} in a dict")
         for name in (FITNESS, SUCCESS):

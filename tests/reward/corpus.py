@@ -186,16 +186,6 @@ def compute_reward(x_velocity, height, pitch):
     weights = {"speed": 1.0, "height": 0.5, "pitch": 0.1}
     return {name: weights[name] * value for name, value in terms.items()}
 """,
-    "assertions and prints": """
-def compute_reward(height, action):
-    assert height.ndim == 1, f"height has {height.ndim} axes, 100% wrong"
-    assert action.shape[0] == height.shape[0]
-    upright = (height > 1.0).to(torch.float32)
-    print("mean", upright.mean())
-    with torch.no_grad():
-        effort = -0.1 * torch.sum(torch.square(action), dim=1)
-    return {"upright": upright, "effort": effort}
-""",
     "nested helper": """
 def compute_reward(position, target, *, near: float = 0.1, far: float = 2.0):
     def distance(a, b):

@@ -450,22 +450,6 @@ def compute_reward(height, pitch, x_velocity, *, delta: float = 0.5, target_spee
     log_cosh = torch.log(torch.cosh(err.clamp(-5, 5)))
     return {"height": -huber(height - 1.25, delta=delta), "pitch": -0.2 * huber(pitch), "speed": -0.3 * log_cosh}
 """,
-    "guards against misuse": """
-def sigmoid_of(x, kind="gaussian"):
-    if kind == "gaussian":
-        return torch.exp(-0.5 * x ** 2)
-    elif kind == "hyperbolic":
-        return 1.0 / torch.cosh(x)
-    raise ValueError(f"unknown sigmoid {kind}")
-
-
-def compute_reward(height, action):
-    assert isinstance(height, torch.Tensor)
-    if action.ndim != 2:
-        raise RuntimeError("action must have the parts along its last axis")
-    effort = 1.0 - torch.tanh(action).square().mean(-1)
-    return {"height": sigmoid_of(height - 1.25), "again": 0.1 * sigmoid_of(height, "hyperbolic"), "effort": effort}
-""",
     "early return helper": """
 def shaped(x, kind, scale=1.0):
     if kind == "exp":

@@ -1,4 +1,4 @@
-"""Everything that a reward must not do is refused, by the detector for it, before anything runs."""
+"""Every forbidden construct is refused by its detector, before anything runs."""
 
 import pytest
 import torch
@@ -57,33 +57,10 @@ def test_a_misspelt_function_is_answered_with_the_one_that_is_meant(name, meant)
     assert f"`{meant}`" in finding.hint
 
 
-CHAINS = {
-    "what it made": "y = x.clone().mul_(2.0).add_(1.0)",
-    "by a name": "y = x.clone()\ny.mul_(2.0).add_(1.0)",
-    "given its own name": "y = torch.zeros_like(x)\ny = y.add_(x).mul_(2.0)\ny += 1.0",
-    "by a second name": "z = x * 2.0\ny = z\ny.add_(1.0)",
-    "on a difference": "y = (x - 1.0).mul_(2.0).add_(3.0)",
-    "in a loop": "y = torch.ones_like(x)\nfor _ in range(2):\n    y = y.add_(x)",
-    "on zeros": "y = torch.zeros(len(x)).add_(x).mul_(2.0).add_(1.0).clamp_(-9.0, 9.0)",
-}
-
-
-@pytest.mark.parametrize("name", CHAINS)
-def test_changes_in_place_may_be_chained_on_what_a_reward_made(name):
-
-    body = CHAINS[name].replace("\n", "\n    ")
-    program = compile_reward(f"def compute_reward(x):\n    {body}\n    return {{'y': y, 'x': x}}\n")
-    x = torch.linspace(0.0, 1.0, 5)
-    for _ in range(2):
-        found = program({"x": x})
-        torch.testing.assert_close(found["y"], 2.0 * x + 1.0)
-        assert torch.equal(found["x"], torch.linspace(0.0, 1.0, 5))
-
-
 def test_all_refusals_of_a_reward_are_listed_in_the_order_of_lines():
-    text = source("x = eval('1')\nheight[0] = 1\nimport os")
+    text = source("x = eval('1')\nx = torch.load(height)\nimport os")
     assert [finding.detector for finding in check_language(text)] == [
         "unknown-function",
-        "changes-input",
+        "unknown-function",
         "forbidden-import",
     ]

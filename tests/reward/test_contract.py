@@ -1,10 +1,10 @@
-"""What comes back from a reward is looked at in every call alike."""
+"""The contract of a reward's return value, checked in every call."""
 
 import pytest
 import torch
 
+from rewardgen.reward.caps import MAX_TURNS
 from rewardgen.reward.contract import Components, RewardError, checked_components
-from rewardgen.reward.guards import MAX_TURNS
 from rewardgen.reward.program import compile_reward
 
 NUM_ENVS = 6
@@ -80,58 +80,6 @@ def test_what_fails_within_the_contract_is_the_reward_s_own_error(name):
     assert caught.value.message and caught.value.hint
 
 
-STATE = {
-    "the text of a method": "k = str({'a': x}.values)",
-    "the text of a method in an f-string": "k = f\"{{'a': x}.values}\"",
-    "the indices of a tensor": "k = str(x.indices)",
-    "a set of tensors": "k = [y for y in {x, x * 2.0, x * 3.0}][0]",
-    "a set of tensors made": "k = list(set([x, x * 2.0, x * 3.0]))[0]",
-    "a set of tensors from a loop": "k = [y for y in {x * i for i in range(3)}][0]",
-    "a tensor as a key": "k = list({x: 0.0, x * 2.0: 1.0}.values())[0]",
-    "a tensor as a key of a loop": "k = {x * i: i for i in range(3)}",
-    "a tensor as a key of pairs": "k = dict([(x, 1.0)])",
-    "a tensor as a key that is assigned": "d = {}\nd[x] = 1.0",
-    "a tensor as a key that is updated": "d = {}\nd.update([(x, 1.0)])",
-    "a tensor as a key by default": "d = {}\nd.setdefault(x, 1.0)",
-    "a tensor in a key": "k = {(1, x): 0.0}",
-    "a tensor that is looked up": "k = {1: 2}.get(x)",
-    "a type as a key": "k = {torch.float32: 1.0}",
-    "a slice as a key": "k = {slice(0, 1): 1.0}",
-    "keys of both": "k = [n for n in {'a': 1, 'b': 2}.keys() & {'b': 1, 'a': 2}.keys()]",
-    "keys of either": "k = [n for n in {'a': 1, 'b': 2}.keys() | {'c': 1}.keys()]",
-    "keys of one": "k = [n for n in {'a': 1, 'b': 2}.keys() - {'c': 1}.keys()]",
-    "pairs of both": "k = {'a': 1}.items() ^ {'b': 2}.items()",
-}
-
-
-@pytest.mark.parametrize("name", STATE)
-def test_no_address_and_no_order_of_hashes_is_told(name):
-    body = STATE[name].replace("\n", "\n    ")
-    with pytest.raises(RewardError):
-        compile_reward(f"def compute_reward(x):\n    {body}\n    return {{'x': x}}\n")({"x": x()})
-
-
-TEXTS = (
-    "str(x)",
-    "str([x])",
-    "str({'a': x}.values())",
-    "str({'a': x}.get('b'))",
-    "f'{x}'",
-    "f'{[x]}'",
-    "str(torch.float32)",
-)
-
-
-@pytest.mark.parametrize("text", TEXTS)
-def test_the_text_of_what_is_no_number_says_only_what_it_is(text):
-    program = compile_reward(f"def compute_reward(x):\n    return {{({text}): x}}\n")
-    with pytest.raises(RewardError) as first:
-        program({"x": x()})
-    with pytest.raises(RewardError) as later:
-        program({"x": x() * 2.0})
-    assert first.value.message == later.value.message and "`a " in first.value.message
-
-
 def test_a_constant_among_the_components_is_handed_out_as_a_copy():
     source = "X = torch.ones(6)\nD = {'b': X}\ndef compute_reward(x):\n    return D['b'], {'x': X, 'y': D['b']}\n"
     program = compile_reward(source)
@@ -198,14 +146,6 @@ def test_a_later_call_takes_other_numbers_of_envs_and_constants():
         assert torch.equal(found["a"], 3.0 * weights)
 
 
-def test_an_error_in_a_later_call_has_its_line():
-    program = compile_reward("def compute_reward(a, b):\n    c = a * 1.0\n    return {'c': c + b}\n")
-    program({"a": torch.ones(4), "b": torch.ones(4)})
-    with pytest.raises(RewardError) as caught:
-        program({"a": torch.ones(4), "b": torch.ones(5)})
-    assert (caught.value.kind, caught.value.line) == ("exception", 3)
-
-
 LOOPS = {
     "a range": "for i in range({n}):\n    x = x + 1.0",
     "pairs": "for i, each in enumerate(range({n})):\n    x = x + 1.0",
@@ -224,11 +164,3 @@ def test_turns_are_counted_over_all_loops_and_anew_in_each_call(loop):
         program({"height": torch.ones(2)}, {"times": 50.0})
     with pytest.raises(RewardError, match="loop turns"):
         program({"height": torch.ones(2)}, {"times": 110.0})
-
-
-def test_a_loop_that_is_left_early_takes_no_more_turns_than_it_had():
-    loops = "".join(
-        f"    for i in range({MAX_TURNS // 10}):\n        if i > 2:\n            break\n" for _ in range(15)
-    )
-    program = compile_reward(f"def compute_reward(height):\n{loops}    return {{'h': height * i}}\n")
-    assert program({"height": torch.ones(2)})["h"].tolist() == [3.0, 3.0]

@@ -1,4 +1,4 @@
-"""Rewards as language models write them are accepted, and mean what plain Python says they mean."""
+"""Rewards as language models write them are accepted, and have the values of plain Python."""
 
 import math
 
@@ -41,11 +41,11 @@ def test_an_honest_reward_leaves_its_inputs_alone(style):
 
 
 def test_there_are_enough_of_them():
-    assert len(HONEST) >= 60
+    assert len(HONEST) >= 50
 
 
 def in_plain_python(source, names, envs):
-    """What Python makes of a reward: with torch, or with real numpy on arrays where that is its style."""
+    """Run a reward as plain Python: with torch, or with real numpy on arrays where that is its style."""
     scope = {"torch": torch, "math": math, "F": torch.nn.functional, "tolerance": tolerance, "np": np}
     exec(source.replace("@torch.jit.script", ""), scope)
     values = inputs(envs)

@@ -63,22 +63,10 @@ def rewarding(call, before=""):
     return f"{before}def compute_reward(x):\n    near = {call}\n    return {{'near': near}}\n"
 
 
-@pytest.mark.parametrize(
-    ("call", "instead"),
-    [
-        ("tolerance(x, (0.1, 2.0))", "tolerance(x, lower=0.1, upper=2.0)"),
-        ("tolerance(x, [0.1, 2.0], 0.4)", "tolerance(x, lower=0.1, upper=2.0, margin=0.4)"),
-        ("tolerance(x, (0.1, 2.0), 0.4, 'linear')", "tolerance(x, lower=0.1, upper=2.0, margin=0.4, sigmoid='linear')"),
-        ("tolerance(x, (0.1, math.inf), margin=0.4)", "tolerance(x, lower=0.1, upper=math.inf, margin=0.4)"),
-        ("tolerance(x, bounds=(0.1, 2.0), margin=0.4)", "tolerance(x, lower=0.1, upper=2.0, margin=0.4)"),
-        ("tolerance(x=x, lower=(0.1, 2.0))", "tolerance(lower=0.1, upper=2.0, x=x)"),
-        ("tolerance(x, bounds=x, margin=0.4)", "tolerance(x, lower=x[0], upper=x[1], margin=0.4)"),
-    ],
-)
-def test_bounds_as_in_dm_control_are_refused_with_the_same_call_as_it_is_written_here(call, instead):
+@pytest.mark.parametrize("call", ["tolerance(x, (0.1, 2.0))", "tolerance(x, bounds=x)", "tolerance(x, lower=(1, 2))"])
+def test_bounds_in_one_argument_are_refused(call):
     (finding,) = check_language(rewarding(call))
-    assert (finding.detector, finding.line, finding.hint) == ("tolerance-argument", 2, f"write `{instead}`")
-    assert check_language(rewarding(instead)) == ()
+    assert (finding.detector, finding.line) == ("tolerance-argument", 2) and "lower=" in finding.hint
 
 
 @pytest.mark.parametrize("call", ["tolerance(x, BOUNDS)", "tolerance(x, BOUNDS, 0.4)", "tolerance(x, lower=BOUNDS)"])

@@ -117,7 +117,7 @@ def test_a_slice_whose_observation_is_not_finite_is_found():
     broken = sound.clone()
     broken[2, 1, 0, 4] = torch.inf
     flags = torch.zeros(4, 3, 2, dtype=torch.bool)
-    others = {"action": sound, "mean": sound, "terminated": flags, "done": flags, "inputs": {}}
+    others = {"action": sound, "mean": sound, "terminated": flags, "done": flags, "begins": flags, "inputs": {}}
     assert unobservable(Rollout(observation=sound, final_observation=sound, **others)) == []
     assert unobservable(Rollout(observation=broken, final_observation=sound, **others)) == [1]
     assert unobservable(Rollout(observation=sound, final_observation=broken, **others)) == [1]

@@ -80,7 +80,7 @@ class SliceBatch:
         rollout = self._collector.collect(learner.networks, learner.normaliser, settings.rollout_steps)
         for index in unobservable(rollout):
             slices.disable(index, "non-finite", "the task's observation is not finite", self._env_steps)
-        priced = slices.rewards.price(rollout.inputs, slices.active())
+        priced = slices.rewards.price(rollout.inputs, slices.active(), rollout.begins)
         for fault in priced.faults:
             further_steps = (fault.step + 1) * settings.num_envs
             slices.disable(fault.slice, fault.kind, fault.message, self._env_steps + further_steps)

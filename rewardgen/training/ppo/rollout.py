@@ -28,6 +28,7 @@ class Rollout:
         mean: The policy's mean for it, (T, S, N, A).
         terminated: (T, S, N) bool.
         done: Terminated or truncated, (T, S, N) bool.
+        begins: True on the first step of an episode, (T, S * N) bool.
         inputs: What rewards read, name to (T, S * N, ...).
     """
 
@@ -37,6 +38,7 @@ class Rollout:
     mean: Tensor
     terminated: Tensor
     done: Tensor
+    begins: Tensor
     inputs: dict[str, Tensor]
 
 
@@ -56,6 +58,7 @@ class Collector:
         self._names = tuple(names)
         self._generators = generators
         self._observation = envs.reset(staggered=True)
+        self._begins = torch.ones(envs.num_envs, dtype=torch.bool, device=envs.device)
 
     @torch.no_grad()
     def collect(self, networks: ActorCritic, normaliser: ObservationNormaliser, steps: int) -> Rollout:
@@ -67,14 +70,15 @@ class Collector:
             steps: T.
         """
         noise = self._noise(steps, networks.sizes.action) * networks.log_std.exp()
-        observations, means, taken = [], [], []
+        observations, means, begins, taken = [], [], [], []
         for each in noise:
             observations.append(self._observation)
             mean = networks.policy(normaliser(self._by_slice(self._observation)))
             means.append(mean)
             step = self._step(self._in_actuator_units(mean + each))
             taken.append(step)
-            self._observation = step.observation
+            begins.append(self._begins)
+            self._observation, self._begins = step.observation, step.terminated | step.truncated
         mean = torch.stack(means)
         return Rollout(
             observation=self._by_slice(torch.stack(observations)),
@@ -83,6 +87,7 @@ class Collector:
             mean=mean,
             terminated=self._by_slice(torch.stack([step.terminated for step in taken])),
             done=self._by_slice(torch.stack([step.terminated | step.truncated for step in taken])),
+            begins=torch.stack(begins),
             inputs={name: torch.stack([step.inputs[name] for step in taken]) for name in self._names},
         )
 
@@ -90,6 +95,7 @@ class Collector:
         """Simulate the envs of some of the slices only; see `Learner.keep`."""
         rows = list(kept)
         self._observation = self._by_slice(self._observation)[rows].flatten(0, 1)
+        self._begins = self._by_slice(self._begins)[rows].flatten(0, 1)
         self._generators = [self._generators[row] for row in rows]
         self._ids = self._ids[rows]
         rests = torch.ones(self._envs.num_envs, dtype=torch.bool, device=self._envs.device)

@@ -66,6 +66,7 @@ class SliceTraining(ABC):
         settings: Any = job.settings
         self.envs = envs_on(device, task, derived([spec.seed], "training"), settings.num_envs)
         self.seed = derive_seed(spec.seed, "learner")
+        self._begins = torch.ones(1, self.envs.num_envs, dtype=torch.bool, device=self.envs.device)
         least = self.envs.num_envs * rollout_steps if rollout_steps else 1
         self.env_steps = least * max(1, round(settings.env_steps / least))
         """That it is given."""
@@ -116,9 +117,10 @@ class SliceTraining(ABC):
         """
         self.require_finite([step.final_observation])
         inputs = {name: step.inputs[name].unsqueeze(0) for name in self.slices.rewards.input_names}
-        priced = self.slices.rewards.price(inputs, [True])
+        priced = self.slices.rewards.price(inputs, [True], self._begins)
         for fault in priced.faults:
             self._end(fault.kind, fault.message)
+        self._begins = (step.terminated | step.truncated).unsqueeze(0)
         return priced.total[0, 0]
 
     def require_finite(self, observations: Iterable[Tensor]) -> None:

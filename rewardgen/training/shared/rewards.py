@@ -1,8 +1,7 @@
 """Pricing transitions with the candidates' rewards.
 
 Each slice is priced by a call of its own, on copies of its inputs, so a reward that fails takes down its own slices
-only, and so does one that takes too long. Rewards are called once per rollout, not once per step:
-they are functions of one transition, so time is just more rows.
+only, and so does one that takes too long. Rewards are called once per rollout, not once per step.
 
 Shapes: T steps, S slices, N envs per slice.
 """
@@ -13,14 +12,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-import torch
 from torch import Tensor
 
 from rewardgen.core.errors import did_you_mean
-from rewardgen.reward.contract import Components
-from rewardgen.reward.program import Program, RewardError, compile_reward
+from rewardgen.reward import pricing
+from rewardgen.reward.pricing import RewardProgram
+from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.records import FailureKind, RewardSpec, SliceSpec
@@ -80,8 +79,9 @@ class Rewards:
     def __init__(self, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec], valid: Collection[str]) -> None:
         by_id = {reward.candidate_id: reward for reward in rewards}
         self._specs = [by_id[each.candidate_id] for each in slices]
-        self._programs: dict[int, Program] = {}
+        self._programs: dict[int, RewardProgram] = {}
         self._problems: dict[int, str] = {}
+        self._carries: dict[int, Any] = {}
         for index, spec in enumerate(self._specs):
             try:
                 offered = {*valid, *(HIDDEN if spec.own else ())}
@@ -99,51 +99,60 @@ class Rewards:
         self._specs = [self._specs[index] for index in kept]
         self._programs = {place: self._programs[index] for place, index in enumerate(kept) if index in self._programs}
         self._problems = {place: self._problems[index] for place, index in enumerate(kept) if index in self._problems}
+        self._carries = {place: self._carries[index] for place, index in enumerate(kept) if index in self._carries}
 
-    def price(self, inputs: Inputs, active: Sequence[bool]) -> Priced:
+    def price(self, inputs: Inputs, active: Sequence[bool], begins: Tensor | None = None) -> Priced:
         """Call every candidate's reward on its slices.
 
         Args:
-            inputs: Name to (T, S * N, ...). Rewards are given copies.
-            active: Which slices are priced at all.
+            inputs: Name to (T, S * N, ...). Rewards work on copies.
+            active: True for the slices to price.
+            begins: (T, S * N) bool, True on the first step of an episode, of steps that continue those of the last
+                call with it; without it the inputs are whole episodes, and rewards remember nothing of other calls.
         """
-        slices, steps = len(self._specs), len(inputs["action"])
+        slices = len(self._specs)
         by_slice = {name: value.unflatten(1, (slices, -1)) for name, value in inputs.items()}
         total = by_slice["action"].new_zeros(by_slice["action"].shape[:3])
         components: list[Mapping[str, Tensor]] = [{} for _ in range(slices)]
         faults = [Fault(index, 0, "exception", text) for index, text in self._problems.items() if active[index]]
         for index in (index for index in self._programs if active[index]):
-            own = {name: by_slice[name][:, index] for name in self._programs[index].inputs}
+            of_slice = {name: by_slice[name][:, index] for name in self._programs[index].inputs}
+            starts = None if begins is None else begins.unflatten(1, (slices, -1))[:, index]
+            carry = None if begins is None else self._carries.get(index)
             try:
-                parts = in_time(partial(self._call, index, own))
+                parts, after = in_time(partial(self._call, index, of_slice, starts, carry))
             except RewardError as error:
-                faults.append(self._first_failure(index, own, error))
+                faults.append(self._first_failure(index, of_slice, starts, carry, error))
                 continue
-            total[:, index] = parts.total.view(steps, -1)
-            components[index] = {name: value.view(steps, -1) for name, value in parts.items()}
+            if begins is not None:
+                self._carries[index] = after
+            total[:, index] = parts.total
+            components[index] = parts
         return Priced(total, components, faults)
 
-    @torch.no_grad()
-    def _call(self, index: int, inputs: Inputs) -> Components:
-        """Components (T * N,) of a slice, of its inputs (T, N, ...)."""
-        rows = {name: value.flatten(0, 1) for name, value in inputs.items()}
-        return self._programs[index](rows, self._specs[index].tunables)
+    def _call(self, index: int, inputs: Inputs, begins: Tensor | None, carry: Any) -> pricing.Priced:
+        return pricing.price(self._programs[index], inputs, begins, carry, self._specs[index].tunables)
 
-    def _first_failure(self, index: int, inputs: Inputs, error: RewardError) -> Fault:
-        """The first step that fails when priced by itself; the last one if none does, or if that takes too long."""
+    def _first_failure(
+        self, index: int, inputs: Inputs, begins: Tensor | None, carry: Any, error: RewardError
+    ) -> Fault:
+        """Price step by step up to the first failure; report the last step if none fails, or if that takes too long."""
         steps = len(next(iter(inputs.values())))
 
         def search() -> Fault | None:
+            after = carry
             for step in range(steps):
+                one = slice(step, step + 1)
+                starts = None if begins is None else begins[one]
                 try:
-                    self._call(index, {name: value[step : step + 1] for name, value in inputs.items()})
+                    _, after = self._call(index, {name: value[one] for name, value in inputs.items()}, starts, after)
                 except RewardError as first:
                     return Fault(index, step, first.kind, str(first))
             return None
 
         with suppress(_TooSlowError):
-            if not isinstance(error, _TooSlowError) and (found := in_time(search)):
-                return found
+            if not isinstance(error, _TooSlowError) and (fault := in_time(search)):
+                return fault
         return Fault(index, steps - 1, error.kind, str(error))
 
 
@@ -161,7 +170,7 @@ def in_time(call: Callable[[], Result]) -> Result:
         raise _TooSlowError(message, None, "exception", "compute over the whole batch, without large loops") from None
 
 
-def _compiled(source: str, valid: Collection[str]) -> Program:
+def _compiled(source: str, valid: Collection[str]) -> RewardProgram:
     program = compile_reward(source)
     unknown = [name for name in program.inputs if name not in valid]
     if unknown:

@@ -1,0 +1,88 @@
+"""Caps on one call of a reward: elements of a tensor and turns of its loops. The worker's limits do the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+MAX_TURNS = 10_000
+"""Loop turns in one call of a reward."""
+_ELEMENTS = 1_000_000
+_ELEMENTS_PER_ENV = 256
+_INPUTS_PER_ENV = 4
+"""A tensor may have this many times the elements of the largest input."""
+_FACTORIES = frozenset(["zeros", "ones", "full", "new_zeros", "new_ones", "new_full"])
+_REPEATING = frozenset(["repeat", "tile", "repeat_interleave"])
+
+
+class SizeError(ValueError):
+    """A tensor has too many elements."""
+
+
+class Caps(TorchFunctionMode):
+    """Raise where a result of torch is too large, before memory is taken where that is cheap to tell.
+
+    Args:
+        inputs: Inputs of the call, (N, ...) each.
+    """
+
+    def __init__(self, inputs: Iterable[Tensor] = ()) -> None:
+        super().__init__()
+        tensors = list(inputs)
+        num_envs = len(tensors[0]) if tensors else 0
+        largest = max((math.prod(tensor.shape[1:]) for tensor in tensors), default=1)
+        self._elements = _ELEMENTS + max(_ELEMENTS_PER_ENV, _INPUTS_PER_ENV * largest) * num_envs
+        self._turns = MAX_TURNS
+
+    def turns(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Iterate over the items of a loop and count them."""
+        for item in items:
+            self._turns -= 1
+            if self._turns < 0:
+                raise ValueError(f"more than {MAX_TURNS} loop turns in one call")
+            yield item
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call a function of torch within the cap."""
+        options = kwargs or {}
+        self._check(_asked(getattr(func, "__name__", ""), args, options))
+        result = func(*args, **options)
+        for value in result if isinstance(result, list | tuple) else (result,):
+            if isinstance(value, Tensor):
+                self._check(value.numel())
+        return result
+
+    def _check(self, elements: int) -> None:
+        if elements > self._elements:
+            raise SizeError(f"a tensor of {elements:.3g} elements is too large, the limit is {self._elements}")
+
+
+def _asked(name: str, operands: tuple[Any, ...], options: Mapping[str, Any]) -> int:
+    """Elements of the result of a factory, a repetition or a broadcast of two tensors; 0 for any other function."""
+    if name in _FACTORIES or name in _REPEATING:
+        first = operands[0] if operands and isinstance(operands[0], Tensor) else None
+        rest = [*(operands if first is None else operands[1:]), *(options.get(key) for key in ("size", "repeats"))]
+        sizes = rest[:1] if name.endswith("full") or name == "repeat_interleave" else rest
+        count = math.prod(size for size in _integers(sizes) if size >= 0)
+        return count * first.numel() if first is not None and name in _REPEATING else count
+    if len(operands) == 2 and isinstance(operands[0], Tensor) and isinstance(operands[1], Tensor):
+        shapes = operands[0].shape, operands[1].shape
+        if shapes[0] != shapes[1]:
+            try:
+                return math.prod(torch.broadcast_shapes(*shapes))
+            except RuntimeError:  # not broadcast, as the two of a product are not
+                return 0
+    return 0
+
+
+def _integers(values: Iterable[Any]) -> Iterator[int]:
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from _integers(value)
+        elif isinstance(value, int):
+            yield value

@@ -1,0 +1,112 @@
+"""The one way to price transitions with a reward: `price`, for every form of program.
+
+A form of reward beside the plain function is added in one file: a class like `RewardProgram`, registered in
+`rewardgen.reward.signature.FORMS` under the name of a function that only its sources define. A program with memory
+keeps it in `carry`: `price` returns the carry after the last step, and the next call takes it up again. Programs of one
+class are told apart by their sources alone; callers never ask which form a program has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from rewardgen.reward.contract import Components
+
+Constants = Mapping[str, float | Tensor]
+_DEFAULTS: Constants = MappingProxyType({})
+
+
+class RewardProgram(Protocol):
+    """A compiled reward.
+
+    Attributes:
+        source: Source of the reward.
+        inputs: Names of the inputs that callers must give.
+        tunables: Names and defaults of the constants.
+    """
+
+    source: str
+    inputs: tuple[str, ...]
+    tunables: dict[str, float]
+
+    def price(
+        self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Constants
+    ) -> tuple[Components, Any]:
+        """Price T steps of N envs.
+
+        Args:
+            inputs: Name to (T, N, ...) float32; the program works on copies.
+            begins: (T, N) bool: True on the first step of an episode.
+            carry: What the call before returned; None where nothing came before.
+            tunables: Values for the constants, each a float or (T * N,).
+
+        Returns:
+            Components, (T, N) each, and the carry.
+
+        Raises:
+            RewardError: The reward fails, or a component is not finite.
+        """
+        ...
+
+
+class Priced(NamedTuple):
+    """Components of T steps of N envs, and the memory of the program after them.
+
+    Attributes:
+        components: Name to (T, N) float32, with their `total`.
+        carry: Argument of the next call.
+    """
+
+    components: Components
+    carry: Any
+
+
+@torch.no_grad()
+def price(
+    program: RewardProgram,
+    inputs: Mapping[str, Tensor],
+    begins: Tensor | None = None,
+    carry: Any = None,
+    tunables: Constants = _DEFAULTS,
+) -> Priced:
+    """Price T steps of N envs.
+
+    Args:
+        program: The reward.
+        inputs: Every input of the reward, and any others, name to (T, N, ...) float32.
+        begins: (T, N) bool: True on the first step of an episode; the first of the T steps without it.
+        carry: From the `Priced` of the steps before.
+        tunables: Values for the constants, each a float or (T * N,).
+
+    Raises:
+        RewardError: The reward fails, or a component is not finite.
+    """
+    if begins is None:
+        like = inputs[program.inputs[0]]
+        begins = torch.zeros(like.shape[:2], dtype=torch.bool, device=like.device)
+        begins[:1] = carry is None
+    return Priced(*program.price(inputs, begins, carry, tunables))
+
+
+def price_rows(program: RewardProgram, rows: Mapping[str, Tensor], tunables: Constants = _DEFAULTS) -> Components:
+    """Price N unrelated transitions: each is an episode of one step.
+
+    Args:
+        program: The reward.
+        rows: Every input of the reward, and any others, name to (N, ...) float32.
+        tunables: Values for the constants, each a float or (N,).
+
+    Returns:
+        Name to (N,) float32.
+
+    Raises:
+        RewardError: The reward fails, or a component is not finite.
+    """
+    inputs = {name: rows[name].unsqueeze(0) for name in program.inputs}
+    components, _ = price(program, inputs, tunables=tunables)
+    return components.view(-1)
