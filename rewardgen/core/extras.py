@@ -9,7 +9,6 @@ nothing heavy, and name it in the package's `pyproject.toml`:
 
 from __future__ import annotations
 
-import logging
 import threading
 from functools import cache
 from pathlib import Path
@@ -38,7 +37,8 @@ def load_extras() -> dict[str, str]:
 
 
 def _load_into(problems: dict[str, str]) -> None:
-    from importlib.metadata import entry_points  # slow, and most commands load no extra
+    import logging  # both are slow to import, and most commands load no extra
+    from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP):
         try:

@@ -123,11 +123,7 @@ def _artifacts(entry: Path) -> Iterable[str]:
 
 
 def code(sources: Sequence[str]) -> Iterator[str]:
-    """Yield the versions of packages and digests of our own modules that decide measured numbers.
-
-    Args:
-        sources: Patterns of the modules, in the package's folder.
-    """
+    """Yield the versions of packages and digests of our own modules that decide measured numbers."""
     yield from (__version__, *(installed_version(package) or "" for package in _PACKAGES))
     yield from digests(path for pattern in sources for path in sorted(PACKAGE.glob(pattern))).values()
 
@@ -141,12 +137,7 @@ def sweep_cache() -> list[Path]:
 
 
 def check_task(task: str, sandbox: SandboxMode = "auto") -> dict[str, Any]:
-    """Check a task file in a worker; return the answer of `rewardgen.training.expert_policy.check_job`.
-
-    Args:
-        task: Task reference; a path is absolute.
-        sandbox: Confinement of the worker.
-    """
+    """Check a task file in a worker; return the answer of `rewardgen.training.expert_policy.check_job`."""
     limits = MEASURING.model_copy(update={"sandbox": sandbox})
     return measure(CHECK_TASK, {"task": task, "trainers": TRAINERS.names()}, limits)
 
@@ -167,11 +158,6 @@ def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: b
 
 def get_or_record_transitions(task: str, path: Path, limits: Limits = MEASURING) -> MeasuredTask:
     """Write a task's transitions to a file, from the cache or recorded now, and return the measured task.
-
-    Args:
-        task: Task reference; a path is absolute.
-        path: The file.
-        limits: Limits of the worker that records.
 
     Raises:
         TaskError: The task cannot be simulated.
@@ -215,27 +201,14 @@ def _is_data(path: Path) -> bool:
 
 
 class BaselineCache:
-    """Trainings of one task's own rewards, which every run compares with.
-
-    Args:
-        task: Task reference.
-        task_files: Path to digest of the task's files.
-        training: The trainer and its settings.
-    """
+    """Trainings of one task's own rewards, which every run compares with."""
 
     def __init__(self, task: str, task_files: dict[str, str], training: Training) -> None:
         self._task, self._files = task, task_files
         self._key = (task, training.model_dump_json(), *task_files.values(), *code(TRAINING_SOURCES))
 
     def bring(self, spec: SliceSpec, source: str, folder: Path, *, stop_hacking: bool) -> SliceResult | None:
-        """Return the training of an earlier run, with its files copied to a folder; None if there is none.
-
-        Args:
-            spec: Id of the reward, and the seed.
-            source: Source of the reward.
-            folder: Folder for the policy and the episodes.
-            stop_hacking: True if the training may end early.
-        """
+        """Return the training of an earlier run, with its files copied to a folder; None if there is none."""
         with suppress(*_UNUSABLE):
             content, artifacts = _BASELINES.find(self._of(spec, source, stop_hacking)) or ({}, {})
             result = SliceResult.model_validate(content)

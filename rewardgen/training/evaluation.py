@@ -58,12 +58,6 @@ def evaluate(task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str]
     """Run the first episode of every env, the same at every call, and measure each slice as if it were alone.
 
     A fitness that raises is the slice's problem, not an error: one policy may have caused it, or all.
-
-    Args:
-        task: The task.
-        envs: Its evaluation envs, slice-major.
-        policy: One policy per slice.
-        names: Reward inputs to record, besides the variables and the action.
     """
     recording = record_episodes(envs, policy.act, names=names, anew=True)
     episode = recording.episode

@@ -42,15 +42,6 @@ def evaluated(
 ) -> list[SliceResult]:
     """Add the measured fitness of their policies to the results of a training; failed ones stay as they are.
 
-    Args:
-        setup: Arguments of the trainer.
-        results: Results of the training.
-        trained: Folder with the policies of the training, under `policy_names`.
-        folder: Folder for the final policies and the episodes recorded with them.
-        scratch: Folder for temporary files.
-        processes: Workers that share the policies.
-        cancel: Ends the workers when set.
-
     Raises:
         WorkerCancelled: `cancel` was set.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
@@ -170,13 +161,7 @@ def _measured(
 
 
 def limits_for(slices: int, limits: Limits, settings: TrainerSettings) -> Limits:
-    """Return the limits of a worker with several slices: time for each, and room for their answers.
-
-    Args:
-        slices: Number of slices.
-        limits: Limits of one slice, and of any answer.
-        settings: Settings of the training.
-    """
+    """Return the limits of a worker with several slices: time for each, and room for their answers."""
     # Each byte of an answer costs this process several.
     room = (1 << 20) + slices * ((128 << 10) + settings.evaluation_phases * (16 << 10))
     update = {"wall_s": limits.wall_s * slices, "answer_bytes": min(limits.answer_bytes, room)}

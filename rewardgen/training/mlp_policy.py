@@ -1,4 +1,4 @@
-"""A deterministic policy that is a plain network, whoever trained it."""
+"""A deterministic policy that is a plain network, as trainers other than PPO leave it."""
 
 from __future__ import annotations
 
@@ -19,32 +19,25 @@ Activation = Literal["tanh", "relu", "elu"]
 Squash = Literal["clip", "tanh", "tanh2", "choice"]
 _MOST_LAYERS, _MAX_WIDTH = 16, 1 << 16
 _EPSILON, _LARGEST = 1e-8, 10.0
-"""As Stable-Baselines3's `VecNormalize` has them."""
+"""As in Stable-Baselines3's `VecNormalize`."""
 
 
 @dataclass(frozen=True)
 class MlpPolicy:
-    """Layers with an activation between them, on observations that may be normalised.
-
-    Args:
-        layers: Weight (out, in) and bias (out,) of each.
-        activation: Between the layers.
-        squash: What becomes of the last layer's output: `clip` and `tanh` bring it to -1 to 1, then to the range of
-            the actions; `tanh2` is `tanh` of what is cut off at -2 and 2, as SAC has it with gSDE; `choice` takes the
-            largest of each group.
-        choices: Sizes of the groups; empty where it chooses nothing.
-        mean: Of the observations, (O,) float64.
-        variance: Of the observations, (O,) float64; -1 where they are taken as they are.
-        action_low: (A,) float32, in actuator units.
-        action_high: (A,) float32.
-    """
+    """Layers with an activation between them; see `rewardgen.training.policies.Policy`."""
 
     layers: tuple[tuple[Tensor, Tensor], ...]
+    """Weight (out, in) and bias (out,) of each layer."""
     activation: Activation
     squash: Squash
+    """`clip` and `tanh` bring the output to -1 to 1, then to the range of the actions; `tanh2` is `tanh` of the output
+    clipped to +-2 (SAC with gSDE); `choice` takes the largest of each group."""
     choices: tuple[int, ...]
+    """Sizes of the groups; empty without choices."""
     mean: Tensor
+    """Mean of the observations, (O,) float64."""
     variance: Tensor
+    """Variance of the observations, (O,) float64; -1 where they are not normalised."""
     action_low: Tensor
     action_high: Tensor
 
@@ -55,13 +48,13 @@ class MlpPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> MlpPolicy:
-        """See `rewardgen.training.policies.Policy.from_arrays`."""
+        """See `Policy.from_arrays`."""
         sizes = arrays.take("sizes", (None,), np.int64).tolist()
         if not 2 <= len(sizes) <= _MOST_LAYERS or min(sizes) < 1 or max(sizes) > _MAX_WIDTH:
             raise ValueError("`sizes` is out of range")
         activation, squash = arrays.take_text("activation"), arrays.take_text("squash")
         if activation not in get_args(Activation) or squash not in get_args(Squash):
-            raise ValueError("its activation or what becomes of its output is unknown")
+            raise ValueError("its `activation` or `squash` is unknown")
         choices = tuple(arrays.take("choices", (None,), np.int64).tolist())
         if (squash == "choice") != bool(choices) or min(choices, default=1) < 1 or sum(choices) not in (0, sizes[-1]):
             raise ValueError("`choices` does not fit its output")
@@ -80,10 +73,10 @@ class MlpPolicy:
         )
 
     def save(self, path: Path) -> None:
-        """Write it.
+        """Write the policy to a file.
 
         Raises:
-            RunFolderError: It cannot be written.
+            RunFolderError: The file cannot be written.
         """
         sizes = [self.observation_size, *(len(bias) for _, bias in self.layers)]
         arrays: dict[str, Any] = {
@@ -101,26 +94,29 @@ class MlpPolicy:
         save_policy(path, "mlp", arrays)
 
     def on(self, device: torch.device) -> MlpPolicy:
-        """The same on a device."""
+        """Return a copy on a device."""
         moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor)}
         layers = tuple((weight.to(device), bias.to(device)) for weight, bias in self.layers)
         return replace(self, layers=layers, **moved)
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions (N, A) in actuator units, for observations (N, O) as simulated."""
+        """See `Policy.act`."""
         normalised = (observation.double() - self.mean) / (self.variance.clamp(min=0.0) + _EPSILON).sqrt()
-        seen = torch.where(self.variance < 0, observation.double(), normalised.clamp(-_LARGEST, _LARGEST)).float()
+        values = torch.where(self.variance < 0, observation.double(), normalised.clamp(-_LARGEST, _LARGEST)).float()
         for number, (weight, bias) in enumerate(self.layers):
-            seen = torch.nn.functional.linear(seen, weight, bias)
+            values = torch.nn.functional.linear(values, weight, bias)
             if number + 1 < len(self.layers):
-                seen = getattr(torch.nn.functional, self.activation)(seen)
+                values = getattr(torch.nn.functional, self.activation)(values)
         if self.squash == "choice":
-            groups = [_largest(group) for group in seen.split(self.choices, 1)]
-            return torch.cat(groups, 1)
-        seen = seen.clamp(-2.0, 2.0) if self.squash == "tanh2" else seen
-        bounded = seen.clamp(-1.0, 1.0) if self.squash == "clip" else seen.tanh()
+            return torch.cat([_largest(group) for group in values.split(self.choices, 1)], 1)
+        values = values.clamp(-2.0, 2.0) if self.squash == "tanh2" else values
+        bounded = values.clamp(-1.0, 1.0) if self.squash == "clip" else values.tanh()
         return from_policy_units(bounded, self.action_low, self.action_high)
+
+    @staticmethod
+    def stack(policies: Sequence[MlpPolicy]) -> None:
+        """See `Policy.stack`; these act in turn."""
 
 
 def _largest(values: Tensor) -> Tensor:
@@ -128,11 +124,11 @@ def _largest(values: Tensor) -> Tensor:
 
 
 def layers_of(modules: Sequence[torch.nn.Module]) -> tuple[tuple[Tensor, Tensor], ...]:
-    """Copies of the weights and biases of the linear ones among some modules."""
-    linear = [each for each in modules if isinstance(each, torch.nn.Linear)]
-    return tuple((each.weight.detach().clone(), each.bias.detach().clone()) for each in linear)
+    """Copy the weights and biases of the linear modules."""
+    linear = [module for module in modules if isinstance(module, torch.nn.Linear)]
+    return tuple((module.weight.detach().clone(), module.bias.detach().clone()) for module in linear)
 
 
 def unnormalised(size: int) -> Mapping[str, Tensor]:
-    """The moments of observations that are taken as they are."""
+    """Return `mean` and `variance` of observations that are not normalised."""
     return {"mean": torch.zeros(size, dtype=torch.float64), "variance": torch.full((size,), -1.0, dtype=torch.float64)}

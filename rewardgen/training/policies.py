@@ -1,12 +1,11 @@
-"""Saved policies of any kind: an `.npz` of plain arrays, whose entry `kind` names the class that it is read with.
+"""Saved policies: an `.npz` of plain arrays, whose entry `kind` names the class that reads it.
 
-To add a kind, write a class like `Policy`, save its arrays with `save_policy(path, "my-kind", arrays)`, and register
-where it is found, in the module of the trainer that makes them:
+To add a kind, write a class like `Policy`, save its arrays by `save_policy(path, "my-kind", arrays)`, and register it:
 
     POLICY_KINDS.register("my-kind", "my_package.policy:MyPolicy")
 
-Reading a file runs no code: no pickle, and every array is taken by name, shape and type, with finite values, and with
-none left over. The files are written by processes that ran generated code, so they are not trusted.
+Reading a file runs no code: no pickle, and every array is taken by name, shape and type, with finite values, and none
+left over. The files are written by processes that ran generated code, so they are not trusted.
 """
 
 from __future__ import annotations
@@ -30,12 +29,21 @@ from rewardgen.training.protocol import POLICY_KINDS
 _HINT = "train the reward again; the policy cannot be used"
 
 
-class Policy(Protocol):
-    """One trained policy, deterministic.
+class PolicyStack(Protocol):
+    """Policies of S slices that act side by side."""
 
-    A kind of which several act faster together than in turn also has a static method `stack`, from policies to one
-    `PolicyStack`, or None for those that cannot be stacked.
-    """
+    @property
+    def slices(self) -> int:
+        """S."""
+        ...
+
+    def act(self, observation: Tensor) -> Tensor:
+        """Actions (S * N, A) in actuator units, for observations (S * N, O), slice-major."""
+        ...
+
+
+class Policy(Protocol):
+    """One trained, deterministic policy."""
 
     @property
     def observation_size(self) -> int:
@@ -54,10 +62,10 @@ class Policy(Protocol):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Policy:
-        """The policy in a file.
+        """Return the policy of a file.
 
         Raises:
-            ValueError: Its arrays are none of such a policy.
+            ValueError: The arrays are not those of such a policy.
         """
         ...
 
@@ -65,32 +73,20 @@ class Policy(Protocol):
         """Actions (N, A) in actuator units, for observations (N, O) as simulated."""
         ...
 
-
-class PolicyStack(Protocol):
-    """Policies of S slices that act side by side."""
-
-    @property
-    def slices(self) -> int:
-        """S."""
-        ...
-
-    def act(self, observation: Tensor) -> Tensor:
-        """Actions (S * N, A) in actuator units, for observations (S * N, O), slice-major."""
-        ...
+    @staticmethod
+    def stack(policies: Sequence[Any]) -> PolicyStack | None:
+        """Stack policies of this class, if they act faster together than in turn."""
+        return None
 
 
 class Arrays:
-    """The arrays of a policy file; each is checked as it is taken.
-
-    Args:
-        arrays: Name to array.
-    """
+    """The arrays of a policy file, each checked as it is taken."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self._left = {**arrays}
+        self._arrays = {**arrays}
 
     def take(self, name: str, shape: tuple[int | None, ...], dtype: type[np.number] = np.float32) -> Tensor:
-        """An array of the file.
+        """Return an array.
 
         Args:
             name: Its name.
@@ -98,7 +94,7 @@ class Arrays:
             dtype: Its type.
 
         Raises:
-            ValueError: It is missing, or is another one.
+            ValueError: The array is missing, differs in shape or type, or is not finite.
         """
         array = self._raw(name)
         fits = array.ndim == len(shape) and all(
@@ -111,10 +107,10 @@ class Arrays:
         return torch.from_numpy(array)
 
     def take_text(self, name: str) -> str:
-        """A short text of the file.
+        """Return a short text.
 
         Raises:
-            ValueError: It is missing, or no text.
+            ValueError: The text is missing.
         """
         array = self._raw(name)
         if array.dtype.kind != "U" or array.shape != ():
@@ -123,25 +119,20 @@ class Arrays:
 
     def require_none_left(self) -> None:
         """Raise a ValueError if an array was not taken."""
-        if self._left:
+        if self._arrays:
             raise ValueError("it does not hold the arrays of a policy")
 
     def _raw(self, name: str) -> np.ndarray:
-        if name not in self._left:
+        if name not in self._arrays:
             raise ValueError(f"`{name[:40]}` is missing")
-        return self._left.pop(name)
+        return self._arrays.pop(name)
 
 
 def save_policy(path: Path, kind: str, arrays: Mapping[str, Any]) -> None:
     """Write a policy file.
 
-    Args:
-        path: The file.
-        kind: The name under which its class is registered.
-        arrays: Name to array, as the class takes them again.
-
     Raises:
-        RunFolderError: It cannot be written.
+        RunFolderError: The file cannot be written.
     """
     content = io.BytesIO()
     named: dict[str, Any] = {"kind": np.array(kind), **{name: np.asarray(value) for name, value in arrays.items()}}
@@ -152,11 +143,8 @@ def save_policy(path: Path, kind: str, arrays: Mapping[str, Any]) -> None:
 def load_policy(path: Path) -> Policy:
     """Read a policy file of any kind.
 
-    Args:
-        path: The file.
-
     Raises:
-        RunFolderError: It is missing, or is not exactly a policy file.
+        RunFolderError: The file is missing, or is not exactly a policy file.
     """
     try:
         arrays = Arrays(read_arrays(path))
@@ -173,37 +161,25 @@ def load_policy(path: Path) -> Policy:
 
 
 def misfit(policy: Policy, envs: VecEnv) -> str:
-    """What keeps a policy from acting on a task, in words; empty if nothing does.
-
-    Args:
-        policy: The policy.
-        envs: An environment of the task.
-    """
+    """Return why a policy cannot act on a task's envs; empty if it can."""
     sizes = {
         "observations": (policy.observation_size, envs.observation_size),
         "actions": (len(policy.action_low), envs.action_size),
     }
-    for name, (own, wanted) in sizes.items():
-        if own != wanted:
-            return f"its {name} have {own} entries, the task's {wanted}"
+    for name, (size, expected) in sizes.items():
+        if size != expected:
+            return f"its {name} have {size} entries, the task's {expected}"
     same = torch.equal(policy.action_low, envs.action_low) and torch.equal(policy.action_high, envs.action_high)
     return "" if same else "its actions have another range"
 
 
 def side_by_side(policies: Sequence[Policy]) -> PolicyStack:
-    """Policies of one task, each acting in its own slice of an environment: stacked if they can be, else in turn.
-
-    Args:
-        policies: At least one.
-    """
-    kinds = {type(each) for each in policies}
-    stack = getattr(kinds.pop(), "stack", None) if len(kinds) == 1 else None
-    return (stack(policies) if stack else None) or _InTurn(policies)
+    """Let policies of one task act in a slice each: stacked if they can be, else in turn."""
+    kinds = {type(policy) for policy in policies}
+    return (kinds.pop().stack(policies) if len(kinds) == 1 else None) or _InTurn(policies)
 
 
 class _InTurn:
-    """Policies that act one after another."""
-
     def __init__(self, policies: Sequence[Policy]) -> None:
         self._policies = policies
 

@@ -1,6 +1,6 @@
-"""The orchestrator's side of training in worker processes: slices to processes, failures to their culprits.
+"""Training in worker processes, from the orchestrator's side: slices to processes, failures to their culprits.
 
-Loads no torch. What a training worker says decides nothing: fitness comes from `rewardgen.training.measuring`.
+Loads no torch. A training worker's claims decide nothing: fitness comes from `rewardgen.training.measuring`.
 """
 
 from __future__ import annotations
@@ -28,30 +28,25 @@ from rewardgen.training.result_validation import ResultValidator
 
 _POLL_S = 0.02
 _ROOM_BYTES = 8 << 20
-"""More than a training leaves: a disk on which this can be written is not full."""
+"""More than a training leaves: if this can be written, the disk is not full."""
 
 
 class Compiled(NamedTuple):
-    """What a job needs for its device, and what that has room for.
-
-    Attributes:
-        folder: Where the kernels are.
-        most: How many slices its memory has room for at a time, if that is known.
-    """
+    """Kernels of a device: their folder, and how many slices fit into its memory, if known."""
 
     folder: Path
     most: int | None = None
 
 
 class ProcessTrainer:
-    """Trains slices in worker processes, a batch of them in each.
+    """A trainer in worker processes, each of which trains a batch of slices.
 
     Args:
-        setup: What every trainer is made of.
-        job: The worker job that trains: from a `TrainJob`, as plain data, to `{"slices": results}`, with a report of
-            each slice at each evaluation and the policies saved under `policy_names`.
-        compiled: Compiles what the job needs for its device, where that is not the CPU.
-        batches: Batches trained at a time; as many as there are workers if not given.
+        setup: Arguments of the trainer.
+        job: The worker job: from a `TrainJob`, as plain data, to `{"slices": results}`. It reports each slice at each
+            evaluation, and saves policies under `policy_names`.
+        compiled: Compiles the kernels of the device, if the job needs any.
+        batches: Batches trained at a time; the number of workers if not given.
     """
 
     def __init__(
@@ -62,9 +57,7 @@ class ProcessTrainer:
         compiled: Callable[[], Compiled] | None = None,
         batches: int | None = None,
     ) -> None:
-        self._setup = setup
-        self._job = job
-        self._compile = compiled
+        self._setup, self._job, self._compile = setup, job, compiled
         self._compiled: Compiled | None = None
         self._batches = batches or setup.workers
 
@@ -81,33 +74,32 @@ class ProcessTrainer:
     ) -> None:
         """See `rewardgen.training.protocol.Trainer.train`.
 
-        A worker that crashes, hangs, passes a limit, answers out of contract or is killed from outside takes its whole
-        batch down. Then each candidate of the batch is trained again in a process of its own, and only the one that
-        does it again has failed; one that is killed from outside is begun anew, and the next time ends the run.
-        That a training says that the task cannot be simulated, or the disk is full, is not enough to end the run: it
-        must be seen without generated code.
+        A worker that crashes, hangs, passes a limit or answers out of contract fails its whole batch. Each candidate of
+        the batch is then trained again in its own process, and only the culprit fails again. A worker's claim that the
+        task is broken or the disk is full is verified without generated code before it ends the run.
         """
         if self._compile and not self._compiled:
             self._compiled = self._compile()
-        by_id = {each.candidate_id: each for each in rewards}
+        by_id = {reward.candidate_id: reward for reward in rewards}
         if self._setup.isolate:
-            parts = by_candidate(slices)
+            batches = by_candidate(slices)
         else:
-            own = {each.candidate_id for each in rewards if each.own}
-            groups = [[each for each in slices if (each.candidate_id in own) == of_task] for of_task in (True, False)]
-            parts = [part for group in groups if group for part in split(group, self._parts(len(group)))]
-        at_once = self._at_once(len(slices), len(parts))
-        kernels, measuring = self._compiled and self._compiled.folder, max(1, self._setup.workers // at_once)
+            own = {reward.candidate_id for reward in rewards if reward.own}
+            groups = [[spec for spec in slices if (spec.candidate_id in own) == of_task] for of_task in (True, False)]
+            batches = [batch for group in groups if group for batch in split(group, self._parts(len(group)))]
+        at_once = self._at_once(len(slices), len(batches))
+        kernels = self._compiled.folder if self._compiled else None
+        measuring = max(1, self._setup.workers // at_once)
         work = _Work(self._setup, self._job, by_id, folder, kernels, stop_hacking, measuring)
         with ThreadPoolExecutor(at_once, thread_name_prefix="train") as pool:
             try:
-                pending = {pool.submit(work.run, part) for part in parts}
+                pending = {pool.submit(work.run, batch) for batch in batches}
                 while pending:
                     if cancel is not None and cancel.is_set():
                         work.stop.set()
                     work.announce(on_progress, on_slice, _POLL_S)
                     done = {future for future in pending if future.done()}
-                    again = {pool.submit(work.run, part) for future in done for part in future.result()}
+                    again = {pool.submit(work.run, batch) for future in done for batch in future.result()}
                     pending = (pending - done) | again
                 work.announce(on_progress, on_slice, 0.0)
             except BaseException:
@@ -120,48 +112,40 @@ class ProcessTrainer:
         return self._compiled.most if self._compiled else None
 
     def _parts(self, slices: int) -> int:
-        """Of how many batches slices are, some of which run at the same time: more where memory has no room for all."""
+        """Number of batches for some slices: more than run at once where memory has no room for all."""
         share = self._most and max(1, self._most // self._batches)
         return max(self._batches, -(-slices // share)) if share else self._batches
 
-    def _at_once(self, slices: int, parts: int) -> int:
-        """How many of the batches run at the same time: also the task's own rewards beside the others, if they fit."""
-        fits = self._batches == 1 and parts == 2 and self._most is not None and slices <= self._most
+    def _at_once(self, slices: int, batches: int) -> int:
+        """Number of batches that run at once: on a GPU, the task's own rewards too, if they fit beside the others."""
+        fits = self._batches == 1 and batches == 2 and self._most is not None and slices <= self._most
         return 2 if fits and self._setup.workers > 1 else self._batches
 
 
 def by_candidate(slices: Sequence[SliceSpec]) -> list[list[SliceSpec]]:
-    """The slices of each candidate."""
+    """Group slices by candidate."""
     groups: dict[str, list[SliceSpec]] = {}
-    for each in slices:
-        groups.setdefault(each.candidate_id, []).append(each)
+    for spec in slices:
+        groups.setdefault(spec.candidate_id, []).append(spec)
     return list(groups.values())
 
 
 def split(slices: Sequence[SliceSpec], workers: int) -> list[list[SliceSpec]]:
-    """Spread slices over processes evenly, with the seeds of a candidate together if that costs no balance.
-
-    Args:
-        slices: The slices.
-        workers: Processes.
-
-    Returns:
-        The slices of each process that gets any.
-    """
+    """Spread slices over processes evenly, with the seeds of a candidate together if that costs no balance."""
     share = -(-len(slices) // workers)
     groups = by_candidate(slices)
     parts: list[list[SliceSpec]] = [[] for _ in range(workers)]
     for group in sorted(groups, key=len, reverse=True):
         min(parts, key=len).extend(group)
     if max(map(len, parts)) > share:
-        lined_up = [each for group in groups for each in group]
-        cuts = [round(number * len(lined_up) / workers) for number in range(workers + 1)]
-        parts = [lined_up[cuts[number] : cuts[number + 1]] for number in range(workers)]
+        in_order = [spec for group in groups for spec in group]
+        cuts = [round(number * len(in_order) / workers) for number in range(workers + 1)]
+        parts = [in_order[cuts[number] : cuts[number + 1]] for number in range(workers)]
     return [part for part in parts if part]
 
 
 class _Work:
-    """What the threads share: how to run a batch of slices, the news for the caller, and the word to stop."""
+    """The work of all threads: training a batch, news for the caller, and the event that stops them."""
 
     def __init__(
         self,
@@ -173,18 +157,13 @@ class _Work:
         stop_hacking: bool,
         measuring: int,
     ) -> None:
-        self._setup = setup
-        self._job = job
-        self._rewards = rewards
-        self._folder = folder
-        self._kernels = kernels
-        self._stop_hacking = stop_hacking
-        self._measuring = measuring
+        self._setup, self._job, self._rewards, self._folder = setup, job, rewards, folder
+        self._kernels, self._stop_hacking, self._measuring = kernels, stop_hacking, measuring
         self._news: queue.Queue[Progress | SliceResult] = queue.Queue()
         self.stop = threading.Event()
 
     def announce(self, on_progress: OnProgress, on_slice: OnSlice, wait_s: float) -> None:
-        """Pass on, in the caller's thread, what the workers' threads have to tell; wait so long for the first of it."""
+        """Pass news on in the caller's thread; wait up to `wait_s` for the first."""
         try:
             while True:
                 news = self._news.get(timeout=wait_s) if wait_s else self._news.get_nowait()
@@ -197,40 +176,39 @@ class _Work:
             return
 
     def run(self, batch: list[SliceSpec]) -> list[list[SliceSpec]]:
-        """Train and measure a batch in processes of their own, and have its results announced.
+        """Train and measure a batch, and announce its results.
 
         Returns:
-            What has to be done again, each candidate by itself; nothing if all is announced.
+            Batches to train again, one per candidate; empty if all results are announced.
         """
-        scratch = self._setup.scratch
         try:
-            scratch.mkdir(parents=True, exist_ok=True)
-            own = Path(tempfile.mkdtemp(prefix="train-", dir=scratch))
+            self._setup.scratch.mkdir(parents=True, exist_ok=True)
+            scratch = Path(tempfile.mkdtemp(prefix="train-", dir=self._setup.scratch))
         except OSError as error:
-            raise explain_os_error(scratch, error) from error
+            raise explain_os_error(self._setup.scratch, error) from error
         try:
-            return self._run(batch, own)
+            return self._run(batch, scratch)
         except (WorkerCancelled, MachineError):
-            discard(own)  # neither is the fault of what ran, so nothing in it is of use
+            discard(scratch)  # no fault of the candidate, so nothing in it helps to find one
             raise
 
-    def _run(self, batch: list[SliceSpec], own: Path) -> list[list[SliceSpec]]:
+    def _run(self, batch: list[SliceSpec], scratch: Path) -> list[list[SliceSpec]]:
         try:
-            trained = self._train(batch, own / "train")
+            results = self._train(batch, scratch / "train")
         except WorkerCancelled:
             raise
         except RewardgenError as error:
-            return self._blame(batch, error, own)
-        options = {"folder": self._folder, "scratch": own, "processes": self._measuring, "cancel": self.stop}
-        for result in evaluated(self._setup, trained, own / "train", **options):
+            return self._blame(batch, error, scratch)
+        options = {"folder": self._folder, "scratch": scratch, "processes": self._measuring, "cancel": self.stop}
+        for result in evaluated(self._setup, results, scratch / "train", **options):
             self._news.put(result)
-        discard(own)
+        discard(scratch)
         return []
 
     def _train(self, batch: list[SliceSpec], scratch: Path) -> list[SliceResult]:
         job = TrainJob(
             task=self._setup.task,
-            rewards=tuple(self._rewards[id] for id in dict.fromkeys(each.candidate_id for each in batch)),
+            rewards=tuple(self._rewards[id] for id in dict.fromkeys(spec.candidate_id for spec in batch)),
             slices=tuple(batch),
             settings=self._setup.settings,
             folder=str(scratch),
@@ -243,36 +221,39 @@ class _Work:
         def report(message: dict[str, Any]) -> None:
             self._news.put(validator.progress(message))
 
-        payload = job.model_dump(mode="json")
-        restart = validator.restart if len(job.rewards) == 1 else None  # less memory is needed by each alone
-        heard = {"on_message": report, "on_restart": restart, "cancel": self.stop}
-        return validator.results(run_worker(self._job, payload, limits=limits, scratch=scratch, **heard))
+        restart = validator.restart if len(job.rewards) == 1 else None  # each candidate alone needs less memory
+        answer = run_worker(
+            self._job,
+            job.model_dump(mode="json"),
+            limits=limits,
+            scratch=scratch,
+            on_message=report,
+            on_restart=restart,
+            cancel=self.stop,
+        )
+        return validator.results(answer)
 
-    def _blame(self, batch: list[SliceSpec], error: RewardgenError, own: Path) -> list[list[SliceSpec]]:
+    def _blame(self, batch: list[SliceSpec], error: RewardgenError, scratch: Path) -> list[list[SliceSpec]]:
         if not isinstance(error, WorkerError | MachineError):
-            self._confirm(error, own)
+            self._verify(error, scratch)
         candidates = by_candidate(batch)
         if len(candidates) > 1:
-            discard(own)
+            discard(scratch)
             return candidates
         if isinstance(error, MachineError):
             raise error
-        # Of what it left only the log is of use, and it may be a lot.
-        discard(own / "train", log="worker.log")
+        discard(scratch / "train", log="worker.log")  # the rest may be large and helps nobody
         kind = error.kind if isinstance(error, WorkerError) else "crash"
         failure = SliceFailure(kind=kind, message=error.message)
-        for each in batch:
-            self._news.put(SliceResult(**each.model_dump(), failure=failure))
+        for spec in batch:
+            self._news.put(SliceResult(**spec.model_dump(), failure=failure))
         return []
 
-    def _confirm(self, error: RewardgenError, own: Path) -> None:
-        """Raise what a training worker says is wrong with the task or the disk if that is so.
-
-        Otherwise one hostile candidate could end the run by saying so.
-        """
+    def _verify(self, error: RewardgenError, scratch: Path) -> None:
+        """Raise if the task or the disk is as broken as a training worker claims."""
         if isinstance(error, RunFolderError):
-            write_atomic(own / "room", bytes(_ROOM_BYTES))
-            (own / "room").unlink()
+            write_atomic(scratch / "room", bytes(_ROOM_BYTES))
+            (scratch / "room").unlink()
         else:
             payload = {"task": self._setup.task}
-            run_worker(MEASURE_TASK, payload, limits=self._setup.limits, scratch=own / "measure", cancel=self.stop)
+            run_worker(MEASURE_TASK, payload, limits=self._setup.limits, scratch=scratch / "measure", cancel=self.stop)

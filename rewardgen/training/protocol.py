@@ -1,6 +1,6 @@
-"""What the search asks of a trainer: rewards with seeds in, results out as they come.
+"""Trainers and executors: rewards with seeds in, results out as they come.
 
-To add a trainer, write a class like `Trainer` and settings of its own, and register them:
+To add a trainer, write a class like `Trainer` with settings of its own, and register them:
 
     class SacSettings(TrainerSettings):
         replay_size: int = 1_000_000
@@ -11,11 +11,13 @@ To add a trainer, write a class like `Trainer` and settings of its own, and regi
 
     TRAINERS.register("sac", TrainerKind(SacTrainer, SacSettings, learner="SAC", notes="Observations are normalised."))
 
-A run takes it by `RunConfig(trainer="sac")`, a task sets it by `training = {"sac": SacSettings(...)}`. The search knows
-nothing of its processes and machines. One that trains in worker processes is a
-`rewardgen.training.process_trainer.ProcessTrainer` with a job of its own; any other has its policies measured by
-`rewardgen.training.measuring.evaluated`. Policies that no other trainer makes are a kind of their own: see
-`rewardgen.training.policies`.
+A run uses it by `RunConfig(trainer="sac")`, a task by `training = {"sac": SacSettings(...)}`. A trainer in worker
+processes is a `rewardgen.training.process_trainer.ProcessTrainer` with a job of its own; any other has its policies
+measured by `rewardgen.training.measuring.evaluated`. To add a kind of policy, see `rewardgen.training.policies`.
+
+To add an executor, register a function that makes a `Trainer` which has candidates trained elsewhere:
+
+    EXECUTORS.register("slurm", ExecutorKind(SlurmTrainer))
 """
 
 from __future__ import annotations
@@ -36,25 +38,22 @@ OnSlice = Callable[[SliceResult], None]
 
 
 class TrainerSetup(NamedTuple):
-    """What a trainer is made of.
-
-    Args:
-        task: Name or path of the task.
-        settings: Settings of the trainer's own class.
-        workers: Processes at a time.
-        scratch: Folder for what is needed while training.
-        limits: Limits of a worker process; its wall-clock time is that of one slice.
-        isolate: Whether each candidate trains in a process of its own, with all its seeds.
-        names: Names of the task; without them, an episode's digest may hold any that look like names.
-    """
+    """Arguments of a trainer."""
 
     task: str
+    """Name or path of the task."""
     settings: Any
+    """Settings of the trainer's own class."""
     workers: int
+    """Processes at a time."""
     scratch: Path
+    """Folder for temporary files."""
     limits: Limits
+    """Limits of a worker process; its wall-clock time is that of one slice."""
     isolate: bool = False
+    """True if each candidate trains in its own process, with all its seeds."""
     names: TaskNames | None = None
+    """Names of the task; without them, results may hold any that look like names."""
 
 
 class Trainer(Protocol):
@@ -71,19 +70,19 @@ class Trainer(Protocol):
         stop_hacking: bool = False,
         cancel: threading.Event | None = None,
     ) -> None:
-        """Train all slices; returns when every one was handed to `on_slice`. A failed slice is a result too.
+        """Train all slices, and hand each to `on_slice`; a failed slice is a result too.
 
-        The result of a slice depends on its reward, its seed and the settings alone, but for its `wall_s`: not on the
-        slices beside it, nor on the number of workers. A resumed run asks for what is missing only.
+        Except for `wall_s`, the result of a slice depends on its reward, its seed and the settings alone: not on the
+        slices beside it, nor on the number of workers. A resumed run asks for missing slices only.
 
         Args:
             rewards: The programs, each with at least one slice.
-            slices: Which candidate to train with which seed.
-            folder: Where the policies are kept, as `SliceResult.policy` names them.
+            slices: Candidate and seed of each training.
+            folder: Folder for the policies, as `SliceResult.policy` names them.
             on_progress: Called in the caller's thread at each evaluation of each slice, with candidate_id, seed,
                 env_steps, fitness, success_rate and stopped.
             on_slice: Called in the caller's thread with each result, its fitness included.
-            stop_hacking: Whether a slice whose reward rises while its fitness falls may end early; it has its result.
+            stop_hacking: End a slice early if its reward rises while its fitness falls.
             cancel: Ends all work promptly when set.
 
         Raises:
@@ -94,73 +93,60 @@ class Trainer(Protocol):
 
 
 class TrainerKind(NamedTuple):
-    """A kind of trainer, as it is registered.
-
-    Attributes:
-        make: Makes one.
-        settings: Class of its settings.
-        learner: What the designer of rewards is told that trains on them.
-        notes: In whole sentences: what it does to observations and rewards before it learns from them.
-        chooses: Whether it learns actions that are choices.
-        tuned: Settings that are known to suit an environment, by Gymnasium's id, for a task that gives none.
-        loader: A Python file that loads the policies it makes and needs no rewardgen; it is handed out beside them.
-    """
+    """A trainer as it is registered."""
 
     make: Callable[[TrainerSetup], Trainer]
     settings: type[TrainerSettings]
     learner: str
+    """Name of the learner, for the designer of rewards."""
     notes: str = ""
+    """Whole sentences for the designer: how the learner treats observations and rewards."""
     chooses: bool = True
+    """True if it learns actions that are choices."""
     tuned: Callable[[str], Mapping[str, Any]] = lambda environment: {}
+    """Settings known to suit an environment, by Gymnasium's id, for tasks without their own."""
     loader: Path | None = None
+    """A Python file that loads its policies without rewardgen; handed out beside them."""
 
 
 STANDALONE = Path(__file__).with_name("standalone.py")
-"""Loads the kinds of policies below."""
+"""`loader` of the kinds of policies below."""
 
 NORMALISED = (
     "Observations are normalised, and so is the scale of the summed reward: only the balance between components"
     " matters. The time limit is no end for it."
 )
-"""`notes` of a learner that does so."""
+"""`notes` of a learner that normalises."""
 
 TRAINERS: Registry[TrainerKind] = Registry("trainer")
 
+POLICY_KINDS: Registry[str] = Registry("kind of policy")
+"""The entry `kind` of policy files to the `module:class` that reads them."""
+POLICY_KINDS.register("ppo", "rewardgen.training.ppo.policy:PpoPolicy")
+POLICY_KINDS.register("mlp", "rewardgen.training.mlp_policy:MlpPolicy")
+
 
 class ExecutorSetup(NamedTuple):
-    """Arguments of an executor's trainer.
-
-    Attributes:
-        trainer: Name of the kind of trainer that trains each candidate.
-        setup: Arguments of that trainer.
-        task_files: Files of the task.
-        cluster: Address of the cluster, if the user named one.
-        at_once: Candidates that train at once at most, if the user set it.
-    """
+    """Arguments of an executor."""
 
     trainer: str
+    """Name of the trainer that trains each candidate."""
     setup: TrainerSetup
+    """Arguments of that trainer."""
     task_files: Sequence[str] = ()
     cluster: str | None = None
+    """Address of the cluster, if the user named one."""
     at_once: int | None = None
+    """Candidates that train at once at most, if the user set it."""
 
 
 class ExecutorKind(NamedTuple):
-    """Where candidates train. To add one, register it: `EXECUTORS.register("slurm", ExecutorKind(SlurmTrainer))`.
-
-    Attributes:
-        make: Makes a `Trainer` that has each candidate trained by the trainer that is named.
-        check: Raises a `UsageError` if a package is missing; called before a run begins.
-    """
+    """A place where candidates train, as it is registered."""
 
     make: Callable[[ExecutorSetup], Trainer]
     check: Callable[[], object] = lambda: None
+    """Raises a `UsageError` if a package is missing; called before a run begins."""
 
 
 EXECUTORS: Registry[ExecutorKind] = Registry("executor")
 EXECUTORS.register(PROCESSES, ExecutorKind(lambda job: TRAINERS.get(job.trainer).make(job.setup)))
-
-POLICY_KINDS: Registry[str] = Registry("kind of policy")
-"""What policy files name in their entry `kind`, to the `module:class` that reads them: see `training.policies`."""
-POLICY_KINDS.register("ppo", "rewardgen.training.ppo.policy:PpoPolicy")
-POLICY_KINDS.register("mlp", "rewardgen.training.mlp_policy:MlpPolicy")

@@ -1,8 +1,8 @@
-"""What is taken in of the answers of training and evaluation workers: what keeps to the contract, and nothing else.
+"""Validation of the answers of training and evaluation workers.
 
-A training worker ran generated code, so all that it says is a claim. Its curves are shown and decide nothing; the types
-of the records bound what they hold, and `ResultValidator` compares them with the job. A breach is the failure of the
-whole job. Loads no torch.
+A training worker ran generated code, so its answers are claims. The types of the records bound them, and
+`ResultValidator` compares them with the job: nobody is shown names that the task does not have, and nothing decides by
+its numbers. A breach fails the whole job. Loads no torch.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from pydantic import AfterValidator, FiniteFloat, ValidationError
 from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
 from rewardgen.store.episode_rows import episode_rows
-from rewardgen.store.measurements import EpisodeDigest, Outcome, Parts, Range, Share
+from rewardgen.store.measurements import Outcome, Parts, Range, Share
 from rewardgen.store.progress import Progress
 from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec, TaskCard
 from rewardgen.training.artifacts import TrainJob, policy_names
 
 _NAME_CHARS = 120
-"""Of an ending or a row's title where the task's own are not known."""
+"""Longest name where the task's own names are unknown."""
 
 ENDINGS = ("time limit", "physics diverged")
-"""How an episode of any task may end."""
+"""Endings of episodes of any task."""
 
 Record = TypeVar("Record", bound=SliceSpec)
-_Told = Annotated[str, AfterValidator(partial(clean, most=600))]
+_ClaimedText = Annotated[str, AfterValidator(partial(clean, most=600))]
 
 
 class PolicyMeasurement(SliceSpec):
-    """What a clean worker reports of a slice."""
+    """A clean worker's measurement of the last policies of a slice."""
 
     fitness: FiniteFloat | None = None
     success_rate: Share | None = None
@@ -40,174 +40,155 @@ class PolicyMeasurement(SliceSpec):
     outcomes: tuple[Outcome, ...] = ()
     ranges: dict[str, tuple[Range, ...]] = {}
     kept: tuple[KeptEpisode, ...] = ()
-    problem: _Told = ""
+    problem: _ClaimedText = ""
 
 
-class _OwnFailure(SliceFailure):
-    """What a training says of a slice; that one was stopped is for its watcher to say."""
-
+class _ClaimedFailure(SliceFailure):
     kind: Literal["exception", "non-finite", "shape", "diverged"]
-    message: _Told
+    message: _ClaimedText
 
 
 class TrainedSlice(SliceResult):
-    """What a training worker answers of a slice."""
+    """A training worker's answer for a slice."""
 
-    failure: _OwnFailure | None = None
+    failure: _ClaimedFailure | None = None
 
 
 class TaskNames(NamedTuple):
-    """The names of a task that what is told of its episodes may hold."""
+    """Names of a task that results may hold."""
 
     inputs: Mapping[str, Sequence[str]]
     """Names of the parts of each variable and of `action`; none for a scalar."""
     endings: Collection[str]
-    """Its causes of termination."""
     parts: Collection[str] = ()
-    """Parts of its metric."""
+    """Parts of the metric."""
     agents: Collection[str] = ()
-    """Those of a game, where there are several."""
 
     @classmethod
     def of(cls, card: TaskCard) -> TaskNames:
-        """The names on a task's card."""
+        """Return the names on a task's card."""
         return cls(card.input_parts, card.termination_causes, card.parts, card.agents)
 
 
 class ResultValidator:
-    """Takes in the answers of one training job.
+    """Checks the answers of one training job.
 
     Args:
         job: The job; its settings bound its steps and the number of its evaluations.
-        wall_s: Its time limit [s].
-        names: Names of the task; anything that may be a name, if not given.
+        wall_s: Time limit of the job [s].
+        names: Names of the task; any short printable name is allowed if not given.
     """
 
     def __init__(self, job: TrainJob, wall_s: float, names: TaskNames | None = None) -> None:
-        self._slices = job.slices
-        self._phases = job.settings.evaluation_phases
-        self._steps = job.settings.most_env_steps
-        self._stops = job.stop_hacking
-        self._wall_s = wall_s
-        self._names = names
+        self._slices, self._stops, self._wall_s, self._names = job.slices, job.stop_hacking, wall_s, names
+        self._phases, self._steps = job.settings.evaluation_phases, job.settings.most_env_steps
         self._reports = 0
 
     def progress(self, message: dict[str, Any]) -> Progress:
-        """A report within training.
+        """Return a progress report.
 
         Raises:
-            WorkerError: It is out of contract.
+            WorkerError: The report is out of contract.
         """
-        (told,) = _validated(Progress, [message])
+        (report,) = _validated(Progress, [message])
         self._reports += 1
-        _require(self._reports <= len(self._slices) * self._phases, "it reports more often than it evaluates")
-        _require(_key(told) in map(_key, self._slices), "it reports of a slice that it was not given")
-        _require(self._stops or not told.stopped, "it stopped a slice that has to train to the end")
-        self._check_steps(told.env_steps)
-        return told
+        _require(self._reports <= len(self._slices) * self._phases, "more reports than evaluations")
+        _require(_key(report) in map(_key, self._slices), "a report of an unknown slice")
+        _require(self._stops or not report.stopped, "an early stop that was not allowed")
+        self._check_steps(report.env_steps)
+        return report
 
     def restart(self) -> None:
-        """The worker was killed from outside and is started anew: it will report everything again."""
+        """Reset the count of reports, as the worker was killed from outside and starts again."""
         self._reports = 0
 
     def results(self, answer: Mapping[str, Any]) -> list[SliceResult]:
-        """The results of all slices, without what a training has no say in: fitness, kept episodes, the policy's name.
+        """Return the results of all slices, without what a training has no say in, such as the fitness.
 
         Raises:
-            WorkerError: They are out of contract.
+            WorkerError: The results are out of contract.
         """
-        found = _validated(TrainedSlice, answer.get("slices"))
-        _require_all(found, self._slices)
-        return [self._result(each) for each in found]
+        claims = _validated(TrainedSlice, answer.get("slices"))
+        _require_all(claims, self._slices)
+        return [self._result(claim) for claim in claims]
 
-    def _result(self, told: TrainedSlice) -> SliceResult:
-        self._check_steps(told.env_steps, told.failure.env_steps if told.failure else 0)
-        _require(told.wall_s <= self._wall_s, "it took longer than it had")
-        self._check_curves(told)
-        self._check_names(told)
-        if stop := told.stopped:
-            _require(self._stops, "it stopped a slice that has to train to the end")
-            _require(told.failure is None, "a slice that failed was not stopped")
+    def _result(self, claim: TrainedSlice) -> SliceResult:
+        self._check_steps(claim.env_steps, claim.failure.env_steps if claim.failure else 0)
+        _require(claim.wall_s <= self._wall_s, "more time than the limit")
+        evaluations = [point.env_steps for point in claim.curve]
+        self._check_steps(0, *evaluations)
+        _require(len(evaluations) <= self._phases, "more evaluations than phases")
+        matches = all([point.env_steps for point in points] == evaluations for points in claim.components.values())
+        _require(matches, "components at other steps than the evaluations")
+        self._check_names(claim)
+        if stop := claim.stopped:
+            _require(self._stops and claim.failure is None, "an early stop that was not allowed")
             self._check_steps(stop.of_env_steps)
-            _require(stop.env_steps == told.env_steps <= stop.of_env_steps, "it stopped at no step of the training")
-        policy = None if told.failure else policy_names(told)[0]
+            _require(stop.env_steps == claim.env_steps <= stop.of_env_steps, "an early stop at no step of the training")
+        policy = None if claim.failure else policy_names(claim)[0]
         measured = {"final_fitness": None, "final_success_rate": None, "final_parts": {}, "outcomes": (), "ranges": {}}
         decided = {**measured, "kept": (), "episodes_file": None, "policy": policy}
-        return SliceResult.model_validate(told.model_dump() | decided)
+        return SliceResult.model_validate(claim.model_dump() | decided)
 
     def _check_steps(self, *counts: int) -> None:
-        _require(max(counts) <= self._steps, "it counts more steps than there are")
+        _require(max(counts) <= self._steps, "more steps than the training has")
 
-    def _check_curves(self, told: TrainedSlice) -> None:
-        evaluated = [point.env_steps for point in told.curve]
-        self._check_steps(0, *evaluated)
-        _require(len(evaluated) <= self._phases, "its curve is longer than there are evaluations")
-        matches = all([point.env_steps for point in points] == evaluated for points in told.components.values())
-        _require(matches, "a component has other points than one for each evaluation")
-
-    def _check_names(self, told: TrainedSlice) -> None:
-        """Names of components that the reward has, of variables, endings and parts of a metric that the task has."""
-        components, efficiencies = told.components.keys(), told.path_efficiencies
-        _require(len(efficiencies) <= len(components), "it tells of more path efficiencies than components")
-        named = {each.component for each in efficiencies}.union(*(each.components for each in told.episodes))
-        named = named.union(*told.credits.values())
-        _require(named <= components, "it tells of a component that the reward does not have")
-        names, episodes = self._names, told.episodes
-        titles = {each.variable for each in efficiencies}.union(*({*each.variables, *each.stays} for each in episodes))
+    def _check_names(self, claim: TrainedSlice) -> None:
+        components, names, episodes = claim.components.keys(), self._names, claim.episodes
+        _require(len(claim.path_efficiencies) <= len(components), "more path efficiencies than components")
+        mentioned = {one.component for one in claim.path_efficiencies}.union(*(one.components for one in episodes))
+        _require(mentioned.union(*claim.credits.values()) <= components, "a component that the reward does not return")
+        titles = {one.variable for one in claim.path_efficiencies}
+        titles = titles.union(*({*one.variables, *one.stays} for one in episodes))
         rows = {row.title for row in episode_rows(names.inputs)} if names else None
-        _require(_among(titles, rows), "it tells of variables that the task does not have")
-        over_time = (cause for point in told.curve for cause in point.endings)
-        _check_endings([*told.terminations, *over_time, *(each.ending for each in episodes)], names)
-        _check_parts({name for each in episodes for name in each.parts}, names)
-        _require(_among(told.credits, names and names.agents), "it tells of agents that the task does not have")
-        _require(all(each.times_s for each in episodes), "it tells of an episode at no time")
-        complete = [len(each.times_s) == len(row) for each in episodes for row in _readings(each)]
-        _require(all(complete), "an episode's rows are not as long as its times")
-
-
-def _readings(digest: EpisodeDigest) -> list[tuple[float, ...]]:
-    return [*digest.variables.values(), *digest.components.values()]
+        _require(_among(titles, rows), "a variable that the task does not have")
+        over_time = (cause for point in claim.curve for cause in point.endings)
+        _check_endings([*claim.terminations, *over_time, *(one.ending for one in episodes)], names)
+        _check_parts({name for one in episodes for name in one.parts}, names)
+        _require(_among(claim.credits, names and names.agents), "an agent that the task does not have")
+        lengths = [(len(one.times_s), {len(row) for row in (*one.variables.values(), *one.components.values())})
+                   for one in episodes]  # fmt: skip
+        _require(all(times and rows <= {times} for times, rows in lengths), "an episode with rows of another length")
 
 
 def _check_endings(endings: Iterable[str], names: TaskNames | None) -> None:
-    _require(_among({*endings} - {*ENDINGS}, names and names.endings), "an ending is none of the task's")
+    _require(_among({*endings} - {*ENDINGS}, names and names.endings), "an ending that the task does not have")
 
 
 def _check_parts(parts: Iterable[str], names: TaskNames | None) -> None:
-    _require(_among(parts, names and names.parts), "it tells of parts that the task's metric does not have")
+    _require(_among(parts, names and names.parts), "a part that the task's metric does not have")
 
 
-def _among(told: Iterable[str], known: Collection[str] | None) -> bool:
-    """Whether all names are known; if it is not known which there are, whether they are short and printable."""
-    if known is None:
-        return all(each.isprintable() and len(each) <= _NAME_CHARS for each in told)
-    return {*told} <= {*known}
+def _among(claimed: Iterable[str], names: Collection[str] | None) -> bool:
+    if names is None:
+        return all(name.isprintable() and len(name) <= _NAME_CHARS for name in claimed)
+    return {*claimed} <= {*names}
 
 
 def measurements(
     answer: Mapping[str, Any], slices: Sequence[SliceSpec], episodes: int, names: TaskNames | None = None
 ) -> list[PolicyMeasurement]:
-    """What an evaluation measured, of exactly these slices.
+    """Return the measurements of an evaluation worker.
 
     Args:
-        answer: Of the worker.
-        slices: That it was given.
-        episodes: That each of their policies had.
-        names: Names of the task; anything that may be a name, if not given.
+        answer: Answer of the worker.
+        slices: Slices that it measured.
+        episodes: Episodes of each policy.
+        names: Names of the task; any short printable name is allowed if not given.
 
     Raises:
-        WorkerError: It is out of contract.
+        WorkerError: The answer is out of contract.
     """
-    found = _validated(PolicyMeasurement, answer.get("slices"))
-    _require_all(found, slices)
-    for each in found:
-        _require(len(each.outcomes) in (0, episodes, 2 * episodes), "it tells of more or fewer episodes than there are")
-        _check_endings((one.ending for one in (*each.outcomes, *each.kept)), names)
-        _check_parts(each.parts, names)
-        _require(_among(each.ranges, names and names.inputs), "it tells of variables that the task does not have")
-        whole = [not names or len(told) == len(names.inputs[name] or [name]) for name, told in each.ranges.items()]
-        _require(all(whole), "it tells of more or fewer parts of a variable than there are")
-    return found
+    measured = _validated(PolicyMeasurement, answer.get("slices"))
+    _require_all(measured, slices)
+    for one in measured:
+        _require(len(one.outcomes) in (0, episodes, 2 * episodes), "another number of episodes")
+        _check_endings((episode.ending for episode in (*one.outcomes, *one.kept)), names)
+        _check_parts(one.parts, names)
+        _require(_among(one.ranges, names and names.inputs), "a variable that the task does not have")
+        whole = [not names or len(parts) == len(names.inputs[name] or [name]) for name, parts in one.ranges.items()]
+        _require(all(whole), "another number of parts of a variable")
+    return measured
 
 
 def _validated(kind: type[Record], items: Any) -> list[Record]:
@@ -224,12 +205,12 @@ def _first(error: ValidationError | RewardgenError | TypeError) -> str:
     return clean(error, 200)
 
 
-def _key(each: SliceSpec) -> tuple[str, int]:
-    return each.candidate_id, each.seed
+def _key(spec: SliceSpec) -> tuple[str, int]:
+    return spec.candidate_id, spec.seed
 
 
-def _require_all(found: Iterable[SliceSpec], expected: Iterable[SliceSpec]) -> None:
-    _require(sorted(map(_key, found)) == sorted(map(_key, expected)), "it tells of other slices than it was given")
+def _require_all(items: Iterable[SliceSpec], expected: Iterable[SliceSpec]) -> None:
+    _require(sorted(map(_key, items)) == sorted(map(_key, expected)), "other slices than those of the job")
 
 
 def _require(holds: bool, breach: str) -> None:

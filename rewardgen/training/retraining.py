@@ -1,7 +1,4 @@
-"""Training one reward with some seeds outside a run's search, in a folder that is gone on with.
-
-The orchestrator's side; loads no torch.
-"""
+"""Trains one reward with some seeds outside a run's search, in a folder that a later call continues. Loads no torch."""
 
 from __future__ import annotations
 
@@ -32,35 +29,28 @@ _MOST_BYTES = 256 << 20
 
 
 class RewardTraining(NamedTuple):
-    """What to train, and how.
-
-    Attributes:
-        task: Task reference; a path is absolute.
-        task_files: Path to hash of what it is made of.
-        reward: The reward.
-        training: The trainer and its settings.
-        workers: Training processes.
-        limits: Of a worker; the time is that of one seed.
-        names: Names of the task, where they are known.
-    """
+    """A reward and everything that its training depends on."""
 
     task: str
+    """Task reference; a path is absolute."""
     task_files: dict[str, str]
+    """Path to digest of the task's files."""
     reward: RewardSpec
     training: Training
     workers: int = 1
     limits: Limits = Limits(wall_s=3600.0)
+    """Limits of a worker; the time is that of one seed."""
     names: TaskNames | None = None
 
     @property
     def digest(self) -> str:
-        """Changes whenever a training of it would have another result."""
+        """Digest of everything that decides the result of a training."""
         parts = (self.task, *self.task_files.values(), self.reward.model_dump_json(), self.training.model_dump_json())
         return hashlib.sha256("\0".join((*parts, *code(TRAINING_SOURCES))).encode()).hexdigest()[:8]
 
 
 class Trained(Frozen):
-    """What was trained in a folder: the content of `training.json`."""
+    """Content of `training.json`: the trainings in a folder."""
 
     digest: Digest
     task: str
@@ -73,19 +63,19 @@ class Trained(Frozen):
 def train_reward(
     wanted: RewardTraining, seeds: Sequence[int], folder: Path, *, on_progress: OnProgress, anew: bool = False
 ) -> list[SliceResult]:
-    """Train a reward with some seeds; those that the folder has results of are not trained again.
+    """Train a reward with some seeds, except those that the folder has results of.
 
-    The folder gets the policies, `training.json`, `curves.csv` and `reward.py`, for a user to import.
+    The folder gets the policies, `training.json`, `curves.csv`, and `reward.py` for a user to import.
 
     Args:
-        wanted: What to train.
-        seeds: Of the trainings.
-        folder: Where it goes; one that holds something else is begun anew.
-        on_progress: Called with the fields of `Progress`, at each evaluation of each training.
-        anew: Whether nothing that the folder has is taken for a result, as somebody else may have put it there.
+        wanted: The training.
+        seeds: Seeds of the trainings.
+        folder: Folder of the results; another training in it is replaced.
+        on_progress: Called with the fields of `Progress` at each evaluation of each training.
+        anew: Ignore results in the folder, which somebody else may have written.
 
     Returns:
-        The result of each seed, in their order; a failure is one too.
+        The result of each seed, in order, failures included.
 
     Raises:
         UsageError: The reward is not written in the reward language; nothing is written then.
@@ -95,15 +85,15 @@ def train_reward(
         importable = reward_file(wanted.reward.source)
     except UsageError as error:
         raise UsageError(f"{wanted.reward.candidate_id} cannot be trained: {error.message}", error.hint) from error
-    found = {} if anew else {each.seed: each for each in _kept(folder, wanted)}
-    missing = [seed for seed in dict.fromkeys(seeds) if seed not in found]
+    results = {} if anew else {result.seed: result for result in _stored(folder, wanted)}
 
     def keep(result: SliceResult) -> None:
-        found[result.seed] = result
-        _write(folder, wanted, [found[seed] for seed in sorted(found)])
+        results[result.seed] = result
+        _write(folder, wanted, [results[seed] for seed in sorted(results)])
 
     write_atomic(folder / "reward.py", importable)
     kind = TRAINERS.get(wanted.training.trainer)
+    missing = [seed for seed in dict.fromkeys(seeds) if seed not in results]
     with scratch_folder() as scratch:
         settings = kind.settings.model_validate(wanted.training.settings)
         setup = TrainerSetup(wanted.task, settings, wanted.workers, scratch, wanted.limits, names=wanted.names)
@@ -115,33 +105,25 @@ def train_reward(
                 on_progress=on_progress,
                 on_slice=keep,
             )
-    return [found[seed] for seed in seeds]
+    return [results[seed] for seed in seeds]
 
 
-def _kept(folder: Path, wanted: RewardTraining) -> list[SliceResult]:
-    """Results of exactly this that are there, with their policies."""
+def _stored(folder: Path, wanted: RewardTraining) -> list[SliceResult]:
     with suppress(OSError, ValidationError, RewardgenError):
-        kept = Trained.model_validate_json(read_plain(folder / TRAINING, _MOST_BYTES))
-        if kept.digest == wanted.digest:
-            return [each for each in kept.results if each.policy is None or (folder / each.policy).is_file()]
+        trained = Trained.model_validate_json(read_plain(folder / TRAINING, _MOST_BYTES))
+        if trained.digest == wanted.digest:
+            return [one for one in trained.results if one.policy is None or (folder / one.policy).is_file()]
     return []
 
 
 def _write(folder: Path, wanted: RewardTraining, results: Sequence[SliceResult]) -> None:
-    kept = Trained(
-        digest=wanted.digest,
-        task=wanted.task,
-        task_files=wanted.task_files,
-        reward=wanted.reward,
-        training=wanted.training,
-        results=tuple(results),
-    )
-    write_atomic(folder / TRAINING, kept.model_dump_json(indent=1))
+    fields = {name: getattr(wanted, name) for name in ("digest", "task", "task_files", "reward", "training")}
+    write_atomic(folder / TRAINING, Trained(**fields, results=tuple(results)).model_dump_json(indent=1))
     table = io.StringIO()
-    lines = csv.writer(table)
-    lines.writerow(["seed", "env_steps", "fitness", "success_rate", "episode_steps", "episode_return"])
-    for each in results:
-        for point in each.curve:
-            measured = (point.fitness, point.success_rate, point.episode_steps, point.episode_return)
-            lines.writerow([each.seed, point.env_steps, *measured])
+    columns = ("env_steps", "fitness", "success_rate", "episode_steps", "episode_return")
+    rows = csv.writer(table)
+    rows.writerow(["seed", *columns])
+    rows.writerows(
+        [result.seed, *(getattr(point, column) for column in columns)] for result in results for point in result.curve
+    )
     write_atomic(folder / "curves.csv", table.getvalue())

@@ -1,4 +1,4 @@
-"""Which trainer trains on a task, with which settings, and what the task's card says of it."""
+"""The trainer of a task, its settings, and what the task's card says of them."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ DEFAULT_TRAINER = "ppo"
 
 
 def trainer_of(task: MeasuredTask) -> str:
-    """The trainer that a task has settings for; the usual one if it has none, or also for that."""
+    """Return the trainer of a task: `ppo`, unless the task has settings for others only."""
     return DEFAULT_TRAINER if DEFAULT_TRAINER in task.training else next(iter(task.training), DEFAULT_TRAINER)
 
 
 def settings_for(
     trainer: str | None, task: MeasuredTask, env_steps: int | None = None, device: Device | Literal["auto"] = "cpu"
 ) -> TrainerSettings:
-    """The settings of a trainer on a task: those that the task gives, else known ones, else the trainer's defaults.
+    """Return the settings of a trainer on a task: the task's, else tuned ones for its environment, else the defaults.
 
     Args:
-        trainer: Its name; that of `trainer_of` if not given.
+        trainer: Name of the trainer; that of `trainer_of` if not given.
         task: The task.
-        env_steps: Control steps of each slice, in place of those.
-        device: What simulates and learns.
+        env_steps: Control steps of each slice, in place of the setting.
+        device: Device that simulates and learns.
 
     Raises:
-        UsageError: There is no such trainer, or a setting that it does not have, or one of them needs the CPU.
+        UsageError: The trainer or a setting is unknown, or the trainer or the task needs the CPU.
         MachineError: The device needs a package that is not installed.
     """
     trainer = trainer or trainer_of(task)
     kind = TRAINERS.get(trainer)
-    given = task.training[trainer] if trainer in task.training else kind.tuned(task.environment)
-    settings = kind.settings.model_validate(given)
+    settings = kind.settings.model_validate(
+        task.training[trainer] if trainer in task.training else kind.tuned(task.environment)
+    )
     if isinstance(settings, DeviceSettings) and task.on_device:
-        settings = settings.on(_found(device))
+        settings = settings.on(_available(device))
         if settings.device != "cpu" and not find_spec("mujoco_warp"):
             raise MachineError("`--device` needs MuJoCo Warp, which is not installed", install_hint("gpu"))
     elif device not in ("cpu", "auto"):
@@ -55,11 +56,11 @@ def settings_for(
     return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
 
 
-def _found(device: Device | Literal["auto"]) -> Device:
+def _available(device: Device | Literal["auto"]) -> Device:
     if device != "auto":
         return device
-    there = glob.glob("/dev/nvidia[0-9]*") or Path("/dev/dxg").exists()  # the latter is Windows' for Linux
-    return "cuda" if there and find_spec("mujoco_warp") and "+cpu" not in version("torch") else "cpu"
+    gpu = glob.glob("/dev/nvidia[0-9]*") or Path("/dev/dxg").exists()  # the latter in Windows' Linux
+    return "cuda" if gpu and find_spec("mujoco_warp") and "+cpu" not in version("torch") else "cpu"
 
 
 def card_for(
@@ -69,33 +70,22 @@ def card_for(
     seeds: int = 0,
     device: Device | Literal["auto"] = "cpu",
 ) -> TaskCard:
-    """A task's card that says what trains on the rewards.
-
-    Args:
-        trainer: Name of the trainer; that of `trainer_of` if not given.
-        task: The task.
-        env_steps: Control steps of each slice, in place of the task's own setting.
-        seeds: Policies that are trained with each reward, if that is known.
-        device: What simulates and learns.
+    """Return a task's card with its learner, settings and number of seeds (0 if unknown); see `settings_for`.
 
     Raises:
-        UsageError: There is no such trainer, or a setting that it does not have; or it cannot learn the task's actions.
+        UsageError: As `settings_for`, or the trainer cannot learn the task's actions.
     """
     trainer = trainer or trainer_of(task)
     kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps, device)
     if task.card.choices and not kind.chooses:
         what = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
         raise UsageError(what, "train with `--trainer sb3-ppo`")
-    update = {
-        "learner": kind.learner,
-        "learner_notes": f"{kind.notes} {settings.origin}".strip(),
-        "discount": settings.discount,
-    }
-    update |= {"env_steps": settings.env_steps, "seeds": seeds}
-    return task.card.model_copy(update=update)
+    notes = f"{kind.notes} {settings.origin}".strip()
+    update = {"learner": kind.learner, "learner_notes": notes, "discount": settings.discount}
+    return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "seeds": seeds})
 
 
 def policy_loader(training: Training | None) -> str:
-    """A Python file that loads a run's policies and needs no rewardgen; empty where their trainer has none."""
+    """Return a Python file that loads a run's policies without rewardgen; empty if their trainer has none."""
     loader = TRAINERS.get(training.trainer).loader if training and training.trainer in TRAINERS else None
     return loader.read_text() if loader else ""

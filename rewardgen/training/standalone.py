@@ -1,12 +1,12 @@
-"""A policy that was trained with rewardgen: from an observation to an action. All it needs is numpy.
+"""A policy trained with rewardgen: observation in, action out. It needs numpy alone.
 
     from policy import load
 
-    policy = load()                    # policy.npz beside this file, or any other: load("other.npz")
+    policy = load()                    # policy.npz beside this file, or another: load("other.npz")
     action = policy.act(observation)   # (O,) -> (A,), or (N, O) -> (N, A)
 
-It is deterministic. Observations are given as the task makes them and are normalised here; actions come out in units of
-the actuators, within their range. Where actions are choices, they are 1 for what is chosen and 0 for the rest.
+The policy is deterministic. Observations are those of the task, normalised here; actions are in actuator units, within
+their range. Where actions are choices, they are 1 for the chosen one and 0 for the rest.
 """
 
 from __future__ import annotations
@@ -25,11 +25,8 @@ _ACTIVATIONS = {
 }
 
 
-class Policy:
-    """A perceptron between a normaliser and the range of the actions.
-
-    Args:
-        arrays: Name to array, as the file of a policy has them.
+class NumpyPolicy:
+    """A perceptron between a normaliser and the range of the actions, from the arrays of a policy file.
 
     Attributes:
         observation_size: Entries of an observation, O.
@@ -41,23 +38,22 @@ class Policy:
         kind, sizes = str(arrays["kind"]), arrays["sizes"]
         self.observation_size = int(sizes[0])
         self.action_low, self.action_high = arrays["action/low"], arrays["action/high"]
-        layers = range(len(sizes) - 1)
+        numbers = range(len(sizes) - 1)
         if kind == "ppo":
             self._activation, self._squash, self._choices = "tanh", "clip", []
-            named = [(arrays[f"parameter/policy.{each}.weight"], arrays[f"parameter/policy.{each}.bias"][0])
-                     for each in layers]  # fmt: skip
+            names = [f"parameter/policy.{number}" for number in numbers]
+            self._layers = [(arrays[f"{name}.weight"], arrays[f"{name}.bias"][0]) for name in names]
         elif kind == "mlp":
             self._activation, self._squash = str(arrays["activation"]), str(arrays["squash"])
             self._choices = arrays["choices"].tolist()
-            named = [(arrays[f"layer{each}/weight"].T, arrays[f"layer{each}/bias"]) for each in layers]
+            self._layers = [(arrays[f"layer{each}/weight"].T, arrays[f"layer{each}/bias"]) for each in numbers]
         else:
-            raise ValueError(f"this is no policy that can be loaded here but of kind {kind}")
+            raise ValueError(f"this file loads no policy of kind {kind}")
         variance = arrays["normaliser/variance"]
-        plain = variance < 0.0  # where observations are taken as they are
+        plain = variance < 0.0  # observations that are not normalised
         self._limit = np.where(plain, np.inf, _LIMIT).astype(np.float32)
         self._mean = arrays["normaliser/mean"].astype(np.float32)
         self._scale = np.where(plain, 1.0, 1.0 / np.sqrt(np.maximum(variance, 0.0) + _TINY)).astype(np.float32)
-        self._layers = named
 
     def act(self, observation: Any) -> np.ndarray:
         """The action (A,) for an observation (O,), or actions (N, A) for observations (N, O)."""
@@ -69,18 +65,14 @@ class Policy:
                 values = _ACTIVATIONS[self._activation](values)
         if self._squash == "choice":
             groups = np.split(values, np.cumsum(self._choices)[:-1], axis=-1)
-            return np.concatenate([np.eye(each.shape[-1], dtype=np.float32)[each.argmax(-1)] for each in groups], -1)
+            return np.concatenate([np.eye(group.shape[-1], dtype=np.float32)[group.argmax(-1)] for group in groups], -1)
         values = np.clip(values, -2.0, 2.0) if self._squash == "tanh2" else values
         values = np.clip(values, -1.0, 1.0) if self._squash == "clip" else np.tanh(values)
         middle, half = (self.action_high + self.action_low) / 2, (self.action_high - self.action_low) / 2
         return np.clip(middle + half * values, self.action_low, self.action_high)
 
 
-def load(path: Any = None) -> Policy:
-    """Read a policy. No code in the file is run.
-
-    Args:
-        path: The file; `policy.npz` beside this one if not given.
-    """
+def load(path: Any = None) -> NumpyPolicy:
+    """Read a policy file, by default `policy.npz` beside this one. No code in the file is run."""
     with np.load(Path(__file__).with_name("policy.npz") if path is None else path, allow_pickle=False) as file:
-        return Policy(dict(file))
+        return NumpyPolicy(dict(file))

@@ -14,7 +14,7 @@ from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
 from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.mlp_policy import MlpPolicy, unnormalised
 from rewardgen.training.policies import load_policy
-from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.shared.seeding import slice_generators
@@ -74,7 +74,7 @@ def write_policy(task, envs, path):
     if expert.is_file():
         path.write_bytes(expert.read_bytes())
         return
-    sizes = Sizes(envs.observation_size, envs.action_size, (32, 16))
+    sizes = NetworkSizes(envs.observation_size, envs.action_size, (32, 16))
     networks = ActorCritic(sizes, 40 * initial_parameters(sizes, slice_generators([1], "networks", envs.device), 1.0))
     normaliser = ObservationNormaliser(RunningMoments.zeros(1, envs.observation_size, envs.device))
     normaliser.update(torch.randn(1, 50, envs.observation_size) + 3)

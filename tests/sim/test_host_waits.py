@@ -8,7 +8,7 @@ from benchmarks.warp import batched_tasks
 from rewardgen.sim.host_waits import HostWaits
 from rewardgen.sim.view import Draws, stream_keys
 from rewardgen.tasks.loading import load_task, shipped_task, shipped_tasks
-from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.rollout import Collector
 from rewardgen.training.shared.seeding import slice_generators
@@ -92,7 +92,7 @@ def test_a_shipped_task_sends_nothing_in_a_control_step_and_reads_only_to_place_
 def test_a_rollout_on_a_device_waits_for_nothing_though_episodes_end_in_it(name):
     task = load_task(name)
     envs = task.make_envs([0, 1], 4, device="warp-cpu")
-    sizes = Sizes(envs.observation_size, envs.action_size, (8,))
+    sizes = NetworkSizes(envs.observation_size, envs.action_size, (8,))
     networks = ActorCritic(sizes, initial_parameters(sizes, slice_generators([0, 1], "networks", envs.device), 1.0))
     normaliser = ObservationNormaliser(RunningMoments.zeros(2, sizes.observation, envs.device))
     collector = Collector(envs, 2, ["action"], slice_generators([0, 1], "exploration", envs.device))

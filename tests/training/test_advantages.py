@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from rewardgen.training.ppo.advantages import generalised_advantages
+from rewardgen.training.ppo.learner import generalised_advantages
 
 
 def advantages(terminated=(False, False, False), truncated=(False, False, False)):

@@ -1,12 +1,18 @@
 import torch
 from torch import nn
 
-from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters, kl_divergence, log_probability
+from rewardgen.training.ppo.networks import (
+    ActorCritic,
+    NetworkSizes,
+    initial_parameters,
+    kl_divergence,
+    log_probability,
+)
 from rewardgen.training.shared.seeding import slice_generators
 
 CPU = torch.device("cpu")
 
-SIZES = Sizes(observation=5, action=2, hidden=(8, 6))
+SIZES = NetworkSizes(observation=5, action=2, hidden=(8, 6))
 
 
 def stacked(seeds):

@@ -8,7 +8,7 @@ import torch
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.training.policies import load_policy, save_policy, side_by_side
-from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.protocol import POLICY_KINDS
@@ -16,7 +16,7 @@ from rewardgen.training.shared.seeding import slice_generators
 
 CPU = torch.device("cpu")
 
-SIZES = Sizes(observation=3, action=2, hidden=(4,))
+SIZES = NetworkSizes(observation=3, action=2, hidden=(4,))
 
 
 def two_policies():

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from rewardgen.training.ppo import update as ppo
-from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
 from rewardgen.training.ppo.optimiser import StackedAdam
 from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.shared.seeding import slice_generators
@@ -52,7 +52,7 @@ def test_every_slice_has_a_learning_rate_of_its_own():
 
 def bandit(targets, seeds):
     """One-step episodes whose reward is the closeness of the action to a target; the trained mean actions."""
-    sizes, settings = Sizes(2, 1, (16,)), PpoSettings()
+    sizes, settings = NetworkSizes(2, 1, (16,)), PpoSettings()
     networks = ActorCritic(sizes, initial_parameters(sizes, slice_generators(seeds, "networks", CPU), 1.0))
     optimiser = StackedAdam(networks.flat, 1e-3, 1.0)
     orders, noise = slice_generators(seeds, "minibatches", CPU), slice_generators(seeds, "exploration", CPU)

@@ -178,7 +178,7 @@ def test_a_stop_is_taken_in_where_the_job_stops_slices(honest):
     told = honest[0]
     sound, _ = validator(stops=True).results({"slices": [stop(told[0]), told[1]]})
     assert sound.stopped and sound.stopped.model_dump() == STOP and sound.policy == "a-s0.npz"
-    with pytest.raises(WorkerError, match="train to the end"):
+    with pytest.raises(WorkerError, match="early stop that was not allowed"):
         validator().results({"slices": [stop(told[0]), told[1]]})
 
 
@@ -193,14 +193,14 @@ def test_a_stop_out_of_contract_is_refused(honest, change):
 
 def test_what_failed_was_not_stopped(honest):
     told = honest[0]
-    with pytest.raises(WorkerError, match="was not stopped"):
+    with pytest.raises(WorkerError, match="early stop that was not allowed"):
         validator(stops=True).results({"slices": [told[0], stop(told[1])]})
 
 
 def test_without_the_tasks_names_those_of_variables_are_short_and_printable(honest):
     told = copied(honest[0])
     told[0]["episodes"][0]["variables"] = {"ignore\nthe above": [1.0]}
-    with pytest.raises(WorkerError, match="variables"):
+    with pytest.raises(WorkerError, match="a variable"):
         validator(None).results({"slices": told})
 
 
@@ -219,7 +219,7 @@ def test_a_report_out_of_contract_is_refused(change):
 
 def test_a_report_of_a_stop_is_taken_in_only_where_the_job_stops_slices():
     assert validator(stops=True).progress({**REPORT, "stopped": True}).stopped
-    with pytest.raises(WorkerError, match="train to the end"):
+    with pytest.raises(WorkerError, match="early stop that was not allowed"):
         validator().progress({**REPORT, "stopped": True})
 
 
@@ -227,7 +227,7 @@ def test_there_are_as_many_reports_as_evaluations():
     took = validator()
     for _ in range(2 * TINY.evaluation_phases):
         took.progress(REPORT)
-    with pytest.raises(WorkerError, match="more often"):
+    with pytest.raises(WorkerError, match="more reports"):
         took.progress(REPORT)
 
 

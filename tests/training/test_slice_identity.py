@@ -10,7 +10,7 @@ from rewardgen.sim import mujoco_warp
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.ppo.batch import SliceBatch
-from rewardgen.training.ppo.mlp import Layer, StackedMLP
+from rewardgen.training.ppo.mlp import StackedMLP, Weights
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 from tests.devices import kernels  # noqa: F401
 from tests.training.stopping import AWAY, STAY, stayer_job
@@ -113,7 +113,7 @@ def stacked(parameters, rows, gradient, sizes):
         for fan_in, fan_out in pairwise(sizes):
             weight = of[:, start : start + fan_in * fan_out].view(-1, fan_in, fan_out)
             start += fan_in * fan_out
-            parts.append(Layer(weight, of[:, start : start + fan_out].view(-1, 1, fan_out)))
+            parts.append(Weights(weight, of[:, start : start + fan_out].view(-1, 1, fan_out)))
             start += fan_out
         return parts
 

@@ -17,6 +17,7 @@ from typing import Any
 from rewardgen import __version__
 from rewardgen.core.errors import MachineError, RewardgenError
 from rewardgen.core.provenance import installed_version
+from rewardgen.extras.ray.task_files import PackedTask, unpacked
 from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
@@ -24,7 +25,6 @@ from rewardgen.training.cache import TRAINING_SOURCES, code
 from rewardgen.training.protocol import TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
-from rewardgen.training.task_transfer import PackedTask, unpacked
 
 _PACKAGES = ("gymnasium", "mujoco", "mujoco-warp", "numpy", "stable-baselines3", "torch", "warp-lang")
 

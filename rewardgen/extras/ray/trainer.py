@@ -27,11 +27,11 @@ from rewardgen.core.errors import (
 from rewardgen.core.extras import install_hint
 from rewardgen.core.files import write_atomic
 from rewardgen.extras.ray.node import software, train_on_node
+from rewardgen.extras.ray.task_files import packed
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.training.process_trainer import by_candidate
 from rewardgen.training.protocol import EXECUTORS, ExecutorKind, ExecutorSetup, OnProgress, OnSlice
-from rewardgen.training.task_transfer import packed
 
 _POLL_S = 0.1
 _REACH_S = 5.0

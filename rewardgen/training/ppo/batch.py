@@ -1,4 +1,4 @@
-"""Training a batch of slices: collect, price, learn, evaluate, until every slice has its steps or has ended before."""
+"""Training of a batch of slices: collect, price, learn, evaluate, until every slice is done."""
 
 from __future__ import annotations
 
@@ -7,22 +7,12 @@ import time
 from rewardgen.store.records import SliceResult
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.ppo.learner import Learner
-from rewardgen.training.ppo.networks import Sizes
+from rewardgen.training.ppo.networks import NetworkSizes
 from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.rollout import Collector, Rollout
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 from rewardgen.training.shared.seeding import slice_generators
 from rewardgen.training.shared.slices import Report, Slices, derived, envs_on
-
-
-def evaluation_updates(updates: int, phases: int) -> list[int]:
-    """After which updates (from 1) to evaluate: evenly spread, the last one at the end.
-
-    Args:
-        updates: Updates in the whole training.
-        phases: Evaluations wanted; fewer if there are fewer updates.
-    """
-    return sorted({max(1, round(updates * number / phases)) for number in range(1, phases + 1)})
 
 
 class SliceBatch:
@@ -41,18 +31,14 @@ class SliceBatch:
         envs = envs_on(device, task, derived(seeds, "training"), job.settings.num_envs)
         self._settings = job.settings.model_copy(update={"num_envs": envs.num_envs // len(seeds)})
         self._slices = Slices(task, job, report, planned_steps(self._settings), device)
-        sizes = Sizes(envs.observation_size, envs.action_size, job.settings.hidden)
+        sizes = NetworkSizes(envs.observation_size, envs.action_size, job.settings.hidden)
         self._learner = Learner(sizes, seeds, self._settings, envs.device)
         self._action_range = envs.action_low, envs.action_high
         noise = slice_generators(seeds, "exploration", envs.device)
         self._collector = Collector(envs, len(seeds), self._slices.rewards.input_names, noise)
 
     def run(self) -> list[SliceResult]:
-        """Train to the end.
-
-        Returns:
-            One result per slice, failed ones included. The others have left their policies in the folder.
-        """
+        """Train to the end; return one result per slice, failed ones included."""
         began = time.perf_counter()
         updates = count_updates(self._settings)
         phases = evaluation_updates(updates, self._settings.evaluation_phases)
@@ -75,7 +61,7 @@ class SliceBatch:
         return StackedPolicy(self._learner.networks, self._learner.normaliser, low, high)
 
     def _improve(self) -> None:
-        """One rollout and one update."""
+        """Collect one rollout and make one update."""
         learner, settings, slices = self._learner, self._settings, self._slices
         rollout = self._collector.collect(learner.networks, learner.normaliser, settings.rollout_steps)
         for index in unobservable(rollout):
@@ -91,23 +77,28 @@ class SliceBatch:
             slices.disable(index, "diverged", "the networks' parameters are no longer finite", self._env_steps)
 
     def _drop_ended(self) -> None:
-        """Take the slices that have failed or were stopped out of the stack: they cost nothing any more."""
+        """Remove the slices that have failed or were stopped from the stack, so that they cost nothing."""
         if kept := self._slices.keep_active():
             for part in (self._learner, self._collector):
                 part.keep(kept)
 
 
+def evaluation_updates(updates: int, phases: int) -> list[int]:
+    """Updates (from 1) after which to evaluate: evenly spread, the last one at the end."""
+    return sorted({max(1, round(updates * number / phases)) for number in range(1, phases + 1)})
+
+
 def count_updates(settings: PpoSettings) -> int:
-    """Updates that come nearest to the wanted control steps, at least one."""
+    """Updates nearest to the wanted control steps, at least one."""
     return max(1, round(settings.env_steps / (settings.num_envs * settings.rollout_steps)))
 
 
 def planned_steps(settings: PpoSettings) -> int:
-    """Control steps that a slice is given: whole updates only."""
+    """Control steps of a slice: whole updates only."""
     return count_updates(settings) * settings.num_envs * settings.rollout_steps
 
 
 def unobservable(rollout: Rollout) -> list[int]:
-    """The slices in which some observation is not finite."""
+    """Indices of the slices with an observation that is not finite."""
     finite = rollout.observation.isfinite() & rollout.final_observation.isfinite()
     return (~finite.flatten(3).all(3).all(2).all(0)).nonzero()[:, 0].tolist()

@@ -1,4 +1,4 @@
-"""What a batch of slices learns with: networks, optimiser, normalisers. Knows no environment and no reward code.
+"""The learning half of a batch of slices: networks, optimiser, normalisers. Knows no environment and no reward code.
 
 Shapes: T steps, S slices, N envs per slice.
 """
@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.training.ppo import update as ppo
-from rewardgen.training.ppo.advantages import generalised_advantages
-from rewardgen.training.ppo.networks import ActorCritic, Sizes, initial_parameters
+from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
 from rewardgen.training.ppo.optimiser import StackedAdam
 from rewardgen.training.ppo.rollout import Rollout
@@ -21,16 +20,9 @@ from rewardgen.training.shared.seeding import slice_generators
 
 
 class Learner:
-    """PPO for S slices. What a slice learns is the same alone and among others, to the last bit.
+    """PPO for S slices. A slice learns the same alone and among others, to the last bit."""
 
-    Args:
-        sizes: Sizes of the networks.
-        seeds: One per slice.
-        settings: Settings of the training.
-        device: Where it learns.
-    """
-
-    def __init__(self, sizes: Sizes, seeds: Sequence[int], settings: PpoSettings, device: torch.device) -> None:
+    def __init__(self, sizes: NetworkSizes, seeds: Sequence[int], settings: PpoSettings, device: torch.device) -> None:
         self._settings = settings
         initial = initial_parameters(sizes, slice_generators(seeds, "networks", device), settings.initial_std)
         self.networks = ActorCritic(sizes, initial)
@@ -41,14 +33,10 @@ class Learner:
         self._orders = slice_generators(seeds, "minibatches", device)
 
     def learn(self, rollout: Rollout, reward: Tensor) -> list[float]:
-        """Improve the policies by one rollout.
-
-        Args:
-            rollout: What the current policies did.
-            reward: Its rewards, (T, S, N).
+        """Improve the policies by one rollout and its rewards (T, S, N).
 
         Returns:
-            For each slice the part of these rewards, by size, that was cut off in scaling them.
+            For each slice the share of its rewards, by size, that was clipped in scaling them.
         """
         # The old policy's probabilities are those of the actions as they were drawn, so the newest moments may be used.
         self.normaliser.update(_rows(rollout.observation))
@@ -81,15 +69,11 @@ class Learner:
         return self.networks.value(observation).unflatten(1, (steps, num_envs)).transpose(0, 1)
 
     def diverged(self) -> list[int]:
-        """The slices whose parameters are no longer finite."""
+        """Indices of the slices with parameters that are not finite."""
         return (~self.networks.flat.isfinite().all(1)).nonzero()[:, 0].tolist()
 
     def keep(self, kept: Sequence[int]) -> None:
-        """Go on with some of the slices only.
-
-        Args:
-            kept: Their places, in order.
-        """
+        """Drop all slices but those with these indices, in order."""
         rows = list(kept)
         self.networks = ActorCritic(self.networks.sizes, self.networks.flat[rows])
         self.normaliser = ObservationNormaliser(self.normaliser.moments.of_slices(rows))
@@ -101,3 +85,36 @@ class Learner:
 def _rows(values: Tensor) -> Tensor:
     """(T, S, N, ...) as (S, T * N, ...)."""
     return values.transpose(0, 1).flatten(1, 2)
+
+
+def generalised_advantages(
+    reward: Tensor,
+    value: Tensor,
+    next_value: Tensor,
+    terminated: Tensor,
+    done: Tensor,
+    discount: float,
+    gae_lambda: float,
+) -> Tensor:
+    """Generalised advantage estimation (Schulman et al. 2016), (T, ...); value targets are `advantages + value`.
+
+    A terminated episode is worth nothing afterwards; a truncated one is bootstrapped with the value of its final
+    observation. Neither lets the next episode's advantages leak in.
+
+    Args:
+        reward: (T, ...) float.
+        value: Value of the observation acted on, (T, ...).
+        next_value: Value of the observation after the step and before any reset, (T, ...).
+        terminated: Ended by a termination condition, (T, ...) bool.
+        done: Terminated or truncated, (T, ...) bool.
+        discount: Discount per step.
+        gae_lambda: 0 for one-step targets, 1 for full returns.
+    """
+    delta = reward + discount * next_value * ~terminated - value
+    decay = discount * gae_lambda * ~done
+    advantages = torch.empty_like(delta)
+    running = torch.zeros_like(delta[0])
+    for step in reversed(range(len(delta))):
+        running = delta[step] + decay[step] * running
+        advantages[step] = running
+    return advantages

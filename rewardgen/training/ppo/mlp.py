@@ -1,11 +1,11 @@
 """A stacked multilayer perceptron with tanh layers, its backward pass written out.
 
-Autograd would allocate every activation and gradient anew and pass over them once more than needed; with the passes
-written out, over buffers that are used again and stay in the cache, an update takes about half the time.
+Autograd would allocate every activation and gradient again; passes written out, over buffers that stay in the cache,
+halve the time of an update.
 
-What a slice gets is the same to the last bit whichever slices are beside it. MKL picks the kernel of a product by how
-its operands and its result lie in memory, which is up to the slices before it, and takes another one for a single
-product with a vector. So rows are filled up with zeros until every slice begins on a cache line; see `_products`.
+The result of a slice does not depend on the slices beside it, to the last bit. MKL picks the kernel of a product by the
+alignment of its operands, and another one for a product with a vector. So rows are padded with zeros until every slice
+begins on a cache line; see `_products`.
 
 Shapes: S slices, B rows, I inputs, H hidden units, O outputs.
 """
@@ -22,27 +22,19 @@ _LINE = 16
 """Numbers in a cache line of 64 bytes."""
 
 
-class Layer(NamedTuple):
-    """The parameters of one layer, or their gradients.
-
-    Args:
-        weight: (S, I, O).
-        bias: (S, 1, O).
-    """
+class Weights(NamedTuple):
+    """Parameters of one layer, or their gradients."""
 
     weight: Tensor
+    """(S, I, O)."""
     bias: Tensor
+    """(S, 1, O)."""
 
 
 class StackedMLP:
-    """S perceptrons of the same sizes; all layers but the last end in a tanh.
+    """S perceptrons of the same sizes; all layers but the last end in a tanh."""
 
-    Args:
-        layers: Their parameters, which may change between calls.
-        gradients: Where `backward` writes the parameters' gradients.
-    """
-
-    def __init__(self, layers: Sequence[Layer], gradients: Sequence[Layer]) -> None:
+    def __init__(self, layers: Sequence[Weights], gradients: Sequence[Weights]) -> None:
         self._layers = layers
         self._gradients = gradients
         self._inputs: list[Tensor] = []
@@ -50,7 +42,7 @@ class StackedMLP:
         self._deltas: list[Tensor] = []
 
     def __call__(self, rows: Tensor) -> Tensor:
-        """Outputs (S, B, O) for inputs (S, B, I); nothing is kept for a backward pass."""
+        """Outputs (S, B, O) for inputs (S, B, I), without a backward pass."""
         *hidden, last = self._layers
         filled = _filled(rows)
         for layer in hidden:
@@ -58,21 +50,21 @@ class StackedMLP:
         return _products(filled, last.weight, last.bias)[:, : rows.shape[1]]
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Outputs (S, B, O) for inputs (S, B, I), which must stay as they are until `backward`."""
+        """Outputs (S, B, O) for inputs (S, B, I), which must not change until `backward`."""
         filled = _filled(rows)
         self._make_room(filled)
         *hidden, last = self._layers
         self._inputs = [filled, *self._hidden]
-        for layer, given, buffer in zip(hidden, self._inputs, self._hidden, strict=False):
-            _tanh_of_half_(_products(given, layer.weight, layer.bias, factor=2, out=buffer))
+        for layer, inputs, buffer in zip(hidden, self._inputs, self._hidden, strict=False):
+            _tanh_of_half_(_products(inputs, layer.weight, layer.bias, factor=2, out=buffer))
         return _products(self._inputs[-1], last.weight, last.bias)[:, : rows.shape[1]]
 
     def backward(self, gradient: Tensor) -> None:
-        """Gradients of the parameters, from the gradient (S, B, O) of what `forward` returned last."""
+        """Write the gradients of the parameters, from the gradient (S, B, O) of the last output of `forward`."""
         gradient = _filled(gradient)
         for index in reversed(range(len(self._layers))):
             weight_gradient, bias_gradient = self._gradients[index]
-            # Into a tensor of its own: the batched product is slow into a view that is not contiguous.
+            # By a copy: the batched product is slow into a view that is not contiguous.
             weight_gradient.copy_(_products(self._inputs[index].transpose(1, 2), gradient))
             torch.sum(gradient, 1, keepdim=True, out=bias_gradient)
             if index:
@@ -88,7 +80,7 @@ class StackedMLP:
 
 
 def _filled(rows: Tensor) -> Tensor:
-    """Rows (S, B, I) with zeros after them up to a multiple of a cache line, (S, B', I)."""
+    """Pad rows (S, B, I) with zeros to a multiple of a cache line, (S, B', I)."""
     missing = -rows.shape[1] % _LINE
     return torch.nn.functional.pad(rows, (0, 0, 0, missing)) if missing else rows
 
@@ -96,14 +88,14 @@ def _filled(rows: Tensor) -> Tensor:
 def _products(
     left: Tensor, right: Tensor, bias: Tensor | None = None, *, factor: int = 1, out: Tensor | None = None
 ) -> Tensor:
-    """`factor * (left @ right + bias)` of every slice, rounded the same whatever is beside it.
+    """`factor * (left @ right + bias)` of every slice, the same bits alone and among others.
 
     Args:
         left: (S, M, K), each slice on a cache line.
         right: (S, K, N).
-        bias: (S, 1, N); none if not given.
+        bias: (S, 1, N).
         factor: A factor.
-        out: Where to put the result, (S, M, N).
+        out: Tensor for the result, (S, M, N).
     """
     rows, columns = left.shape[1], right.shape[2]
     if rows * columns % _LINE == 0 and (len(left) > 1 or min(rows, columns) > 1):

@@ -1,4 +1,4 @@
-"""Actor-critic networks of many slices, stacked along a leading axis. Knows nothing of optimisation or environments.
+"""Actor-critic networks of many slices, stacked along a leading axis. No optimisation, no environments.
 
 Shapes: S slices, B rows, O observation size, A action size, P parameters per slice.
 """
@@ -13,22 +13,17 @@ from math import log, prod, sqrt
 import torch
 from torch import Tensor
 
-from rewardgen.training.ppo.mlp import Layer, StackedMLP
+from rewardgen.training.ppo.mlp import StackedMLP, Weights
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Sizes that determine every parameter's shape.
-
-    Args:
-        observation: Entries of an observation.
-        action: Entries of an action.
-        hidden: Units of each hidden layer, the same in the policy and the value network.
-    """
+class NetworkSizes:
+    """Sizes that determine every parameter's shape."""
 
     observation: int
     action: int
     hidden: tuple[int, ...]
+    """Units of each hidden layer, the same in the policy and the value network."""
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Parameter name to its shape in one slice; biases are (1, out) so that they broadcast over rows."""
@@ -48,14 +43,14 @@ class ActorCritic:
     layers, and a matrix product over the leading axis serves all slices.
 
     Args:
-        sizes: Sizes of the networks.
+        sizes: NetworkSizes of the networks.
         flat: Parameters (S, P), as made by `initial_parameters` or `pack`; copied.
 
     Attributes:
         parameters: Name to parameter (S, ...), views of `flat`.
     """
 
-    def __init__(self, sizes: Sizes, flat: Tensor) -> None:
+    def __init__(self, sizes: NetworkSizes, flat: Tensor) -> None:
         self.sizes = sizes
         self.flat = flat.detach().clone()
         self.parameters = _views(sizes, self.flat)
@@ -67,12 +62,7 @@ class ActorCritic:
         )
 
     def rates(self, value: float, log_std: float) -> Tensor:
-        """Learning rate of every parameter (P,), relative to that of the policy network.
-
-        Args:
-            value: Of the value network.
-            log_std: Of the policy's log standard deviation.
-        """
+        """Learning rate of every parameter (P,), relative to the policy network's."""
         rates = torch.ones_like(self.flat[:1])
         for name, part in _views(self.sizes, rates).items():
             part.mul_(log_std if name == "log_std" else value if name.startswith("value") else 1.0)
@@ -92,19 +82,16 @@ class ActorCritic:
         return self._value(observation).squeeze(-1)
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean action (S, B, A) and value (S, B) of normalised observations (S, B, O), to be followed by `backward`."""
+        """Mean action (S, B, A) and value (S, B) of normalised observations (S, B, O); call `backward` next."""
         return self._policy.forward(observation), self._value.forward(observation).squeeze(-1)
 
     def backward(self, mean: Tensor, log_std: Tensor, value: Tensor) -> Tensor:
-        """Gradient of the parameters, from the gradients of what `forward` returned and of the log std.
+        """Gradient of the parameters (S, P), valid until the next call, from those of the outputs and the log std.
 
         Args:
             mean: (S, B, A).
             log_std: (S, 1, A).
             value: (S, B).
-
-        Returns:
-            (S, P), to be used before the next call.
         """
         self._policy.backward(mean)
         self._value.backward(value.unsqueeze(-1))
@@ -112,35 +99,27 @@ class ActorCritic:
         return self._gradient
 
 
-def _views(sizes: Sizes, flat: Tensor) -> dict[str, Tensor]:
-    """The named parts (S, ...) of flat parameters (S, P)."""
+def _views(sizes: NetworkSizes, flat: Tensor) -> dict[str, Tensor]:
+    """Named parts (S, ...) of flat parameters (S, P)."""
     shapes = sizes.shapes()
     parts = flat.split([prod(shape) for shape in shapes.values()], dim=1)
     return {name: part.view(len(flat), *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
-def _layers(parts: Mapping[str, Tensor], network: str) -> list[Layer]:
+def _layers(parts: Mapping[str, Tensor], network: str) -> list[Weights]:
     weights = [name for name in parts if name.startswith(network) and name.endswith("weight")]
-    return [Layer(parts[name], parts[name.removesuffix("weight") + "bias"]) for name in weights]
+    return [Weights(parts[name], parts[name.removesuffix("weight") + "bias"]) for name in weights]
 
 
-def initial_parameters(sizes: Sizes, generators: Sequence[torch.Generator], initial_std: float) -> Tensor:
-    """Orthogonal weights, zero biases, a policy that starts near zero; each slice from its own generator.
+def initial_parameters(sizes: NetworkSizes, generators: Sequence[torch.Generator], initial_std: float) -> Tensor:
+    """Return parameters (S, P): orthogonal weights and zero biases, each slice drawn from its own generator.
 
     The last policy layer is small, as in Andrychowicz et al. 2021, "What Matters in On-Policy Reinforcement Learning?".
-
-    Args:
-        sizes: Sizes of the networks.
-        generators: One per slice.
-        initial_std: Standard deviation of the untrained policy.
-
-    Returns:
-        Parameters (S, P).
     """
     return torch.stack([_initial_slice(sizes, generator, initial_std) for generator in generators])
 
 
-def _initial_slice(sizes: Sizes, generator: torch.Generator, initial_std: float) -> Tensor:
+def _initial_slice(sizes: NetworkSizes, generator: torch.Generator, initial_std: float) -> Tensor:
     last = len(sizes.hidden)
     parts = []
     for name, shape in sizes.shapes().items():
@@ -155,8 +134,8 @@ def _initial_slice(sizes: Sizes, generator: torch.Generator, initial_std: float)
     return torch.cat(parts)
 
 
-def pack(sizes: Sizes, parameters: Mapping[str, Tensor]) -> Tensor:
-    """The flat parameters (P,) of one slice from its named parameters."""
+def pack(sizes: NetworkSizes, parameters: Mapping[str, Tensor]) -> Tensor:
+    """Flat parameters (P,) of one slice from its named parameters."""
     return torch.cat([parameters[name].reshape(-1) for name in sizes.shapes()])
 
 

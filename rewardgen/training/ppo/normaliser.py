@@ -13,30 +13,27 @@ _TINY = 1e-8
 
 @dataclass
 class RunningMoments:
-    """Mean and variance of a stream of vectors, per slice, merged batch by batch (Chan et al. 1979).
-
-    Args:
-        mean: (S, D) float64.
-        variance: (S, D) float64, of the population.
-        count: (S, 1) float64, vectors seen.
-    """
+    """Mean and variance of a stream of vectors, per slice, merged batch by batch (Chan et al. 1979)."""
 
     mean: Tensor
+    """(S, D) float64."""
     variance: Tensor
+    """(S, D) float64, of the population."""
     count: Tensor
+    """(S, 1) float64, vectors seen."""
 
     @classmethod
     def zeros(cls, slices: int, size: int, device: torch.device) -> RunningMoments:
-        """Moments that have seen nothing: mean 0, variance 1."""
+        """Moments of an empty stream: mean 0, variance 1."""
         mean = torch.zeros(slices, size, dtype=torch.float64, device=device)
         return cls(mean, torch.ones_like(mean), mean.new_zeros(slices, 1))
 
     def of_slices(self, rows: list[int]) -> RunningMoments:
-        """Those of some of the slices."""
+        """Moments of some of the slices."""
         return RunningMoments(self.mean[rows], self.variance[rows], self.count[rows])
 
     def update(self, rows: Tensor) -> None:
-        """Take in a batch of vectors (S, B, D)."""
+        """Add a batch of vectors (S, B, D)."""
         rows = rows.double()
         number = rows.shape[1]
         variance, mean = torch.var_mean(rows, dim=1, correction=0)
@@ -49,18 +46,14 @@ class RunningMoments:
 
 
 class ObservationNormaliser:
-    """Observations to zero mean and unit variance, clipped to +-10.
-
-    Args:
-        moments: Moments of the observations (S, O).
-    """
+    """Observations (S, N, O) to zero mean and unit variance, clipped to +-10."""
 
     def __init__(self, moments: RunningMoments) -> None:
         self.moments = moments
         self._refresh()
 
     def update(self, observation: Tensor) -> None:
-        """Take in observations (S, N, O)."""
+        """Add observations (S, N, O)."""
         self.moments.update(observation)
         self._refresh()
 
@@ -79,14 +72,8 @@ class RewardScaler:
     As in OpenAI Baselines' VecNormalize: the sign of a reward and the place of zero stay, so that the optimal policy
     does too (Engstrom et al. 2020, "Implementation Matters in Deep Policy Gradients").
 
-    Args:
-        slices: Slices S.
-        num_envs: Envs N per slice.
-        discount: Discount per control step.
-        device: Where the rewards are.
-
     Attributes:
-        clipped: Part of the last rollout's rewards, by size, that was cut off, (S,) float64.
+        clipped: Share of the last rollout's rewards, by size, that was clipped, (S,) float64.
     """
 
     def __init__(self, slices: int, num_envs: int, discount: float, device: torch.device) -> None:
@@ -96,26 +83,18 @@ class RewardScaler:
         self.clipped = torch.zeros(slices, dtype=torch.float64, device=device)
 
     def keep(self, rows: list[int]) -> None:
-        """Go on with these slices only."""
+        """Drop all other slices."""
         self._moments = self._moments.of_slices(rows)
         self._returns, self.clipped = self._returns[rows], self.clipped[rows]
 
     def __call__(self, reward: Tensor, done: Tensor) -> Tensor:
-        """Take in a rollout's rewards and scale them.
-
-        Args:
-            reward: (T, S, N).
-            done: (T, S, N) bool: the episode ended with this step.
-
-        Returns:
-            Scaled rewards (T, S, N) float32.
-        """
-        seen = []
+        """Scale a rollout's rewards (T, S, N), where `done` (T, S, N) marks the last steps of episodes."""
+        returns = []
         for step, ended in zip(reward.double(), done, strict=True):
             self._returns = self._returns * self._discount + step
-            seen.append(self._returns)
+            returns.append(self._returns)
             self._returns = self._returns.masked_fill(ended, 0.0)
-        self._moments.update(torch.cat(seen, dim=1).unsqueeze(-1))
+        self._moments.update(torch.cat(returns, dim=1).unsqueeze(-1))
         scale = (self._moments.variance + _TINY).rsqrt()
         size = reward.transpose(0, 1).flatten(1).double().abs()
         whole = size.sum(1)

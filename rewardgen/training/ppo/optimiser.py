@@ -1,4 +1,4 @@
-"""Adam over stacked parameters, with a learning rate, a gradient norm and a clip of its own for every slice."""
+"""Adam over stacked parameters, with a learning rate and a gradient clip for every slice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _RATE_RANGE = (1e-5, 1e-2)
 
 
 class StackedAdam:
-    """Adam (Kingma and Ba 2015). It is elementwise, so one step over (S, P) is exactly S separate optimisers' steps.
+    """Adam (Kingma and Ba 2015). One step over (S, P) equals S separate optimisers' steps, as Adam is elementwise.
 
     Args:
         flat: The leaf tensor (S, P) with all parameters.
@@ -30,16 +30,16 @@ class StackedAdam:
         self.learning_rate = torch.full_like(flat[:, :1], learning_rate)
 
     def keep(self, flat: Tensor, rows: list[int]) -> None:
-        """Go on with these slices only, whose parameters are now in `flat`."""
+        """Drop all other slices; the parameters of the rest are now in `flat`."""
         self._flat = flat
         self._first, self._second = self._first[rows], self._second[rows]
         self.learning_rate = self.learning_rate[rows]
 
     @torch.no_grad()
     def step(self, gradient: Tensor) -> None:
-        """Change the parameters by a gradient (S, P); an infinite or undefined one makes its slice's parameters NaN."""
+        """Change the parameters by a gradient (S, P); one that is not finite makes its slice's parameters NaN."""
         norm = gradient.norm(dim=1, keepdim=True)
-        # Clipping an infinite norm would give steps of zero: a slice that never learns and does not say why.
+        # Clipping an infinite norm would give steps of zero: a slice that silently never learns.
         norm = norm.masked_fill(~norm.isfinite(), torch.nan)
         gradient = gradient * (self._max_grad_norm / (norm + 1e-6)).clamp(max=1.0)
         self._steps += 1
@@ -50,13 +50,9 @@ class StackedAdam:
         self._flat.addcdiv_(self._first * rates, corrected, value=-1)
 
     def adapt(self, divergence: Tensor, target: float) -> None:
-        """Steer the learning rates towards a KL divergence per update.
+        """Steer each learning rate towards a target KL divergence per update, from the measured one (S,).
 
-        As in rsl_rl (Rudin et al. 2022, "Learning to Walk in Minutes"), here for every slice by itself.
-
-        Args:
-            divergence: Measured KL divergence (S,).
-            target: The divergence to keep.
+        As in Rudin et al. 2022, "Learning to Walk in Minutes".
         """
         rate = self.learning_rate
         divergence = divergence.unsqueeze(1)

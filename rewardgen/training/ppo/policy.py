@@ -1,4 +1,4 @@
-"""PPO's policies: those of all slices stacked, as they train and act side by side, and one as its file holds it."""
+"""PPO's policies: all slices stacked, as they train and act, and one slice as its file holds it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rewardgen.training.policies import Arrays, save_policy
-from rewardgen.training.ppo.networks import ActorCritic, Sizes, pack
+from rewardgen.training.policies import Arrays, PolicyStack, save_policy
+from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, pack
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 
 _MAX_WIDTH = 1 << 14
@@ -32,10 +32,8 @@ class StackedPolicy:
     def __init__(
         self, networks: ActorCritic, normaliser: ObservationNormaliser, action_low: Tensor, action_high: Tensor
     ) -> None:
-        self._networks = networks
-        self._normaliser = normaliser
-        self._low = action_low.unsqueeze(1)
-        self._high = action_high.unsqueeze(1)
+        self._networks, self._normaliser = networks, normaliser
+        self._low, self._high = action_low.unsqueeze(1), action_high.unsqueeze(1)
 
     @property
     def slices(self) -> int:
@@ -44,37 +42,26 @@ class StackedPolicy:
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """The policies' mean actions, in actuator units and within their range.
-
-        Args:
-            observation: As simulated, slice-major, (S * N, O).
-
-        Returns:
-            (S * N, A).
-        """
+        """Mean actions (S * N, A) in actuator units, within their range, for observations (S * N, O), slice-major."""
         mean = self._networks.policy(self._normaliser(observation.unflatten(0, (self.slices, -1))))
         return from_policy_units(mean, self._low, self._high).clamp(self._low, self._high).flatten(0, 1)
 
     def save(self, index: int, path: Path) -> None:
-        """Write the policy of one slice.
-
-        Args:
-            index: Which slice.
-            path: The file.
+        """Write the policy of one slice to a file.
 
         Raises:
-            RunFolderError: It cannot be written.
+            RunFolderError: The file cannot be written.
         """
         moments, sizes = self._normaliser.moments, self._networks.sizes
-        parameters = {f"parameter/{name}": value[index] for name, value in self._networks.parameters.items()}
-        others = {
+        arrays = {
             "sizes": torch.tensor([sizes.observation, sizes.action, *sizes.hidden], device="cpu"),
             "normaliser/mean": moments.mean[index],
             "normaliser/variance": moments.variance[index],
             "action/low": self._low[index, 0],
             "action/high": self._high[index, 0],
         }
-        save_policy(path, "ppo", {name: value.detach().cpu() for name, value in (others | parameters).items()})
+        arrays |= {f"parameter/{name}": value[index] for name, value in self._networks.parameters.items()}
+        save_policy(path, "ppo", {name: value.detach().cpu() for name, value in arrays.items()})
 
 
 def from_policy_units(action: Tensor, low: Tensor, high: Tensor) -> Tensor:
@@ -84,21 +71,14 @@ def from_policy_units(action: Tensor, low: Tensor, high: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class PpoPolicy:
-    """The policy of one slice, as its file holds it.
+    """The policy of one slice; see `rewardgen.training.policies.Policy`."""
 
-    Args:
-        sizes: Sizes of the networks.
-        parameters: Parameter name to value, of one slice.
-        mean: Mean of the observations, (O,) float64.
-        variance: Their variance, (O,) float64.
-        action_low: (A,) float32, in actuator units.
-        action_high: (A,) float32.
-    """
-
-    sizes: Sizes
+    sizes: NetworkSizes
     parameters: dict[str, Tensor]
     mean: Tensor
+    """Mean of the observations, (O,) float64."""
     variance: Tensor
+    """Variance of the observations, (O,) float64."""
     action_low: Tensor
     action_high: Tensor
 
@@ -109,11 +89,11 @@ class PpoPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> PpoPolicy:
-        """See `rewardgen.training.policies.Policy.from_arrays`."""
-        found = arrays.take("sizes", (None,), np.int64).tolist()
-        if not 2 <= len(found) <= _MAX_LAYERS or min(found) < 1 or max(found) > _MAX_WIDTH:
+        """See `Policy.from_arrays`."""
+        numbers = arrays.take("sizes", (None,), np.int64).tolist()
+        if not 2 <= len(numbers) <= _MAX_LAYERS or min(numbers) < 1 or max(numbers) > _MAX_WIDTH:
             raise ValueError("`sizes` is out of range")
-        sizes = Sizes(found[0], found[1], tuple(found[2:]))
+        sizes = NetworkSizes(numbers[0], numbers[1], tuple(numbers[2:]))
         variance = arrays.take("normaliser/variance", (sizes.observation,), np.float64)
         if bool((variance < 0).any()):
             raise ValueError("a variance is negative")
@@ -127,7 +107,7 @@ class PpoPolicy:
         )
 
     def act(self, observation: Tensor) -> Tensor:
-        """Actions (N, A) in actuator units, for observations (N, O)."""
+        """See `Policy.act`."""
         return self._stacked.act(observation)
 
     @cached_property
@@ -135,18 +115,19 @@ class PpoPolicy:
         return _stacked([self])
 
     @staticmethod
-    def stack(policies: Sequence[PpoPolicy]) -> StackedPolicy | None:
-        """Several policies as one, if their networks have the same sizes."""
-        return _stacked(policies) if len({each.sizes for each in policies}) == 1 else None
+    def stack(policies: Sequence[PpoPolicy]) -> PolicyStack | None:
+        """See `Policy.stack`; networks of the same sizes can be stacked."""
+        return _stacked(policies) if len({policy.sizes for policy in policies}) == 1 else None
 
 
 def _stacked(policies: Sequence[PpoPolicy]) -> StackedPolicy:
     sizes = policies[0].sizes
-    networks = ActorCritic(sizes, torch.stack([pack(sizes, each.parameters) for each in policies]))
+    networks = ActorCritic(sizes, torch.stack([pack(sizes, policy.parameters) for policy in policies]))
     moments = RunningMoments(
-        torch.stack([each.mean for each in policies]),
-        torch.stack([each.variance for each in policies]),
+        torch.stack([policy.mean for policy in policies]),
+        torch.stack([policy.variance for policy in policies]),
         policies[0].mean.new_ones(len(policies), 1),
     )
-    low, high = (torch.stack([getattr(each, f"action_{end}") for each in policies]) for end in ("low", "high"))
+    low = torch.stack([policy.action_low for policy in policies])
+    high = torch.stack([policy.action_high for policy in policies])
     return StackedPolicy(networks, ObservationNormaliser(moments), low, high)

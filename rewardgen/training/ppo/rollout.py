@@ -19,38 +19,28 @@ from rewardgen.training.ppo.policy import from_policy_units
 
 @dataclass(frozen=True)
 class Rollout:
-    """T control steps of all envs.
-
-    Args:
-        observation: What the policy acted on, as simulated, (T, S, N, O).
-        final_observation: After the step and before any reset, (T, S, N, O).
-        action: In units of half the action range, before clipping, (T, S, N, A).
-        mean: The policy's mean for it, (T, S, N, A).
-        terminated: (T, S, N) bool.
-        done: Terminated or truncated, (T, S, N) bool.
-        begins: True on the first step of an episode, (T, S * N) bool.
-        inputs: What rewards read, name to (T, S * N, ...).
-    """
+    """T control steps of all envs."""
 
     observation: Tensor
+    """As simulated, before the step, (T, S, N, O)."""
     final_observation: Tensor
+    """After the step and before any reset, (T, S, N, O)."""
     action: Tensor
+    """In units of half the action range, before clipping, (T, S, N, A)."""
     mean: Tensor
+    """The policy's mean action, (T, S, N, A)."""
     terminated: Tensor
+    """(T, S, N) bool."""
     done: Tensor
+    """Terminated or truncated, (T, S, N) bool."""
     begins: Tensor
+    """First steps of episodes, (T, S * N) bool."""
     inputs: dict[str, Tensor]
+    """Inputs of the rewards, name to (T, S * N, ...)."""
 
 
 class Collector:
-    """Steps the training envs from rollout to rollout.
-
-    Args:
-        envs: Training envs, slice-major.
-        slices: Slices S.
-        names: The reward inputs to record.
-        generators: One per slice, for its exploration noise.
-    """
+    """Steps the training envs from rollout to rollout."""
 
     def __init__(self, envs: VecEnv, slices: int, names: Iterable[str], generators: Sequence[torch.Generator]) -> None:
         self._envs = envs
@@ -62,37 +52,31 @@ class Collector:
 
     @torch.no_grad()
     def collect(self, networks: ActorCritic, normaliser: ObservationNormaliser, steps: int) -> Rollout:
-        """Act for some control steps with the stochastic policy.
-
-        Args:
-            networks: The policies.
-            normaliser: Their observation normaliser; left unchanged.
-            steps: T.
-        """
+        """Act for T control steps with the stochastic policies; the normaliser stays unchanged."""
         noise = self._noise(steps, networks.sizes.action) * networks.log_std.exp()
-        observations, means, begins, taken = [], [], [], []
-        for each in noise:
+        observations, means, begins, outcomes = [], [], [], []
+        for exploration in noise:
             observations.append(self._observation)
             mean = networks.policy(normaliser(self._by_slice(self._observation)))
             means.append(mean)
-            step = self._step(self._in_actuator_units(mean + each))
-            taken.append(step)
+            step = self._step(self._in_actuator_units(mean + exploration))
+            outcomes.append(step)
             begins.append(self._begins)
             self._observation, self._begins = step.observation, step.terminated | step.truncated
         mean = torch.stack(means)
         return Rollout(
             observation=self._by_slice(torch.stack(observations)),
-            final_observation=self._by_slice(torch.stack([step.final_observation for step in taken])),
+            final_observation=self._by_slice(torch.stack([step.final_observation for step in outcomes])),
             action=mean + noise,
             mean=mean,
-            terminated=self._by_slice(torch.stack([step.terminated for step in taken])),
-            done=self._by_slice(torch.stack([step.terminated | step.truncated for step in taken])),
+            terminated=self._by_slice(torch.stack([step.terminated for step in outcomes])),
+            done=self._by_slice(torch.stack([step.terminated | step.truncated for step in outcomes])),
             begins=torch.stack(begins),
-            inputs={name: torch.stack([step.inputs[name] for step in taken]) for name in self._names},
+            inputs={name: torch.stack([step.inputs[name] for step in outcomes]) for name in self._names},
         )
 
     def keep(self, kept: Sequence[int]) -> None:
-        """Simulate the envs of some of the slices only; see `Learner.keep`."""
+        """See `Learner.keep`; the envs of dropped slices rest."""
         rows = list(kept)
         self._observation = self._by_slice(self._observation)[rows].flatten(0, 1)
         self._begins = self._by_slice(self._begins)[rows].flatten(0, 1)
@@ -103,13 +87,13 @@ class Collector:
         self._envs.rest(rests)
 
     def _step(self, action: Tensor) -> Step:
-        """One control step of the envs that are not at rest, of all slices that are left."""
+        """One control step of the envs that do not rest."""
         ids = self._ids.flatten()
         if len(ids) == self._envs.num_envs:
             return self._envs.step(action)
         step = self._envs.step(action.new_zeros(self._envs.num_envs, action.shape[1]).index_copy(0, ids, action))
-        of_all = ("observation", "final_observation", "terminated", "truncated")
-        kept = {name: getattr(step, name)[ids] for name in of_all}
+        names = ("observation", "final_observation", "terminated", "truncated")
+        kept = {name: getattr(step, name)[ids] for name in names}
         return replace(step, **kept, inputs={name: step.inputs[name][ids] for name in self._names})
 
     def _in_actuator_units(self, action: Tensor) -> Tensor:
@@ -117,8 +101,8 @@ class Collector:
 
     def _noise(self, steps: int, actions: int) -> Tensor:
         shape = (steps, self._ids.shape[1], actions)
-        drawn = [torch.randn(shape, generator=each, device=each.device) for each in self._generators]
-        return torch.stack(drawn, dim=1)
+        noise = [torch.randn(shape, generator=source, device=source.device) for source in self._generators]
+        return torch.stack(noise, dim=1)
 
     def _by_slice(self, values: Tensor) -> Tensor:
         env_axis = values.dim() - (1 if values.dtype == torch.bool else 2)

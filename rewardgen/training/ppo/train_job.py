@@ -1,4 +1,4 @@
-"""The worker jobs of PPO: one trains rewards, all slices in one batch; one compiles beforehand what that needs."""
+"""Worker jobs of PPO: one trains rewards, one compiles the kernels that a device needs for it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ from rewardgen.training.ppo.settings import PpoJob
 
 
 def train_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Train all slices of one job in one batch.
-
-    Args:
-        payload: A `PpoJob`.
-        report: Called with the progress of each slice at each evaluation.
+    """Train all slices of a `PpoJob` in one batch.
 
     Returns:
         `slices`: one `SliceResult` per slice, without the final fitness.
@@ -31,14 +27,14 @@ def train_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Compile the kernels of a task for a device. It runs no generated code, so it may write what others load.
+    """Compile the kernels of a task for a device. No generated code runs here, so this job may write what others load.
 
     Args:
         payload: `task`; `device`; `used`, a file in the folder of the kernels that is written at the end.
         report: Not used.
 
     Returns:
-        `most_envs`: how many of them the device's free memory has room for; None where MuJoCo Warp is not used by us.
+        `most_envs`: envs that fit into the device's free memory; None if unknown.
     """
     used = Path(payload["used"])
     use_kernels(used.parent)
@@ -50,7 +46,7 @@ def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def use_kernels(folder: Path) -> None:
-    """Keep compiled kernels in a folder, and take them from there. For a process that has simulated nothing yet."""
+    """Keep compiled kernels in a folder. Call it in a process that has simulated nothing yet."""
     import warp  # an extra  # pyright: ignore[reportMissingImports]
 
     warp.config.kernel_cache_dir = str(folder)

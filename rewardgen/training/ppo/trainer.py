@@ -1,4 +1,4 @@
-"""PPO as a kind of trainer: its worker job, its settings, and what the designer is told of it."""
+"""The trainer `ppo`, and trainers on a device in general."""
 
 from __future__ import annotations
 
@@ -27,21 +27,16 @@ COMPILE = register(
 )
 
 _COMPILING_S = 1800.0
-"""That all kernels of a model may take [s], at most: on a GPU minutes."""
+"""Time limit for compiling all kernels of a model [s]; minutes on a GPU."""
 
 
 def ppo_trainer(setup: TrainerSetup) -> ProcessTrainer:
-    """The batched PPO, a batch of slices in each worker process; on a GPU one batch at a time."""
+    """Make the trainer `ppo`: a batch of slices in each worker process, on a GPU one batch at a time."""
     return trainer_on(setup, TRAIN)
 
 
 def trainer_on(setup: TrainerSetup, job: Job) -> ProcessTrainer:
-    """Trains on the device of the settings, which have `num_envs` too.
-
-    Args:
-        setup: What every trainer is made of.
-        job: The worker job that trains.
-    """
+    """Make a trainer on the device of its `DeviceSettings`."""
     device = setup.settings.device
     if device == "cpu":
         return ProcessTrainer(setup, job)
@@ -49,29 +44,18 @@ def trainer_on(setup: TrainerSetup, job: Job) -> ProcessTrainer:
 
 
 def _compiled(setup: TrainerSetup) -> Compiled:
-    """The task's compiled kernels, in a folder that lasts, and how many slices the device has room for."""
+    """Compile the task's kernels in a folder that lasts, and find how many slices fit on the device."""
     used = cache_folder("kernels") / f"warp-{version('warp-lang')}-{version('mujoco-warp')}" / "used"
     used.parent.mkdir(parents=True, exist_ok=True)
     payload = {"task": setup.task, "device": setup.settings.device, "used": str(used)}
     limits = setup.limits.model_copy(update={"wall_s": max(setup.limits.wall_s, _COMPILING_S)})
     most = run_worker(COMPILE, payload, limits=limits, scratch=setup.scratch / "compile")["most_envs"]
-    if most is None:
-        return Compiled(used.parent)
     settings = cast("DeviceSettings", setup.settings)
-    each = settings.num_envs + settings.evaluation_envs
-    if most < each:
-        what = f"the device's free memory has room for {most} envs, and one policy is trained and tried in {each}"
+    per_slice = settings.num_envs + settings.evaluation_envs
+    if most is not None and most < per_slice:
+        what = f"the device's free memory has room for {most} envs, and one policy needs {per_slice}"
         raise MachineError(what, "train with a smaller `num_envs`, or `--device cpu`")
-    return Compiled(used.parent, most // each)
+    return Compiled(used.parent, most and most // per_slice)
 
 
-TRAINERS.register(
-    "ppo",
-    TrainerKind(
-        make=ppo_trainer,
-        settings=PpoSettings,
-        learner="PPO",
-        notes=NORMALISED,
-        loader=STANDALONE,
-    ),
-)
+TRAINERS.register("ppo", TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, loader=STANDALONE))

@@ -1,4 +1,4 @@
-"""Proximal policy optimisation (Schulman et al. 2017) of many slices at once: losses and the update, no environments.
+"""Proximal policy optimisation (Schulman et al. 2017) of many slices at once: losses and updates.
 
 Shapes: S slices, B rows (transitions) per slice, O observation size, A action size.
 """
@@ -18,26 +18,23 @@ from rewardgen.training.ppo.settings import PpoSettings
 
 @dataclass(frozen=True)
 class Transitions:
-    """What an update learns from, flattened over time and envs.
-
-    Args:
-        observation: Normalised, (S, B, O).
-        action: In units of half the action range, before clipping, (S, B, A).
-        mean: The behaviour policy's mean action, (S, B, A).
-        log_std: The behaviour policy's log standard deviation, (S, 1, A).
-        advantage: (S, B).
-        target: Value targets, (S, B).
-    """
+    """The data of an update, flattened over time and envs."""
 
     observation: Tensor
+    """Normalised, (S, B, O)."""
     action: Tensor
+    """In units of half the action range, before clipping, (S, B, A)."""
     mean: Tensor
+    """The behaviour policy's mean action, (S, B, A)."""
     log_std: Tensor
+    """The behaviour policy's log standard deviation, (S, 1, A)."""
     advantage: Tensor
+    """(S, B)."""
     target: Tensor
+    """Value targets, (S, B)."""
 
     def packed(self) -> Tensor:
-        """All that is drawn by row, as one tensor (S, B, O + 2 A + 3), so that a minibatch is one gather."""
+        """One tensor (S, B, O + 2 A + 3) of all that is drawn by row, so that a minibatch is one gather."""
         log_old = log_probability(self.action, self.mean, self.log_std)
         columns = [self.observation, self.action, self.mean]
         scalars = torch.stack([log_old, self.advantage, self.target], dim=-1)
@@ -51,23 +48,15 @@ def update(
     settings: PpoSettings,
     generators: Sequence[torch.Generator],
 ) -> None:
-    """Several epochs of minibatch steps on one rollout, adapting every slice's learning rate by its divergence.
-
-    Args:
-        networks: The networks to improve, in place.
-        optimiser: Their optimiser.
-        transitions: The rollout.
-        settings: Epochs, minibatches, clip range, coefficients and the target divergence.
-        generators: One per slice, for its minibatch order.
-    """
+    """Improve the networks in place by several epochs of minibatches, adapting every slice's learning rate."""
     packed = transitions.packed()
     slices, rows, columns = packed.shape
     packed = packed.view(slices * rows, columns)
     offset = torch.arange(slices, device=packed.device).unsqueeze(1) * rows
     size = rows // settings.minibatches
     for _ in range(settings.epochs):
-        drawn = [torch.randperm(rows, generator=each, device=each.device) for each in generators]
-        order = torch.stack(drawn) + offset
+        orders = [torch.randperm(rows, generator=source, device=source.device) for source in generators]
+        order = torch.stack(orders) + offset
         for start in range(0, size * settings.minibatches, size):
             chosen = order[:, start : start + size]
             batch = packed.index_select(0, chosen.reshape(-1)).view(slices, size, columns)
@@ -82,7 +71,7 @@ def _minibatch_step(
     )
     log_old, advantage, target = scalars.unbind(-1)
     log_std = networks.log_std.detach().requires_grad_()
-    mean, value = (each.requires_grad_() for each in networks.forward(observation))
+    mean, value = (output.requires_grad_() for output in networks.forward(observation))
     ratio = torch.exp(log_probability(action, mean, log_std) - log_old)
     policy_loss = clipped_objective(ratio, normalised(advantage), settings.clip)
     value_loss = (value - target).square().mean(-1)
@@ -96,15 +85,12 @@ def _minibatch_step(
 
 
 def clipped_objective(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
-    """PPO's pessimistic surrogate, averaged over rows.
+    """PPO's pessimistic surrogate (S,), to be maximised.
 
     Args:
         ratio: New over old action probability, (S, B).
         advantage: (S, B).
-        clip: How far the ratio may move from 1 and still pay.
-
-    Returns:
-        Objective to maximise, (S,).
+        clip: Distance of the ratio from 1 beyond which nothing is gained.
     """
     return torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean(-1)
 

@@ -1,4 +1,4 @@
-"""The settings of Stable-Baselines3's algorithms. Loads neither it nor torch: task files import it."""
+"""Settings of Stable-Baselines3's algorithms. Loads neither it nor torch: task files import them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from rewardgen.training.artifacts import TrainJob
 
 
 class Sb3Settings(TrainerSettings):
-    """What all of its algorithms have."""
+    """Common settings."""
 
     num_envs: int = 1
-    """Training environments per slice."""
+    """Training envs per slice."""
     hidden: tuple[int, ...]
     learning_rate: float
     falling: tuple[str, ...] = ()
-    """Of `learning_rate` and `options`, those that fall linearly to 0 in the course of training."""
+    """Names among `learning_rate` and `options` that fall linearly to 0 in the course of training."""
     options: dict[str, Any] = {}
     """Further arguments of the algorithm."""
 
@@ -31,30 +31,29 @@ class Sb3Settings(TrainerSettings):
     def _only_numbers_fall(self) -> Self:
         for name in self.falling:
             if name != "learning_rate" and not isinstance(self.options.get(name), int | float):
-                what = f"`falling` names `{name}`, of which `options` has no number to fall from"
+                what = f"`falling` names `{name}`, which is no number in `options`"
                 raise UsageError(what, f'give it one, such as `options={{"{name}": 0.2}}`')
         return self
 
 
 class Sb3PpoSettings(Sb3Settings):
-    """Stable-Baselines3's PPO with its defaults; observations and rewards are normalised, as in rl-baselines3-zoo."""
+    """PPO with SB3's defaults; observations and rewards are normalised, as in rl-baselines3-zoo."""
 
     algorithm: Literal["ppo"] = "ppo"
     num_envs: int = 8
     hidden: tuple[int, ...] = (64, 64)
     activation: Literal["tanh", "relu"] = "tanh"
-    """Between the layers of its networks."""
     learning_rate: float = 3e-4
     options: dict[str, Any] = {"n_steps": 256, "batch_size": 64, "n_epochs": 10}
 
     @property
     def most_env_steps(self) -> int:
-        """See `TrainerSettings.most_env_steps`; a rollout may be longer than all that it was given."""
+        """See `TrainerSettings.most_env_steps`; training ends with a whole rollout."""
         return self.env_steps + self.num_envs * self.options.get("n_steps", 2048)
 
 
 class SacSettings(Sb3Settings):
-    """Stable-Baselines3's SAC with its own defaults, which rl-baselines3-zoo has for MuJoCo too; a buffer per slice."""
+    """SAC with SB3's defaults, which rl-baselines3-zoo has for MuJoCo too; a buffer per slice."""
 
     algorithm: Literal["sac"] = "sac"
     env_steps: int = 100_000
@@ -63,40 +62,34 @@ class SacSettings(Sb3Settings):
 
 
 class Td3Settings(Sb3Settings):
-    """Stable-Baselines3's TD3, with the exploration noise of rl-baselines3-zoo for MuJoCo; a buffer per slice."""
+    """TD3 with the exploration noise of rl-baselines3-zoo for MuJoCo; a buffer per slice."""
 
     algorithm: Literal["td3"] = "td3"
     env_steps: int = 100_000
     hidden: tuple[int, ...] = (400, 300)
     learning_rate: float = 1e-3
     noise: float = 0.1
-    """Standard deviation of what is added to actions, in units of half the action range."""
+    """Standard deviation of the exploration noise, in units of half the action range."""
     noise_kind: Literal["normal", "ornstein-uhlenbeck"] = "normal"
-    """Of the second, one step's noise is like that of the step before."""
 
 
 class Sb3Job(TrainJob):
-    """What one of its workers does."""
+    """Payload of one worker."""
 
     settings: Annotated[Sb3PpoSettings | SacSettings | Td3Settings, Field(discriminator="algorithm")]
 
 
 def tuned(algorithm: str, environment: str) -> dict[str, Any]:
-    """The settings of rl-baselines3-zoo for an environment of Gymnasium, of whatever version; empty if it has none.
-
-    Args:
-        algorithm: `ppo`, `sac` or `td3`.
-        environment: Gymnasium's id, with what comes before a colon or without.
-    """
+    """Return the settings of rl-baselines3-zoo for an environment of Gymnasium of any version, or none."""
     wanted = _unversioned(environment.rpartition(":")[2])
-    name = next((each for each in _zoo()[algorithm] if _unversioned(each) == wanted), "")
+    name = next((name for name in _zoo()[algorithm] if _unversioned(name) == wanted), "")
     if not name:
         return {}
-    found = dict(_zoo()[algorithm][name])
-    steps = found["env_steps"]
+    settings = dict(_zoo()[algorithm][name])
+    steps = settings["env_steps"]
     origin = f"Settings are those of RL Baselines3 Zoo for {name}, which trains for {steps:,} steps."
     ours = {"ppo": Sb3PpoSettings, "sac": SacSettings, "td3": Td3Settings}[algorithm].model_fields["env_steps"].default
-    return {**found, "env_steps": min(steps, ours), "origin": origin}
+    return {**settings, "env_steps": min(steps, ours), "origin": origin}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The worker job that trains rewards with Stable-Baselines3, one slice after another."""
+"""The worker job of Stable-Baselines3: trains slices one after another."""
 
 from __future__ import annotations
 
@@ -22,31 +22,16 @@ from rewardgen.training.shared.one_slice import SliceTraining, train_in_turn
 from rewardgen.training.shared.slices import Report
 
 _LEARNING_STARTS = 10_000
-"""Control steps before the first update off policy, as rl-baselines3-zoo has it for MuJoCo; or a tenth of all."""
+"""Control steps before the first update off policy, as in rl-baselines3-zoo for MuJoCo; at most a tenth of all."""
 
 
 def train_sb3_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Train all slices of one job.
-
-    Args:
-        payload: A `Sb3Job`.
-        report: Called with the progress of each slice at each evaluation.
-
-    Returns:
-        `slices`: one `SliceResult` per slice, without the final fitness.
-    """
-    job = Sb3Job.model_validate(payload)
-    return train_in_turn(Sb3Training, job, report)
+    """Train all slices of an `Sb3Job`; see `train_in_turn`."""
+    return train_in_turn(Sb3Training, Sb3Job.model_validate(payload), report)
 
 
 class Sb3Training(SliceTraining):
-    """The training of one slice.
-
-    Args:
-        task: The task.
-        job: With this slice alone.
-        report: Called with its progress at each evaluation.
-    """
+    """The training of one slice; see `SliceTraining`."""
 
     def __init__(self, task: Task, job: Sb3Job, report: Report) -> None:
         super().__init__(task, job, report)
@@ -54,7 +39,9 @@ class Sb3Training(SliceTraining):
         self._env = RewardedVecEnv(self.envs, lambda step: self.price(step).numpy())
         self._normalised = VecNormalize(self._env, gamma=settings.discount) if settings.algorithm == "ppo" else None
         self._model = learner(settings, self._normalised or self._env, self.seed)
-        self._model.set_logger(Logger(folder=None, output_formats=[]))  # its own makes a folder for every training
+        self._model.set_logger(
+            Logger(folder=None, output_formats=[])
+        )  # the default one makes a folder for every training
 
     @property
     def steps(self) -> int:
@@ -66,7 +53,7 @@ class Sb3Training(SliceTraining):
         self._model.learn(self.env_steps, callback=_Watch(self))
 
     def advance(self) -> None:
-        """Called after each step of the environments; see `SliceTraining.advance`."""
+        """See `SliceTraining.advance`; called after each step of the envs."""
         if self._normalised is not None:
             self.slices.logs[0].clipped.append(_clipped_share(self._normalised))
         super().advance()
@@ -86,8 +73,8 @@ class Sb3Training(SliceTraining):
             modules, squash = [*actor.actor.mu], "tanh"
         moments = unnormalised(self._env.observation_space.shape[0])  # type: ignore[index]
         if self._normalised is not None:
-            known: Any = self._normalised.obs_rms
-            moments = {"mean": torch.from_numpy(known.mean.copy()), "variance": torch.from_numpy(known.var.copy())}
+            running: Any = self._normalised.obs_rms
+            moments = {"mean": torch.from_numpy(running.mean.copy()), "variance": torch.from_numpy(running.var.copy())}
         return MlpPolicy(
             layers=layers_of(modules),
             activation=settings.activation if isinstance(settings, Sb3PpoSettings) else "relu",
@@ -110,16 +97,10 @@ class _Watch(BaseCallback):
 
 
 def learner(settings: Any, env: Any, seed: int) -> BaseAlgorithm:
-    """The learner of one slice, with its own networks, its own random stream and, off policy, its own buffer.
-
-    Args:
-        settings: Of its algorithm.
-        env: A `VecEnv` of Stable-Baselines3.
-        seed: Of its random stream.
-    """
+    """Make the learner of one slice, with its own networks, random stream and, off policy, buffer."""
     steps = settings.env_steps
     networks: dict[str, Any] = {"net_arch": [*settings.hidden]}
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "learning_rate": settings.learning_rate,
         "gamma": settings.discount,
         "device": "cpu",
@@ -131,19 +112,19 @@ def learner(settings: Any, env: Any, seed: int) -> BaseAlgorithm:
         networks["activation_fn"] = torch.nn.Tanh if settings.activation == "tanh" else torch.nn.ReLU
     else:
         kind = SAC
-        given["buffer_size"] = steps
-        given["learning_starts"] = min(given.get("learning_starts", _LEARNING_STARTS), steps // 10)
+        arguments["buffer_size"] = steps
+        arguments["learning_starts"] = min(arguments.get("learning_starts", _LEARNING_STARTS), steps // 10)
     if isinstance(settings, Td3Settings):
         kind, size = TD3, env.action_space.shape[0]
         noise = NormalActionNoise if settings.noise_kind == "normal" else OrnsteinUhlenbeckActionNoise
-        given["action_noise"] = noise(np.zeros(size), np.full(size, settings.noise))
-    given["policy_kwargs"] = {**networks, **settings.options.get("policy_kwargs", {})}
-    given |= {name: LinearSchedule(given[name], 0.0, 1.0) for name in settings.falling}
-    return kind("MlpPolicy", env, **given)
+        arguments["action_noise"] = noise(np.zeros(size), np.full(size, settings.noise))
+    arguments["policy_kwargs"] = {**networks, **settings.options.get("policy_kwargs", {})}
+    arguments |= {name: LinearSchedule(arguments[name], 0.0, 1.0) for name in settings.falling}
+    return kind("MlpPolicy", env, **arguments)
 
 
 def _clipped_share(env: VecNormalize) -> float:
-    """Part of the last step's rewards that the normaliser cut off."""
+    """Share of the last step's rewards that the normaliser clipped."""
     scaled = np.abs(env.get_original_reward()) / np.sqrt(env.ret_rms.var + env.epsilon)
     whole = float(scaled.sum())
     return 1.0 - float(np.minimum(scaled, env.clip_reward).sum()) / whole if whole > 0.0 else 0.0

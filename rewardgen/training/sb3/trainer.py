@@ -1,4 +1,4 @@
-"""Stable-Baselines3's algorithms as kinds of trainer: their worker job, and what the designer is told of them."""
+"""Trainers with the algorithms of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRAIN_SB3 = register("train-sb3", "rewardgen.training.sb3.train_job:train_sb3_jo
 
 
 def sb3_trainer(setup: TrainerSetup) -> ProcessTrainer:
-    """Trains slices one after another in each worker process."""
+    """Make a trainer whose worker processes train slices one after another."""
     return ProcessTrainer(setup, TRAIN_SB3)
 
 
@@ -23,20 +23,11 @@ _AS_IT_IS = (
 )
 _OFF_POLICY = f"{_AS_IT_IS} learned from well. The time limit is no end for it."
 
-TRAINERS.register(
-    "sb3-ppo",
-    TrainerKind(
-        make=sb3_trainer,
-        settings=Sb3PpoSettings,
-        learner="PPO (Stable-Baselines3)",
-        notes=NORMALISED,
-        tuned=partial(tuned, "ppo"),
-        loader=STANDALONE,
-    ),
-)
-for _name, _settings in {"sac": SacSettings, "td3": Td3Settings}.items():
-    _learner = f"{_name.upper()} (Stable-Baselines3)"
-    TRAINERS.register(
-        f"sb3-{_name}",
-        TrainerKind(sb3_trainer, _settings, _learner, _OFF_POLICY, False, partial(tuned, _name), STANDALONE),
-    )
+for _name, _settings, _notes in (
+    ("ppo", Sb3PpoSettings, NORMALISED),
+    ("sac", SacSettings, _OFF_POLICY),
+    ("td3", Td3Settings, _OFF_POLICY),
+):
+    _learner, _tuned = f"{_name.upper()} (Stable-Baselines3)", partial(tuned, _name)
+    _kind = TrainerKind(sb3_trainer, _settings, _learner, _notes, _name == "ppo", _tuned, STANDALONE)
+    TRAINERS.register(f"sb3-{_name}", _kind)

@@ -1,4 +1,4 @@
-"""A task's environments with a generated reward, as Stable-Baselines3 wants them."""
+"""A task's envs with a generated reward, as a `VecEnv` of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -14,17 +14,13 @@ from rewardgen.sim.vec_env import Step, VecEnv
 from rewardgen.training.ppo.policy import from_policy_units
 
 Price = Callable[[Step], np.ndarray]
-"""From a step to its rewards, (N,)."""
+"""Rewards (N,) of a step."""
 
 
 class RewardedVecEnv(Sb3VecEnv):
-    """Environments of one slice. Actions are in units of half their range, or choices.
+    """Envs of one slice. Actions are in units of half their range, or choices.
 
-    The learner gets observations, rewards and ends; a reward gets copies of the variables, never an environment.
-
-    Args:
-        envs: The environments.
-        price: The slice's reward.
+    The learner gets observations, rewards and ends; the reward gets copies of the variables, never an env.
     """
 
     def __init__(self, envs: VecEnv, price: Price) -> None:
@@ -39,7 +35,7 @@ class RewardedVecEnv(Sb3VecEnv):
         self._chosen: torch.Tensor = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
 
     def reset(self) -> np.ndarray:
-        """Observations (N, O) of new episodes."""
+        """Begin new episodes; return observations (N, O)."""
         return self._task_envs.reset().numpy().copy()
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -53,7 +49,7 @@ class RewardedVecEnv(Sb3VecEnv):
             self._chosen = from_policy_units(torch.from_numpy(actions), low, high)
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations, rewards, ends, and what came before an automatic reset."""
+        """Step; return observations, rewards, ends, and infos with final observations."""
         step = self._task_envs.step(self._chosen)
         reward = self._price(step)
         done = (step.terminated | step.truncated).numpy()
@@ -66,19 +62,19 @@ class RewardedVecEnv(Sb3VecEnv):
         return step.observation.numpy().copy(), reward, done, infos
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is open."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """None of the environments' attributes is told."""
+        """Attributes of the envs are hidden."""
         return [None] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Nothing can be set."""
+        """Attributes of the envs are hidden."""
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Nothing can be called."""
+        """Methods of the envs are hidden."""
         return [None] * self.num_envs
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> Sequence[bool]:
-        """Nothing is."""
+        """No env is wrapped."""
         return [False] * self.num_envs

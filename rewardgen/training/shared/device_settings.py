@@ -1,4 +1,4 @@
-"""The settings of trainers that simulate and learn on a device. Loads no torch: task files import them."""
+"""Settings of trainers that simulate and learn on a device. Loads no torch: task files import them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ _ENVS_ON_GPU = 1024
 
 
 class DeviceSettings(TrainerSettings):
-    """What they have in common. Each slice has environments of its own."""
+    """Common settings. Each slice has its own envs."""
 
     num_envs: int = 64
-    """Training environments per slice."""
+    """Training envs per slice."""
     rollout_steps: int = 32
-    """Control steps per environment between two updates."""
+    """Control steps per env between two updates."""
     device: Device = "cpu"
-    """What simulates and learns."""
+    """Device that simulates and learns."""
 
     def on(self, device: Device) -> Self:
-        """The same training on a device: a GPU takes many environments at a time, and half as many, larger updates.
-
-        Policies are evaluated half as often there: in an evaluation it steps few envs, and one step takes as long.
+        """Return the settings for a device: a GPU gets many envs, half as many but larger updates, and half the
+        evaluations, which step few envs and take as long per step.
         """
         if device != "cuda":
             return self.model_copy(update={"device": device})
@@ -35,5 +34,5 @@ class DeviceSettings(TrainerSettings):
 
     @property
     def most_env_steps(self) -> int:
-        """Control steps that no slice passes: it ends with a whole rollout."""
+        """Upper bound on the control steps of a slice, which ends with a whole rollout."""
         return self.env_steps + 2 * self.num_envs * self.rollout_steps

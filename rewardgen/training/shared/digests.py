@@ -1,4 +1,4 @@
-"""What an evaluation of one slice says: component statistics, endings, and its best, median and worst episode.
+"""Summary of one slice's evaluation: curve point, component statistics, and the best, median and worst episode.
 
 Shapes: T steps, E episodes of the slice, R rows of a table of episodes.
 """
@@ -21,50 +21,43 @@ from rewardgen.store.measurements import ComponentPoint, EpisodeDigest, Evaluati
 from rewardgen.training.evaluation import Evaluation
 
 _NEARLY_ZERO = 0.01
-"""Of a component's largest magnitude in the evaluation."""
+"""Share of a component's largest magnitude below which it counts as inactive."""
 _AT_BEST = 0.05
-"""Distance from a component's largest value that counts as saturated, relative to its range in the evaluation."""
+"""Distance from a component's largest value, relative to its range, within which it counts as saturated."""
 _MOMENTS = 6
-"""Times at which an episode is read at most."""
+"""Most times at which an episode is read."""
 _TO_AND_FRO = 4
-"""Crossings of its middle from which on a row goes to and fro: two periods."""
+"""Least crossings of its middle with which a row counts as swinging: two periods."""
 _STAYS = 64
-"""Variables that are 0 or 1 of which an episode tells at most."""
+"""Most binary variables in an episode's digest."""
 
 
 @dataclass(frozen=True)
 class SliceEvaluation:
-    """The evaluation of one slice.
-
-    Args:
-        variables: Variable name to (T, E, ...).
-        components: Component name to (T, E).
-        lengths: Control steps of each episode, (E,).
-        fitness: (E,).
-        success: (E,) bool.
-        endings: What ended each episode.
-        parts: Name of each part of the fitness to (E,).
-        rows: Of a table of these episodes.
-        leading: Variables that say when most changes.
-        control_step_s: Duration of a control step [s].
-        agents: Of a game, whose episodes follow each other; empty where each episode is by itself.
-    """
+    """The evaluation of one slice."""
 
     variables: Mapping[str, Tensor]
+    """Name to (T, E, ...)."""
     components: Mapping[str, Tensor]
+    """Name to (T, E)."""
     lengths: Tensor
+    """Control steps of each episode, (E,)."""
     fitness: Tensor
     success: Tensor
     endings: Sequence[str]
     parts: Mapping[str, Tensor]
+    """Name of each part of the fitness to (E,)."""
     rows: Sequence[Row]
+    """Rows of a table of these episodes."""
     leading: Collection[str]
+    """Variables whose changes decide when an episode is read."""
     control_step_s: float
     agents: Sequence[str] = ()
+    """Agents of an env, whose episodes follow each other; empty for one agent."""
 
     @property
     def mask(self) -> Tensor:
-        """(T, E) bool: the steps that belong to the episodes."""
+        """Steps within the episodes, (T, E) bool."""
         steps = len(next(iter(self.variables.values())))
         return torch.arange(steps, device=self.lengths.device).unsqueeze(1) < self.lengths
 
@@ -76,17 +69,9 @@ def of_slice(
     episodes: int,
     rows: Sequence[Row],
     leading: Collection[str],
+    agents: Sequence[str],
 ) -> SliceEvaluation:
-    """One slice's part of an evaluation.
-
-    Args:
-        evaluation: The evaluation of all slices.
-        components: The slice's components, name to (T, E).
-        index: Which slice.
-        episodes: E, episodes per slice.
-        rows: Of a table of episodes.
-        leading: Variables that say when most changes in an episode.
-    """
+    """Return the part of an evaluation that belongs to the slice `index`, with its components."""
     part = slice(index * episodes, (index + 1) * episodes)
     episode = evaluation.recording.episode.of_envs(part)
     return SliceEvaluation(
@@ -100,39 +85,39 @@ def of_slice(
         rows=rows,
         leading=leading,
         control_step_s=episode.control_step_s,
+        agents=agents,
     )
 
 
-def evaluation_point(found: SliceEvaluation, env_steps: int, clipped: float = 0.0) -> EvaluationPoint:
-    """The point on the slice's learning curve, with the part of the reward that the learner cut off before it."""
-    mask = found.mask
-    returns = sum((value.double() * mask for value in found.components.values()), torch.zeros_like(mask.double())).sum(
-        0
-    )
+def evaluation_point(evaluation: SliceEvaluation, env_steps: int, clipped: float = 0.0) -> EvaluationPoint:
+    """Return the point on the slice's learning curve; `clipped` is the share of the reward that the learner clipped."""
+    mask = evaluation.mask
+    totals = (value.double() * mask for value in evaluation.components.values())
+    returns = sum(totals, torch.zeros_like(mask.double())).sum(0)
     return EvaluationPoint(
         env_steps=env_steps,
-        fitness=float(found.fitness.mean()),
-        success_rate=float(found.success.double().mean()),
-        episode_steps=float(found.lengths.double().mean()),
+        fitness=float(evaluation.fitness.mean()),
+        success_rate=float(evaluation.success.double().mean()),
+        episode_steps=float(evaluation.lengths.double().mean()),
         episode_return=float(returns.mean()),
-        fitness_spread=_standard_error(found.fitness),
+        fitness_spread=_standard_error(evaluation.fitness),
         return_spread=_standard_error(returns),
-        return_correlation=_correlation(returns, found.fitness),
-        success_correlation=_correlation(returns, found.success),
+        return_correlation=_correlation(returns, evaluation.fitness),
+        success_correlation=_correlation(returns, evaluation.success),
         clipped=clipped,
-        endings=ending_shares(found.endings),
+        endings=ending_shares(evaluation.endings),
     )
 
 
 def _standard_error(values: Tensor) -> float:
-    """Of the mean of (E,); 0 for a single episode."""
+    """Standard error of the mean of (E,); 0 for a single episode."""
     return float(values.double().std(correction=0)) / math.sqrt(max(len(values) - 1, 1))
 
 
-def component_points(found: SliceEvaluation, env_steps: int) -> dict[str, ComponentPoint]:
-    """Statistics of every component over the steps of the episodes."""
-    mask = found.mask
-    alive = {name: value.double()[mask] for name, value in found.components.items()}
+def component_points(evaluation: SliceEvaluation, env_steps: int) -> dict[str, ComponentPoint]:
+    """Return the statistics of every component over the steps of the episodes."""
+    mask = evaluation.mask
+    alive = {name: value.double()[mask] for name, value in evaluation.components.items()}
     magnitude = {name: float(value.abs().sum()) for name, value in alive.items()}
     whole = sum(magnitude.values())
     return {
@@ -142,20 +127,24 @@ def component_points(found: SliceEvaluation, env_steps: int) -> dict[str, Compon
             std=float(value.std(correction=0)),
             share=magnitude[name] / whole if whole else 0.0,
             activation=float((value.abs() > _NEARLY_ZERO * value.abs().max()).double().mean()),
-            fitness_correlation=_correlation(_episode_means(found, name), found.fitness),
+            fitness_correlation=_correlation(_episode_means(evaluation, name), evaluation.fitness),
             saturation=_saturation(value),
         )
         for name, value in alive.items()
     }
 
 
-def credits(found: SliceEvaluation) -> dict[str, dict[str, float]]:
-    """What each component pays each agent of a game in an episode, the mean over the games."""
-    whose = [found.agents[row % len(found.agents)] for row in range(len(found.lengths))] if found.agents else []
-    paid = {name: (value.double() * found.mask).sum(0) for name, value in found.components.items()}
+def credits(evaluation: SliceEvaluation) -> dict[str, dict[str, float]]:
+    """Return each component's mean return per agent; empty for one agent."""
+    owners = (
+        [evaluation.agents[row % len(evaluation.agents)] for row in range(len(evaluation.lengths))]
+        if evaluation.agents
+        else []
+    )
+    returns = {name: (value.double() * evaluation.mask).sum(0) for name, value in evaluation.components.items()}
     return {
-        agent: {name: float(values[[each == agent for each in whose]].mean()) for name, values in paid.items()}
-        for agent in dict.fromkeys(whose)
+        agent: {name: float(values[[owner == agent for owner in owners]].mean()) for name, values in returns.items()}
+        for agent in dict.fromkeys(owners)
     }
 
 
@@ -164,88 +153,93 @@ def _saturation(values: Tensor) -> float:
     return float((values >= highest - _AT_BEST * (highest - values.min())).double().mean())
 
 
-def _episode_means(found: SliceEvaluation, name: str) -> Tensor:
-    return (found.components[name].double() * found.mask).sum(0) / found.lengths
+def _episode_means(evaluation: SliceEvaluation, name: str) -> Tensor:
+    return (evaluation.components[name].double() * evaluation.mask).sum(0) / evaluation.lengths
 
 
 def _correlation(first: Tensor, second: Tensor) -> float | None:
-    """Pearson correlation of (E,) and (E,); None where one is constant up to rounding."""
-    pair = [each.double() - each.double().mean() for each in (first, second)]
-    norms = [float(each.norm()) for each in pair]
-    sizes = [float(each.double().norm()) for each in (first, second)]
+    """Pearson correlation of (E,) and (E,); None if one is constant up to rounding."""
+    pair = [values.double() - values.double().mean() for values in (first, second)]
+    norms = [float(values.norm()) for values in pair]
+    sizes = [float(values.double().norm()) for values in (first, second)]
     if any(norm <= 1e-6 * size for norm, size in zip(norms, sizes, strict=True)):
         return None
     return max(-1.0, min(1.0, float(pair[0] @ pair[1]) / (norms[0] * norms[1])))
 
 
-def episode_digests(found: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
-    """The best, the median and the worst episode by fitness."""
-    order: list[int] = found.fitness.argsort(descending=True, stable=True).tolist()
+def episode_digests(evaluation: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
+    """Return the best, the median and the worst episode by fitness."""
+    order: list[int] = evaluation.fitness.argsort(descending=True, stable=True).tolist()
     ranks: tuple[Literal["best", "median", "worst"], ...] = ("best", "median", "worst")
     chosen = (order[0], order[(len(order) - 1) // 2], order[-1])
-    table = torch.stack([row_values(found.variables[row.variable], row.part) for row in found.rows], -1)
-    span = spans(table[found.mask], [row.variable for row in found.rows], found.leading)
-    switches = _switches(found)
+    table = torch.stack([row_values(evaluation.variables[row.variable], row.part) for row in evaluation.rows], -1)
+    span = spans(table[evaluation.mask], [row.variable for row in evaluation.rows], evaluation.leading)
+    switches = _switches(evaluation)
     digests = []
     for rank, episode in zip(ranks, chosen, strict=True):
-        length = int(found.lengths[episode])
-        own = table[:length, episode]
-        steps = choose_moments(own, span, _MOMENTS)
-        read = own[steps].T.tolist()
+        length = int(evaluation.lengths[episode])
+        readings = table[:length, episode]
+        steps = choose_moments(readings, span, _MOMENTS)
+        columns = readings[steps].T.tolist()
         digests.append(
             EpisodeDigest(
                 rank=rank,
-                fitness=float(found.fitness[episode]),
-                success=bool(found.success[episode]),
+                fitness=float(evaluation.fitness[episode]),
+                success=bool(evaluation.success[episode]),
                 steps=length,
-                ending=found.endings[episode],
-                times_s=tuple(_time(step + 1, found) for step in steps),
-                variables={row.title: tuple(values) for row, values in zip(found.rows, read, strict=True)},
-                components={name: tuple(value[steps, episode].tolist()) for name, value in found.components.items()},
+                ending=evaluation.endings[episode],
+                times_s=tuple(_time(step + 1, evaluation) for step in steps),
+                variables={row.title: tuple(values) for row, values in zip(evaluation.rows, columns, strict=True)},
+                components={
+                    name: tuple(value[steps, episode].tolist()) for name, value in evaluation.components.items()
+                },
                 parts={
-                    name: float(values[episode]) for name, values in found.parts.items() if values[episode].isfinite()
+                    name: float(values[episode])
+                    for name, values in evaluation.parts.items()
+                    if values[episode].isfinite()
                 },
                 stays={
-                    name: _stay(value[:length, episode], found)
+                    name: _stay(value[:length, episode], evaluation)
                     for name, value in switches.items()
                     if bool(value[:length, episode].any())
                 },
-                swings=_swings(own, span, found),
+                swings=_swings(readings, span, evaluation),
             )
         )
     return tuple(digests)
 
 
-def _swings(own: Tensor, span: Tensor, found: SliceEvaluation) -> dict[str, Swing]:
-    """The rows of one episode (T, R) that say when most changes, by their spans (R,), and go to and fro."""
-    counted = {place: crossings(own[:, place]) for place in span.nonzero()[:, 0].tolist()}
-    return {
-        found.rows[place].title: Swing(low=float(own[:, place].min()), high=float(own[:, place].max()), crossings=times)
-        for place, times in counted.items()
-        if times >= _TO_AND_FRO
-    }
+def _swings(readings: Tensor, span: Tensor, evaluation: SliceEvaluation) -> dict[str, Swing]:
+    """Return the leading rows of one episode (T, R), those with a span (R,), that go to and fro."""
+    swings = {}
+    for place in span.nonzero()[:, 0].tolist():
+        values = readings[:, place]
+        if (times := crossings(values)) >= _TO_AND_FRO:
+            swings[evaluation.rows[place].title] = Swing(
+                low=float(values.min()), high=float(values.max()), crossings=times
+            )
+    return swings
 
 
-def _switches(found: SliceEvaluation) -> dict[str, Tensor]:
-    """The scalar variables that are 0 or 1 at every step of all episodes, (T, E) bool."""
-    lived = found.mask
-    scalars = {name: value for name, value in found.variables.items() if value.dim() == 2}
-    binary = [name for name, value in scalars.items() if bool(((value == 0) | (value == 1))[lived].all())]
+def _switches(evaluation: SliceEvaluation) -> dict[str, Tensor]:
+    """Return the scalar variables that are 0 or 1 at every step of all episodes, (T, E) bool."""
+    scalars = {name: value for name, value in evaluation.variables.items() if value.dim() == 2}
+    binary = [name for name, value in scalars.items() if bool(((value == 0) | (value == 1))[evaluation.mask].all())]
     return {name: scalars[name] == 1 for name in binary[:_STAYS]}
 
 
-def _stay(on: Tensor, found: SliceEvaluation) -> Stay:
-    """When (T,) bool was true, which it is somewhere."""
+def _stay(on: Tensor, evaluation: SliceEvaluation) -> Stay:
+    """Summarise when (T,) bool was true; it is true somewhere."""
     edge = on.new_zeros(1)
     changes = torch.cat([edge, on, edge]).int().diff()
     begins, ends = (changes == 1).nonzero()[:, 0], (changes == -1).nonzero()[:, 0]
     return Stay(
-        first=_time(int(begins[0]) + 1, found),
+        first=_time(int(begins[0]) + 1, evaluation),
         visits=len(begins),
-        longest_s=_time(int((ends - begins).max()), found),
-        last_left=None if bool(on[-1]) else _time(int(ends[-1]) + 1, found),
+        longest_s=_time(int((ends - begins).max()), evaluation),
+        last_left=None if bool(on[-1]) else _time(int(ends[-1]) + 1, evaluation),
     )
 
 
-def _time(steps: int, found: SliceEvaluation) -> float:
-    return round(steps * found.control_step_s, 6)
+def _time(steps: int, evaluation: SliceEvaluation) -> float:
+    return round(steps * evaluation.control_step_s, 6)

@@ -1,4 +1,4 @@
-"""What each reward of a batch pays a policy that does nothing: the measure of an alive bonus that is too large.
+"""Return of a policy that does nothing: the measure of an alive bonus that is too large.
 
 Shapes: S slices, E idle episodes, which are the same for all slices.
 """
@@ -19,13 +19,7 @@ _EPISODES = 4
 
 
 def idle_readings(task: Task, rewards: Rewards, slices: int) -> list[IdleReading | None]:
-    """One reading per slice; None where the reward or the fitness cannot be computed on these episodes.
-
-    Args:
-        task: The task.
-        rewards: The batch's rewards.
-        slices: S.
-    """
+    """Return one reading per slice; None where the reward or the fitness cannot be computed on these episodes."""
     envs = task.make_envs([derive_seed(0, "idle")], _EPISODES)
     still = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
     try:

@@ -1,4 +1,4 @@
-"""The training of one slice by a learner from elsewhere, which steps the environments itself."""
+"""Training of one slice by a learner of another library, which steps the envs itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Job = TypeVar("Job", bound=TrainJob)
 
 
 def train_in_turn(training: Callable[[Task, Job, Report], SliceTraining], job: Job, report: Report) -> dict[str, Any]:
-    """Train all slices of one job, one after another.
+    """Train all slices of a job, one after another.
 
     Args:
         training: Makes the training of one slice, from the task, a job with that slice alone, and `report`.
@@ -38,14 +38,14 @@ def train_in_turn(training: Callable[[Task, Job, Report], SliceTraining], job: J
     """
     torch.set_num_threads(1)
     task, results = load_task(job.task), []
-    for each in job.slices:
-        results.append(training(task, job.model_copy(update={"slices": (each,)}), report).run())
-        gc.collect()  # environments and learner know of each other, and the next ones need their memory
+    for spec in job.slices:
+        results.append(training(task, job.model_copy(update={"slices": (spec,)}), report).run())
+        gc.collect()  # envs and learner refer to each other, and the next ones need their memory
     return {"slices": [result.model_dump(mode="json") for result in results]}
 
 
 class SliceEndedError(Exception):
-    """The slice has failed or was stopped: the learner is to let it pass."""
+    """The slice has failed or was stopped; the learner must let this exception pass."""
 
 
 class SliceTraining(ABC):
@@ -53,10 +53,13 @@ class SliceTraining(ABC):
 
     Args:
         task: The task.
-        job: With this slice alone. Its settings have `num_envs`.
+        job: A job with this slice alone; its settings have `num_envs`.
         report: Called with its progress at each evaluation.
-        device: What simulates and learns.
-        rollout_steps: Control steps per environment between two updates, if it trains for whole rollouts only.
+        device: Device that simulates and learns.
+        rollout_steps: Control steps per env between two updates, if it trains for whole rollouts only.
+
+    Attributes:
+        env_steps: Control steps of the training.
     """
 
     def __init__(
@@ -69,7 +72,6 @@ class SliceTraining(ABC):
         self._begins = torch.ones(1, self.envs.num_envs, dtype=torch.bool, device=self.envs.device)
         least = self.envs.num_envs * rollout_steps if rollout_steps else 1
         self.env_steps = least * max(1, round(settings.env_steps / least))
-        """That it is given."""
         self.slices = Slices(task, job, report, self.env_steps, device)
         phases = settings.evaluation_phases
         self._milestones = [round(self.env_steps * number / phases) for number in range(1, phases + 1)]
@@ -81,11 +83,11 @@ class SliceTraining(ABC):
 
     @abstractmethod
     def learn(self) -> None:
-        """Train for `env_steps` control steps; calls `advance` now and then."""
+        """Train for `env_steps` control steps, calling `advance` now and then."""
 
     @abstractmethod
     def policy(self) -> MlpPolicy:
-        """As it is now, on the CPU."""
+        """Return the current policy, on the CPU."""
 
     def run(self) -> SliceResult:
         """Train to the end; a failure is a result too."""
@@ -99,21 +101,21 @@ class SliceTraining(ABC):
         return self.slices.logs[0].result(self.steps, time.perf_counter() - began)
 
     def advance(self) -> None:
-        """Evaluates where it is time to, but for the end.
+        """Evaluate if an evaluation is due, except the final one.
 
         Raises:
-            SliceEndedError: The slice has ended with it.
+            SliceEndedError: The slice ended with it.
         """
-        due = [each for each in self._milestones[:-1] if each <= self.steps]
+        due = [steps for steps in self._milestones[:-1] if steps <= self.steps]
         if due:
             self._milestones = self._milestones[len(due) :]
             self._evaluate(final=False)
 
     def price(self, step: Step) -> Tensor:
-        """What the slice's reward pays for a step, (N,) float32.
+        """Rewards of a step, (N,) float32.
 
         Raises:
-            SliceEndedError: It cannot be computed.
+            SliceEndedError: The reward fails.
         """
         self.require_finite([step.final_observation])
         inputs = {name: step.inputs[name].unsqueeze(0) for name in self.slices.rewards.input_names}
@@ -124,12 +126,12 @@ class SliceTraining(ABC):
         return priced.total[0, 0]
 
     def require_finite(self, observations: Iterable[Tensor]) -> None:
-        """Let the slice fail where something of what is observed is not finite.
+        """Fail the slice if an observation is not finite.
 
         Raises:
-            SliceEndedError: So it is.
+            SliceEndedError: An observation is not finite.
         """
-        if not all(bool(each.isfinite().all()) for each in observations):
+        if not all(bool(observation.isfinite().all()) for observation in observations):
             self._end("non-finite", "the task's observation is not finite")
 
     def _evaluate(self, *, final: bool) -> None:

@@ -1,4 +1,4 @@
-"""How components are earned over the way of the variables: what tells net progress from pacing back and forth.
+"""How components are earned along the path of the variables: net progress, or pacing back and forth.
 
 Shapes: T steps, E episodes of the slice, M pairs of neighbouring steps within an episode.
 """
@@ -13,21 +13,18 @@ from torch import Tensor
 from rewardgen.store.measurements import PathEfficiency
 
 _FOLLOWS = 0.5
-"""Least correlation at which a component is said to follow a variable's change."""
+"""Least correlation at which a component follows a variable's change."""
 
 
 def path_efficiencies(
     variables: Mapping[str, Tensor], components: Mapping[str, Tensor], lengths: Tensor
 ) -> tuple[PathEfficiency, ...]:
-    """For each component, the scalar variable whose change, or whose change's size, it follows most.
+    """Find for each component the scalar variable whose change, or size of change, it follows most, if any.
 
     Args:
-        variables: Variable name to (T, E, ...); vectors are passed over.
+        variables: Variable name to (T, E, ...); vectors are ignored.
         components: Component name to (T, E).
         lengths: Control steps of each episode, (E,).
-
-    Returns:
-        One reading for each component that follows some variable with a correlation of a half or more.
     """
     scalars = {name: value.double() for name, value in variables.items() if value.dim() == 2}
     inside = torch.arange(1, int(lengths.max()), device=lengths.device).unsqueeze(1) < lengths
@@ -38,14 +35,16 @@ def path_efficiencies(
     earned = torch.stack([value.double()[1 : steps + 1] for value in components.values()])
     follows = torch.maximum(
         _correlations(earned[:, inside], changes[:, inside]).abs(),
-        _correlations(earned[:, inside], changes.abs()[:, inside]),  # what pays for standing still follows no change
+        _correlations(
+            earned[:, inside], changes.abs()[:, inside]
+        ),  # a reward for standing still follows the size alone
     )
-    found = []
+    efficiencies = []
     for number, name in enumerate(components):
         best = int(follows[number].argmax())
         if float(follows[number, best]) >= _FOLLOWS:
             change = changes[best].where(inside, 0.0)
-            found.append(
+            efficiencies.append(
                 PathEfficiency(
                     component=name,
                     variable=list(scalars)[best],
@@ -55,7 +54,7 @@ def path_efficiencies(
                     net=float(change.sum(0).abs().mean()),
                 )
             )
-    return tuple(found)
+    return tuple(efficiencies)
 
 
 def _correlations(rows: Tensor, columns: Tensor) -> Tensor:
@@ -71,7 +70,7 @@ def _standardised(values: Tensor) -> Tensor:
 
 
 def _kept(earned: Tensor) -> float:
-    """Of a component (T, E): the size of its sum relative to the sum of its sizes, mean over the episodes."""
+    """Size of a component's sum over an episode relative to the sum of its sizes; mean over episodes (T, E)."""
     gross = earned.abs().sum(0)
     parts = torch.where(gross > 0, earned.sum(0).abs() / gross.clamp(min=1e-300), 0.0)
     return min(1.0, float(parts.mean()))

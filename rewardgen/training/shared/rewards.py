@@ -37,14 +37,7 @@ class _TooSlowError(RewardError):
 
 
 class Fault(NamedTuple):
-    """A reward that failed in one slice.
-
-    Args:
-        slice: Index of the slice.
-        step: Index of the first failing control step in what was priced.
-        kind: `exception`, `shape` or `non-finite`.
-        message: What happened, with the reward's line where it is known.
-    """
+    """A reward that failed in one slice."""
 
     slice: int
     step: int

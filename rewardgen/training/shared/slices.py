@@ -1,11 +1,11 @@
-"""The slices of a training job: what is known of each so far, and the evaluations that tell it."""
+"""The slices of a training job: their logs and their evaluations."""
 
 from __future__ import annotations
 
 import gc
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,12 @@ Report = Callable[[dict[str, Any]], None]
 
 @dataclass
 class SliceLog:
-    """What is known of one slice so far."""
+    """Everything known of one slice so far."""
 
     spec: SliceSpec
     curve: list[EvaluationPoint] = field(default_factory=list)
     clipped: list[float] = field(default_factory=list)
-    """Part of the reward that was cut off, of each rollout since the last evaluation."""
+    """Share of the reward that was clipped in each rollout since the last evaluation."""
     components: dict[str, list[ComponentPoint]] = field(default_factory=dict)
     terminations: dict[str, float] = field(default_factory=dict)
     episodes: tuple[EpisodeDigest, ...] = ()
@@ -57,22 +57,22 @@ class SliceLog:
 
     @property
     def active(self) -> bool:
-        """Whether it still trains."""
+        """True while the slice trains."""
         return self.failure is None and self.stopped is None
 
-    def note(self, found: digests.SliceEvaluation, env_steps: int) -> None:
-        """Take in an evaluation."""
-        self.curve.append(digests.evaluation_point(found, env_steps, statistics.fmean(self.clipped)))
+    def note(self, evaluation: digests.SliceEvaluation, env_steps: int) -> None:
+        """Add an evaluation."""
+        self.curve.append(digests.evaluation_point(evaluation, env_steps, statistics.fmean(self.clipped)))
         self.clipped.clear()
-        for name, point in digests.component_points(found, env_steps).items():
+        for name, point in digests.component_points(evaluation, env_steps).items():
             self.components.setdefault(name, []).append(point)
         self.terminations = self.curve[-1].endings
-        self.episodes = digests.episode_digests(found)
-        self.path_efficiencies = path_efficiencies(found.variables, found.components, found.lengths)
-        self.credits = digests.credits(found)
+        self.episodes = digests.episode_digests(evaluation)
+        self.path_efficiencies = path_efficiencies(evaluation.variables, evaluation.components, evaluation.lengths)
+        self.credits = digests.credits(evaluation)
 
     def result(self, env_steps: int, wall_s: float) -> SliceResult:
-        """What became of the slice."""
+        """Return the result of the slice."""
         ended = self.failure or self.stopped
         return SliceResult(
             candidate_id=self.spec.candidate_id,
@@ -99,14 +99,16 @@ class Slices:
         task: The task.
         job: Rewards, slices, settings, and the folder for the policies.
         report: Called with each slice's progress at each evaluation.
-        planned_steps: Control steps that a slice is given.
-        device: What simulates.
+        planned_steps: Control steps of a slice.
+        device: Device that simulates.
+
+    Attributes:
+        training: Logs of the slices that still train, in the order of networks, envs and rewards.
     """
 
     def __init__(self, task: Task, job: TrainJob, report: Report, planned_steps: int, device: Device = "cpu") -> None:
         self.logs = [SliceLog(spec) for spec in job.slices]
         self.training = [*self.logs]
-        """Those that still train, in the order in which networks, envs and rewards are stacked."""
         self._task = task
         self._device: Device = device
         self._settings = job.settings
@@ -115,20 +117,22 @@ class Slices:
         self._report = report
         self._planned_steps = planned_steps
         self._envs = self._make_envs()
-        parts = {name: each.parts for name, each in task.declared().items()} | {"action": self._envs.action_parts}
+        parts = {name: variable.parts for name, variable in task.declared().items()} | {
+            "action": self._envs.action_parts
+        }
         self._rows = episode_rows(parts)
-        self._leading = leading_variables({name: each.unit for name, each in task.declared().items()})
+        self._leading = leading_variables({name: variable.unit for name, variable in task.declared().items()})
         self.rewards = Rewards(job.rewards, job.slices, input_names(task))
         idle = idle_readings(task, self.rewards, len(self.logs))
         for log, reading in zip(self.logs, idle, strict=True):
             log.idle = reading
 
     def active(self) -> list[bool]:
-        """Which of those in training have not ended since."""
+        """True for each slice in `training` that has not ended since."""
         return [log.active for log in self.training]
 
     def keep_active(self) -> list[int] | None:
-        """Leave out those that have ended; the indices of the others, or None if all go on."""
+        """Drop slices that have ended; return the indices of the others, or None if none has ended."""
         kept = [index for index, active in enumerate(self.active()) if active]
         if len(kept) == len(self.training):
             return None
@@ -138,49 +142,37 @@ class Slices:
         return kept
 
     def disable(self, index: int, kind: FailureKind, message: str, env_steps: int) -> None:
-        """One of those in training has failed."""
+        """Record the failure of a slice in `training`."""
         log = self.training[index]
         if log.active:
             log.failure = SliceFailure(kind=kind, message=message, env_steps=env_steps)
 
     def evaluate(self, policy: PolicyStack, env_steps: int, *, final: bool) -> None:
-        """Measure the policies of those in training, and stop or disable those of which it tells.
-
-        Args:
-            policy: Of all of them.
-            env_steps: Control steps of each so far.
-            final: Whether it is the last evaluation.
-        """
+        """Measure the policies of the slices in `training`, and stop or disable slices accordingly."""
         if self._envs_of != len(self.training):
             del self._envs
             if self._device == "cuda":  # the new ones are counted against what the old ones leave free
                 gc.collect()
                 torch.cuda.empty_cache()
             self._envs = self._make_envs()
-        found = evaluate(self._task, self._envs, policy, self.rewards.input_names)
-        for index, problem in found.problems.items():
+        evaluation = evaluate(self._task, self._envs, policy, self.rewards.input_names)
+        for index, problem in evaluation.problems.items():
             self.disable(index, "non-finite", problem, env_steps)
-        priced = self.rewards.price(found.recording.inputs, self.active())
+        priced = self.rewards.price(evaluation.recording.inputs, self.active())
         for fault in priced.faults:
             self.disable(fault.slice, fault.kind, fault.message, env_steps)
         for index, log in enumerate(self.training):
             if log.active:
                 episodes = self._envs.num_envs // len(self.training)
-                part = digests.of_slice(found, priced.components[index], index, episodes, self._rows, self._leading)
-                part = replace(part, agents=getattr(self._envs, "agents", ()))
+                components, agents = priced.components[index], getattr(self._envs, "agents", ())
+                part = digests.of_slice(evaluation, components, index, episodes, self._rows, self._leading, agents)
                 log.note(part, env_steps)
                 if self._stops and not final:
                     log.stopped = find_hacking(log.curve, self._planned_steps)
                 self._report_progress(log)
 
     def save(self, write: Callable[[int, Path], None], *, final: bool, kept: bool) -> None:
-        """Have the policies of those in training written that are wanted: now, or because their slice was stopped.
-
-        Args:
-            write: Is given an index and a path.
-            final: Whether these are the last.
-            kept: Whether they are wanted though nothing has ended.
-        """
+        """Write the policies of the slices in `training` that count: all now, or those of stopped slices."""
         for index, log in enumerate(self.training):
             stops = log.stopped is not None
             if stops or ((kept or self._stops) and log.active):
@@ -199,18 +191,18 @@ class Slices:
 
 
 def input_names(task: Task) -> set[str]:
-    """Every input that a task offers to rewards."""
+    """Names of all inputs that a task offers to rewards."""
     names = {*task.declared(), "action"}
     return names | {f"prev_{name}" for name in names}
 
 
 def derived(seeds: Sequence[int], purpose: str) -> list[int]:
-    """A seed for one purpose from each."""
+    """Derive a seed for one purpose from each seed."""
     return [derive_seed(seed, purpose) for seed in seeds]
 
 
 def envs_on(device: Device, task: Task, seeds: Sequence[int], envs_per_seed: int) -> VecEnv:
-    """A task's environments on a device; a kind of task that knows the CPU only need not know of devices."""
+    """Make a task's envs on a device; a task for the CPU alone need not take `device`."""
     if device == "cpu":
         return task.make_envs(seeds, envs_per_seed)
     return task.make_envs(seeds, envs_per_seed, device=device)

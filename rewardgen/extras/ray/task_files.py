@@ -64,10 +64,6 @@ def packed(reference: str, files: Iterable[str]) -> tuple[PackedTask, dict[str, 
 def unpacked(task: PackedTask, fetch: Callable[[], Mapping[str, bytes]]) -> str:
     """The reference of a task on this machine, whose files are unpacked unless they are here already.
 
-    Args:
-        task: The task.
-        fetch: Brings its files.
-
     Raises:
         MachineError: There is no place for them.
     """

@@ -7,7 +7,7 @@ import pytest
 
 from rewardgen.core.errors import TaskError
 from rewardgen.core.files import cache_folder
-from rewardgen.training.task_transfer import packed, unpacked
+from rewardgen.extras.ray.task_files import packed, unpacked
 
 CONTENT = {"tasks/mine.py": b"code", "robots/arm.xml": b"model", "robots/meshes/hand.obj": b"mesh"}
 
