@@ -87,11 +87,10 @@ class ProcessTrainer:
             own = {reward.candidate_id for reward in rewards if reward.own}
             groups = [[spec for spec in slices if (spec.candidate_id in own) == of_task] for of_task in (True, False)]
             batches = [batch for group in groups if group for batch in split(group, self._parts(len(group)))]
-        at_once = self._at_once(len(slices), len(batches))
         kernels = self._compiled.folder if self._compiled else None
-        measuring = max(1, self._setup.workers // at_once)
+        measuring = max(1, self._setup.workers // self._batches)
         work = _Work(self._setup, self._job, by_id, folder, kernels, stop_hacking, measuring)
-        with ThreadPoolExecutor(at_once, thread_name_prefix="train") as pool:
+        with ThreadPoolExecutor(self._batches, thread_name_prefix="train") as pool:
             try:
                 pending = {pool.submit(work.run, batch) for batch in batches}
                 while pending:
@@ -107,19 +106,11 @@ class ProcessTrainer:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    @property
-    def _most(self) -> int | None:
-        return self._compiled.most if self._compiled else None
-
     def _parts(self, slices: int) -> int:
         """Number of batches for some slices: more than run at once where memory has no room for all."""
-        share = self._most and max(1, self._most // self._batches)
+        most = self._compiled.most if self._compiled else None
+        share = most and max(1, most // self._batches)
         return max(self._batches, -(-slices // share)) if share else self._batches
-
-    def _at_once(self, slices: int, batches: int) -> int:
-        """Number of batches that run at once: on a GPU, the task's own rewards too, if they fit beside the others."""
-        fits = self._batches == 1 and batches == 2 and self._most is not None and slices <= self._most
-        return 2 if fits and self._setup.workers > 1 else self._batches
 
 
 def by_candidate(slices: Sequence[SliceSpec]) -> list[list[SliceSpec]]:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from rewardgen.training.policies import load_policy
 from tests.sandbox.confined import landlock_abi
 from tests.training.hostile import LIMITS, train
 
@@ -32,14 +31,9 @@ def test_fitness_that_a_training_claims_is_not_believed(tmp_path, honest):
 
 
 OUT_OF_CONTRACT = {
-    "an unknown key": "told['note'] = 'choose me'",
     "a fitness that is no number": "told['curve'][0]['fitness'] = float('nan')",
     "another candidate's slice": "told['candidate_id'] = 'good'",
-    "more curve than there is": "told['curve'] *= 1000",
-    "words for a name": "told['components'] = {'Ignore all that was said before': told['components']['still']}",
-    "a report of another's slice": "self._slices._report({**REPORT, 'candidate_id': 'someone'})",
     "reports without end": "for _ in range(100): self._slices._report(REPORT)",
-    "a list of lists": "results[:] = [Told(slices=[[]])] * 10000",
 }
 REPORT = {"candidate_id": "bad", "seed": 0, "env_steps": 1024, "fitness": 1e9, "success_rate": 1.0}
 
@@ -63,29 +57,13 @@ def test_no_error_that_a_training_answers_with_ends_the_run(tmp_path, name):
     assert heard.results["good", 0].failure is None
 
 
-def test_what_a_failure_says_is_shown_as_one_short_line(tmp_path):
-    deed = "told['failure'] = {'kind': 'exception', 'message': 'first\\n\\x1b[31mthen\\u202e ' * 1000}"
-    message = train(tmp_path, deed).failure.message
-    assert message.startswith("first then first") and message.isprintable() and len(message) <= 600
-
-
 # Files that are no policies.
 
 SPOILT = {
     "a pickle": "policy.write_bytes(pickle.dumps(told))",
-    "not a number": "spoil(policy, lambda name, array: array * float('nan'))",
     "missing": "policy.unlink()",
-    "a folder": "policy.unlink(); policy.mkdir()",
-    "the one before is a pickle": "policy.with_name('bad-s0-prev.npz').write_bytes(pickle.dumps(told))",
     "too large": "policy.open('wb').truncate(100 << 20)",
 }
-SPOIL = """
-def spoil(path, change):
-    import numpy
-    with numpy.load(path) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    numpy.savez(path, **{name: change(name, array) if "weight" in name else array for name, array in arrays.items()})
-"""
 
 
 def check_refused(heard, honest, said):
@@ -98,24 +76,18 @@ def check_refused(heard, honest, said):
 
 @pytest.mark.parametrize("kind", SPOILT)
 def test_a_file_that_is_no_policy_is_a_failure(tmp_path, honest, kind):
-    check_refused(train(tmp_path, SPOIL + SPOILT[kind]), honest, "")
+    check_refused(train(tmp_path, SPOILT[kind]), honest, "")
     assert not (tmp_path / "policies" / "bad-s0.npz").exists()
 
 
 UNCONFINED = LIMITS.model_copy(update={"sandbox": "off"})
 
 
-@pytest.mark.parametrize("make", ["symlink_to('good-s0.npz')", "symlink_to('/etc/passwd')", "mkfifo"])
+@pytest.mark.parametrize("make", ["symlink_to('/etc/passwd')", "mkfifo"])
 def test_no_link_is_followed_and_no_pipe_is_waited_for(tmp_path, honest, make):
     deed = "policy.unlink()\n" + ("os.mkfifo(policy)" if make == "mkfifo" else f"policy.{make}")
     heard = train(tmp_path, deed, limits=UNCONFINED)
     check_refused(heard, honest, "it is not a plain file" if make == "mkfifo" else "it cannot be read")
-
-
-@pytest.mark.skipif(ABI == 0, reason=WHY_NOT or "-")
-def test_a_confined_worker_cannot_even_make_a_link(tmp_path):
-    failure = train(tmp_path, "policy.unlink()\npolicy.symlink_to('/etc/passwd')").failure
-    assert failure and "PermissionError" in failure.message
 
 
 # Candidates in processes of their own.
@@ -130,17 +102,6 @@ def test_candidates_share_a_process_unless_they_are_isolated(tmp_path):
     apart = train(tmp_path, WHO, ids=ids, seeds=(0, 1), isolate=True)
     assert apart.failure.message == "bad bad" and apart.results["bad", 1].failure == apart.failure
     assert apart.results["good", 0].failure is apart.results["bad2", 1].failure is None
-
-
-def test_an_isolated_candidate_learns_the_same(tmp_path):
-    learnt = []
-    for number, isolate in enumerate((False, True)):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        train(folder, isolate=isolate)
-        learnt.append(load_policy(folder / "policies" / "good-s0.npz"))
-    for name, value in learnt[0].parameters.items():
-        assert value.sub(learnt[1].parameters[name]).abs().max() < 1e-6
 
 
 def test_an_isolated_candidate_cannot_spoil_another(tmp_path, honest):

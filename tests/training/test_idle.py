@@ -3,9 +3,8 @@ import torch
 
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.shared.idle import idle_readings
 from rewardgen.training.shared.rewards import Rewards
-from rewardgen.training.shared.slices import input_names
+from rewardgen.training.shared.slices import idle_readings, input_names
 from tests.training.builders import leaver
 
 ALIVE = "def compute_reward(x):\n    return {'alive': torch.ones_like(x)}\n"

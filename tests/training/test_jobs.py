@@ -1,18 +1,17 @@
-import json
 import shutil
 
 import pytest
 import torch
 
-from rewardgen.core.errors import RunFolderError, TaskError
+from rewardgen.core.errors import RunFolderError
 from rewardgen.store.records import SliceSpec
-from rewardgen.tasks.loading import expert_file, load_task, shipped_tasks
+from rewardgen.tasks.loading import expert_file, shipped_tasks
 from rewardgen.training.evaluation import evaluate, evaluate_job
 from rewardgen.training.measuring import take_policies
 from rewardgen.training.policies import load_policy, side_by_side
 from rewardgen.training.ppo.train_job import train_job
 from rewardgen.training.shared.seeding import derive_seed
-from tests.training.builders import UPRIGHT, job, leaver
+from tests.training.builders import job, leaver
 
 
 def silent(message):
@@ -42,10 +41,6 @@ def measure(task, folder, slices, seed=0):
 
 
 BOTH = [{"candidate_id": "a", "seed": 0}, {"candidate_id": "a", "seed": 1}]
-
-
-def test_the_answer_of_training_is_json(trained):
-    assert len(json.loads(json.dumps(trained[1]))["slices"]) == 2
 
 
 def test_measured_fitness_is_the_mean_of_the_last_two_policies(task, trained, tmp_path):
@@ -109,23 +104,6 @@ def test_a_policy_that_does_not_fit_the_task_is_the_problem_of_its_slice_only(ta
     shutil.copy(expert_file(shipped_tasks()["hopper"]), tmp_path / "a-s1.npz")
     sound, other = measure(task, tmp_path, BOTH)
     assert not sound["problem"] and other["problem"] == "its observations have 11 entries, the task's 2"
-
-
-def test_an_unknown_task_is_an_error_for_the_user(tmp_path):
-    unknown = job(tmp_path, {"a": UPRIGHT}).model_copy(update={"task": "cartpol"})
-    with pytest.raises(TaskError, match="cartpol"):
-        train_job(unknown.model_dump(mode="json"), silent)
-
-
-def test_training_episodes_begin_out_of_step():
-    envs = load_task("cartpole").make_envs([0, 1], 10)
-    envs.reset(staggered=True)
-    ends = []
-    for number in range(60):
-        step = envs.step(torch.zeros(20, 1))
-        ends += [(number, env) for env in step.truncated.nonzero()[:, 0].tolist()]
-    # Every 25 steps another env of each slice reaches the limit of 250.
-    assert ends == [(24, 9), (24, 19), (49, 8), (49, 18)]
 
 
 def trained_policy(folder, task):

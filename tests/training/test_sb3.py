@@ -1,6 +1,5 @@
 """Stable-Baselines3 behind the trainer's seam: the same policies, records and boundaries as our own learner's."""
 
-import tempfile
 from functools import partial
 
 import gymnasium
@@ -119,13 +118,6 @@ def test_with_an_environments_own_reward_it_learns_to_the_bit_what_it_learns_by_
         torch.testing.assert_close(value, theirs[name], atol=off, rtol=off)
 
 
-def test_stable_baselines3_leaves_nothing_among_temporary_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    assert one_slice(tmp_path, SETTINGS["sac"]).run().failure is None
-    assert not list((tmp_path / "temporary").iterdir())
-
-
 def test_a_slice_that_fails_is_a_result_and_the_next_one_is_not_disturbed(tmp_path):
     results = []
     trainer = TRAINERS.get("sb3-ppo").make(TrainerSetup(str(POINT), SETTINGS["ppo"], 1, tmp_path / "scratch", Limits()))
@@ -183,31 +175,6 @@ def test_a_known_environment_has_the_zoos_settings_where_its_task_gives_none(tmp
     assert settings_for("sb3-ppo", known, 5000).env_steps == 5000
     assert settings_for("sb3-ppo", given) == Sb3PpoSettings(num_envs=3)
     assert tuned("ppo", "gymnasium:Hopper-v5") == tuned("ppo", "Hopper-v4") and not tuned("sac", "CartPole-v1")
-
-
-@pytest.mark.slow
-def test_fewer_steps_than_a_rollout_has_are_a_training_too(tmp_path):
-    settings = Sb3PpoSettings(**FAST, num_envs=2, options={"n_steps": 256, "batch_size": 64, "n_epochs": 1})
-    results = []
-    trainer = TRAINERS.get("sb3-ppo").make(TrainerSetup(str(POINT), settings, 1, tmp_path / "scratch", Limits()))
-    told = {"folder": tmp_path, "on_progress": lambda message: None, "on_slice": results.append}
-    trainer.train([RewardSpec(candidate_id="a", source=CLOSE)], [SliceSpec(candidate_id="a", seed=0)], **told)
-    assert results[0].failure is None and results[0].env_steps == 512 and results[0].final_fitness is not None
-
-
-@pytest.mark.slow
-def test_what_gymnasium_calls_solved_is_learned_from_the_environments_own_reward(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    task = load_task(lasting_reference("CartPole-v1"))
-    job = Sb3Job(
-        task="CartPole-v1",
-        rewards=(RewardSpec(candidate_id="human", source=baseline_sources(task)["human"], own=True),),
-        slices=(SliceSpec(candidate_id="human", seed=0),),
-        settings=Sb3PpoSettings(env_steps=30_000, evaluation_phases=2),
-        folder=str(tmp_path),
-    )
-    result = Sb3Training(task, job, lambda message: None).run()
-    assert result.curve[-1].success_rate > 0.8 and result.curve[-1].episode_return > 450
 
 
 @pytest.mark.parametrize("options", [{}, {"clip_range": "auto"}])

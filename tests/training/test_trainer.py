@@ -93,14 +93,6 @@ def test_slices_for_which_a_device_has_no_room_at_a_time_are_trained_one_batch_a
     }
 
 
-def test_a_device_trains_the_tasks_own_rewards_beside_the_others_where_both_fit(tmp_path):
-    setup = TrainerSetup("cartpole", TINY, 8, tmp_path, Limits())
-    trainer = ProcessTrainer(setup, TRAIN, compiled=lambda: Compiled(tmp_path, 4), batches=1)
-    trainer._compiled = Compiled(tmp_path, 4)
-    assert trainer._at_once(slices=4, parts=2) == 2
-    assert trainer._at_once(slices=5, parts=2) == trainer._at_once(slices=4, parts=4) == 1
-
-
 @pytest.mark.slow
 def test_a_reward_that_hangs_fails_alone(tmp_path):
     heard = train(tmp_path, {"good": UPRIGHT, "hangs": HANG})
@@ -147,20 +139,6 @@ def test_a_candidate_alone_that_is_killed_again_ends_the_run_and_is_not_blamed(t
     assert not list((tmp_path / "scratch").iterdir())
 
 
-def test_a_worker_that_is_killed_is_a_result(tmp_path):
-    trainer = ppo_trainer(TrainerSetup("cartpole", TINY, 1, tmp_path, Limits(memory_bytes=150 << 20)))
-    results = []
-    trainer.train(
-        [RewardSpec(candidate_id="a", source=UPRIGHT)],
-        [SliceSpec(candidate_id="a", seed=0)],
-        folder=tmp_path / "policies",
-        on_progress=lambda fields: None,
-        on_slice=results.append,
-    )
-    (result,) = results
-    assert result.failure and result.failure.kind in ("memory", "crash") and result.failure.message
-
-
 def test_a_crash_while_measuring_costs_no_training(tmp_path):
     # Measuring a third policy ends the process; those of one slice do not, and neither does training.
     third = "vars(self).setdefault('seen', []).append(0) or len(self.seen) > 2"
@@ -170,26 +148,6 @@ def test_a_crash_while_measuring_costs_no_training(tmp_path):
     heard = train(tmp_path, {"a": still, "b": still}, task=str(tmp_path / "leaver.py"))
     assert all(result.failure is None and result.final_fitness for result in heard.results.values())
     assert len(heard.progress) == 4  # two slices, two evaluations: none was trained twice
-
-
-def test_a_policy_that_cannot_be_measured_fails_and_says_so(tmp_path):
-    leaver(tmp_path, "__import__('os')._exit(3) if len(episode.lengths) > 15 else episode.lengths.float()")
-    still = "def compute_reward(x):\n    return {'still': -x.abs()}\n"
-    failure = train(tmp_path, {"a": still}, task=str(tmp_path / "leaver.py")).results["a", 0].failure
-    assert failure and failure.kind == "crash" and "could not be measured" in failure.message
-
-
-def test_a_task_that_raises_where_one_policy_gets_to_fails_that_slice_alone(tmp_path):
-    # More than 15 episodes are measured in the clean evaluation only.
-    pushes = "len(episode.lengths) > 15 and bool(episode['action'].mean() > 0.0)"
-    leaver(tmp_path, f"1 / 0 if {pushes} else episode.lengths.float()")
-    push = "def compute_reward(action):\n    return {'push': action[:, 0]}\n"
-    heard = train(
-        tmp_path, {"push": push, "pull": push.replace("action[", "-action[")}, task=str(tmp_path / "leaver.py")
-    )
-    pulls, failure = heard.results["pull", 0], heard.results["push", 0].failure
-    assert pulls.failure is None and pulls.final_fitness
-    assert failure and "could not be measured" in failure.message and "ZeroDivisionError" in failure.message
 
 
 def test_a_task_that_cannot_be_simulated_is_an_error_for_the_user(tmp_path):
@@ -238,16 +196,6 @@ def test_seeds_of_a_candidate_stay_together_where_that_costs_no_balance():
 def test_one_candidate_uses_all_cores():
     assert sizes(split(slices(1, 4), 2)) == [2, 2]
     assert sizes(split(slices(3, 2), 2)) == [3, 3]
-
-
-def test_fewer_slices_than_cores_give_a_process_each():
-    assert sizes(split(slices(2, 1), 8)) == [1, 1]
-
-
-def test_every_slice_is_in_exactly_one_part():
-    for workers in range(1, 9):
-        parts = split(slices(5, 3), workers)
-        assert sorted(each for part in parts for each in map(str, part)) == sorted(map(str, slices(5, 3)))
 
 
 def test_the_trainer_loads_no_torch():

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from rewardgen.training.shared.path_efficiency import path_efficiencies
+from rewardgen.training.shared.digests import path_efficiencies
 
 STEPS = 81
 BACK_AND_FORTH = torch.sin(torch.arange(STEPS) * math.pi / 10).unsqueeze(1)
@@ -29,15 +29,6 @@ def test_gains_that_are_not_taken_back_on_the_way_back_are_all_kept():
 
 def test_gains_that_are_taken_back_are_kept_as_little_as_the_way():
     assert of(BACK_AND_FORTH, change(BACK_AND_FORTH)).kept == pytest.approx(0.0, abs=1e-5)
-
-
-def test_pay_for_speed_in_either_direction_follows_the_size_of_the_change():
-    assert of(BACK_AND_FORTH, change(BACK_AND_FORTH).abs()).follows == pytest.approx(1.0)
-
-
-def test_the_way_ahead_is_a_net_change():
-    found = of(AHEAD + 0.01 * BACK_AND_FORTH, change(AHEAD + 0.01 * BACK_AND_FORTH))
-    assert found.net / found.path == pytest.approx(1.0, abs=0.05)
 
 
 def test_only_the_steps_of_the_episode_count():

@@ -13,7 +13,6 @@ from torch import Tensor
 from rewardgen.training.ppo import update as ppo
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
-from rewardgen.training.ppo.optimiser import StackedAdam
 from rewardgen.training.ppo.rollout import Rollout
 from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.shared.seeding import slice_generators
@@ -28,7 +27,7 @@ class Learner:
         self.networks = ActorCritic(sizes, initial)
         self.normaliser = ObservationNormaliser(RunningMoments.zeros(len(seeds), sizes.observation, device))
         rates = self.networks.rates(settings.value_rate, settings.std_rate)
-        self._optimiser = StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm, rates)
+        self._optimiser = ppo.StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm, rates)
         self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount, device)
         self._orders = slice_generators(seeds, "minibatches", device)
 

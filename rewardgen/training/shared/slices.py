@@ -13,6 +13,8 @@ import torch
 
 from rewardgen.analyzer.hacking import find_hacking
 from rewardgen.core.config import Device
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.episodes import record_episodes
 from rewardgen.sim.moments import leading_variables
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.episode_rows import episode_rows
@@ -25,17 +27,17 @@ from rewardgen.store.measurements import (
     PathEfficiency,
 )
 from rewardgen.store.records import FailureKind, SliceFailure, SliceResult, SliceSpec
+from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.artifacts import TrainJob, policy_names
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.policies import PolicyStack
 from rewardgen.training.shared import digests
-from rewardgen.training.shared.idle import idle_readings
-from rewardgen.training.shared.path_efficiency import path_efficiencies
 from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.seeding import derive_seed
 
 Report = Callable[[dict[str, Any]], None]
+_IDLE_EPISODES = 4
 
 
 @dataclass
@@ -68,26 +70,22 @@ class SliceLog:
             self.components.setdefault(name, []).append(point)
         self.terminations = self.curve[-1].endings
         self.episodes = digests.episode_digests(evaluation)
-        self.path_efficiencies = path_efficiencies(evaluation.variables, evaluation.components, evaluation.lengths)
+        self.path_efficiencies = digests.path_efficiencies(
+            evaluation.variables, evaluation.components, evaluation.lengths
+        )
         self.credits = digests.credits(evaluation)
 
     def result(self, env_steps: int, wall_s: float) -> SliceResult:
         """Return the result of the slice."""
         ended = self.failure or self.stopped
+        same = ("failure", "stopped", "terminations", "episodes", "path_efficiencies", "credits", "idle")
         return SliceResult(
-            candidate_id=self.spec.candidate_id,
-            seed=self.spec.seed,
-            failure=self.failure,
-            stopped=self.stopped,
+            **self.spec.model_dump(),
+            **{name: getattr(self, name) for name in same},
             env_steps=ended.env_steps if ended else env_steps,
             wall_s=wall_s,
             curve=tuple(self.curve),
             components={name: tuple(points) for name, points in self.components.items()},
-            terminations=self.terminations,
-            episodes=self.episodes,
-            path_efficiencies=self.path_efficiencies,
-            credits=self.credits,
-            idle=self.idle,
             policy=None if self.failure else policy_names(self.spec)[0],
         )
 
@@ -206,3 +204,30 @@ def envs_on(device: Device, task: Task, seeds: Sequence[int], envs_per_seed: int
     if device == "cpu":
         return task.make_envs(seeds, envs_per_seed)
     return task.make_envs(seeds, envs_per_seed, device=device)
+
+
+def idle_readings(task: Task, rewards: Rewards, slices: int) -> list[IdleReading | None]:
+    """Price a policy that does nothing, the measure of too large an alive bonus; one reading per slice.
+
+    A reading is None where the reward or the fitness cannot be computed on these episodes.
+    """
+    envs = task.make_envs([derive_seed(0, "idle")], _IDLE_EPISODES)
+    still = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
+    try:
+        recording = record_episodes(envs, lambda _: still, names=rewards.input_names)
+        fitness = float(measure_episodes(task, recording.episode).fitness.mean())
+    except TaskError:
+        return [None] * slices
+    lengths = recording.episode.lengths
+    repeated = {name: torch.cat([value] * slices, dim=1) for name, value in recording.inputs.items()}
+    priced = rewards.price(repeated, [True] * slices)
+    failed = {fault.slice for fault in priced.faults}
+    returns = [
+        float((priced.total[:, index].double() * recording.episode.mask).sum(0).mean()) for index in range(slices)
+    ]
+    return [
+        None
+        if index in failed
+        else IdleReading(episode_return=returns[index], episode_steps=float(lengths.double().mean()), fitness=fitness)
+        for index in range(slices)
+    ]
