@@ -20,7 +20,7 @@ from rewardgen.core.statistics import noise, standard_errors
 from rewardgen.store.history import History
 from rewardgen.store.records import SliceResult
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
-from rewardgen.tasks.metric_verdict import spearman
+from rewardgen.tasks.draft.sketches import spearman
 
 SHARES = (0.25, 0.5, 0.75)
 """Of the steps, at which the order is compared with the final one."""

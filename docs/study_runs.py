@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rewardgen.cli.drafting import DRAFT_SUFFIX
+from rewardgen.api.drafting import DRAFT_SUFFIX
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import write_atomic
 from rewardgen.store.history import FinalRow, History, Summary

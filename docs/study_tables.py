@@ -29,7 +29,7 @@ from rewardgen.core.statistics import Interval
 from rewardgen.llm.archive import read_archive
 from rewardgen.llm.budget import tokens_in
 from rewardgen.store.history import FinalRow
-from rewardgen.tasks.drafting import Drafted
+from rewardgen.tasks.draft.drafting import DraftedTask
 from rewardgen.tasks.loading import load_task
 
 REJECTED = "rejected.json"
@@ -299,7 +299,7 @@ def _words(runs: Sequence[StudyRun]) -> str:
     ]
     rows: list[list[str]] = []
     for run in runs:
-        drafted = Drafted.model_validate_json((KEPT / run.name / "draft" / "draft.json").read_text())
+        drafted = DraftedTask.model_validate_json((KEPT / run.name / "draft" / "draft.json").read_text())
         authors, row, judged = drafted.trial.verdict, run.row("winner"), run.history.judgement
         agree = f"{authors.agreeing} of {len(authors.authors)}"
         said = [(judged.answer if judged else None) or "none", ", ".join(_read_by_others(run))]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rewardgen.api.checking import check
+    from rewardgen.api.drafting import draft
     from rewardgen.api.environment import make_env
     from rewardgen.api.measuring import evaluate
     from rewardgen.api.policy import load_policy
@@ -76,6 +77,7 @@ __all__ = [
     "Var",
     "Wrap",
     "check",
+    "draft",
     "evaluate",
     "heading",
     "load_policy",
@@ -101,6 +103,7 @@ _HOME = {
     "Reward": "rewardgen.api.reward",
     "Run": "rewardgen.api.runs",
     "check": "rewardgen.api.checking",
+    "draft": "rewardgen.api.drafting",
     "evaluate": "rewardgen.api.measuring",
     "load_policy": "rewardgen.api.policy",
     "make_env": "rewardgen.api.environment",

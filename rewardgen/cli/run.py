@@ -13,9 +13,10 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 from pydantic import ConfigDict
 
+from rewardgen.api.drafting import task_name
 from rewardgen.api.tracking import require_trackers, tracked
 from rewardgen.api.watching import watching
-from rewardgen.cli.drafting import ROBOT, after_drafting, draft, less, task_name
+from rewardgen.cli.drafting import ROBOT, draft
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import (
     TASK_HELP,
@@ -30,7 +31,6 @@ from rewardgen.cli.output import (
 )
 from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
-from rewardgen.core.formatting import percent
 from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.llm.replay import differing
 from rewardgen.report.closing import close_run
@@ -52,8 +52,6 @@ _UNSIGNED = (
     "no key can be kept in ~/.local/state/rewardgen or $XDG_STATE_HOME/rewardgen, so this run is not signed as yours:"
     " `resume` will ask about it"
 )
-
-_REDRAFT = "the metric calls a success what is not what was asked for, so the task is drafted once more"
 
 _NAMED = {
     "task": "its file is run as your own code",
@@ -167,36 +165,19 @@ def run(
         if robot is not None:
             raise UsageError("there is no task yet to foresee a run of", "draft it first, with `rewardgen new`")
         return _tell_forecast(lifecycle.lasting(asked, runs_dir), json)
-    words = asked.task
-    drafted = None if robot is None else draft(words, robot, Path(task_name(robot, words)), asked, yes=yes)
+    words, searched = asked.task, asked
+    if robot is not None:
+        searched = draft(words, robot, Path(task_name(robot, words)), asked, yes=yes).run_config(asked)
     require_consent([asked], yes)
-
     require_trackers(track)
 
     def search(config: RunConfig, listener: Memory) -> Outcome:
         with tracked(listener, track, runs_dir) as told:
             return lifecycle.start(config, runs_dir, told, listener.confirm(yes))
 
-    searched = asked if drafted is None else after_drafting(asked, drafted)
     if not yes:
         _confirm_price(searched, runs_dir)
-    outcome = watch(partial(search, searched), runs_dir)
-    objection = _objection(outcome.history) if outcome and drafted and yes else ""
-    if outcome and drafted and robot and objection:
-        if not json:
-            conclude(outcome, runs_dir, json)
-        messages().print(f"\n{_REDRAFT}\n", soft_wrap=True)
-        asked = less(asked, outcome.history.usage)
-        try:
-            drafted = draft(words, robot, drafted.file, asked, yes=yes, objection=objection)
-            again = watch(partial(search, after_drafting(asked, drafted)), runs_dir)
-        except RewardgenError as error:
-            messages().print(f"nothing better came of it, and the result stands: {error.message}", soft_wrap=True)
-            return conclude(outcome, runs_dir, json) if json else outcome.exit_code
-        if again is None and json:
-            conclude(outcome, runs_dir, json)
-        outcome = again
-    return _ended(outcome, runs_dir, json)
+    return _ended(watch(partial(search, searched), runs_dir), runs_dir, json)
 
 
 def _asked(task: str | None, options: Options, file: Path | None) -> RunConfig:
@@ -245,20 +226,6 @@ def require_consent(configs: Sequence[RunConfig], yes: bool) -> None:
         _confirm(_UNCONFINED, "leave out `--sandbox off`")
     if not can_sign():
         messages().print(_UNSIGNED, soft_wrap=True)
-
-
-def _objection(history: History) -> str:
-    """What speaks against a drafted task: its metric is content with what the model that read the episodes is not."""
-    judgement, summary = history.judgement, history.summary
-    rows = [each for each in summary.rows if each.candidate_id == summary.chosen] if summary else []
-    if not rows or not judgement or judgement.answer != "no" or (rows[0].success_rate or 0.0) < 0.5:
-        return ""
-    rate = percent(rows[0].success_rate)
-    return (
-        f"A search found a reward. By your metric, its policy succeeds in {rate} of the episodes."
-        f" A model that read the episodes, and not your code, says that it does not do what was asked for:"
-        f" {judgement.why}"
-    )
 
 
 def resume(

@@ -22,7 +22,6 @@ from rewardgen.sim.episodes import record_episodes, trivial_policies
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
-from rewardgen.tasks.gym_task import GymTask
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.task_env import one_env
 from rewardgen.training.policies import load_policy
@@ -95,8 +94,8 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     _save(payload, {**inputs, **facts, "observations": seen, "actions": recording.inputs["action"][:, 0]})
     return {
         "fingerprint": fingerprint(digests(made_of(task))),
-        "model": [] if isinstance(task, GymTask) else [str(path) for path in task.model_files()],
-        "needs": task.packages() if isinstance(task, GymTask) else ["mujoco"],
+        "model": [str(path) for path in task.model_files()],
+        "needs": task.packages(),
         "reads": list(map(str, task.reads)),
         "fitness": float(measured.fitness[0]),
     }

@@ -27,10 +27,10 @@ from rewardgen.sim.kept_episodes import load_episodes, pack_episodes
 from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.vec_env import Step
 from rewardgen.store.records import RewardSpec
-from rewardgen.tasks.files import task_files
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.gym_task import GymTask
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.measure import task_files
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.policies import Policy, load_policy, misfit
 from rewardgen.training.protocol import POLICY_KINDS

@@ -1,7 +1,4 @@
-"""What a task file has in the reward language, as programs of their own: its rewards, and its metric.
-
-So its rewards train on the same road as candidates.
-"""
+"""Programs of a task file in the reward language: its own rewards and its metric, so that they run like candidates."""
 
 from __future__ import annotations
 
@@ -12,21 +9,19 @@ from typing import Any, Literal, NamedTuple
 
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.signature import ENTRY
-from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.protocol import BASELINES, Baseline, Task
 
-Baseline = Literal["human_reward", "sparse_reward"]
-BASELINES: tuple[Baseline, ...] = ("human_reward", "sparse_reward")
 _PLACE = re.compile(r"^line \d+[,:] ")
 
 
 class OwnProgram(NamedTuple):
-    """A static method of a task file as a program of its own.
+    """A static method of a task file as a program.
 
     Attributes:
-        name: The method's name.
+        name: Name of the method.
         file: Name of the task file.
         source: Defines `compute_reward`.
-        first_line: Line of the task file at which its first line stands.
+        first_line: Line of the task file where `source` begins.
     """
 
     name: str
@@ -35,38 +30,34 @@ class OwnProgram(NamedTuple):
     first_line: int
 
     def fault(self, line: int | None, message: str, hint: str) -> TaskError:
-        """What is wrong with the program, told of the method and the line in the task file.
+        """Return an error with the method and the line in the task file, without the code of that line.
 
-        Without the code of the line: what fails in a training is told to the designer, who must not see a metric's.
+        A fault in training is shown to the designer, who must not see the code of a metric.
 
         Args:
-            line: Line of `source`, if there is one.
-            message: What is wrong.
-            hint: What to write instead.
+            line: Line of `source`, if known.
+            message: Error message.
+            hint: Edit that fixes it.
         """
         at = f" at line {self.first_line + line - 1}" if line else ""
         code = self.source.splitlines()[line - 1].strip()[:120] if line else ""
-        told = _PLACE.sub("", message).removeprefix(f"`{code}`: ").replace(f"`{ENTRY}`", f"`{self.name}`")
+        text = _PLACE.sub("", message).removeprefix(f"`{code}`: ").replace(f"`{ENTRY}`", f"`{self.name}`")
         hint = hint.replace(f"`{ENTRY}`", f"`{self.name}`") or f"fix it in {self.file}"
-        return TaskError(f"`{self.name}` of {self.file}{at}: {told}", hint)
+        return TaskError(f"`{self.name}` of {self.file}{at}: {text}", hint)
 
 
 def own_program(task: Task, name: Baseline | Literal["metric"]) -> OwnProgram | None:
-    """The program of one of the task's own rewards or of its metric, or None if it has none.
-
-    Args:
-        task: The task.
-        name: The static method.
+    """Return the program of one of the task's own rewards or of its metric, or None without one.
 
     Raises:
-        TaskError: It is not a static method written with `def`.
+        TaskError: The member is not a static method written with `def`.
     """
-    found: Any = inspect.getattr_static(type(task), name, None)
-    if found is None:
+    member: Any = inspect.getattr_static(type(task), name)
+    if member is None:
         return None
-    if not isinstance(found, staticmethod):
+    if not isinstance(member, staticmethod):
         raise TaskError(f"`{name}` is not a static method", "put `@staticmethod` above it")
-    lines, line = inspect.getsourcelines(found.__func__)
+    lines, line = inspect.getsourcelines(member.__func__)
     text = textwrap.dedent("".join(lines))
     start = re.search(rf"^def {name}\b", text, re.MULTILINE)
     if start is None:
@@ -76,7 +67,7 @@ def own_program(task: Task, name: Baseline | Literal["metric"]) -> OwnProgram | 
 
 
 def baseline_sources(task: Task) -> dict[str, str]:
-    """Source of the task's own rewards, `human` and `sparse`, as far as it has them.
+    """Return the sources of the task's own rewards by `human` and `sparse`.
 
     Raises:
         TaskError: As for `own_program`.

@@ -1,4 +1,4 @@
-"""Measuring a task card: what the designer is told of a task, in words and in numbers from short rollouts."""
+"""Measure a task card: the description of a task for the designer, in words and in numbers from short rollouts."""
 
 from __future__ import annotations
 
@@ -27,24 +27,18 @@ from rewardgen.tasks.wording import description, first_paragraph
 PROBE_ENVS = 8
 """Episodes per trivial policy."""
 _PROBE_SEED = 20_000_003
-_AHEAD = 100
-"""Steps that a learner looks ahead."""
 
 
 def measure_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `measure`: {"task": reference} to a `MeasuredTask`."""
+    """Run the worker job `measure`: {"task": reference} to a `MeasuredTask`."""
     return measure_task(load_task(payload["task"]), payload["task"]).model_dump(mode="json")
 
 
 def measure_task(task: Task, reference: str) -> MeasuredTask:
-    """All that a run has to know of a task.
-
-    Args:
-        task: The task.
-        reference: How it was named.
+    """Measure everything that a run needs of a task, named by `reference`.
 
     Raises:
-        TaskError: It breaks its contract.
+        TaskError: The task breaks its contract.
     """
     return MeasuredTask(
         card=measure_card(task, reference),
@@ -52,7 +46,7 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
         training={
             trainer: settings.model_dump(mode="json", exclude_unset=True) for trainer, settings in task.training.items()
         },
-        environment=env if isinstance(env := getattr(task, "env", ""), str) else "",
+        environment=task.environment_id(),
         on_device=task.on_device,
         solved_fitness=task.solved_fitness,
         files=digests(made_of(task)),
@@ -66,8 +60,8 @@ def measure_card(
 
     Args:
         task: The task.
-        reference: How the task was named; the path of its file if not given.
-        recordings: The episodes, by policy, if they are there already.
+        reference: Reference of the task; the path of its file by default.
+        recordings: The episodes, by policy; recorded here by default.
 
     Raises:
         TaskError: The task breaks its contract.
@@ -75,13 +69,14 @@ def measure_card(
     envs = task.make_envs([_PROBE_SEED], PROBE_ENVS)
     if recordings is None:
         recordings = {name: record_episodes(envs, policy) for name, policy in trivial_policies(envs).items()}
-    given = beyond_actions(envs) if isinstance(envs, MujocoVecEnv) else {}
+    fixed = beyond_actions(envs) if isinstance(envs, MujocoVecEnv) else {}
+    episodes = [recording.episode for recording in recordings.values()]
     return TaskCard(
         reference=reference or str(task.path),
         name=task.path.stem,
         fingerprint=fingerprint(digests(made_of(task))),
         description=description(task),
-        variables=describe_variables(task.declared(), list(recordings.values()), given),
+        variables=describe_variables(task.declared(), list(recordings.values()), fixed),
         agents=getattr(envs, "agents", ()),
         choices=bool(getattr(envs, "choices", ())),
         action_size=envs.action_size,
@@ -90,12 +85,12 @@ def measure_card(
         action_high=_rounded(envs.action_high),
         observation_size=envs.observation_size,
         observation=first_paragraph(task, "observe"),
-        body=_looks(envs.view.model) if isinstance(envs, MujocoVecEnv) else "",
+        body=_body_words(envs.view.model) if isinstance(envs, MujocoVecEnv) else "",
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
         termination_causes=envs.causes,
         success_terminates=task.success_terminates,
-        ends_wanted=ENDED in envs.causes and _ends_wanted([each.episode for each in recordings.values()]),
+        ends_wanted=ENDED in envs.causes and _ends_pay(episodes),
         best_fitness=task.best_fitness,
         success=first_paragraph(task, "success"),
         fitness=first_paragraph(task, "fitness"),
@@ -105,64 +100,60 @@ def measure_card(
     )
 
 
-def _ends_wanted(episodes: Sequence[Episode]) -> bool:
-    """Whether the environment's own reward charges for living, and less for an end than an end saves.
+def _ends_pay(episodes: Sequence[Episode]) -> bool:
+    """Return whether the environment's own reward is negative or zero while an episode lasts, and higher at its end.
 
-    So it is with a goal that ends the episode, and with an environment that never ends. The others pay for living, or
-    charge for a fall.
+    A goal that ends the episode is paid like this; environments whose ends are failures pay for living instead.
     """
-    reward = [each[ENV_REWARD].double() for each in episodes]
-    last = [each.last(own) for each, own in zip(episodes, reward, strict=True)]
-    ends = torch.cat([own[each.terminated] for each, own in zip(episodes, last, strict=True)])
-    total = sum(float(each.total(own).sum()) for each, own in zip(episodes, reward, strict=True))
-    steps = sum(int(each.lengths.sum()) for each in episodes) - len(ends)
-    saved = (total - float(ends.sum())) / max(1, steps) * min(_AHEAD, episodes[0].max_steps)
-    return float(ends.median()) > saved / 2 and saved <= 0.0 if len(ends) else saved < 0.0
+    living = torch.cat([episode[ENV_REWARD][:-1][episode.mask[1:]] for episode in episodes]).double().mean()
+    ends = torch.cat([episode.last(episode[ENV_REWARD])[episode.terminated] for episode in episodes]).double()
+    return bool(living <= 0.0 and ends.median() > living) if len(ends) else bool(living < 0.0)
 
 
 def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProbe:
-    """What a trivial policy reached, means over its episodes.
+    """Measure the episodes of a trivial policy, means over the episodes.
 
     Raises:
         TaskError: The task's fitness or success breaks the contract.
     """
-    found = measure_episodes(task, recording.episode)
+    measures = measure_episodes(task, recording.episode)
     return PolicyProbe(
         policy=policy,
-        fitness=_round(float(found.fitness.mean())),
-        success_rate=float(found.success.double().mean()),
-        parts={name: _round(float(values.mean())) for name, values in found.parts.items()},
+        fitness=_round(float(measures.fitness.mean())),
+        success_rate=float(measures.success.double().mean()),
+        parts={name: _round(float(values.mean())) for name, values in measures.parts.items()},
         episode_steps=_round(float(recording.episode.lengths.double().mean())),
         terminations=ending_shares(recording.endings),
     )
 
 
 def describe_variables(
-    declared: dict[str, Var], recordings: Sequence[Recording], given: Mapping[str, tuple[bool, ...]] = {}
+    declared: dict[str, Var], recordings: Sequence[Recording], fixed: Mapping[str, tuple[bool, ...]] = {}
 ) -> tuple[VariableCard, ...]:
-    """The declared variables with their ranges over all steps lived in the recordings.
+    """Return the declared variables with their ranges over all steps of the recorded episodes.
 
     Args:
         declared: The variables.
         recordings: The episodes.
-        given: Which parts no action changes, where there are such.
+        fixed: Variable to flags of its parts that no action changes.
     """
-    return tuple(_describe(name, each, recordings, given.get(name, ())) for name, each in declared.items())
+    return tuple(_describe(name, variable, recordings, fixed.get(name, ())) for name, variable in declared.items())
 
 
-def _describe(name: str, variable: Var, recordings: Sequence[Recording], given: tuple[bool, ...]) -> VariableCard:
-    seen = torch.cat([each.episode[name][each.episode.mask].reshape(-1, *variable.shape) for each in recordings])
-    seen = seen.reshape(len(seen), -1)
+def _describe(name: str, variable: Var, recordings: Sequence[Recording], fixed: tuple[bool, ...]) -> VariableCard:
+    episodes = [recording.episode for recording in recordings]
+    values = torch.cat([episode[name][episode.mask].reshape(-1, *variable.shape) for episode in episodes])
+    values = values.reshape(len(values), -1)
     return VariableCard(
         name=name,
         unit=variable.unit,
         meaning=variable.meaning,
         shape=variable.shape,
         parts=variable.parts,
-        minimum=_rounded(seen.amin(0)),
-        median=_rounded(seen.median(0).values),
-        maximum=_rounded(seen.amax(0)),
-        given=given,
+        minimum=_rounded(values.amin(0)),
+        median=_rounded(values.median(0).values),
+        maximum=_rounded(values.amax(0)),
+        given=fixed,
     )
 
 
@@ -171,9 +162,9 @@ def _rounded(values: Tensor) -> tuple[float, ...]:
 
 
 def _round(value: float) -> float:
-    """Four significant digits, and numbers below a millionth as zero: a resting simulation is never quite still."""
+    """Round to four significant digits, and numbers below a millionth to zero: a resting simulation is never still."""
     return float(f"{round(value, 6):.4g}")
 
 
-def _looks(model: Any) -> str:
+def _body_words(model: Any) -> str:
     return " ".join(filter(None, (body_words(model), things_words(model))))

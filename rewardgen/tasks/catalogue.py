@@ -41,7 +41,7 @@ from rewardgen.sim.quantities import (
 )
 from rewardgen.sim.shape_words import geom_words, site_words
 from rewardgen.sim.view import SimView
-from rewardgen.tasks.draft_language import NOT_VARIABLES
+from rewardgen.tasks.draft.language import NOT_VARIABLES
 from rewardgen.tasks.robots import Catalogue, Entry
 
 _NUM_ENVS, _STEPS = 4, 50

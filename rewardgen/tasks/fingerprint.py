@@ -1,4 +1,4 @@
-"""Whether a task has changed: hashes of the files that it is made of, in the card, a run and the cache alike."""
+"""Hashes of the files of a task, which tell the card, a run and the cache whether the task has changed."""
 
 from __future__ import annotations
 
@@ -6,113 +6,100 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from rewardgen.tasks.loading import expert_file
 from rewardgen.tasks.protocol import Task
 
 _MOST_BYTES = 1 << 30
-_MOST_ENTRIES = 100_000
-_PART_BYTES = 1 << 20
+_MOST_FILES = 100_000
+_CHUNK = 1 << 20
 
 
 def made_of(task: Task) -> list[Path]:
-    """What decides about a task's numbers: its file, those of shipped tasks that it builds on, its expert policy, its
-    model with all it includes, and what it `reads`.
+    """Return every file that decides about a task's numbers.
+
+    Its file and those of shipped tasks that it builds on, its expert policy, its model with all files that it includes,
+    and its `reads`.
     """
-    files = [vars(each)["path"] for each in type(task).__mro__ if "path" in vars(each)]
-    reads = [task.path.parent / each for each in task.reads]
-    return [path.absolute() for path in (*files, expert_file(task.path), *task.model_files(), *reads)]
+    files = [vars(base)["path"] for base in type(task).__mro__ if "path" in vars(base)]
+    reads = [task.path.parent / name for name in task.reads]
+    return [path.absolute() for path in (*files, expert_file(task.path), *task.sources(), *reads)]
 
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of files by path, of folders with all that is in them.
+    """Return SHA-256 hashes of files, and of folders with all their files, by path.
 
-    Args:
-        paths: Of plain files and folders, together of up to 1 GiB and 100,000 entries: a run may have come from
-            anybody, and name anything.
-
-    Returns:
-        Empty for what is not there or cannot be read, and from where on it is more; that always counts as changed.
+    A path that is missing, unreadable, or exceeds 1 GiB or 100,000 files in total gets an empty digest. The latter
+    always counts as changed: a run may come from anybody, and name anything.
     """
-    bounds = _Bounds()
-    return {str(path): bounds.digest(path) or "" for path in paths}
+    reader = _Reader()
+    return {str(path): reader.digest(path) or "" for path in paths}
 
 
 def changed(before: Mapping[str, str]) -> list[Path]:
-    """Which of the files are not as they were.
-
-    Args:
-        before: Their digests.
-    """
-    bounds = _Bounds()
-    return [path for each, digest in before.items() if bounds.digest(path := Path(each)) != digest]
+    """Return the paths whose digests differ from earlier ones."""
+    reader = _Reader()
+    return [Path(name) for name, digest in before.items() if reader.digest(Path(name)) != digest]
 
 
-def fingerprint(found: Mapping[str, str]) -> str:
-    """One hash for all of some digests, the same wherever the files lie: 16 hex digits."""
-    named = sorted(f"{Path(path).name}\0{digest}\0" for path, digest in found.items())
+def fingerprint(files: Mapping[str, str]) -> str:
+    """Return one hash of digests, 16 hex digits, the same wherever the files lie."""
+    named = sorted(f"{Path(path).name}\0{digest}\0" for path, digest in files.items())
     return hashlib.sha256("".join(named).encode()).hexdigest()[:16]
 
 
 class _TooMuchError(Exception):
-    """More is to be read than may be."""
+    """The files exceed the limits."""
 
 
-class _Bounds:
-    """What may still be read."""
+class _Reader:
+    """Hashes files within limits on bytes and files in total."""
 
     def __init__(self) -> None:
-        self._bytes, self._entries = _MOST_BYTES, _MOST_ENTRIES
+        self._bytes, self._files = _MOST_BYTES, _MOST_FILES
 
     def digest(self, path: Path) -> str | None:
-        """Of a file or a folder; empty if it is not there or cannot be read, None if it is too much."""
+        """Return the hash of a file or a folder; empty if missing or unreadable, None above the limits."""
         try:
             if path.is_file():
                 return self._of_file(path)
-            if not path.is_dir():  # nothing, or what has no end
+            if not path.is_dir():
                 return ""
             digest = hashlib.sha256()
-            for each in sorted(self._inside(path)):
-                digest.update(os.fsencode(f"{each.relative_to(path)}\0{self._of_file(each)}\0"))
+            for name, file in sorted(self._inside(path)):
+                digest.update(os.fsencode(f"{name}\0{self._of_file(file)}\0"))
             return digest.hexdigest()
         except _TooMuchError:
             return None
         except OSError:
             return ""
 
+    def _inside(self, folder: Path) -> Iterator[tuple[str, Path]]:
+        """Yield the files below a folder with their relative paths; links to folders are not followed."""
+        for place, folders, names in os.walk(folder):
+            self._count(len(folders) + len(names))
+            for path in (Path(place, name) for name in names):
+                if path.is_file():
+                    yield str(path.relative_to(folder)), path
+
     def _of_file(self, path: Path) -> str:
-        self._count()
+        self._count(1)
         digest = hashlib.sha256()
         try:
             with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-                found = os.fstat(file.fileno())
-                if not stat.S_ISREG(found.st_mode) or found.st_size > self._bytes:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     raise _TooMuchError
-                while part := file.read(min(_PART_BYTES, self._bytes + 1)):  # the kernel's files tell no size
-                    self._bytes -= len(part)
+                while chunk := file.read(min(_CHUNK, self._bytes + 1)):
+                    self._bytes -= len(chunk)
                     if self._bytes < 0:
                         raise _TooMuchError
-                    digest.update(part)
+                    digest.update(chunk)
         except OSError:
             return ""
         return digest.hexdigest()
 
-    def _inside(self, folder: Path) -> Iterator[Path]:
-        """The files below a folder; links to folders are not followed."""
-        waiting = [folder]
-        while waiting:
-            with suppress(PermissionError), os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    self._count()
-                    path = Path(entry.path)
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(path)
-                    elif path.is_file():
-                        yield path
-
-    def _count(self) -> None:
-        self._entries -= 1
-        if self._entries < 0:
+    def _count(self, files: int) -> None:
+        self._files -= files
+        if self._files < 0:
             raise _TooMuchError

@@ -1,27 +1,24 @@
-"""Measuring recorded episodes with the task's own fitness and success."""
+"""Measure recorded episodes with the task's own fitness and success."""
 
 from __future__ import annotations
 
 from rewardgen.sim.contract import Problem, require, tensor_problems
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import task_faults
-from rewardgen.tasks.metric import Measured
-from rewardgen.tasks.metric_contract import METRIC
-from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.protocol import METRIC, EpisodeMeasures, Task
 
 
-def measure_episodes(task: Task, episode: Episode) -> Measured:
-    """Fitness (N,) float64, success (N,) bool and the parts of the fitness, of recorded episodes.
+def measure_episodes(task: Task, episode: Episode) -> EpisodeMeasures:
+    """Return fitness (N,) float64, success (N,) bool and the parts of the fitness of recorded episodes.
 
     Raises:
         TaskError: The task's `fitness`, `success` or `metric` raised or broke the contract.
     """
-    device = episode.lengths.device
+    device, num_envs = episode.lengths.device, len(episode.lengths)
     with task_faults(task.path, METRIC, device):
-        measured = task.measured(episode)
-    if measured is not None:
-        return measured._replace(fitness=measured.fitness.double())
-    num_envs = len(episode.lengths)
+        measures = task.measured(episode)
+    if measures is not None:
+        return measures._replace(fitness=measures.fitness.double())
     with task_faults(task.path, "fitness", device):
         fitness = task.fitness(episode)
     with task_faults(task.path, "success", device):
@@ -31,4 +28,4 @@ def measure_episodes(task: Task, episode: Episode) -> Measured:
     if not problems and not bool(fitness.isfinite().all()):
         problems.append(Problem("`fitness` is not finite", "guard its divisions and logarithms"))
     require(problems)
-    return Measured(fitness.double(), success, {})
+    return EpisodeMeasures(fitness.double(), success, {})

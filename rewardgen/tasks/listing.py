@@ -1,4 +1,4 @@
-"""The tasks that there are, by group, told from the text of their files: none of them is run for it."""
+"""List all tasks by group, from the text of their files: no task file is run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rewardgen.tasks.registered import registered_tasks
 
 
 class Group(NamedTuple):
-    """Shipped tasks that belong together: a folder of `envs/`.
+    """Shipped tasks in a folder of `envs/`.
 
     Attributes:
-        title: What they are.
-        module: What they need beside what rewardgen itself does; empty for nothing.
-        extra: The extra of rewardgen that brings it; empty if none can.
+        title: Heading.
+        module: Module that the tasks need besides rewardgen's own dependencies; empty for none.
+        extra: Extra of rewardgen that brings the module; empty if none does.
     """
 
     title: str
@@ -28,10 +28,8 @@ class Group(NamedTuple):
     extra: str = ""
 
 
-OWN_ENVIRONMENT = "it takes an environment of its own: see docs/environments.md"
-
 GROUPS: Registry[Group] = Registry("group of tasks")
-"""By the name of the folder in `envs/`."""
+"""Groups by their folder in `envs/`."""
 GROUPS.register("own", Group("On models of our own"))
 GROUPS.register("gymnasium", Group("Gymnasium's MuJoCo tasks"))
 GROUPS.register("dm_control", Group("DeepMind Control Suite", "dm_control", "dm-control"))
@@ -41,16 +39,17 @@ GROUPS.register("box2d", Group("Gymnasium's Box2D tasks", "Box2D", "box2d"))
 
 
 class Listed(NamedTuple):
-    """A task that there is.
+    """A task in the list.
 
     Attributes:
         name: Its name.
-        group: Title of its group, or the package that it is from.
-        about: What the robot should do: the last sentence of the first paragraph of its description.
+        group: Title of its group, or its package.
+        about: The goal: last sentence of the first paragraph of its description.
         path: Its file; None if there is none.
-        slow: Whether it is left out of tables of all tasks.
-        problem: Why it cannot be run here; empty if it can.
-        hint: What helps.
+        slow: True if tables of all tasks leave it out.
+        problem: Reason why it cannot be run here; empty if it can.
+        hint: How to fix the problem.
+        is_shipped: True for a task of rewardgen itself.
     """
 
     name: str
@@ -60,48 +59,45 @@ class Listed(NamedTuple):
     slow: bool = False
     problem: str = ""
     hint: str = ""
-
-    @property
-    def is_shipped(self) -> bool:
-        """Whether rewardgen itself has it, and no other package."""
-        return any(self.group == each.title for each in GROUPS)
+    is_shipped: bool = False
 
     @property
     def why(self) -> str:
-        """Why it cannot be run here and what helps; empty if it can."""
-        return "; ".join(each for each in (self.problem, self.hint) if each)
+        """Reason why it cannot be run here, and the fix; empty if it can."""
+        return "; ".join(filter(None, (self.problem, self.hint)))
 
 
 def listed_tasks() -> list[Listed]:
-    """All shipped tasks by group, then those of installed packages."""
-    tasks, found = shipped_tasks(), []
+    """Return all shipped tasks by group, then those of installed packages."""
+    shipped, tasks = shipped_tasks(), []
     for folder in GROUPS.names():
         group = GROUPS.get(folder)
-        missing = bool(group.module) and find_spec(group.module) is None
-        brings = install_hint(group.extra) if group.extra else OWN_ENVIRONMENT
-        problem, hint = (f"needs {group.module}", brings) if missing else ("", "")
-        paths = [path for path in tasks.values() if path.parent.name == folder]
-        found += [_read(path.stem, group.title, path, problem, hint) for path in paths]
-    for each in registered_tasks(tasks):
-        problem = each.problem and f"of the package {each.package}: {each.problem}"
-        found.append(_read(each.name, each.package, each.path, problem))
-    return found
+        problem = hint = ""
+        if group.module and find_spec(group.module) is None:
+            problem = f"needs {group.module}"
+            hint = install_hint(group.extra) if group.extra else "see docs/environments.md"
+        paths = [path for path in shipped.values() if path.parent.name == folder]
+        tasks += [_read(Listed(path.stem, group.title, "", path, False, problem, hint, True)) for path in paths]
+    for entry in registered_tasks(shipped):
+        problem = entry.problem and f"of the package {entry.package}: {entry.problem}"
+        tasks.append(_read(Listed(entry.name, entry.package, "", entry.path, False, problem)))
+    return tasks
 
 
-def _read(name: str, group: str, path: Path | None, problem: str = "", hint: str = "") -> Listed:
-    """What the text of a task file says: of its last class with a description, and whether one says `slow = True`."""
-    if path is None:
-        return Listed(name, group, "", None, False, problem, hint)
+def _read(task: Listed) -> Listed:
+    """Add what the text of the task file says: the goal of its last described class, and `slow = True`."""
+    if task.path is None:
+        return task
     try:
-        body = ast.parse(path.read_bytes()).body
+        body = ast.parse(task.path.read_bytes()).body
     except (OSError, SyntaxError, ValueError) as error:
-        return Listed(name, group, "", path, False, problem or f"cannot be read: {error}", hint)
+        return task._replace(problem=task.problem or f"cannot be read: {error}")
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
     texts = [text for node in classes if (text := ast.get_docstring(node))]
-    slow = any(ast.unparse(each) == "slow = True" for node in classes for each in node.body)
-    return Listed(name, group, _command(texts[-1]) if texts else "", path, slow, problem, hint)
+    slow = any(ast.unparse(line) == "slow = True" for node in classes for line in node.body)
+    return task._replace(about=_goal(texts[-1]) if texts else "", slow=slow)
 
 
-def _command(description: str) -> str:
+def _goal(description: str) -> str:
     paragraph = " ".join(description.strip().partition("\n\n")[0].split())
     return re.split(r"(?<=[.!]) ", paragraph)[-1]

@@ -1,16 +1,20 @@
-"""Measuring tasks in worker processes, on behalf of a process that loads no simulator."""
+"""Jobs on tasks in worker processes, for processes that load no simulator."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from rewardgen.core.errors import TaskError
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.folders import scratch_folder
+from rewardgen.sandbox.grants import declared_reads, included_reads
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.store.records import TaskCard
+from rewardgen.tasks.loading import load_task, resolve_task, shipped_tasks
 
-TASK_FILES = "rewardgen.tasks.files:task_files"
+TASK_FILES = "rewardgen.tasks.measure:task_files"
 """The `inputs` of any job whose payload names a `task`."""
 
 MEASURE_TASK = register("measure", "rewardgen.tasks.card:measure_job", inputs=TASK_FILES)
@@ -20,33 +24,54 @@ MEASURING = Limits(wall_s=300.0)
 
 
 class MeasuredTask(Frozen):
-    """All that a run has to know of a task, so that it need not be loaded."""
+    """Everything that a run needs of a task, so that the run does not load it."""
 
     card: TaskCard
     baselines: dict[str, str] = {}
-    """Source of the task's own rewards: `human` and `sparse`, where it has them."""
+    """Sources of the task's own rewards, by `human` and `sparse`."""
     training: dict[str, dict[str, Any]] = {}
-    """The settings that the task file gives, as plain data: name of a trainer to its own."""
+    """Settings of the task file as plain data, by name of the trainer."""
     environment: str = ""
-    """Gymnasium's id of the environment, if it has one."""
+    """Id of the Gymnasium environment, if it has one."""
     on_device: bool = False
-    """Whether it can be simulated on a device other than the CPU."""
+    """True if the task can be simulated on a device other than the CPU."""
     solved_fitness: float | None = None
-    """The fitness from which it counts as solved, if it says so."""
     files: dict[str, str]
-    """What it is made of: `rewardgen.tasks.fingerprint.digests`."""
+    """Digests of the task's files: see `rewardgen.tasks.fingerprint`."""
 
 
 def measure(job: Job, payload: dict[str, Any], limits: Limits = MEASURING) -> dict[str, Any]:
     """Run a job in a worker whose folder is deleted afterwards.
 
     Args:
-        job: What to do.
-        payload: What it is given; JSON.
-        limits: Of the worker.
+        job: The job.
+        payload: Its argument; JSON.
+        limits: Limits of the worker.
 
     Raises:
         RewardgenError: As for `run_worker`.
     """
     with scratch_folder() as scratch:
         return run_worker(job, payload, limits=limits, scratch=scratch)
+
+
+def task_files(payload: dict[str, Any]) -> list[Path]:
+    """Return the files that a worker reads for the task `payload["task"]`, besides those that every worker reads.
+
+    The folder of a user's own task, files that its model includes, its `reads`, and files that it prepares. Other
+    faults of the task are left to the job.
+    """
+    reference = payload["task"]
+    try:
+        folder = resolve_task(reference).parent
+    except TaskError:
+        return []
+    try:
+        task = load_task(reference)
+    except TaskError:
+        return [folder]
+    if reference in shipped_tasks():
+        return [*task.prepare()]
+    sources = task.sources()
+    included = included_reads(sources[0], sources) if sources else []
+    return [folder, *included, *declared_reads(task.path, task.reads), *task.prepare()]

@@ -1,9 +1,9 @@
-"""A task's metric as one static method in the reward language: named parts, fitness and success of whole episodes.
+"""A task's metric: one static method in the reward language that returns named parts, fitness and success.
 
 ```python
 @staticmethod
 def metric(height, turns, lived, *, standing: float = 1.0):
-    '''How far it got with one backflip, 0 to 1.
+    '''Progress of one backflip, 0 to 1.
 
     One full turn backwards, and standing still at the end.
     '''
@@ -11,12 +11,11 @@ def metric(height, turns, lived, *, standing: float = 1.0):
     landed = tolerance(height[:, -25:], lower=standing, upper=2.0, margin=0.5).mean(1) * lived[:, -1]
     return {"turned": turned, "landed": landed, "fitness": turned * landed, "success": (turned * landed) > 0.9}
 ```
-The first paragraph of its docstring is what `fitness` means, the second what `success` means.
+The first paragraph of its docstring says what `fitness` means, the second what `success` means.
 
-Inputs are (N, T) or (N, T, k): N whole episodes of T control steps each, always a full episode's; after its end
-an episode repeats its last step. Variables and `action` are there by name, and `metric_contract.EXTRAS`. As a reward, a
-metric reaches nothing else, and what it may do is bounded (`rewardgen.reward`), so one that nobody has read yet can be
-run.
+Inputs are (N, T) or (N, T, k): N episodes, each T control steps long, always a full episode's; after an episode's end
+its last step repeats. Names are the variables, `action`, and `METRIC_EXTRAS`. Like a reward, a metric reaches nothing
+else and is bounded in what it does, so an unread one can be run.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -35,27 +33,13 @@ from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sim.episodes import Episode
 from rewardgen.tasks.baselines import own_program
-from rewardgen.tasks.metric_contract import FITNESS, METRIC, MOST_PARTS, SUCCESS
-from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.protocol import FITNESS, METRIC, MOST_PARTS, SUCCESS, EpisodeMeasures, Task
 
 _TOGETHER = 251
-"""Episodes of each call, filled up with the last one: so the number of episodes tells a metric nothing."""
-_RANGE = 1e-3
-"""A part may be outside [0, 1] by so much."""
-
-
-class Measured(NamedTuple):
-    """What a task says of N episodes.
-
-    Attributes:
-        fitness: (N,).
-        success: (N,) bool.
-        parts: Name of each part of its metric to its values, (N,) from 0 to 1; empty for a task without one.
-    """
-
-    fitness: Tensor
-    success: Tensor
-    parts: dict[str, Tensor]
+"""Episodes per call, padded with the last one, so that the number of episodes tells a metric nothing."""
+_SLACK = 1e-3
+"""Largest distance of a part from [0, 1]."""
+_PARTS_HINT = f"return one to {MOST_PARTS} named parts, each from 0 to 1, as with `.clamp(0.0, 1.0)`"
 
 
 class Metric:
@@ -65,7 +49,7 @@ class Metric:
         source: Its source, as a reward.
 
     Raises:
-        RewardError: It is not written in the reward language.
+        RewardError: The source is not in the reward language.
     """
 
     def __init__(self, source: str) -> None:
@@ -76,25 +60,22 @@ class Metric:
         """Names of its inputs."""
         return self._program.inputs
 
-    def __call__(self, episode: Episode) -> Measured:
-        """Measure whole episodes.
-
-        Args:
-            episode: N episodes.
+    def __call__(self, episode: Episode) -> EpisodeMeasures:
+        """Measure N whole episodes.
 
         Raises:
-            RewardError: It raised, or returned anything but parts in [0, 1], `fitness` and `success`.
+            RewardError: The metric raised, or returned anything but parts in [0, 1], `fitness` and `success`.
         """
         inputs = metric_inputs(episode, self._program.inputs)
         count = len(episode.lengths)
-        found = [self._call(inputs, range(start, start + _TOGETHER), count) for start in range(0, count, _TOGETHER)]
-        values = {name: torch.cat([each[name] for each in found])[:count] for name in found[0]}
+        blocks = [self._call(inputs, range(start, start + _TOGETHER), count) for start in range(0, count, _TOGETHER)]
+        values = {name: torch.cat([block[name] for block in blocks])[:count] for name in blocks[0]}
         fitness, success = values.pop(FITNESS), values.pop(SUCCESS) > 0.5
-        return Measured(fitness, success, {name: each.clamp(0.0, 1.0) for name, each in values.items()})
+        return EpisodeMeasures(fitness, success, {name: part.clamp(0.0, 1.0) for name, part in values.items()})
 
     def _call(self, inputs: Mapping[str, Tensor], rows: range, count: int) -> dict[str, Tensor]:
-        picked = torch.tensor([min(row, count - 1) for row in rows])
-        values = price_rows(self._program, {name: each[picked.to(each.device)] for name, each in inputs.items()})
+        chosen = torch.tensor([min(row, count - 1) for row in rows])
+        values = price_rows(self._program, {name: value[chosen.to(value.device)] for name, value in inputs.items()})
         if RESIDUAL in values:
             raise RewardError(f"it returns a total, or a part `{RESIDUAL}`", None, "shape", f"{_PARTS_HINT} in a dict")
         for name in (FITNESS, SUCCESS):
@@ -105,21 +86,18 @@ class Metric:
         if not 0 < len(parts) <= MOST_PARTS:
             raise RewardError(f"it returns {len(parts)} parts, expected 1 to {MOST_PARTS}", None, "shape", _PARTS_HINT)
         for name in parts:
-            low, high = (float(each) for each in torch.aminmax(values[name]))
-            if low < -_RANGE or high > 1.0 + _RANGE:
-                seen = f"{low:.3g}" if low < -_RANGE else f"{high:.3g}"
-                raise RewardError(f"the part `{name}` is {seen}", None, "shape", _PARTS_HINT, name)
+            low, high = (float(bound) for bound in torch.aminmax(values[name]))
+            if low < -_SLACK or high > 1.0 + _SLACK:
+                value = low if low < -_SLACK else high
+                raise RewardError(f"the part `{name}` is {value:.3g}", None, "shape", _PARTS_HINT, name)
         return values
 
 
 def metric_of(task: Task) -> Metric | None:
-    """The metric of a task; None if it has `fitness` and `success` of its own.
-
-    Args:
-        task: The task.
+    """Return the metric of a task, or None without one.
 
     Raises:
-        TaskError: Its metric cannot be compiled.
+        TaskError: The metric does not compile.
     """
     program = own_program(task, METRIC)
     if program is None:
@@ -131,53 +109,42 @@ def metric_of(task: Task) -> Metric | None:
 
 
 def metric_fault(task: Task, error: RewardError) -> TaskError:
-    """An error in the metric of a task, told with the line of the task file.
-
-    Args:
-        task: The task.
-        error: As `Metric` raised it.
-    """
+    """Return an error in the metric of a task with the line of the task file."""
     program = own_program(task, METRIC)
     assert program is not None
     return program.fault(error.line, error.message, error.hint)
 
 
 def metric_words(task: Task) -> dict[str, str]:
-    """What `fitness` and `success` mean: the first paragraph of the metric's docstring, and the others.
-
-    Args:
-        task: The task.
+    """Return the meaning of `fitness` and `success`: the first paragraph of the metric's docstring, and the others.
 
     Raises:
-        TaskError: It lacks one of the two.
+        TaskError: The docstring has fewer than two paragraphs.
     """
-    text = inspect.cleandoc(getattr(type(task), METRIC).__doc__ or "")
-    paragraphs = [" ".join(each.split()) for each in text.split("\n\n") if each.strip()]
-    # Of more than two, nothing is lost: what follows the first is about success.
-    told = [*paragraphs[:1], " ".join(paragraphs[1:])] if len(paragraphs) > 1 else paragraphs
-    # They are told after the name, which an author may have put there too.
-    named = zip((FITNESS, SUCCESS), told, strict=False)
-    words = {name: re.sub(rf"^`?{name}`?:\s+", "", text, flags=re.IGNORECASE) for name, text in named}
-    for name, which in ((FITNESS, "first"), (SUCCESS, "second")):
-        if name not in words:
-            hint = f"say there what `{name}` means: the designer of rewards reads it"
-            raise TaskError(f"the docstring of `{METRIC}` has no {which} paragraph", hint)
-    return words
+    text = inspect.cleandoc(task.metric.__doc__ or "")
+    paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
+    if len(paragraphs) < 2:
+        name, which = (SUCCESS, "second") if paragraphs else (FITNESS, "first")
+        hint = f"say there what `{name}` means: the designer of rewards reads it"
+        raise TaskError(f"the docstring of `{METRIC}` has no {which} paragraph", hint)
+    texts = {FITNESS: paragraphs[0], SUCCESS: " ".join(paragraphs[1:])}
+    # The card writes the name before the text, and an author may have done so too.
+    return {name: re.sub(rf"^`?{name}`?:\s+", "", text, flags=re.IGNORECASE) for name, text in texts.items()}
 
 
 def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]:
-    """Inputs of a metric, float32 and episodes first.
+    """Return inputs of a metric, float32 and episodes first.
 
     Args:
         episode: N episodes.
-        names: Which inputs.
+        names: Names of the inputs.
 
     Raises:
         RewardError: The episodes have no such variable.
     """
     steps = torch.arange(episode.max_steps, device=episode.lengths.device)
-    shown = torch.minimum(steps, episode.lengths[:, None] - 1)  # they may be cut where the longest of them ends
-    env = torch.arange(len(shown), device=shown.device)[:, None]
+    rows = torch.minimum(steps, episode.lengths[:, None] - 1)  # a recording may stop where its longest episode ends
+    envs = torch.arange(len(rows), device=rows.device)[:, None]
     extras = {
         "lived": lambda: steps < episode.lengths[:, None],
         "time": lambda: ((steps + 1) * episode.control_step_s).expand(len(episode.lengths), -1),
@@ -186,7 +153,4 @@ def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]
     for name in names:
         if name not in extras and name not in episode:
             raise RewardError(f"there is no variable `{name}`", None, "exception", "take those of the task's table")
-    return {name: (extras[name]() if name in extras else episode[name][shown, env]).to(torch.float32) for name in names}
-
-
-_PARTS_HINT = f"return one to {MOST_PARTS} named parts, each from 0 to 1, as with `.clamp(0.0, 1.0)`"
+    return {name: (extras[name]() if name in extras else episode[name][rows, envs]).to(torch.float32) for name in names}

@@ -1,6 +1,6 @@
 """`MujocoTask`: a task on a MuJoCo model, the base class of task files.
 
-A task file holds one class. Everything in it is batched over N envs: tensors are torch, batch first, in SI units.
+A task file holds one class. Everything is batched over N envs: tensors are torch, batch first, in SI units.
 """
 
 # MuJoCo's compiled modules carry no type stubs.
@@ -29,69 +29,64 @@ from rewardgen.sim.protocol import MUJOCO_CPU, ON_DEVICE, SIMULATORS, Simulator
 from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.variables import Outside
 from rewardgen.sim.view import Draws, SimView, Start, floats_alone
-from rewardgen.tasks.metric import Measured, Metric, metric_fault, metric_of, metric_words
-from rewardgen.tasks.metric_contract import FITNESS, METRIC, SUCCESS
-from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.metric import Metric, metric_fault, metric_of, metric_words
+from rewardgen.tasks.protocol import FITNESS, METRIC, SUCCESS, EpisodeMeasures, Task
 from rewardgen.tasks.wording import MEASURED_HINT
 
 
 class MujocoTask(Task):
     """A task on a MuJoCo model. Subclass it in a task file; the class docstring is the description the designer reads.
 
-    The first paragraph of the docstrings of `reset`, `observe`, `terminated`, `success` and `fitness` goes on the task
-    card in those words, so write them for the designer. The code of `fitness` and `success` is never shown.
+    The task card quotes the first paragraph of the docstrings of `reset`, `observe`, `terminated`, `success` and
+    `fitness`, so write them for the designer. The code of `fitness` and `success` is never shown.
 
     Declare variables as class attributes: `height = Var("m", "height of the torso above the ground")`.
     """
 
-    model: ClassVar[str]
+    model: ClassVar[str] = ""
     """The MJCF file.
 
     Relative to the task file, or one of `gymnasium:hopper.xml`, `dm_control:cheetah.xml` and `shipped:cartpole.xml`.
     """
     on_device = True
     simulator: ClassVar[str] = MUJOCO_CPU
-    """What steps the model, by its name in `rewardgen.sim.protocol.SIMULATORS`."""
+    """Name of the simulator in `rewardgen.sim.protocol.SIMULATORS`."""
     frame_skip: ClassVar[int] = 1
     """Physics steps per control step."""
     needs_contact_forces: ClassVar[bool] = False
-    """Whether `cfrc_ext` is read, which costs an extra pass per control step."""
+    """True if `cfrc_ext` is read, which costs an extra pass per control step."""
     current_fields: ClassVar[bool] = False
-    """Whether `xpos` and all else that follows from positions and velocities describe the state after a control step.
+    """True if `xpos` and all else derived from positions and velocities describe the state after a control step.
 
-    Otherwise it describes the last physics substep, as in Gymnasium; sensors of forces and accelerations always do."""
+    Otherwise they describe the last physics substep, as in Gymnasium; force and acceleration sensors always do."""
 
     keyframe: ClassVar[str] = ""
-    """Keyframe of the model in which episodes begin; its reference pose if empty."""
+    """Keyframe of the model in which episodes begin; the reference pose if empty."""
     start: ClassVar[Mapping[str, float | tuple[float, float, float]]] = {}
-    """What is elsewhere at the start: a hinge or slide joint to its position, a body that moves freely to its place."""
+    """Changes of the start: a hinge or slide joint to its position, a free body to its place."""
     start_noise: ClassVar[float] = 0.005
-    """Largest difference of a position and a velocity from it at the start [m, rad, and per second]."""
+    """Largest random difference of a position and a velocity at the start [m, rad, and per second]."""
     sees_place: ClassVar[bool] = False
-    """Whether policies also see x and y of a robot that floats freely, alone: where it is matters to the task."""
+    """True if policies also see x and y of a robot that floats freely, alone."""
     ends: ClassVar[Mapping[str, Outside]] = {}
-    """What ends an episode early: name of the cause to `Outside("height", low=0.7)`."""
+    """Conditions that end an episode early: name of the cause to `Outside("height", low=0.7)`."""
 
     def edit_model(self, spec: mujoco.MjSpec) -> None:
-        """Change the model before it is compiled, in every process that simulates the task.
-
-        Args:
-            spec: The model of the file, changed in place; all its parts have names.
-        """
+        """Change the model in place before it is compiled, in every process that simulates the task."""
 
     def reset(self, sim: SimView, draw: Draws) -> Start:
-        """Draw the initial state of n envs: `keyframe` with `start_noise`, unless a task has it otherwise.
+        """Draw the initial state of n envs; by default `keyframe` and `start` with `start_noise`.
 
-        An episode's own goals come third: `return *super().reset(sim, draw), {"mark": draw.uniform(-1.0, 1.0, 3)}` puts
-        the mocap body `mark` somewhere else in each; of another name, they are read as `sim.goal("command")`.
+        Goals of the episode come third: `return *super().reset(sim, draw), {"mark": draw.uniform(-1.0, 1.0, 3)}` moves
+        the mocap body `mark` in each env; goals of other names are read as `sim.goal("command")`.
 
         Args:
-            sim: The n envs as they are now; `sim.qpos0 (nq,)` is the model's reference pose. A fixed start is
-                `start_noise = 0.0`, or here `sim.qpos0.repeat(draw.num_envs, 1), torch.zeros_like(sim.qvel)`.
+            sim: The n envs; `sim.qpos0 (nq,)` is the model's reference pose. For a fixed start set `start_noise = 0.0`,
+                or return `sim.qpos0.repeat(draw.num_envs, 1), torch.zeros_like(sim.qvel)`.
             draw: Random numbers, one independent stream per env: `draw.uniform(low, high, size)` is (n, size).
 
         Returns:
-            Positions (n, nq), velocities (n, nv), and if there are any, goals, name to (n,) or (n, k).
+            Positions (n, nq), velocities (n, nv), and optionally goals, name to (n,) or (n, k).
         """
         qpos, qvel = sim.keyframe(self.keyframe) if self.keyframe else (sim.qpos0, sim.qpos0.new_zeros(sim.model.nv))
         qpos, noise = qpos.clone(), self.start_noise
@@ -105,44 +100,44 @@ class MujocoTask(Task):
         return qpos + draw.uniform(-noise, noise, sim.model.nq), qvel + draw.uniform(-noise, noise, sim.model.nv)
 
     def variables(self, sim: SimView) -> dict[str, Tensor]:
-        """The variables declared with `Var`, after a control step, each (N,) or (N, k); not the quantities."""
+        """Return the variables declared with `Var` after a control step, each (N,) or (N, k); not the quantities."""
         return {}
 
     def read(self, sim: SimView) -> dict[str, Tensor]:
-        """All declared variables after a control step, each (N,) or (N, k)."""
-        own = self.variables(sim)
-        require(mapping_problems("variables", own))
-        return Named("variables", {**{name: each.read(sim) for name, each in self._quantities.items()}, **own})
+        """Return all declared variables after a control step, each (N,) or (N, k)."""
+        computed = self.variables(sim)
+        require(mapping_problems("variables", computed))
+        return Named("variables", {**{name: part.read(sim) for name, part in self._quantities.items()}, **computed})
 
     @cached_property
     def _quantities(self) -> dict[str, Quantity]:
-        return {name: each for name, each in self.declared().items() if isinstance(each, Quantity)}
+        return {name: variable for name, variable in self.declared().items() if isinstance(variable, Quantity)}
 
     def observe(self, sim: SimView, variables: Mapping[str, Tensor]) -> Tensor:
-        """What the policy sees, (N, observation size).
+        """Return the observation of the policy, (N, O).
 
-        Unless a task has it otherwise: all positions, but for x and y of the robot if nothing else moves about and not
-        `sees_place`, and all velocities clipped to [-10, 10].
+        By default all positions, but for x and y of a robot that floats alone without `sees_place`, and all velocities
+        clipped to [-10, 10].
         """
         first = 2 if sim.floats_alone and not self.sees_place else 0
         return torch.cat((sim.qpos[:, first:], sim.qvel.clamp(-10.0, 10.0)), 1)
 
     def terminated(self, sim: SimView, variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Causes that end an episode early: name of the cause to (N,) bool. The docstring tells the designer."""
+        """Return the causes that end an episode early: name of the cause to (N,) bool."""
         return {
-            cause: (variables[each.variable] < each.low) | (variables[each.variable] > each.high)
-            for cause, each in self.ends.items()
+            cause: (variables[end.variable] < end.low) | (variables[end.variable] > end.high)
+            for cause, end in self.ends.items()
         }
 
     def default_words(self, method: str) -> str:
         """See `Task.default_words`."""
         if method in (FITNESS, SUCCESS):
-            return metric_words(self)[method] if hasattr(self, METRIC) else ""
+            return metric_words(self)[method] if self.metric else ""
         moved = ", ".join(f"{name} at {_numbers(place)}" for name, place in self.start.items())
         pose = f"the model's keyframe `{self.keyframe}`" if self.keyframe else "the model's reference pose"
         pose += f", but with {moved}" if moved else ""
-        units = {name: each.unit for name, each in self.declared().items()}
-        when = ", or ".join(each.in_words(units.get(each.variable, "")) for each in self.ends.values())
+        units = {name: variable.unit for name, variable in self.declared().items()}
+        when = ", or ".join(end.in_words(units.get(end.variable, "")) for end in self.ends.values())
         hidden = method == "observe" and not self.sees_place and floats_alone(self._load_model())
         but = ", without x and y of the robot, which floats freely" if hidden else ""
         return {
@@ -152,25 +147,25 @@ class MujocoTask(Task):
         }.get(method, "")
 
     def fitness(self, episode: Episode) -> Tensor:
-        """The task's own number per episode, (N,), higher is better: what `metric` says, if the task has one."""
+        """The task's own number per episode, (N,), higher is better; by `metric`, if the task has one."""
         return self._by_metric(episode).fitness
 
     def success(self, episode: Episode) -> Tensor:
-        """The task's own yes or no per episode, (N,) bool; likewise."""
+        """The task's own yes or no per episode, (N,) bool; by `metric`, if the task has one."""
         return self._by_metric(episode).success
 
-    def _by_metric(self, episode: Episode) -> Measured:
-        measured = self.measured(episode)
-        if measured is None:
-            missing = next((each for each in (FITNESS, SUCCESS) if not self._has(each)), FITNESS)
+    def _by_metric(self, episode: Episode) -> EpisodeMeasures:
+        measures = self.measured(episode)
+        if measures is None:
+            missing = next((name for name in (FITNESS, SUCCESS) if not self._defines(name)), FITNESS)
             raise TaskError(f"{self.path.name} does not define `{missing}`", MEASURED_HINT[missing])
-        return measured
+        return measures
 
-    def measured(self, episode: Episode) -> Measured | None:
-        """What `metric` says, if the task has one; see `Task.measured`.
+    def measured(self, episode: Episode) -> EpisodeMeasures | None:
+        """See `Task.measured`.
 
         Raises:
-            TaskError: It cannot be compiled, raised, or broke its contract; or there is a second measure beside it.
+            TaskError: The metric does not compile, raised, or broke its contract; or the task measures twice.
         """
         if self._metric is None:
             return None
@@ -182,42 +177,42 @@ class MujocoTask(Task):
     @cached_property
     def _metric(self) -> Metric | None:
         metric = metric_of(self)
-        own = [name for name in (FITNESS, SUCCESS) if self._has(name)]
-        if metric and own:
-            what = f"{self.path.name} has both `{METRIC}` and `{own[0]}`"
-            raise TaskError(what, f"keep one of them: what `{METRIC}` returns as `{own[0]}` takes its place")
+        methods = [name for name in (FITNESS, SUCCESS) if self._defines(name)]
+        if metric and methods:
+            what = f"{self.path.name} has both `{METRIC}` and `{methods[0]}`"
+            raise TaskError(what, f"keep one of them: `{METRIC}` returns `{methods[0]}` too")
         return metric
 
-    def _has(self, method: str) -> bool:
+    def _defines(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(MujocoTask, method)
 
-    # Optional: `metric`, a static method with named parts, fitness and success in one; see `rewardgen.tasks.metric`.
-    # `human_reward` and `sparse_reward`, static methods in the reward contract, and
-    # `scripted(self, sim, variables)`, the actions (N, A) of a simple controller that gets somewhere: the critic then
-    # tries rewards on its transitions too. It has no memory, so that it acts alike whenever it is asked.
-
     def make_envs(
-        self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1, device: Device = "cpu"
+        self,
+        seeds: Sequence[int],
+        envs_per_seed: int,
+        *,
+        threads: int = 1,
+        device: Device = "cpu",
+        pictures: bool = False,
     ) -> MujocoVecEnv:
-        """A vectorised environment of the task; see `Task.make_envs`."""
+        """See `Task.make_envs`; pictures are rendered from the model."""
         return MujocoVecEnv(self, self.make_simulator(len(seeds) * envs_per_seed, threads, device), seeds)
 
     def make_simulator(self, num_envs: int, threads: int = 1, device: Device = "cpu") -> Simulator:
-        """Fresh envs of the task's model.
+        """Make a simulator of the task's model.
 
         Args:
             num_envs: N.
             threads: Physics threads.
-            device: What simulates; a simulator of the task's own stays as it is.
+            device: Device that simulates; a task with a simulator of its own keeps it.
 
         Raises:
             TaskError: The model is missing, does not compile, or has an actuator without a control range.
-            UsageError: There is no such simulator.
+            UsageError: The simulator is unknown.
         """
-        model = self._load_model()
         simulator = ON_DEVICE.get(device, self.simulator) if self.simulator == MUJOCO_CPU else self.simulator
         return SIMULATORS.get(simulator)(
-            model,
+            self._load_model(),
             num_envs,
             self.frame_skip,
             threads=threads,
@@ -235,20 +230,24 @@ class MujocoTask(Task):
         with_sensors(spec, self._quantities.values())
 
     def model_file(self) -> Path:
-        """Where `model` is.
+        """Return the path of `model`.
 
         Raises:
-            TaskError: The task names no model, or there is no such file.
+            TaskError: The task names no model, or the file is missing.
         """
-        return find_model(getattr(self, "model", None), self.path)
+        return find_model(self.model or None, self.path)
 
     def model_files(self) -> tuple[Path, ...]:
-        """The model's file, then all that it includes, wherever that is; empty for a model that cannot be read."""
+        """Return the model's file, then all files that it includes; empty for a model that cannot be read."""
         try:
             return included_files(self.model_file())
         except TaskError:
             return ()
 
+    def packages(self) -> list[str]:
+        """See `Task.packages`."""
+        return ["mujoco"]
+
 
 def _numbers(place: float | tuple[float, ...]) -> str:
-    return f"({', '.join(f'{each:g}' for each in place)})" if isinstance(place, tuple) else f"{place:g}"
+    return f"({', '.join(f'{number:g}' for number in place)})" if isinstance(place, tuple) else f"{place:g}"

@@ -1,10 +1,14 @@
-"""What the rest of the package needs of a task. Loads no torch, so that tasks can be named without it."""
+"""The `Task` protocol: everything the rest of the package asks of a task. Loads no torch.
+
+To add a kind of task, derive a base class from `Task` and implement `make_envs`, `fitness` and `success`; the loader
+accepts any class in a task file that derives from `Task`. Every other member has a default that means "not available".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from rewardgen.core.config import Device
 from rewardgen.sim.variables import Invariance, Pair, Var
@@ -15,54 +19,93 @@ if TYPE_CHECKING:
 
     from rewardgen.sim.episodes import Episode
     from rewardgen.sim.vec_env import VecEnv
-    from rewardgen.tasks.metric import Measured
+
+Baseline = Literal["human_reward", "sparse_reward"]
+BASELINES: tuple[Baseline, ...] = ("human_reward", "sparse_reward")
+
+METRIC, FITNESS, SUCCESS = "metric", "fitness", "success"
+MOST_PARTS = 6
+METRIC_EXTRAS = {
+    "lived": "(N, T): 1 up to an episode's end, 0 after it",
+    "time": "(N, T): time since the episode's start [s]",
+    "terminated": "(N,): 1 if a termination condition ended the episode",
+}
+"""Inputs of a `metric` besides the task's variables and `action`."""
+
+
+def metric_input_names(variables: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that a metric may read in a task with these variables."""
+    return (*variables, "action", *METRIC_EXTRAS)
+
+
+class EpisodeMeasures(NamedTuple):
+    """Measures of N episodes.
+
+    Attributes:
+        fitness: (N,).
+        success: (N,) bool.
+        parts: Name of each part of the task's metric to its values, (N,) in [0, 1]; empty without a metric.
+    """
+
+    fitness: Tensor
+    success: Tensor
+    parts: dict[str, Tensor]
 
 
 class Task(Protocol):
-    """A task as a task file defines it: variables, episodes, and how they are measured.
-
-    `MujocoTask` is one kind. To add another, write a base class that derives from `Task` and says in `make_envs` how
-    its episodes are simulated; the loader takes any class in a task file that derives from `Task`.
-
-    Optional, as static methods in the reward contract: `human_reward` and `sparse_reward`.
-    """
+    """A task as its file defines it: variables, episodes, and how to measure them."""
 
     path: ClassVar[Path]
     """The task file; set by the loader."""
     episode_steps: ClassVar[int] = 1000
-    """Control steps of a full episode; then it is truncated."""
+    """Control steps of a full episode; then the episode is truncated."""
     success_terminates: ClassVar[bool] = False
     best_fitness: ClassVar[float | None] = None
-    """What no fitness exceeds, where that is known: designers are told, and a search that is there ends."""
+    """Highest possible fitness, if known: designers read it, and a search stops there."""
     solved_fitness: ClassVar[float | None] = None
-    """The fitness from which the task counts as solved, as a person who watched the episode would say."""
+    """Fitness from which a person who watched the episode would call the task solved."""
     on_device: ClassVar[bool] = False
-    """Whether `make_envs` simulates it on devices other than the CPU too."""
+    """True if `make_envs` also simulates on devices other than the CPU."""
     slow: ClassVar[bool] = False
-    """Whether training it takes too long on two cores: it is left out unless it is asked for by name."""
+    """True if training takes too long on two cores; tables of all tasks leave the task out."""
     training: ClassVar[Mapping[str, TrainerSettings]] = {}
-    """Name of a trainer to its settings, as `{"ppo": PpoSettings(env_steps=300_000)}`; others have their defaults."""
+    """Settings by name of the trainer, as `{"ppo": PpoSettings(env_steps=300_000)}`; other trainers use their own."""
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Files and folders to read besides the task's folder and its model, relative to the task file."""
+
     pairs: ClassVar[tuple[Pair, ...]] = ()
     """Situations that a sound reward tells apart: `Pair("near beats far", better={"distance": 0.1}, worse=...)`."""
     invariances: ClassVar[tuple[Invariance, ...]] = ()
-    """What a sound reward does not notice, such as `Shift("x_position", 3.0)`."""
-    reads: ClassVar[tuple[str, ...]] = ()
-    """Files and folders that it reads besides those in its own folder and what its model includes, relative to the task
-    file: `("../meshes", "/data/terrain.npy")`. The sandbox keeps its code from all others once it is loaded."""
+    """Changes that a sound reward ignores, such as `Shift("x_position", 3.0)`."""
+    human_reward: ClassVar[Callable[..., Any] | None] = None
+    """Static method in the reward language: the reward of a person, which a search has to beat."""
+    sparse_reward: ClassVar[Callable[..., Any] | None] = None
+    """Static method in the reward language: a reward for success alone."""
+    metric: ClassVar[Callable[..., Any] | None] = None
+    """Static method in the reward language in place of `fitness` and `success`: see `rewardgen.tasks.metric`."""
+    scripted: ClassVar[Callable[..., Any] | None] = None
+    """Method `scripted(self, sim, variables)`: actions (N, A) of a simple controller without memory."""
 
     def make_envs(
-        self, seeds: Sequence[int], envs_per_seed: int, *, threads: int = 1, device: Device = "cpu"
+        self,
+        seeds: Sequence[int],
+        envs_per_seed: int,
+        *,
+        threads: int = 1,
+        device: Device = "cpu",
+        pictures: bool = False,
     ) -> VecEnv:
-        """A vectorised environment of the task.
+        """Make a vectorised environment of the task.
 
         Args:
             seeds: One seed per group of environments.
             envs_per_seed: Environments of each seed, at least: see `VecEnv`.
             threads: Physics threads.
-            device: What simulates; only given where that is not the CPU.
+            device: Device that simulates.
+            pictures: True if pictures are going to be asked for.
 
         Raises:
-            TaskError: The task breaks its contract, or cannot be simulated on the device.
+            TaskError: The task breaks its contract, cannot be simulated on the device, or makes no pictures.
         """
         ...
 
@@ -74,34 +117,53 @@ class Task(Protocol):
         """The task's own yes or no per episode, (N,) bool."""
         ...
 
-    def measured(self, episode: Episode) -> Measured | None:
-        """Fitness, success and named parts at once, if the task has a `metric`; None if it has the two methods."""
+    def measured(self, episode: Episode) -> EpisodeMeasures | None:
+        """Return fitness, success and named parts at once if the task has a `metric`, else None."""
         return None
 
     def default_words(self, method: str) -> str:
-        """What the task card says of a method that a task leaves as its base class has it; empty if it must not.
+        """Return the task card's text for a method that the task leaves to its base class.
 
         Args:
-            method: Its name; empty for the description of the task.
+            method: Name of the method; empty for the description of the task.
+
+        Returns:
+            The text; empty if the task must define the method itself.
         """
         return ""
 
+    def environment_id(self) -> str:
+        """Return the id of the Gymnasium environment, or an empty text without one."""
+        return ""
+
     def model_files(self) -> tuple[Path, ...]:
-        """Files outside the task's own folder, or in it, that its simulation is built from, the model's first."""
+        """Return the files of the MuJoCo model, the main one first; empty without a model."""
         return ()
 
+    def sources(self) -> tuple[Path, ...]:
+        """Return files, besides the task file, whose change makes this another task."""
+        return self.model_files()
+
+    def packages(self) -> list[str]:
+        """Return requirements of the simulator besides Gymnasium.
+
+        Raises:
+            TaskError: An environment lies in a module that no installed package has.
+        """
+        return []
+
     def prepare(self) -> Sequence[Path]:
-        """Make what simulating it needs besides; called in a worker before it is confined, and runs nothing generated.
+        """Make what simulation needs beforehand, in a worker that is not confined yet and runs no generated code.
 
         Returns:
-            Files and folders that a confined worker reads for it.
+            Files and folders for a confined worker to read.
         """
         return ()
 
     @classmethod
     def declared(cls) -> dict[str, Var]:
-        """The declared variables by name, in the order of declaration, base classes first."""
-        found: dict[str, Var] = {}
-        for each in reversed(cls.__mro__):
-            found.update({name: value for name, value in vars(each).items() if isinstance(value, Var)})
-        return found
+        """Return the declared variables by name, in order of declaration, base classes first."""
+        variables: dict[str, Var] = {}
+        for base in reversed(cls.__mro__):
+            variables.update({name: value for name, value in vars(base).items() if isinstance(value, Var)})
+        return variables

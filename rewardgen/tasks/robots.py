@@ -1,16 +1,19 @@
-"""Robots: finding the model that a person names, and what its catalogue says. Loads no torch and no MuJoCo."""
+"""Robots: find the model that a person names, read its catalogue, write a first task file. Loads no torch or MuJoCo."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import importlib.util
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.resources import PACKAGES, SHIPPED, model_asset, package_models
 from rewardgen.core.schema import Frozen
+from rewardgen.core.text import quoted, visible
 from rewardgen.sandbox.grants import included_reads
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.loading import shipped_tasks
@@ -21,15 +24,17 @@ CATALOGUE = register(
 )
 
 _SUFFIXES = (".xml", ".mjcf", ".urdf")
+_CONTROL_S, _EPISODE_S = 0.02, 10.0
+_LINE = 118
 
 
 class Entry(Frozen):
-    """A variable that can be read off a robot's model."""
+    """A variable of a robot's model."""
 
     name: str
-    """What a task might call it."""
+    """Suggested name."""
     code: str
-    """What declares it: `Body("torso").height`."""
+    """Declaration: `Body("torso").height`."""
     about: Literal["robot", "object", "world"]
     unit: str
     meaning: str
@@ -37,47 +42,50 @@ class Entry(Frozen):
     start: tuple[float, ...]
     """Value of each part in the reference pose."""
     minimum: tuple[float, ...]
-    """Lowest value of each part that random actions reached within a second, or 1000 physics steps."""
+    """Lowest value of each part under random actions, over a second or 1000 physics steps."""
     maximum: tuple[float, ...]
+
+    @property
+    def range_text(self) -> str:
+        """The range over all parts."""
+        low, high = min(self.minimum), max(self.maximum)
+        return f"always {low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 class Catalogue(Frozen):
-    """What a robot's model offers."""
+    """Contents of a robot's model."""
 
     entries: tuple[Entry, ...]
     robot: tuple[str, ...]
-    """Bodies of the robot: what has an actuator, and all that hangs together with it."""
+    """Bodies of the robot: those with an actuator, and all that are connected with them."""
     objects: tuple[str, ...]
     """Bodies that move by themselves."""
     geoms: tuple[str, ...]
     sizes: tuple[str, ...]
-    """Each named geom with its form, size and colour, in words."""
+    """Each named geom with its shape, size and colour, in words."""
     sites: tuple[str, ...]
     """Each named site, likewise."""
     keyframes: tuple[str, ...]
     actuators: tuple[str, ...]
     unlimited_actuators: tuple[str, ...]
-    """Those without a control range, which a task's model must not have."""
+    """Actuators without a control range, which a task's model must not have."""
     actuator_hint: str = ""
-    """What to write into a model that has no actuator."""
+    """Lines to add to a model without an actuator."""
     timestep_s: float
     """Physics step of the model [s]."""
 
 
 def catalogue_of(robot: str) -> Catalogue:
-    """What a robot offers, as a confined worker finds out.
-
-    Args:
-        robot: See `find_robot`.
+    """Read the catalogue of a robot (see `find_robot`) in a confined worker.
 
     Raises:
-        TaskError: There is no such robot, or its model does not compile.
+        TaskError: The robot is unknown, or its model does not compile.
     """
     return Catalogue.model_validate(measure(CATALOGUE, {"model": str(find_robot(robot))}))
 
 
 def find_robot(reference: str) -> Path:
-    """The model file behind the name of a robot.
+    """Return the model file of a robot.
 
     Args:
         reference: An MJCF or URDF file; the folder of a MuJoCo Menagerie robot; the name of a shipped task;
@@ -85,13 +93,13 @@ def find_robot(reference: str) -> Path:
             `go2_mj_description`.
 
     Raises:
-        TaskError: There is no such robot.
+        TaskError: The robot is unknown.
     """
-    if asset := model_asset(_model_in(shipped_tasks().get(reference)) or reference):
+    if asset := model_asset(_shipped_model(reference) or reference):
         return asset
     path = Path(reference).expanduser()
     if path.is_dir():
-        return _of_folder(path)
+        return _model_in(path)
     if path.suffix.lower() in _SUFFIXES:
         if path.is_file():
             return path.resolve()
@@ -100,78 +108,165 @@ def find_robot(reference: str) -> Path:
 
 
 def known_robots() -> dict[str, str]:
-    """Name of each robot that is here to where it comes from."""
-    found = {name: "a shipped task's model" for name, path in shipped_tasks().items() if _model_in(path)}
+    """Return the name of each robot on this machine with its origin."""
+    robots = {name: "a shipped task's model" for name in shipped_tasks() if _shipped_model(name)}
     for prefix, package in PACKAGES.items():
-        found |= {f"{prefix}{name}": package.owner for name in package_models(prefix)}
-    if importlib.util.find_spec("robot_descriptions"):
-        described = importlib.import_module("robot_descriptions._descriptions").DESCRIPTIONS
-        found |= dict.fromkeys(sorted(described), "robot_descriptions, downloaded when it is first used")
-    return found
+        robots |= {f"{prefix}{name}": package.owner for name in package_models(prefix)}
+    return robots | dict.fromkeys(sorted(_descriptions()), "robot_descriptions, downloaded when it is first used")
 
 
 def robot_files(payload: dict[str, Any]) -> list[Path]:
-    """What a worker reads for a model: its folder, and what it includes.
-
-    Args:
-        payload: Of a job, with `model`, the path of the model.
+    """Return the files that a worker reads for the model at `payload["model"]`: its folder, and included files.
 
     Raises:
-        TaskError: It includes what may hold secrets.
+        TaskError: The model includes a file that may hold secrets.
     """
     path = Path(payload["model"])
-    # MuJoCo takes a while to import, and most commands need none of it.
+    # Import MuJoCo late: most commands do without it.
     return [path.parent, *included_reads(path, importlib.import_module("rewardgen.sim.model").included_files(path))]
 
 
 def model_named(robot: str, task: Path) -> str:
-    """What a task file calls the model of a robot.
-
-    Args:
-        robot: See `find_robot`.
-        task: The task file.
-    """
-    name = _model_in(shipped_tasks().get(robot)) or robot
+    """Return the model of a robot as the task file at `task` names it."""
+    name = _shipped_model(robot) or robot
     if model_asset(name):
         return name
     path, folder = find_robot(robot), task.resolve().parent
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
-def _model_in(path: Path | None) -> str:
-    """The `model` of a shipped task as any task file may name it, read without running the file; empty without one."""
-    kinds = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)] if path else []
-    for node in (node for kind in kinds for node in kind.body if isinstance(node, ast.Assign)):
+def _shipped_model(task: str) -> str:
+    """Return the `model` of a shipped task as any task file may name it; empty without one. Does not run the file."""
+    path = shipped_tasks().get(task)
+    classes = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)] if path else []
+    for node in (node for owner in classes for node in owner.body if isinstance(node, ast.Assign)):
         if ast.unparse(node.targets[0]) == "model":
             name: str = ast.literal_eval(node.value)
             return name if name.startswith(tuple(PACKAGES)) else SHIPPED + name
     return ""
 
 
-def _of_folder(folder: Path) -> Path:
-    """`scene.xml`, as Menagerie has it, the model named like the folder, or the only one."""
-    models = sorted(each for each in folder.iterdir() if each.suffix in _SUFFIXES)
+def _model_in(folder: Path) -> Path:
+    """Return `scene.xml`, as in Menagerie, the model named like the folder, or the only model."""
+    models = sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES)
     for name in ("scene.xml", f"{folder.resolve().name}.xml"):
         if (folder / name) in models:
             return (folder / name).resolve()
     if len(models) == 1:
         return models[0].resolve()
-    names = ", ".join(each.name for each in models[:8])
+    names = ", ".join(path.name for path in models[:8])
     hint = f"name one of them: {names}" if models else "give the path of an MJCF or URDF file"
     raise TaskError(f"{folder} holds {len(models)} models", hint)
 
 
-def _described(name: str) -> Path:
+def _descriptions() -> Sequence[str]:
     if importlib.util.find_spec("robot_descriptions") is None:
-        shipped = did_you_mean(name, shipped_tasks())
-        raise TaskError(
-            f"unknown robot `{name}`", f"{shipped}; or give a model file, or `pip install robot_descriptions`"
-        )
+        return ()
+    return [*importlib.import_module("robot_descriptions._descriptions").DESCRIPTIONS]
+
+
+def _described(name: str) -> Path:
+    robots = [*shipped_tasks(), *_descriptions()]
+    if name not in robots:
+        hint = did_you_mean(name, robots)
+        more = "" if _descriptions() else "; or give a model file, or `pip install robot_descriptions`"
+        raise TaskError(f"unknown robot `{name}`", hint + more)
     try:
         module = importlib.import_module(f"robot_descriptions.{name}")
-    except ModuleNotFoundError as error:
-        known = importlib.import_module("robot_descriptions._descriptions").DESCRIPTIONS
-        raise TaskError(f"unknown robot `{name}`", did_you_mean(name, [*shipped_tasks(), *known])) from error
     except Exception as error:
         raise TaskError(f"robot_descriptions cannot get {name}: {error}", "it downloads what it describes") from error
     return Path(getattr(module, "MJCF_PATH", None) or module.URDF_PATH)
+
+
+def control_of(catalogue: Catalogue) -> tuple[int, float]:
+    """Return the physics steps of a control step, and its duration [s]."""
+    frame_skip = max(1, round(_CONTROL_S / catalogue.timestep_s))
+    return frame_skip, frame_skip * catalogue.timestep_s
+
+
+def require_actuators(robot: str, catalogue: Catalogue) -> None:
+    """Reject a robot that no policy can move.
+
+    Raises:
+        TaskError: The model has no actuator, or one without a control range.
+    """
+    if not catalogue.actuators:
+        raise TaskError(f"{robot} has no actuator", catalogue.actuator_hint)
+    if catalogue.unlimited_actuators:
+        names = ", ".join(catalogue.unlimited_actuators[:8])
+        hint = 'give each a range in the model: `ctrllimited="true" ctrlrange="-1 1"`'
+        raise TaskError(f"{robot} has actuators without a control range: {names}", hint)
+
+
+_SCAFFOLD = '''"""{title}
+
+Written by `rewardgen new`. Still to do: `fitness` and `success`; then delete the variables that the task does not need.
+"""
+
+from rewardgen import {imports}
+
+
+class {name}(MujocoTask):
+    """{words}"""
+
+    model = {model}
+    frame_skip = {frame_skip}
+    episode_steps = {episode_steps}
+
+{variables}
+
+    # Start and end of an episode; by default the reference pose, and no early end.
+    # {keyframes}
+    # keyframe = "name"
+    # start_noise = 0.005
+    # ends = {{"fell": Outside("{scalar}", low=0.0)}}
+
+    def fitness(self, episode):
+        """TODO: say what it measures, in which unit. Higher is better; the designer reads this, never the code."""
+        # episode["{scalar}"] is (steps, N). See also episode.mean, .share, .last, .total, .lengths, .terminated.
+        raise NotImplementedError("the metric is yours to write")
+
+    def success(self, episode):
+        """TODO: say when an episode counts as a success."""
+        raise NotImplementedError("the metric is yours to write")
+'''
+
+
+def scaffold(robot: str, model: str, catalogue: Catalogue, words: str = "") -> str:
+    """Return the text of a first task file: every variable of the robot is declared, the metric is missing.
+
+    Args:
+        robot: Name of the robot.
+        model: The model as the file names it.
+        catalogue: The robot's catalogue.
+        words: The goal, if the person gave one.
+
+    Raises:
+        TaskError: The model has no actuator, or one without a control range.
+    """
+    require_actuators(robot, catalogue)
+    frame_skip, step_s = control_of(catalogue)
+    used = {re.match(r"\w+", entry.code).group() for entry in catalogue.entries}  # type: ignore[union-attr]
+    name = "".join(part.capitalize() for part in re.findall(r"[A-Za-z0-9]+", robot)) + "Task"
+    return _SCAFFOLD.format(
+        title=_plain(f"A task for {robot}."),
+        imports=", ".join(sorted({*used, "MujocoTask", "Outside"})),
+        name=f"Robot{name}" if name[0].isdigit() else name,
+        words=_plain(words) or "TODO: say what the robot is, and what it should do.",
+        model=quoted(model),
+        frame_skip=frame_skip,
+        episode_steps=round(_EPISODE_S / step_s),
+        variables="\n".join(line for entry in catalogue.entries for line in _declared(entry)),
+        keyframes=_plain(f"The model's keyframes: {', '.join(catalogue.keyframes[:8]) or 'none'}."),
+        scalar=next(entry.name for entry in catalogue.entries if not entry.parts),
+    )
+
+
+def _plain(text: str) -> str:
+    """Return foreign text on one line, so that it cannot end a docstring or a comment."""
+    return " ".join(visible(text).split()).replace("\\", "/").replace('"', "'")
+
+
+def _declared(entry: Entry) -> list[str]:
+    line, note = f"    {entry.name} = {entry.code}", f"# {entry.unit}, {entry.range_text}"
+    return [f"{line}  {note}"] if len(line) + len(note) + 2 <= _LINE else [f"    {note}", line]

@@ -9,9 +9,8 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from rewardgen.core.formatting import number
-from rewardgen.tasks.drafting import Drafted
-from rewardgen.tasks.metric_verdict import AuthorVerdict, SketchResult
-from rewardgen.tasks.sketching import Trial
+from rewardgen.tasks.draft.drafting import DraftedTask
+from rewardgen.tasks.draft.sketches import AuthorVerdict, MetricTest, SketchResult
 from rewardgen.ui.show import CODE_THEME, section
 from rewardgen.ui.tables import plain_table
 
@@ -20,7 +19,7 @@ _CURVE = 16
 _STYLES = {"right": "green", "cheat": "red", "partial": "yellow", "nothing": "dim"}
 
 
-def draft_page(drafted: Drafted, formatted: bool) -> RenderableType:
+def draft_page(drafted: DraftedTask, formatted: bool) -> RenderableType:
     """All of a drafted task.
 
     Args:
@@ -39,7 +38,7 @@ def draft_page(drafted: Drafted, formatted: bool) -> RenderableType:
     return Group(*parts)
 
 
-def trial_page(trial: Trial) -> RenderableType:
+def trial_page(trial: MetricTest) -> RenderableType:
     """A metric on the sketches of all authors, and what follows.
 
     Args:
@@ -88,7 +87,7 @@ def _change(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / (max(map(abs, values)) or 1.0)
 
 
-def _verdict_text(trial: Trial) -> Text:
+def _verdict_text(trial: MetricTest) -> Text:
     verdict = trial.verdict
     if verdict.ambiguous:
         said = ("the metric holds, but the authors do not agree on what was asked: see their questions", "yellow")

@@ -8,7 +8,7 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.vec_env import DIVERGED
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.metric import Measured
+from rewardgen.tasks.protocol import EpisodeMeasures
 from tests.tasks.files import POINT, point
 
 
@@ -250,7 +250,7 @@ def test_what_a_fitness_makes_lies_where_its_episodes_are():
 
         def measured(self, episode):
             made.append(torch.zeros(3).device.type)
-            return Measured(torch.zeros(2), torch.zeros(2) > 1, {})
+            return EpisodeMeasures(torch.zeros(2), torch.zeros(2) > 1, {})
 
     for device in ("cpu", "meta"):
         measure_episodes(Task(), SimpleNamespace(lengths=torch.ones(2, device=device)))

@@ -7,6 +7,9 @@ import mujoco
 import numpy as np
 import pytest
 import torch
+from rewardgen.tasks.check_independence import independence_problems
+from rewardgen.tasks.gym_names import observation_variables
+from rewardgen.tasks.gym_packages import packages_of
 
 from rewardgen.core.errors import TaskError
 from rewardgen.critic.detectors import not_available
@@ -16,10 +19,7 @@ from rewardgen.sim.vec_env import ENDED
 from rewardgen.tasks import gym_names
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.check import check_task
-from rewardgen.tasks.check_independence import independence_problems
 from rewardgen.tasks.fitness import measure_episodes
-from rewardgen.tasks.gym_names import observation_variables
-from rewardgen.tasks.gym_packages import packages_of
 from rewardgen.tasks.gym_task import OF_MODELS, GymTask
 from rewardgen.tasks.loading import lasting_reference, load_task, resolve_task
 from rewardgen.tasks.mujoco_task import MujocoTask

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 import torch
-
-from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.draft_language import Draft, read_draft
-from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.metric_trial import SEED, contradicted, policies, rollout, start_of, tried
 from rewardgen.tasks.metric_verdict import TaskLook, judge_metric
 from rewardgen.tasks.sketched_episodes import drawn
 from rewardgen.tasks.sketches import Sketches
+
+from rewardgen.sim.episodes import record_episodes
+from rewardgen.tasks.loading import load_task
 from tests.tasks.planted_faults import PLANTED
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "words"

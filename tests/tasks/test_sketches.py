@@ -8,10 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import torch
-
-from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.draft_language import Draft, read_draft
-from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.metric_trial import SEED, look_job, policies, rollout, start_of, trial_job
 from rewardgen.tasks.metric_verdict import (
     MetricVerdict,
@@ -22,6 +19,9 @@ from rewardgen.tasks.metric_verdict import (
 )
 from rewardgen.tasks.sketched_episodes import drawn
 from rewardgen.tasks.sketches import Sketch, Sketches, read_sketches, written_out
+
+from rewardgen.sim.episodes import record_episodes
+from rewardgen.tasks.loading import load_task
 from tests.tasks.drafts import draft
 
 SHAPES = {"height": (), "pitch": (), "z_velocity": (), "on_floor": (), "place": (3,)}

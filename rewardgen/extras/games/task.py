@@ -20,17 +20,14 @@ from rewardgen.sim.episodes import Episode
 from rewardgen.sim.gym_env import env_faults, readable, seen_size
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD
-from rewardgen.tasks.gym_names import info_variables, observation_variables
-from rewardgen.tasks.gym_task import (
-    LOOKED_AT,
-    MOST_LOOKED_AT,
-    GymTask,
-    Known,
+from rewardgen.tasks.gym_task import LOOKED_AT, MOST_LOOKED_AT, GymTask, Known, first_made
+from rewardgen.tasks.gym_variables import (
     entries_of,
-    first_made,
     info_variable,
+    info_variables,
     is_picture,
     kept_keys,
+    observation_variables,
     success_key,
 )
 
@@ -175,7 +172,7 @@ def _look(task: type[ParallelTask]) -> Known:
         fps = (getattr(env, "metadata", None) or {}).get("render_fps")
         env.close()
     first = agents[0]
-    seen = {} if any(map(is_picture, observed)) else observation_variables("", observed_size(observed), {})
+    seen = {} if any(map(is_picture, observed)) else observation_variables(observed_size(observed), {})
     told = info_variables(infos[first][:LOOKED_AT] or [{}], rewards[first][:LOOKED_AT], {*seen, *_flags(agents)})
     for each in agents[1:]:
         own = info_variables(infos[each][:LOOKED_AT] or [{}], rewards[each][:LOOKED_AT], seen)

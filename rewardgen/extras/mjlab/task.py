@@ -26,7 +26,6 @@ from rewardgen.sim.gym_env import ActionCoder
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.gym_task import GymTask, Known
-from rewardgen.tasks.listing import OWN_ENVIRONMENT
 
 _XYZ = ("x", "y", "z")
 _ROOT = {
@@ -40,6 +39,7 @@ _FIELDS = {
     "gravity": "projected_gravity_b",
 }
 _MOST_SEEN = 4096
+_INSTALL = "mjlab needs an environment of its own: see docs/environments.md"
 _WITHOUT_PROGRAMS = {"IMAGEIO_FFMPEG_EXE": "ffmpeg", "GIT_PYTHON_REFRESH": "quiet", "WANDB_MODE": "disabled"}
 """For packages that mjlab imports: they start programs as they are imported, which a confined worker cannot."""
 
@@ -130,8 +130,8 @@ class MjlabTask(GymTask):
         kind = registry.load_runner_cls(self.env) or settings.MjlabOnPolicyRunner
         return kind, dataclasses.asdict(registry.load_rl_cfg(self.env))
 
-    def model_files(self) -> tuple[Path, ...]:
-        """The packages as they are installed: none of their files is the task's own."""
+    def sources(self) -> tuple[Path, ...]:
+        """See `Task.sources`: the packages as they are installed have no file of the task's own."""
         return ()
 
     def prepare(self) -> Sequence[Path]:
@@ -195,7 +195,7 @@ def _registry(name: str) -> Any:
         importlib.import_module("mjlab.tasks")
         registry = importlib.import_module("mjlab.tasks.registry")
     except ImportError as error:
-        raise TaskError(f"mjlab cannot be imported: {error}", OWN_ENVIRONMENT) from None
+        raise TaskError(f"mjlab cannot be imported: {error}", _INSTALL) from None
     if name not in registry.list_tasks():
         raise TaskError(f"mjlab has no task `{name}`", did_you_mean(name, registry.list_tasks()))
     return registry

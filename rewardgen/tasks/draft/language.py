@@ -1,8 +1,8 @@
-"""The language of drafted tasks: of a task file, what a language model may write, and nothing else.
+"""The language of drafted tasks: the part of a task file that a language model may write.
 
 A class whose body declares quantities of the robot, settings in literals, and a metric in the reward language. Each
-statement is checked by its syntax tree; nothing is executed here. What passes can be loaded as a task file without
-doing more than make such objects, so a drafted file can do no more than a reward can. Loads no torch.
+statement is checked by its syntax tree, and nothing is executed here. Loading an accepted file only makes such objects,
+so a drafted file can do no more than a reward can. Loads no torch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rewardgen.reward.parsing import MAX_FINDINGS, parse_source
 from rewardgen.reward.signature import ENTRY, check_signature
 from rewardgen.reward.vocabulary import words
 from rewardgen.store.records import Finding
-from rewardgen.tasks.metric_contract import METRIC, valid_inputs
+from rewardgen.tasks.protocol import METRIC, metric_input_names
 
 QUANTITIES = {
     "Body": ("position", "height", "velocity", "local_velocity", "angular_velocity", "upright", "heading", "turns"),
@@ -35,7 +35,7 @@ QUANTITIES = {
     "Tendon": ("length", "velocity"),
     **dict.fromkeys(("Distance", "Direction", "Touching", "ContactForce", "Energy", "Effort", "Sensor"), ()),
 }
-"""What declares a variable, and which of its attributes are quantities; none where it is one itself."""
+"""Classes that declare a variable, with the attributes to choose from; none if the class is the variable itself."""
 _SETTINGS = {
     "episode_steps": int,
     "keyframe": str,
@@ -51,12 +51,11 @@ RESERVED = frozenset(
 path training reads start make_envs fitness success measured model_files declared model simulator frame_skip read
 staticmethod needs_contact_forces current_fields edit_model reset variables observe terminated default_words
 make_simulator model_file metric human_reward sparse_reward scripted action lived time torch math F np tolerance
-rewardgen annotations solved_fitness slow on_device prepare
+rewardgen annotations solved_fitness slow on_device prepare environment_id sources packages
 """)
 )
-"""What no variable may be called: a task has it otherwise."""
+"""Names that no variable may have."""
 NOT_VARIABLES = RESERVED | {*_SETTINGS, *_DECLARED}
-"""The same, with the settings that a draft may have."""
 _EPISODE = range(10, 5001)
 _MOST_VARIABLES = 24
 _NOTE = "`metric` is in the language of rewards: `torch`, `math`, `F` and `tolerance` are there without an import."
@@ -68,14 +67,14 @@ class Draft(NamedTuple):
     """A task as a language model wrote it.
 
     Attributes:
-        name: Name of its class.
+        name: Name of the class.
         source: The class.
-        variables: Names of its variables, and the expressions that declare them.
-        metric: Source of its metric, as a reward.
-        settles: Line of the class after which its model is named.
-        uses: What it needs of `rewardgen`, by name.
-        questions: What its author would ask.
-        misses: What the metric does not see, in its author's words.
+        variables: Name of each variable to the expression that declares it.
+        metric: Source of the metric, as a reward.
+        settles: Line of the class after which the model is inserted.
+        uses: Names to import from `rewardgen`.
+        questions: The author's questions.
+        misses: Blind spots of the metric, by its author.
     """
 
     name: str
@@ -88,12 +87,12 @@ class Draft(NamedTuple):
     misses: str = ""
 
     def file(self, title: str, model: str, frame_skip: int) -> str:
-        """The text of the task file.
+        """Return the text of the task file.
 
         Args:
-            title: What its docstring says.
-            model: What it calls its model.
-            frame_skip: Physics steps of a control step.
+            title: Text of its docstring.
+            model: The model as the file names it.
+            frame_skip: Physics steps per control step.
         """
         lines = self.source.split("\n")
         ours = ["", f"    model = {quoted(model)}", f"    frame_skip = {frame_skip}"]
@@ -105,11 +104,7 @@ class Draft(NamedTuple):
 
 
 def read_draft(reply: str) -> Draft | tuple[Finding, ...]:
-    """The task in a reply, or what keeps it from being one.
-
-    Args:
-        reply: A language model's reply.
-    """
+    """Return the task in a language model's reply, or the reasons against it."""
     source = extract_class(reply)
     if not source:
         return (_refusal("holds no class", "answer with one Python block that defines the class of the task"),)
@@ -117,7 +112,7 @@ def read_draft(reply: str) -> Draft | tuple[Finding, ...]:
         return (_refusal("has line ends that Python does not count", "end lines with a newline only"),)
     tree = parse_source(source)
     if isinstance(tree, Finding):
-        return (_told(tree),)
+        return (_about_task(tree),)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     findings = [*_outside(tree)]
     if len(classes) != 1:
@@ -134,44 +129,39 @@ def read_draft(reply: str) -> Draft | tuple[Finding, ...]:
 
 
 def _is_what_was_checked(draft: Draft, node: ast.ClassDef) -> bool:
-    """Whether the file that is to be written, and the metric that is to be run, are the syntax that was checked."""
+    """Return whether the file to write and the metric to run have the syntax tree that was checked."""
     try:
         module = ast.parse(draft.file("Title.", "model.xml", 1))
         (metric,) = ast.parse(draft.metric).body
     except (SyntaxError, ValueError):
         return False
-    kinds = [type(each) for each in module.body]
-    found = module.body[-1]
-    if kinds != [ast.Expr, ast.ImportFrom, ast.ImportFrom, ast.ClassDef] or not isinstance(found, ast.ClassDef):
+    kinds = [type(statement) for statement in module.body]
+    written = module.body[-1]
+    if kinds != [ast.Expr, ast.ImportFrom, ast.ImportFrom, ast.ClassDef] or not isinstance(written, ast.ClassDef):
         return False
-    ours, found.body[1:3] = found.body[1:3], []
-    (checked,) = (each for each in node.body if isinstance(each, ast.FunctionDef))
+    settings, written.body[1:3] = written.body[1:3], []
+    (checked,) = (statement for statement in node.body if isinstance(statement, ast.FunctionDef))
     checked = copy.deepcopy(checked)
     checked.name, checked.decorator_list = ENTRY, []
     assert isinstance(metric, ast.FunctionDef)
-    for each in (metric, checked):  # a docstring has other indentation
-        each.body = each.body[1:] if _is_text(each.body[0]) else each.body
+    for function in (metric, checked):  # docstrings differ in indentation
+        function.body = function.body[1:] if _is_text(function.body[0]) else function.body
     return (
-        [ast.unparse(each) for each in ours] == ["model = 'model.xml'", "frame_skip = 1"]
-        and ast.dump(found) == ast.dump(node)
+        [ast.unparse(statement) for statement in settings] == ["model = 'model.xml'", "frame_skip = 1"]
+        and ast.dump(written) == ast.dump(node)
         and ast.dump(metric) == ast.dump(checked)
     )
 
 
 def _outside(tree: ast.Module) -> Iterator[Finding]:
-    """What stands beside the class; imports are ours to write, and dropped."""
+    """Reject statements beside the class, but for imports, which are dropped."""
     for node in tree.body:
         if not isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom) and not _is_text(node):
             yield _refusal("holds more than a class", "put everything into the class, or leave it out", node)
 
 
 class _Reader:
-    """Reads the class of a task.
-
-    Args:
-        node: The class.
-        source: The text that it is in.
-    """
+    """Reads the class `node` of a task from `source`."""
 
     def __init__(self, node: ast.ClassDef, source: str) -> None:
         self._node = node
@@ -184,22 +174,20 @@ class _Reader:
 
     @property
     def draft(self) -> Draft:
-        """What was read."""
+        """The task as read."""
         text = "\n".join(self._lines)
         uses = tuple(sorted(self._uses))
         return Draft(self._node.name, text, self._variables, self._metric, self._settles, uses)
 
     def read(self) -> Iterator[Finding]:
-        """Check the class, statement by statement."""
+        """Yield the faults of the class, statement by statement."""
         node = self._node
         plain = len(node.bases) == 1 and isinstance(node.bases[0], ast.Name) and node.bases[0].id == "MujocoTask"
         if not plain or node.decorator_list or node.keywords:
             hint = "write `class Name(MujocoTask):`, without anything above it"
             yield _refusal("defines its class in an unusual way", hint, node)
         if not _is_text(node.body[0]):
-            hint = (
-                "say in it what the robot is, what it should do, and in which frame: the designer of rewards reads it"
-            )
+            hint = "describe the robot, the goal and the frame: the designer of rewards reads it"
             yield _refusal("has a class without a docstring", hint, node)
         else:
             self._settles = (node.body[0].end_lineno or 1) - self._before
@@ -210,7 +198,7 @@ class _Reader:
             elif isinstance(statement, ast.FunctionDef) and statement.name == METRIC:
                 metrics += 1
             else:
-                hint = f"a draft has declarations, settings and `{METRIC}`; how the rest goes is in the instructions"
+                hint = f"a draft has declarations, settings and `{METRIC}`; see the instructions for the rest"
                 yield _refusal(f"has {_kind(statement)} in its class", hint, statement)
         if not 0 < len(self._variables) <= _MOST_VARIABLES:
             hint = "declare what a reward, the metric or a termination condition needs"
@@ -261,7 +249,7 @@ class _Reader:
         numbers = (int, float)
         plain = isinstance(places, dict) and all(
             isinstance(name, str)
-            and (type(place) in numbers or (type(place) is tuple and all(type(each) in numbers for each in place)))
+            and (type(place) in numbers or (type(place) is tuple and all(type(part) in numbers for part in place)))
             for name, place in places.items()
         )
         if not plain:
@@ -273,7 +261,7 @@ class _Reader:
         if name == "ends":
             items = node.values if isinstance(node, ast.Dict) else None
             texts = node.keys if isinstance(node, ast.Dict) else []
-            wrong = any(not isinstance(_literal(each), str) for each in texts)
+            wrong = any(not isinstance(_literal(text), str) for text in texts)
             form = 'write `ends = {"fell": Outside("height", low=0.5)}`'
         else:
             items = node.elts if isinstance(node, ast.Tuple | ast.List) else None
@@ -281,10 +269,10 @@ class _Reader:
         if items is None or wrong:
             yield _refusal(f"sets `{name}` to something else", form, node)
             return
-        for each in items:
-            called = each.func.id if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) else ""
-            if called not in kinds or not _plain_arguments(each):
-                yield _refusal(f"has something else than {' or '.join(kinds)} with literals in `{name}`", form, each)
+        for item in items:
+            called = item.func.id if isinstance(item, ast.Call) and isinstance(item.func, ast.Name) else ""
+            if called not in kinds or not _plain_arguments(item):
+                yield _refusal(f"has something else than {' or '.join(kinds)} with literals in `{name}`", form, item)
             else:
                 self._uses.add(called)
 
@@ -314,20 +302,20 @@ class _Reader:
         self._uses.add(called)
 
     def _read_metric(self, node: ast.FunctionDef) -> Iterator[Finding]:
-        decorators = [each.id for each in node.decorator_list if isinstance(each, ast.Name)]
+        decorators = [item.id for item in node.decorator_list if isinstance(item, ast.Name)]
         if decorators != ["staticmethod"] or len(node.decorator_list) != 1:
             yield _refusal(f"has no plain `@staticmethod` above `{METRIC}`", "write just that above it", node)
         first, last = node.lineno - 1 - self._before, (node.end_lineno or node.lineno) - self._before
         text = textwrap.dedent("\n".join(self._lines[first:last]))
         self._metric = text.replace(f"def {METRIC}", f"def {ENTRY}", 1) + "\n"
         paragraphs = (ast.get_docstring(node) or "").split("\n\n")
-        if len(paragraphs) < 2 or not all(each.strip() for each in paragraphs[:2]):
+        if len(paragraphs) < 2 or not all(paragraph.strip() for paragraph in paragraphs[:2]):
             hint = "two paragraphs: what `fitness` measures, and when an episode is a success"
             yield _refusal(f"does not say in the docstring of `{METRIC}` what it measures", hint, node)
-        inputs = valid_inputs(self._variables)
+        inputs = metric_input_names(self._variables)
         findings = check_signature(self._metric, None) or check_language(self._metric)
         for finding in findings:
-            yield _told(finding, node.lineno - 1)
+            yield _about_task(finding, node.lineno - 1)
         for argument in node.args.args:
             if argument.arg not in inputs:
                 close = nearest(argument.arg, inputs)
@@ -336,11 +324,11 @@ class _Reader:
 
 
 def _sections(reply: str) -> dict[str, str]:
-    """The prose after `QUESTIONS:` and `MISSES:`, up to the code."""
+    """Return the prose after `QUESTIONS:` and `MISSES:`, up to the code."""
     prose = reply[: reply.find("```")] if "```" in reply else reply
-    found = list(_SECTION.finditer(prose))
-    ends = [each.start() for each in found[1:]] + [len(prose)]
-    texts = {each[1]: prose[each.end() : end] for each, end in zip(found, ends, strict=False)}
+    heads = list(_SECTION.finditer(prose))
+    ends = [head.start() for head in heads[1:]] + [len(prose)]
+    texts = {head[1]: prose[head.end() : end] for head, end in zip(heads, ends, strict=False)}
     return {name: " ".join(text.strip().strip("*").split())[:_MOST_PROSE] for name, text in texts.items()}
 
 
@@ -349,7 +337,7 @@ def _is_text(node: ast.stmt) -> bool:
 
 
 def _literal(node: ast.expr | None) -> object:
-    """The value of a literal of numbers, texts, and tuples, lists and dicts of them; None for anything else."""
+    """Return the value of a literal of numbers, texts, and tuples, lists and dicts of them; None for anything else."""
     try:
         return ast.literal_eval(node) if node is not None else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -357,11 +345,11 @@ def _literal(node: ast.expr | None) -> object:
 
 
 def _plain_arguments(node: ast.expr) -> bool:
-    """Whether every argument of a call is a literal, by place or by name. `None` is none of them."""
+    """Return whether every argument of a call is a literal other than `None`."""
     if not isinstance(node, ast.Call):
         return False
-    given = [*node.args, *(each.value for each in node.keywords)]
-    return all(each.arg for each in node.keywords) and all(_literal(each) is not None for each in given)
+    arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return all(keyword.arg for keyword in node.keywords) and all(_literal(value) is not None for value in arguments)
 
 
 def _kind(node: ast.stmt) -> str:
@@ -377,8 +365,8 @@ def _refusal(what: str, hint: str, node: ast.AST | None = None) -> Finding:
     )
 
 
-def _told(finding: Finding, before: int = 0) -> Finding:
-    """A finding about a metric, as one about the task that it is in."""
+def _about_task(finding: Finding, before: int = 0) -> Finding:
+    """Turn a finding about a metric into one about the task."""
     message = finding.message.replace("the reward", "the metric", 1).replace(ENTRY, METRIC)
     hint = finding.hint.replace(f"`{ENTRY}`", f"`{METRIC}`")
     line = finding.line + before if finding.line else None

@@ -1,0 +1,193 @@
+"""`rewardgen.draft`: from a sentence and a robot to a task file whose metric was tested on sketched episodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rewardgen.core.asynchrony import run_coroutine
+from rewardgen.core.config import BUILTIN, RunConfig, checked_config
+from rewardgen.core.errors import TaskError, UsageError
+from rewardgen.core.files import write_atomic
+from rewardgen.core.formatting import tokens
+from rewardgen.llm.factory import make_llm
+from rewardgen.llm.prompts import using_prompts
+from rewardgen.search.run_prompts import own_prompts_of
+from rewardgen.store.messages import Usage
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.tasks.draft.drafting import (
+    DraftedTask,
+    DraftRequest,
+    NothingDrafted,
+    ask_authors,
+    draft_task,
+    look_at,
+    task_file,
+    try_metric,
+)
+from rewardgen.tasks.draft.sketches import MetricTest
+from rewardgen.tasks.robots import catalogue_of
+
+DRAFT_SUFFIX = ".draft"
+"""Suffix of the folder beside a task file that keeps its drafts, sketches and calls."""
+
+Confirm = Callable[[DraftedTask], bool | str]
+"""Decides about a draft: True accepts it, False declines it, a text asks for changes."""
+
+
+class TaskDraft(NamedTuple):
+    """An accepted draft.
+
+    Attributes:
+        file: The task file.
+        drafted: The draft with its evidence.
+        usage: Calls, tokens and price of the drafting.
+    """
+
+    file: Path
+    drafted: DraftedTask
+    usage: Usage
+
+    def run_config(self, config: RunConfig) -> RunConfig:
+        """Return the configuration of a run on the task, with the words as its goal and the remaining limits."""
+        cost, left = config.max_cost, config.max_tokens
+        return config.model_copy(
+            update={
+                "task": str(self.file),
+                "goal": config.goal or self.drafted.words,
+                "max_cost": None if cost is None else max(0.0, cost - (self.usage.cost_usd or 0.0)),
+                "max_tokens": None if left is None else max(0, left - self.usage.tokens),
+            }
+        )
+
+
+def accept_sound(drafted: DraftedTask) -> bool:
+    """Accept a draft whose metric passes, unread.
+
+    Raises:
+        TaskError: The metric does not pass.
+    """
+    if not drafted.trial.verdict.passed:
+        raise TaskError(
+            "the metric of the drafted task does not hold on the sketches",
+            f"see {drafted.task}; fix and copy it, or say it in other words",
+        )
+    return True
+
+
+def draft(
+    words: str,
+    robot: str,
+    model: str,
+    *,
+    file: str | Path | None = None,
+    confirm: Confirm | None = None,
+    **options: Any,
+) -> TaskDraft:
+    """Draft a task file for a robot. A call that was answered is kept, and not made again.
+
+    Args:
+        words: What the robot should do.
+        robot: A model file, or a name: see `rewardgen robots list`.
+        model: A LiteLLM model string, `mailbox:DIR`, or `replay:RUN`.
+        file: The file to write; named after the robot and the words by default.
+        confirm: Decides about the draft; by default one whose metric passes is accepted unread.
+        **options: Fields of `rewardgen.core.config.RunConfig` for the calls, such as `max_cost` and `api_base`.
+
+    Raises:
+        TaskError: The metric does not pass, or the robot is unknown.
+        UsageError: The file exists, or the draft was declined.
+        NothingDrafted: The model wrote no usable task or sketch.
+    """
+    path = Path(file) if file else Path(task_name(robot, words))
+    config = checked_config({"task": str(path), "model": model, **options}, None)
+    return draft_file(words, robot, path, config, confirm or accept_sound, unread=confirm is None)
+
+
+def draft_file(
+    words: str,
+    robot: str,
+    file: Path,
+    config: RunConfig,
+    confirm: Confirm,
+    *,
+    unread: bool,
+    note: Callable[[str], None] = lambda text: None,
+) -> TaskDraft:
+    """Draft a task with the model and the limits of a configuration; see `draft`.
+
+    Args:
+        words: What the robot should do.
+        robot: The robot.
+        file: The file to write.
+        config: Names the model and its limits.
+        confirm: Decides about the draft.
+        unread: True if no person reads the draft; the file says so.
+        note: Receives progress messages.
+    """
+    if config.model == BUILTIN:
+        raise UsageError(
+            "a task is drafted by a language model, and none is named",
+            f"add `--model`, as in `--model openai/gpt-5.1`; or `rewardgen new --robot {robot}` writes a file in which"
+            " the metric is yours to write",
+        )
+    if file.suffix != ".py":
+        raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
+    if file.exists():
+        raise UsageError(f"{file} exists", f"`rewardgen run {file}` searches for a reward for it, or delete it")
+    folder = RunFolder(file.with_suffix(DRAFT_SUFFIX))
+    llm = make_llm(config, folder)
+    request = DraftRequest(words, robot, catalogue_of(robot), folder.path)
+    accepted = False
+
+    def ask(drafted: DraftedTask) -> str:
+        nonlocal accepted
+        write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))
+        decision = confirm(drafted)
+        accepted = decision is True
+        return decision if isinstance(decision, str) else ""
+
+    with using_prompts(own_prompts_of(config)):
+        try:
+            drafted, form = draft_task(llm, request, note, ask)
+        except NothingDrafted as error:
+            hint = f"see {folder.path}; delete it to ask again, or name another `--model`"
+            raise NothingDrafted(error.message, hint) from error
+    usage = llm.usage()
+    note(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}")
+    if not accepted:
+        raise UsageError("nothing was written", f"the draft is in {folder.path}; the same command shows it again")
+    read = "Nobody has read it: it was accepted by `--yes`." if unread else "A person has read and confirmed it."
+    write_atomic(file, task_file(form, request, file, read))
+    return TaskDraft(file, drafted, usage)
+
+
+def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "") -> MetricTest:
+    """Test the metric of any task on sketches by authors who do not see it.
+
+    Args:
+        task: Reference of the task.
+        folder: Folder that keeps the calls.
+        config: Names the model and its limits.
+        goal: What the robot should do; the task's own description by default.
+
+    Raises:
+        NothingDrafted: No author drew anything usable.
+    """
+    look = look_at(task)
+    if look.card is None:
+        raise TaskError(*look.problems[0])
+    words, scene = (goal, look.card.description) if goal else (look.card.description, "")
+    llm = make_llm(config, RunFolder(folder))
+    with using_prompts(own_prompts_of(config)):
+        authors = run_coroutine(ask_authors(llm, task, look, words, scene, "task/check"))
+    return try_metric(task, look, words, authors)
+
+
+def task_name(robot: str, words: str) -> str:
+    """Return the default name of a task file: the robot and the beginning of the words."""
+    stem = Path(robot.rpartition(":")[2]).stem
+    name = re.sub(r"\W+", "_", f"{stem} {words}".lower()).strip("_")
+    return f"{name[:60].rstrip('_') or 'task'}.py"

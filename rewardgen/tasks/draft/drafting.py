@@ -1,0 +1,416 @@
+"""The conversations of a drafting: a model writes a task, others sketch episodes, and the author fixes the faults."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rewardgen.core.asynchrony import run_coroutine
+from rewardgen.core.errors import ModelError
+from rewardgen.core.files import explain_os_error, write_atomic
+from rewardgen.core.schema import Frozen, Text
+from rewardgen.llm.budget import tokens_in
+from rewardgen.llm.prompts import render
+from rewardgen.llm.protocol import LLM
+from rewardgen.reward.extraction import extract_class
+from rewardgen.sandbox.jobs import register
+from rewardgen.store.messages import LLMRequest, Message
+from rewardgen.store.records import Finding
+from rewardgen.tasks.draft.language import Draft, read_draft
+from rewardgen.tasks.draft.sketches import (
+    MetricTest,
+    Sketches,
+    SketchResult,
+    TaskLook,
+    judge_metric,
+    read_sketches,
+)
+from rewardgen.tasks.measure import TASK_FILES, measure
+from rewardgen.tasks.robots import Catalogue, Entry, control_of, model_named, require_actuators
+
+LOOK = register("look", "rewardgen.tasks.draft.trial:look_job", inputs=TASK_FILES)
+TRIAL = register("trial", "rewardgen.tasks.draft.trial:trial_job", inputs=TASK_FILES)
+
+_MANNERS = (
+    "Draw what somebody who works with such robots would have in mind.",
+    "Think first of how the words could be met to the letter and missed in their sense; draw cheats from that.",
+    "Think first of how the motion goes (take-off, contact, coming to rest), and draw it as it would be measured.",
+)
+"""One sentence per author, so that authors differ who share a model."""
+_ATTEMPTS, _REPAIRS, _REDRAFTS = 3, 3, 2
+_FEWEST_SKETCHES = 5
+_SKETCH_TOKENS = 16_384
+"""Longest reply with sketches."""
+_CATALOGUE_TOKENS = 6_000
+_MORE = re.compile(r"\s*MORE:(.{1,400})", re.DOTALL)
+_WORD = re.compile(r"[a-z]{3,}")
+SKETCHES = "sketches.json"
+
+Note = Callable[[str], None]
+
+
+class NothingDrafted(ModelError):
+    """No reply of a model is a usable task or sketch."""
+
+
+class DraftRequest(NamedTuple):
+    """A request for a task.
+
+    Attributes:
+        words: The person's words.
+        robot: The robot, as the person named it.
+        catalogue: Its catalogue.
+        folder: Folder that keeps all drafts and sketches.
+    """
+
+    words: str
+    robot: str
+    catalogue: Catalogue
+    folder: Path
+
+
+class DraftedTask(Frozen):
+    """A drafted task with the evidence for and against it."""
+
+    words: Text
+    robot: Text
+    task: str
+    """Path of the draft, in the folder of the drafting."""
+    source: str
+    name: Text
+    description: Text
+    questions: Text
+    """The author's questions, with the answers that the draft assumes."""
+    misses: Text
+    """Blind spots of the metric, by its author."""
+    trial: MetricTest
+    drafts: int
+    """Number of drafts so far."""
+
+
+Ask = Callable[[DraftedTask], str]
+"""Shows a draft to a person and returns their request for changes; empty if there is none."""
+
+
+def draft_task(llm: LLM, request: DraftRequest, note: Note, ask: Ask) -> tuple[DraftedTask, Draft]:
+    """Draft a task and test its metric.
+
+    Args:
+        llm: The model.
+        request: The request.
+        note: Receives progress messages.
+        ask: Called once a draft passes, or no redraft is left.
+
+    Raises:
+        TaskError: The robot has no actuator that a policy could use.
+        NothingDrafted: The model wrote no usable task or sketch.
+        CallFailed: The model did not answer.
+        RunFolderError: The folder cannot be written.
+    """
+    require_actuators(request.robot, request.catalogue)
+    return run_coroutine(_Drafting(llm, request, note, ask).work())
+
+
+class _Attempt(NamedTuple):
+    """A sound draft with its file, the first look at it, and the reply that held it."""
+
+    draft: Draft
+    path: Path
+    look: TaskLook
+    reply: str
+
+
+class _Drafting:
+    """The conversation with the author of a task."""
+
+    def __init__(self, llm: LLM, request: DraftRequest, note: Note, ask: Ask) -> None:
+        self._llm, self._request, self._note, self._ask = llm, request, note, ask
+        self._thread = [Message(role="system", content=render("task/draft_system")), self._request_message("")]
+        self._calls = self._drafts = 0
+        self._variables: dict[str, str] = {}
+        self._authors: list[Sketches] = []
+
+    async def work(self) -> tuple[DraftedTask, Draft]:
+        """Draft, repair, test and redraft, until the metric passes or no redraft is left."""
+        repairs = redrafts = 0
+        best: tuple[DraftedTask, _Attempt] | None = None
+        while True:
+            self._note("drafting the task" if not self._calls else "drafting it again, with what was found")
+            reply = await self._reply()
+            attempt = await self._attempt(reply)
+            if isinstance(attempt, _Attempt):
+                drafted = self._drafted(attempt, await self._tested(attempt))
+                best = max(best or (drafted, attempt), (drafted, attempt), key=lambda pair: _standing(pair[0]))
+                # An author who disagrees may have seen a fault, or read the words otherwise: worth one more draft.
+                limit = 1 if best[0].trial.verdict.passed else _REDRAFTS
+                if redrafts < limit and not drafted.trial.verdict.unanimous:
+                    redrafts += 1
+                    self._answer(reply, _evidence(drafted.trial, attempt.look))
+                    continue
+            elif repairs < _REPAIRS:
+                repairs += 1
+                lines = extract_class(reply).split("\n")
+                self._answer(reply, render("task/draft_repair", findings=attempt, lines=lines))
+                continue
+            elif not (best and best[0].trial.verdict.passed):
+                what = f"what the model drafted is no task, after {self._calls} answers: {attempt[0].message}"
+                raise NothingDrafted(what, "ask another model")
+            assert best is not None
+            changes = self._ask(best[0])
+            if not changes:
+                return best[0], best[1].draft
+            self._answer(best[1].reply, render("task/draft_answer", said=changes))
+            repairs, redrafts, best = 0, 0, None
+
+    async def _attempt(self, reply: str) -> _Attempt | Sequence[Finding]:
+        """Return a draft that is a sound task but for its metric, or its faults."""
+        draft = read_draft(reply)
+        if not isinstance(draft, Draft):
+            return draft
+        path = self._written(draft)
+        look = await asyncio.to_thread(look_at, str(path))
+        return [_finding(what, hint) for what, hint in look.problems] or _Attempt(draft, path, look, reply)
+
+    async def _reply(self) -> str:
+        self._calls += 1
+        label = f"task/draft/{self._calls}"
+        reply = await self._llm.complete(LLMRequest(label=label, messages=tuple(self._thread)))
+        if self._calls == 1 and (more := _MORE.match(reply.text)):
+            self._thread += [Message(role="assistant", content=reply.text), self._request_message(more[1])]
+            return await self._reply()
+        return reply.text
+
+    def _answer(self, reply: str, answer: str) -> None:
+        self._thread += [Message(role="assistant", content=reply), Message(role="user", content=answer)]
+
+    def _request_message(self, more: str) -> Message:
+        catalogue = self._request.catalogue
+        entries = chosen_entries(catalogue.entries, f"{self._request.words} {more}")
+        text = render(
+            "task/draft",
+            words=self._request.words,
+            robot=self._request.robot,
+            control_step_s=control_of(catalogue)[1],
+            actuators=catalogue.actuators,
+            bodies=catalogue.robot[:60],
+            objects=catalogue.objects[:40],
+            geoms=catalogue.sizes[:60],
+            sites=catalogue.sites[:60],
+            keyframes=catalogue.keyframes[:20],
+            entries=entries,
+            left_out=0 if more else len(catalogue.entries) - len(entries),
+        )
+        return Message(role="user", content=text)
+
+    def _written(self, draft: Draft) -> Path:
+        self._drafts += 1
+        path = self._request.folder / f"draft-{self._drafts}.py"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise explain_os_error(path, error) from error
+        write_atomic(path, task_file(draft, self._request, path))
+        return path.resolve()
+
+    async def _tested(self, attempt: _Attempt) -> MetricTest:
+        draft, path, look, _ = attempt
+        words, catalogue = self._request.words, self._request.catalogue
+        if not self._authors or not self._variables.items() <= draft.variables.items():
+            self._note("asking for sketches of episodes, from authors that do not see the metric")
+            lists = {
+                "bodies of the robot": catalogue.robot,
+                "objects": catalogue.objects,
+                "geoms": catalogue.sizes,
+                "sites": catalogue.sites,
+            }
+            scene = "\n".join(f"{name}: {', '.join(parts[:60]) or 'none'}" for name, parts in lists.items())
+            label = f"task/draft-{self._drafts}"
+            self._authors = await ask_authors(self._llm, str(path), look, words, scene, label)
+            self._variables = draft.variables
+            kept = {"words": words, "sketches": [author.model_dump(mode="json") for author in self._authors]}
+            write_atomic(self._request.folder / SKETCHES, json.dumps(kept, indent=1))
+        self._note("trying the metric on the sketches")
+        test = await asyncio.to_thread(try_metric, str(path), look, words, self._authors)
+        write_atomic(path.with_suffix(".trial.json"), test.model_dump_json(indent=1))
+        return test
+
+    def _drafted(self, attempt: _Attempt, test: MetricTest) -> DraftedTask:
+        assert attempt.look.card is not None
+        return DraftedTask(
+            words=self._request.words,
+            robot=self._request.robot,
+            task=str(attempt.path),
+            source=attempt.path.read_text(),
+            name=attempt.draft.name,
+            description=attempt.look.card.description,
+            questions=attempt.draft.questions,
+            misses=attempt.draft.misses,
+            trial=test,
+            drafts=self._drafts,
+        )
+
+
+def task_file(draft: Draft, request: DraftRequest, path: Path, read: str = "") -> str:
+    """Return the text of the task file of a draft.
+
+    Args:
+        draft: The draft.
+        request: The request that it answers.
+        path: Path of the file.
+        read: Sentence on who has read the file.
+    """
+    title = f"Drafted by a language model for: {json.dumps(request.words, ensure_ascii=False)}. {read}"
+    return draft.file(title, model_named(request.robot, path), control_of(request.catalogue)[0])
+
+
+def chosen_entries(entries: Sequence[Entry], words: str) -> list[Entry]:
+    """Return the entries of a catalogue that fit into a prompt, in its order; entries that share its words go first."""
+    asked = {word.removesuffix("s") for word in _WORD.findall(words.lower())}
+
+    def shared(entry: Entry) -> int:
+        named = f"{entry.name} {entry.code}".lower().replace("_", " ")
+        return len(asked & {word.removesuffix("s") for word in _WORD.findall(named)})
+
+    left, chosen = _CATALOGUE_TOKENS, []
+    for index in sorted(range(len(entries)), key=lambda index: -shared(entries[index])):
+        entry = entries[index]
+        left -= tokens_in(f"{entry.code}{entry.unit}{entry.meaning}") + 12 * max(1, len(entry.parts)) + 12
+        if left < 0:
+            break
+        chosen.append(index)
+    return [entries[index] for index in sorted(chosen)]
+
+
+def _standing(drafted: DraftedTask) -> tuple[bool, int, int]:
+    verdict = drafted.trial.verdict
+    return verdict.passed, verdict.agreeing, drafted.drafts
+
+
+def _finding(what: str, hint: str) -> Finding:
+    return Finding(gate="language", detector="draft", severity="reject", message=what, hint=hint)
+
+
+def _evidence(test: MetricTest, look: TaskLook) -> str:
+    verdict = test.verdict
+    faults = [
+        *verdict.faults,
+        *(f"author {number}: {fault}" for number, author in enumerate(verdict.authors, 1) for fault in author.faults),
+        *verdict.notes,
+    ]
+    drawn = [
+        (
+            f"author {number}, `{result.name}`",
+            {
+                name: [values[round(quarter * (len(values) - 1) / 4)] for quarter in range(5)]
+                for name, values in result.course.items()
+            },
+        )
+        for number, (results, judged) in enumerate(zip(test.authors, verdict.authors, strict=True), 1)
+        for result in results
+        if any(f"`{result.name}` (" in fault for fault in judged.faults)
+    ]
+    parts = list(test.authors[0][0].parts)
+    return render(
+        "task/draft_evidence", authors=test.authors, rollouts=look.rollouts, faults=faults, parts=parts, drawn=drawn
+    )
+
+
+# The authors of sketches, and the test of a metric.
+
+
+def look_at(task: str) -> TaskLook:
+    """Return a task's problems, or its card and the results of policies that know nothing, from a confined worker.
+
+    Raises:
+        RewardgenError: The worker failed.
+    """
+    return TaskLook.model_validate(measure(LOOK, {"task": task}))
+
+
+async def ask_authors(llm: LLM, task: str, look: TaskLook, words: str, scene: str, label: str) -> list[Sketches]:
+    """Ask several authors for sketches at once, and each again to fix impossible ones.
+
+    Args:
+        llm: The model.
+        task: Reference of the task.
+        look: The first look at it.
+        words: The request, in a person's words.
+        scene: Parts of the robot and what is around it.
+        label: Beginning of the calls' labels.
+
+    Raises:
+        NothingDrafted: No author drew anything usable.
+        CallFailed: The model did not answer.
+    """
+    assert look.card is not None
+    card, system = look.card, Message(role="system", content=render("task/sketch_system"))
+    asked = []
+    for number, manner in enumerate(_MANNERS, start=1):
+        facts = {"words": words, "description": scene, "card": card, "start": look.start, "follows": look.follows}
+        request = Message(role="user", content=render("task/sketch", manner=manner, **facts))
+        asked.append(_ask_author(llm, task, look, [system, request], f"{label}/sketches-{number}"))
+    authors = [author for author in await asyncio.gather(*asked) if author]
+    if not authors:
+        raise NothingDrafted("no author drew sketches that could be used", "ask another model")
+    return authors
+
+
+async def _ask_author(llm: LLM, task: str, look: TaskLook, thread: list[Message], label: str) -> Sketches | None:
+    assert look.card is not None
+    shapes = {variable.name: variable.shape for variable in look.card.variables}
+    author = None
+    for attempt in range(1, _ATTEMPTS + 1):
+        request = LLMRequest(label=f"{label}-{attempt}", messages=tuple(thread), max_tokens=_SKETCH_TOKENS)
+        reply = await llm.complete(request)
+        sketches = read_sketches(reply.text, shapes, look.card.episode_seconds)
+        faults = sketches
+        if isinstance(sketches, Sketches):
+            ((results,), _) = await asyncio.to_thread(_measured, task, look, [sketches])
+            faults = tuple(f"sketch `{result.name}`: {fault}" for result in results for fault in result.faults)
+            author = _without_faults(sketches, results) or author
+            if not faults:
+                return author
+        repair = render("task/sketch_repair", faults=faults)
+        thread += [Message(role="assistant", content=reply.text), Message(role="user", content=repair)]
+    return author
+
+
+def _without_faults(author: Sketches, results: Sequence[SketchResult]) -> Sketches | None:
+    """Return an author's possible sketches, or None if too few of them are."""
+    possible = tuple(sketch for sketch, result in zip(author.sketches, results, strict=True) if not result.faults)
+    if len(possible) < _FEWEST_SKETCHES or not {"right", "cheat"} <= {sketch.kind for sketch in possible}:
+        return None
+    return author.model_copy(update={"sketches": possible})
+
+
+def try_metric(task: str, look: TaskLook, words: str, authors: Sequence[Sketches]) -> MetricTest:
+    """Test a task's metric on sketches.
+
+    Args:
+        task: Reference of the task, which has every variable that the sketches name.
+        look: The first look at it.
+        words: The request.
+        authors: The sketches.
+
+    Raises:
+        RewardgenError: The worker failed.
+    """
+    results, faults = _measured(task, look, authors)
+    return MetricTest(
+        words=words,
+        questions=tuple(author.question for author in authors if author.question),
+        authors=tuple(map(tuple, results)),
+        verdict=judge_metric(look, results, len(_MANNERS), faults),
+    )
+
+
+def _measured(task: str, look: TaskLook, authors: Sequence[Sketches]) -> tuple[list[list[SketchResult]], list[str]]:
+    """Return a metric's results on each author's sketches, and its contradictions with the task."""
+    drawings = [author.model_dump(mode="json") for author in authors]
+    answer = measure(TRIAL, {"task": task, "start": look.start, "authors": drawings})
+    results = [[SketchResult.model_validate(result) for result in author] for author in answer["authors"]]
+    return results, answer["faults"]

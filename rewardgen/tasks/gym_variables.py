@@ -1,0 +1,171 @@
+"""Variables and words of a Gymnasium environment: from its observation space, its `info` and its documentation."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+from rewardgen.core.errors import TaskError
+from rewardgen.sim.variables import Var
+
+_MOST_SCALARS = 16
+"""Entries of an observation that become variables of their own."""
+_MOST_PARTS = 60
+"""Parts of a vector in `info` that becomes a variable."""
+_MOST_NUMBERS = 1000
+"""Numbers of an entry of `info` that is kept."""
+_LONGEST = 3000
+"""Letters of a section of a documentation."""
+_OWN_REWARD = re.compile(r"reward|rew\b|rew_|success|timelimit|episode|cost|score|return|fitness|penalt")
+"""Keys of `info` about the environment's own reward or success."""
+_PAYS = re.compile(r"reward|paid|pays|penal|points|score", re.IGNORECASE)
+_SUCCESS = ("is_success", "success")
+_WHITE, _LEAST_SIDE = 255, 16
+"""Brightest value of a picture; rows and columns of one whose brightest value is 1."""
+
+
+def observation_variables(size: int, keyed: Mapping[str, int]) -> dict[str, Var]:
+    """Return variables for the entries of an observation.
+
+    Args:
+        size: Entries of the observation, O.
+        keyed: Key to number of entries if the observation is a dict, else empty.
+    """
+    if keyed:
+        names = _distinct([_name(key) or "observed" for key in keyed])
+        return {
+            name: Var("1", f"`{key}` of the observation", tuple(f"{name}_{part}" for part in range(count)))
+            for name, (key, count) in zip(names, keyed.items(), strict=True)
+        }
+    if size <= _MOST_SCALARS:
+        return {f"obs_{index}": Var("1", f"entry {index} of the observation") for index in range(size)}
+    parts = tuple(f"obs_{index}" for index in range(size))
+    return {"observation": Var("1", "the observation as the environment gives it", parts)}
+
+
+def entries_of(variables: Mapping[str, Var]) -> dict[str, slice]:
+    """Return the places of variables that make up an observation, one after another."""
+    ends = [*accumulate(max(1, len(variable.parts)) for variable in variables.values())]
+    return {name: slice(start, end) for name, start, end in zip(variables, [0, *ends], ends, strict=False)}
+
+
+def is_picture(space: spaces.Space[Any]) -> bool:
+    """Return whether a space holds a picture: bytes in two dimensions or more, or many values from black to white."""
+    if not isinstance(space, spaces.Box):
+        return False
+    if space.dtype == np.uint8:
+        return len(space.shape) > 1
+    large = len(space.shape) in (2, 3) and sum(side >= _LEAST_SIDE for side in space.shape) > 1
+    white = (space.high == _WHITE).all() or (large and (space.high == 1.0).all())
+    return bool(white and (space.low == 0).all())
+
+
+def info_variables(
+    infos: Sequence[Mapping[str, Any]], rewards: Sequence[float], reserved: Iterable[str]
+) -> dict[str, tuple[str, Any]]:
+    """Return what can be read of `info`: variable name to key and first value, for numbers that every step has.
+
+    Success, the environment's own reward and its parts are left out, by name and by value: a reward that read them
+    would be the environment's.
+
+    Args:
+        infos: `info` of the first steps of an episode.
+        rewards: Rewards of the same steps.
+        reserved: Names of other variables.
+    """
+    paid = [values for values in ([*rewards], [*accumulate(rewards)]) if len({*values}) > 1]
+    variables: dict[str, tuple[str, Any]] = {}
+    for key, value in infos[0].items():
+        name = _name(str(key))
+        if not isinstance(key, str) or not name or name in {*reserved, *variables} or _OWN_REWARD.search(key.lower()):
+            continue
+        shapes = {number_shape(info.get(key)) for info in infos}
+        if shapes == {()} and any(np.allclose([float(info[key]) for info in infos], values) for values in paid):
+            continue
+        shape = shapes.pop() if len(shapes) == 1 else None
+        if shape == () or (shape is not None and len(shape) == 1 and 0 < shape[0] <= _MOST_PARTS):
+            variables[name] = key, value
+    return variables
+
+
+def info_variable(key: str, value: Any) -> Var:
+    """Return the variable of an entry of `info`."""
+    parts = tuple(f"{key}_{index}" for index in range(len(value))) if np.ndim(value) else ()
+    return Var("1", f"`{key}` as the environment's `info` has it", parts)
+
+
+def kept_keys(infos: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
+    """Return the keys of `info` at any step of an episode whose values are numbers, with their shapes."""
+    shapes = {key: number_shape(value) for info in reversed(infos) for key, value in info.items()}
+    return {key: shape for key, shape in shapes.items() if shape is not None and np.prod(shape) <= _MOST_NUMBERS}
+
+
+def success_key(infos: Sequence[Mapping[str, Any]]) -> str:
+    """Return the key of `info` for success, or an empty text.
+
+    Raises:
+        TaskError: Its value is neither a bool nor a number.
+    """
+    key = next((key for key in _SUCCESS if any(key in info for info in infos)), "")
+    for value in (info[key] for info in infos if key in info):
+        if value is not None and number_shape(value) is None:
+            raise TaskError(f"`info` has {value!r} under `{key}`", "make it True or False")
+    return key
+
+
+def number_shape(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of a number or an array of numbers; None for anything else."""
+    shape = getattr(value, "shape", () if isinstance(value, bool | int | float) else None)
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    return tuple(shape) if shape is not None and kind in "fiub" else None
+
+
+def description(kind: type, name: str, choices: Sequence[int] = ()) -> str:
+    """Return an environment's documentation on its task, observations and actions, without sentences on its reward.
+
+    Args:
+        kind: Class of the environment.
+        name: Its name.
+        choices: Number of options of each choice in an action.
+    """
+    text = inspect.cleandoc(kind.__doc__ or "")
+    about = _section(text, "Description") or re.split(r"\n\s*\n|^#", text, maxsplit=1, flags=re.M)[0].strip()
+    about = re.sub(r"```.*?(```|\Z)|</?\w[^<>]*>", "", about, flags=re.S)
+    sentences = re.split(r"(?<=[.!?])\s+", about)
+    paragraphs = [f"{name}. {' '.join(sentence for sentence in sentences if not _PAYS.search(sentence))}".strip()]
+    titles = ("Observation Space", "Action Space")
+    paragraphs += [f"{title}:\n{section}" for title in titles if (section := _section(text, title))]
+    if choices:
+        paragraphs.append("An action has one number for each option of a choice: 1 for the chosen one, 0 for the rest.")
+    return "\n\n".join(paragraphs)
+
+
+def _section(text: str, title: str) -> str:
+    """Return the text under a heading of a documentation, without its links; empty without one."""
+    section = re.search(rf"^#+ *{title}\s*\n(.*?)(?=^#|\Z)", text, re.M | re.S)
+    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", section[1]).strip()[:_LONGEST] if section else ""
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Number names that occur again."""
+    distinct: list[str] = []
+    for name in names:
+        choices = [name, *(f"{name}_{number}" for number in range(2, len(names) + 2))]
+        distinct.append(next(choice for choice in choices if choice not in distinct))
+    return distinct
+
+
+def _name(key: str) -> str:
+    """Return a Python name for a key; empty if there is none."""
+    for name in (key, re.sub(r"[^a-z0-9]+", "_", key.lower()).strip("_")):
+        taken = name in ("action", "torch", "math") or name.startswith(("prev_", "env_"))
+        if name.isidentifier() and not keyword.iskeyword(name) and not taken:
+            return name
+    return ""
