@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from importlib.machinery import PathFinder
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -54,10 +54,10 @@ def registered_tasks(reserved: Iterable[str] = ()) -> list[Registered]:
     Args:
         reserved: Names that no package may use.
     """
-    entries = {(entry.dist.name if entry.dist else "", entry.name, entry.value) for entry in entry_points(group=GROUP)}
+    entries = {(_package(entry), entry.name, entry.value) for entry in entry_points(group=GROUP)}
     owners = dict.fromkeys(reserved, "rewardgen")
     tasks = []
-    for package, name, value in sorted(entries):
+    for package, name, value in sorted(entry for entry in entries if entry[0]):
         path = _module_file(value.partition(":")[0].strip())
         problem = "" if path else f"there is no Python file of the module `{value.partition(':')[0]}`"
         if not NAME.fullmatch(name):
@@ -66,6 +66,14 @@ def registered_tasks(reserved: Iterable[str] = ()) -> list[Registered]:
             problem = f"{owners[name]} has a task of that name"
         tasks.append(Registered(name, package, path, problem))
     return tasks
+
+
+def _package(entry: EntryPoint) -> str:
+    """Return the name of an entry's package; empty for the remains of a removed one."""
+    try:
+        return entry.dist.name if entry.dist else ""
+    except (KeyError, TypeError):
+        return ""
 
 
 def _module_file(module: str) -> Path | None:

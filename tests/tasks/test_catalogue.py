@@ -7,14 +7,13 @@ from xml.sax.saxutils import quoteattr
 
 import gymnasium
 import pytest
-from rewardgen.tasks.scaffold import scaffold
 
 from rewardgen.core.errors import TaskError
 from rewardgen.core.extras import install_hint
 from rewardgen.sim.model import load_model
 from rewardgen.tasks.catalogue import catalogue
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.robots import find_robot, known_robots, model_named
+from rewardgen.tasks.robots import find_robot, known_robots, model_named, scaffold
 from tests.e2e.command import rewardgen
 from tests.golden.catalogues import CATALOGUES, catalogue_text
 from tests.golden.requests import HERE

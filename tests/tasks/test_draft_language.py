@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from rewardgen.tasks.draft_language import QUANTITIES, RESERVED, Draft, read_draft
 
 from rewardgen.llm.prompts import render
+from rewardgen.tasks.draft.language import QUANTITIES, RESERVED, Draft, read_draft
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.mujoco_task import MujocoTask
 from tests.tasks.drafts import draft

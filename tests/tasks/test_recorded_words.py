@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from rewardgen.tasks.draft_language import Draft, read_draft
-from rewardgen.tasks.metric_trial import SEED, contradicted, policies, rollout, start_of, tried
-from rewardgen.tasks.metric_verdict import TaskLook, judge_metric
-from rewardgen.tasks.sketched_episodes import drawn
-from rewardgen.tasks.sketches import Sketches
 
 from rewardgen.sim.episodes import record_episodes
+from rewardgen.tasks.draft.language import Draft, read_draft
+from rewardgen.tasks.draft.sketches import Sketches, TaskLook, judge_metric
+from rewardgen.tasks.draft.trial import SEED, contradicted, drawn, policies, probe_result, start_of, tried
 from rewardgen.tasks.loading import load_task
 from tests.tasks.planted_faults import PLANTED
 
@@ -43,7 +41,7 @@ class Case:
 
     def verdict(self, file):
         task = load_task(str(file))
-        found = [rollout(task, name, each) for name, each in self.episodes.items()]
+        found = [probe_result(task, name, each) for name, each in self.episodes.items()]
         draws = [drawn(task, each.sketches, self.start, self.step_s, self.actions) for each in self.authors]
         results = [tried(task, author, each) for author, each in zip(self.authors, draws, strict=True)]
         faults = [fault for each in draws for fault in contradicted(task, each.episode)]

@@ -8,19 +8,20 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import torch
-from rewardgen.tasks.draft_language import Draft, read_draft
-from rewardgen.tasks.metric_trial import SEED, look_job, policies, rollout, start_of, trial_job
-from rewardgen.tasks.metric_verdict import (
+
+from rewardgen.sim.episodes import record_episodes
+from rewardgen.tasks.draft.language import Draft, read_draft
+from rewardgen.tasks.draft.sketches import (
     MetricVerdict,
+    Sketch,
+    Sketches,
     SketchResult,
     TaskLook,
     judge_metric,
+    read_sketches,
     spearman,
 )
-from rewardgen.tasks.sketched_episodes import drawn
-from rewardgen.tasks.sketches import Sketch, Sketches, read_sketches, written_out
-
-from rewardgen.sim.episodes import record_episodes
+from rewardgen.tasks.draft.trial import SEED, drawn, look_job, policies, probe_result, start_of, trial_job
 from rewardgen.tasks.loading import load_task
 from tests.tasks.drafts import draft
 
@@ -75,13 +76,13 @@ def test_a_repeated_stretch_goes_on_from_where_it_ended():
     again = {"t": 0.75, "height": 1.0, "place": [0.5, 0.0, 1.0]}
     cycle = {"from": 0.25, "to": 0.75, "until": 1.75}
     walks = sketch("right", 9, lands, {"t": 0.5, "height": 1.2}, again, {"t": 2.0, "height": 0.2}, repeat=cycle)
-    frames = written_out(read([*nine(), walks]).sketches[-1]).keyframes
+    frames = read([*nine(), walks]).sketches[-1].keyframes
     assert [time for time, _ in frames] == [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0]
     assert frames[3][1] == {"height": 1.2}
     partly = [*nine(), dict(walks, repeat=dict(cycle, until=1.6))]
     assert "whole number" in read_sketches(reply(partly), SHAPES, 3.0)[0]
     unnamed = [*nine(), dict(walks, keyframes=[lands, {"t": 0.5, "pitch": 1.2}, again, {"t": 2.0}])]
-    assert "name `pitch` at both ends" in read_sketches(reply(unnamed), SHAPES, 3.0)[0]
+    assert "that name the same variables" in read_sketches(reply(unnamed), SHAPES, 3.0)[0]
     assert frames[4][1] == {"height": 1.0, "place": (1.0, 0.0, 1.0)}
 
 
@@ -109,10 +110,10 @@ def test_sketches_are_read_out_of_a_reply():
         (lambda s: [dict(s[0], keyframes=[{"t": 1.0, "height": 1e30}]), *s[1:]], "not a number"),
         (lambda s: [dict(s[0], keyframes=[{"t": 1.0, "height": "1"}]), *s[1:]], "not a number"),
         (lambda s: [dict(s[1], repeat=3), *s[1:]], "not of the form"),
-        (lambda s: [dict(s[1], repeat={"from": 0.1, "to": 1.0, "until": 2.0}), *s[1:]], "from one keyframe"),
+        (lambda s: [dict(s[1], repeat={"from": 0.1, "to": 1.0, "until": 2.0}), *s[1:]], "of two keyframes"),
         (
             lambda s: [dict(s[1], repeat={"from": 0.5, "to": 1.0, "until": 9.0}), *s[1:]],
-            "until before the next one or the end",
+            "ends before the next keyframe",
         ),
     ],
 )
@@ -172,7 +173,9 @@ def look_at(path) -> TaskLook:
     """What `look_job` would find, with those episodes."""
     task = load_task(path)
     start = {name: (float(value),) for name, value in start_of(acted()["zero"]).items()}
-    return TaskLook(start=start, rollouts=tuple(rollout(task, name, each.episode) for name, each in acted().items()))
+    return TaskLook(
+        start=start, rollouts=tuple(probe_result(task, name, each.episode) for name, each in acted().items())
+    )
 
 
 def verdict(path, *authors, look=None) -> MetricVerdict:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rewardgen.cli.drafting import _Person
+from rewardgen.cli.drafting import confirmed
 from rewardgen.store.records import PredictionOutcome
 from rewardgen.ui.metric_page import draft_page
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
@@ -139,6 +139,6 @@ def test_a_drafted_metric_is_shown_to_its_last_letter_in_a_narrow_window(capsys,
     trial = SimpleNamespace(authors=(), verdict=verdict, questions=())
     drafted: Any = SimpleNamespace(trial=trial, source=f"def metric():\n{line}\n", **texts)
     monkeypatch.setenv("COLUMNS", "80")
-    assert _Person(True, "").ask(drafted) == ""
+    assert confirmed(drafted, yes=True)
     for shown in (page(draft_page(drafted, True), 80), capsys.readouterr().err):
         assert "".join(line.split()) in "".join(shown.split())
