@@ -195,7 +195,7 @@ def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording
         problems += measurement_problems(task, recording.episode, agents)
     if len(set(values)) == 1:
         what = f"the fitness is {values[0]:g} in all {len(values)} episodes of no action and of random actions"
-        hint = "if they all do equally badly, that is right, but a fitness that grows on the way there tells rewards apart"
+        hint = "that is right if all do equally badly, but a fitness that grows on the way there tells rewards apart"
         notes.append(Problem(what, hint))
     if probes and all(result.success_rate == 1.0 for result in probes):
         what = "every episode of no action and of random actions is a success"
