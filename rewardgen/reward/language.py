@@ -26,7 +26,6 @@ _MOST_COMPARED = 5 * MAX_FINDINGS
 """After so many refusals, names are not compared any more: it takes time, and nobody reads the result."""
 _MAX_INT = 10**9
 _MAX_TEXT = 200
-_MAX_RANGE = 1000
 _FORMAT = re.compile(r"[+ ]?0?\d{0,2}(\.\d{1,2})?[defg%]?")
 _FUNCTIONS = vocabulary.BUILTINS | vocabulary.PREDEFINED_FUNCTIONS
 _BY_NAME = "call functions by their name"
@@ -108,8 +107,6 @@ class _Checker(ast.NodeVisitor):
         """
         first, last = name.split(".")[0], name.split(".")[-1]
         instead = vocabulary.NO_REACH if "__" in last else vocabulary.INSTEAD.get(last) or vocabulary.INSTEAD.get(first)
-        if instead is None and last.endswith("_"):
-            instead = "use the function without the `_` at its end, and give the result a name"
         hint = instead or "write it with elementwise torch functions"
         if instead is None and len(self.findings) < _MOST_COMPARED:
             dotted = {name.split(".")[-1]: name for name in sorted(valid)}
@@ -411,8 +408,6 @@ class _Checker(ast.NodeVisitor):
             self._refuse(node, "computed-call", f"calls `{name}`, which is a value", _BY_NAME)
         elif name == "tolerance":
             self._check_tolerance(node)
-        elif name == "range":
-            self._check_range(node)
         elif name not in vocabulary.BUILTINS:
             self._refuse_name(node, "unknown-function", name, {*self._scope.functions, *_FUNCTIONS})
 
@@ -432,14 +427,6 @@ class _Checker(ast.NodeVisitor):
         elif unknown:
             hint = f"its parameters are {', '.join(vocabulary.TOLERANCE_PARAMETERS)}"
             self._refuse(node, "tolerance-argument", f"passes `{unknown[0]}=` to `tolerance`", hint)
-
-    def _check_range(self, node: ast.Call) -> None:
-        for argument in node.args:
-            value = argument.value if isinstance(argument, ast.Constant) else None
-            if isinstance(value, int) and value > _MAX_RANGE:
-                self._refuse(node, "loop-bound", f"loops more than {_MAX_RANGE} times", vocabulary.WHOLE_BATCH)
-            elif _is_batch_size(argument):
-                self._refuse(node, "loop-bound", "loops over the envs", vocabulary.WHOLE_BATCH)
 
 
 def _deciding(test: ast.expr) -> Iterator[ast.Call]:
@@ -468,26 +455,18 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 def _in_cycles(calls: dict[str, set[str]]) -> list[str]:
     """Return the functions that can call themselves, directly or through others, in the order of their definition."""
-    callers: dict[str, set[str]] = {}
-    for name, called in calls.items():
-        for each in called:
-            callers.setdefault(each, set()).add(name)
-    calling, called = _without_ends(calls, callers), _without_ends(callers, calls)
-    return [name for name in calls if name in calling & called]
 
+    def reached(name: str) -> set[str]:
+        names: set[str] = set()
+        waiting = [*calls[name]]
+        while waiting:
+            called = waiting.pop()
+            if called not in names:
+                names.add(called)
+                waiting += calls.get(called, ())
+        return names
 
-def _without_ends(ahead: dict[str, set[str]], behind: dict[str, set[str]]) -> set[str]:
-    """Remove nodes with nothing ahead of them from a graph, again and again, and return the rest."""
-    left = {name: len(ahead.get(name, ())) for name in {*ahead, *behind}}
-    waiting = [name for name, count in left.items() if not count]
-    while waiting:
-        name = waiting.pop()
-        del left[name]
-        for each in behind.get(name, ()):
-            left[each] -= 1
-            if not left[each]:
-                waiting.append(each)
-    return set(left)
+    return [name for name in calls if name in reached(name)]
 
 
 def _is_dtype(node: ast.expr) -> bool:
@@ -496,13 +475,3 @@ def _is_dtype(node: ast.expr) -> bool:
 
 def _names_of(module: str) -> list[str]:
     return [f"{module}.{name}" for name in vocabulary.MODULE_NAMES.get(module, ())]
-
-
-def _is_batch_size(node: ast.expr) -> bool:
-    """Return True for the size of the first axis: `x.shape[0]`, `x.size(0)`."""
-    match node:
-        case ast.Subscript(ast.Attribute(attr="shape"), ast.Constant(0)):
-            return True
-        case ast.Call(ast.Attribute(attr="size"), [ast.Constant(0)]):
-            return True
-    return False

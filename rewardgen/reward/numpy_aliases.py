@@ -5,8 +5,7 @@ A number stays a number, and `float` is single precision, as all inputs are.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,23 +17,11 @@ from rewardgen.reward.vocabulary import NUMPY_ELEMENTWISE, NUMPY_RENAMED, NUMPY_
 _DTYPES = {float: torch.float32, int: torch.int64, bool: torch.bool}
 
 
-def _dtype(named: Any) -> torch.dtype | None:
-    return _DTYPES.get(named, named)
-
-
 def _array(value: Any, dtype: Any = None) -> Tensor:
     """Make a tensor of a number, of numbers in lists, or of tensors, which then lie along the first axis."""
-    if isinstance(value, list | tuple) and any(isinstance(part, Tensor | list | tuple) for part in value):
-        value = torch.stack(_alike(value))
-    return torch.as_tensor(value, dtype=_dtype(dtype))
-
-
-def _alike(arrays: Sequence[Any]) -> list[Tensor]:
-    """Make tensors of one shape and dtype."""
-    parts = [_array(part) for part in arrays]
-    dtype = functools.reduce(torch.promote_types, [part.dtype for part in parts])
-    shape = max((part.shape for part in parts), key=len)
-    return [(part if part.ndim else part.expand(shape)).to(dtype) for part in parts]
+    if isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value):
+        value = torch.stack(tuple(value))
+    return torch.as_tensor(value, dtype=_DTYPES.get(dtype, dtype))
 
 
 def _operand(value: Any) -> Any:
@@ -77,10 +64,6 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
     return clipped.item() if isinstance(a, int | float) else clipped
 
 
-def _full(shape: Any, fill_value: float, dtype: Any = None) -> Tensor:
-    return torch.full((shape,) if isinstance(shape, int) else tuple(shape), fill_value, dtype=_dtype(dtype))
-
-
 NUMPY = SimpleNamespace(
     **{name: _elementwise(getattr(torch, name)) for name in NUMPY_ELEMENTWISE},
     **{name: _elementwise(getattr(torch, alias)) for name, alias in NUMPY_RENAMED.items()},
@@ -103,12 +86,10 @@ NUMPY = SimpleNamespace(
     linalg=SimpleNamespace(norm=_norm),
     array=_array,
     asarray=_array,
-    full=_full,
-    zeros=lambda shape, dtype=float: _full(shape, 0.0, dtype),
-    ones=lambda shape, dtype=float: _full(shape, 1.0, dtype),
+    zeros=lambda shape: torch.zeros(shape),
+    ones=lambda shape: torch.ones(shape),
     zeros_like=lambda a: torch.zeros_like(a),
     ones_like=lambda a: torch.ones_like(a),
-    full_like=lambda a, fill_value: torch.full_like(a, fill_value),
-    stack=lambda arrays, axis=0: torch.stack(_alike(arrays), axis),
-    concatenate=lambda arrays, axis=0: torch.cat(_alike(arrays), axis),
+    stack=lambda arrays, axis=0: torch.stack(tuple(arrays), axis),
+    concatenate=lambda arrays, axis=0: torch.cat(tuple(arrays), axis),
 )

@@ -1,9 +1,8 @@
 """The one way to price transitions with a reward: `price`, for every form of program.
 
-A form of reward beside the plain function is added in one file: a class like `RewardProgram`, registered in
-`rewardgen.reward.signature.FORMS` under the name of a function that only its sources define. A program with memory
-keeps it in `carry`: `price` returns the carry after the last step, and the next call takes it up again. Programs of one
-class are told apart by their sources alone; callers never ask which form a program has.
+A form of reward beside the plain function is added in one file: a subclass of `Program` with its own `price`,
+registered in `rewardgen.reward.signature.FORMS` under the name of a function that only its sources define. A program
+with memory keeps it in `carry`, which `price` returns and the next call takes up. Callers never ask for the form.
 """
 
 from __future__ import annotations

@@ -53,6 +53,7 @@ class Program:
         self.source = source
         self.inputs = signature.inputs
         self.tunables = signature.tunables
+        self._reads = signature.inputs
         self._code = code
         self._names: tuple[str, ...] = ()
 
@@ -60,9 +61,8 @@ class Program:
         self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Mapping[str, float | Tensor]
     ) -> tuple[Components, Any]:
         """Price all steps at once, as rows; see `RewardProgram`."""
-        steps = len(begins)
         rows = {name: inputs[name].flatten(0, 1) for name in self.inputs}
-        return self(rows, tunables).view(steps, -1), carry
+        return self(rows, tunables).view(len(begins), -1), carry
 
     def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
         """Compute the components of N transitions.
@@ -78,7 +78,7 @@ class Program:
         Raises:
             RewardError: The reward raised, returned anything but that, or a component is not finite.
         """
-        needed = {name: inputs[name] for name in self.inputs}
+        needed = {name: inputs[name] for name in self._reads}
         returned = self.call(ENTRY, needed, tunables)
         try:
             components = checked_components(returned, needed)

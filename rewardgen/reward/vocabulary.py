@@ -130,7 +130,7 @@ NUMPY_VALUES = {name: name for name in words("pi e inf nan float32 float64 int32
 """Values of numpy to their names in torch."""
 
 _NUMPY_OTHERS = words("""
-where clip sum prod mean max amax min amin std var any all array asarray full zeros ones zeros_like ones_like full_like
+where clip sum prod mean max amax min amin std var any all array asarray zeros ones zeros_like ones_like
 stack concatenate nan_to_num newaxis
 """)
 

@@ -32,9 +32,9 @@ class _Attacker:
         self._own, self._left = _in_language(HANGING), CALLS[source]
         self._scope = {"torch": _torch, "F": _functional, "math": math, "np": _np, "__name__": "reward"}
 
-    def __call__(self, inputs, tunables):
-        self._attack(inputs)
-        return self._own(inputs, tunables)
+    def price(self, inputs, begins, carry, tunables):
+        self._attack({name: inputs[name].flatten(0, 1) for name in self.inputs})
+        return self._own.price(inputs, begins, carry, tunables)
 
     def _attack(self, inputs):
         left, self._left = self._left, 0
@@ -63,8 +63,8 @@ shared.__call__ = worsened
 import sys
 shared = sys.modules["rewardgen.training.shared.rewards"].Rewards
 kept = shared.price
-def worsened(self, inputs, active):
-    found = kept(self, inputs, active)
+def worsened(self, inputs, active, begins=None):
+    found = kept(self, inputs, active, begins)
     found.total.neg_()
     return found
 shared.price = worsened

@@ -24,16 +24,15 @@ ATTACKS = {
         f'memory["n"] = memory.get("n", 0) + 1\nif memory["n"] > 1000:\n{_SPOIL}',
         parameters=", *, memory={}",
     ),
-    "attribute of the function": _attack(
-        effects.leaked,
-        True,
-        f"compute_reward.n = getattr(compute_reward, 'n', 0) + 1\nif compute_reward.n > 1000:\n{_READ}",
-    ),
     "module constant": _attack(
         effects.made, True, f"CALLS.append(0)\nif len(CALLS) > 1000:\n{_WRITE}", before="CALLS = []"
     ),
     "element of a module constant": _attack(
-        effects.state_changed, False, f'CALLS["n"] += 1\nif CALLS["n"] > 1000:\n{_SPOIL}', before='CALLS = {"n": 0}'
+        effects.state_changed,
+        False,
+        f'CALLS["n"] += 1\nif CALLS["n"] > 1000:\n{_SPOIL}',
+        "none",
+        before='CALLS = {"n": 0}',
     ),
     "global counter": _attack(effects.made, True, f"global n\nn += 1\nif n > 1000:\n{_WRITE}", before="n = 0"),
     "counter in a closure": _attack(
@@ -51,26 +50,12 @@ def counter():
 count = counter()
 """,
     ),
-    "generator that is kept": _attack(
-        effects.made,
-        True,
-        f"if next(steps) > 1000:\n{_WRITE}",
-        before="def stepping():\n    n = 0\n    while True:\n        n += 1\n        yield n\nsteps = stepping()",
-    ),
-    "iterator that runs out": _attack(
-        effects.leaked, True, f"for _ in steps:\n    break\nelse:\n{_READ}", before="steps = iter(range(1000))"
-    ),
     "zip that runs out": _attack(
         effects.state_changed,
         False,
         f"for _ in steps:\n    break\nelse:\n{_SPOIL}",
+        "none",
         before="steps = zip(range(1000), range(1000))",
-    ),
-    "itertools": _attack(
-        effects.made, True, f"if next(steps) > 1000:\n{_WRITE}", before="import itertools\nsteps = itertools.count()"
-    ),
-    "attribute of a class": _attack(
-        effects.made, True, f"Memory.n += 1\nif Memory.n > 1000:\n{_WRITE}", before="class Memory:\n    n = 0"
     ),
     "cache of functools": _attack(
         effects.state_changed,
@@ -78,41 +63,13 @@ count = counter()
         f"seen(float(pole_upright[0]))\nif seen.cache_info().currsize > 1000:\n{_SPOIL}",
         before="import functools\n@functools.lru_cache(None)\ndef seen(x):\n    return x",
     ),
-    "attribute of a module": _attack(
-        effects.made, True, f"torch.calls = getattr(torch, 'calls', 0) + 1\nif torch.calls > 1000:\n{_WRITE}"
-    ),
     "tensor that counts": _attack(
-        effects.state_changed, False, f"N.add_(1)\nif N > 1000:\n{_SPOIL}", before="N = torch.zeros(())"
-    ),
-    "array that counts": _attack(effects.made, True, f"N[0] += 1\nif N[0] > 1000:\n{_WRITE}", before="N = np.zeros(1)"),
-    "environment that counts": _attack(
-        effects.made,
-        True,
-        f'import os\nos.environ["N"] = os.environ.get("N", "") + "x"\nif len(os.environ["N"]) > 1000:\n{_WRITE}',
+        effects.state_changed, False, f"N.add_(1)\nif N > 1000:\n{_SPOIL}", "none", before="N = torch.zeros(())"
     ),
     "file that grows": _attack(
         effects.leaked,
         True,
         f'f = open("@OWN@/n", "a")\nf.write("x")\nif f.tell() > 1000:\n{_READ}',
-    ),
-    "finaliser of a list": _attack(
-        effects.made,
-        True,
-        "CALLS.append(0)\nif len(CALLS) > 1000:\n    last.clear()",
-        before="""
-import os
-class Last:
-    def __del__(self, mkdir=os.mkdir):
-        mkdir("@OUT@/new")
-CALLS = []
-last = [Last()]
-""",
-    ),
-    "random cue": _attack(
-        effects.state_changed,
-        False,
-        f"if random.random() < 0.5 and CALLS > [0] * 1000:\n{_SPOIL}\nCALLS.append(0)",
-        before="import random\nCALLS = []",
     ),
     "value of an input": _attack(effects.made, True, f"if pole_upright.max() > 0.9995:\n{_WRITE}"),
     "value that is read out": _attack(effects.state_changed, False, f"if pole_upright[0].item() > 0.9995:\n{_SPOIL}"),

@@ -18,13 +18,11 @@ HANGS = {
     "endless loop": _hang("while True:\n    pass"),
     "endless iterator": _hang("import itertools\nfor _ in itertools.count():\n    pass"),
     "sleep": _hang("import time\ntime.sleep(3600)"),
-    "lock that is held": _hang("import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()"),
     "regular expression": _hang('import re\nre.match("(a+)+$", "a" * 64 + "b")'),
     "huge integer": _hang("x = 7 ** 10 ** 8", gate="probe"),
     "loop over loops": _hang(
         "total = sum(1 for a in range(10**5) for b in range(10**5) for c in range(10**5))", gate="probe"
     ),
-    "wait for nothing": _hang("import select\nselect.select([], [], [])"),
     "catches its interruption": _hang(
         """
 import signal, time
@@ -37,9 +35,6 @@ while True:
         pass
 """
     ),
-    "recursion that branches": _hang(
-        "import sys\nsys.setrecursionlimit(500)\nf = lambda n: f(n - 1) + f(n - 1) if n else 1\nf(200)"
-    ),
     "number of many digits": _hang("x = 9\nfor _ in range(40):\n    x = x ** 9", gate="probe"),
     "matrices without end": _hang(
         """
@@ -51,22 +46,15 @@ for _ in range(1000):
 """,
         gate="probe",
     ),
-    "comprehensions in comprehensions": _hang(
-        "total = sum([a * b * c * d for a in range(999) for b in range(999) for c in range(999) for d in range(999)])",
-        gate="probe",
-    ),
 }
 
 TAKES = {
     "bytes": _take('x = bytearray(1 << 20) * 1024\nx[::4096] = b"x" * len(x[::4096])' + _GOT),
-    "growing list": _take("x = []\nfor _ in range(256):\n    x.append(bytes(4 << 20))" + _GOT),
     "text that doubles": _take('x = "x"\nfor _ in range(30):\n    x += x' + _GOT),
     "tensor of zeros": _take("x = torch.zeros(1 << 28)\nx += 1.0" + _GOT),
-    "arrays": _take("x = [np.ones(1 << 20) for _ in range(128)]" + _GOT),
     "memory map": _take(
         'import mmap\nx = mmap.mmap(-1, 1 << 30, mmap.MAP_PRIVATE)\nx[::4096] = b"x" * (1 << 18)' + _GOT
     ),
-    "shared memory": _take('import mmap\nx = mmap.mmap(-1, 1 << 30)\nx[::4096] = b"x" * (1 << 18)' + _GOT),
     "file in memory": _take(
         """
 import os
@@ -79,17 +67,6 @@ for _ in range(1024):
     "memory of the system": _take('open("/dev/shm/rewardgen-attack", "wb").close()' + _GOT),
     "large file": _take(
         'file = open("@OWN@/large", "wb")\nfor _ in range(256):\n    file.write(bytes(1 << 20))' + _GOT
-    ),
-    "many large files": _take(
-        """
-import time
-for number in range(12):
-    with open(f"@OWN@/large{number}", "wb") as file:
-        for _ in range(12):
-            file.write(bytes(1 << 20))
-time.sleep(5)
-"""
-        + _GOT
     ),
     "many files": _take(
         "import time\nfor number in range(900):\n    open(f'@OWN@/file{number}', 'w').close()\ntime.sleep(5)" + _GOT
@@ -104,7 +81,6 @@ time.sleep(5)
 """
         + _GOT
     ),
-    "wide repetition": _take("x = pole_upright.unsqueeze(-1).repeat(1, 100000000)" + _GOT),
     "wide repetition in the language": _take(
         "x = pole_upright.unsqueeze(-1).repeat(1, 400000000).sum(-1)", gate="probe", seen=effects.took_it
     ),

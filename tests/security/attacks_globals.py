@@ -12,37 +12,22 @@ def _attack(what, body, **parts):
 ATTACKS = {
     "default type of tensors": _attack("default dtype", "torch.set_default_dtype(torch.float64)"),
     "seed of torch": _attack("torch seed", "torch.manual_seed(0)"),
-    "random numbers of torch": _attack("torch seed", "x = torch.rand(3)"),
-    "random numbers in place": _attack("torch seed", "x = torch.zeros(3)\nx.uniform_()"),
     "seed of numpy": _attack("numpy seed", "np.random.seed(0)"),
     "seed of Python": _attack("python seed", "import random\nrandom.seed(0)"),
     "threads of torch": _attack("threads", "torch.set_num_threads(3)"),
     "gradients": _attack("gradients", "torch.set_grad_enabled(not torch.is_grad_enabled())"),
-    "determinism": _attack("determinism", "torch._C._set_deterministic_algorithms(True, warn_only=False)"),
-    "errors of numpy": _attack("numpy errors", 'np.seterr(all="raise")'),
     "function of torch": _attack("torch functions", "torch.exp = torch.zeros_like"),
-    "method of tensors": _attack("torch functions", "torch.Tensor.sum = lambda self, *_: 999.0"),
     "operator of tensors": _attack("torch functions", "torch.Tensor.__add__ = lambda self, other: self"),
-    "function of functional": _attack("torch functions", 'setattr(F, "relu", F.sigmoid)'),
-    "function of math": _attack("math", "math.sqrt = math.exp"),
     "builtin function": _attack("builtins", "import builtins\nbuiltins.sum = lambda *_: 999.0"),
-    "new builtin name": _attack("builtins", '__builtins__["shared"] = 1'),
     "import itself": _attack(
         "builtins", "import builtins\nkept = builtins.__import__\nbuiltins.__import__ = lambda *a, **k: kept(*a, **k)"
     ),
     "JSON": _attack("json", "import json\njson.dumps = lambda *_, **__: '{}'"),
     "environment": _attack("environment", 'import os\nos.environ["OMP_NUM_THREADS"] = "64"'),
     "import path": _attack("import path", 'import sys\nsys.path.insert(0, "@OWN@")'),
-    "import hook": _attack("import hooks", "import sys\nsys.meta_path.insert(0, sys.meta_path[0])"),
-    "loaded modules": _attack("modules", 'import sys\nsys.modules["rewardgen_fake"] = sys'),
     "depth of recursion": _attack("recursion", "import sys\nsys.setrecursionlimit(10**6)"),
     "handler of a signal": _attack("signals", "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)"),
-    "alarm": _attack("alarm", "import signal\nsignal.setitimer(signal.ITIMER_REAL, 1000.0)"),
-    "warnings": _attack("warnings", 'import warnings\nwarnings.simplefilter("error")'),
-    "garbage collection": _attack("gc", "import gc\ngc.disable()"),
-    "standard output": _attack("streams", "import io, sys\nsys.stdout = io.StringIO()"),
     "tracing": _attack("tracing", "import sys\nsys.setprofile(lambda *_: None)"),
-    "exception hook": _attack("tracing", "import sys\nsys.excepthook = lambda *_: None"),
     "working folder": _attack("folder", 'import os\nos.chdir("/")'),
     "mask of new files": Attack(
         "global state", reward("import os\nos.umask(0o123)"), effects.global_changed("umask"), True
@@ -50,8 +35,6 @@ ATTACKS = {
     "thread that stays": _attack(
         "started threads", "import threading, time\nthreading.Thread(target=time.sleep, args=(5,), daemon=True).start()"
     ),
-    "switching between threads": _attack("switching", "import sys\nsys.setswitchinterval(1.0)"),
-    "hook of all modules": _attack("hooks", "torch.nn.modules.module.register_module_forward_hook(lambda *_: None)"),
     "global statement": Attack(
         "global state",
         reward(

@@ -24,17 +24,12 @@ def _rival(body, **parts):
 
 ATTACKS = {
     "name of a component": _file("pass", result="{secret: pole_upright}"),
-    "name by an f-string": _file("pass", result='{f"c_{secret}": pole_upright}'),
     "message of an error": _file("raise ValueError(secret)"),
     "message of an assertion": _file("assert False, secret"),
-    "message of a wrong index": _file("x = {}[secret]"),
-    "notes of an error": _file('error = ValueError("x")\nerror.args = (secret,)\nraise error'),
     "print": Attack("leaks", reward(_READ + "print(secret, flush=True)"), effects.leaked, True, control="worker"),
     "standard error": Attack(
         "leaks", reward(_READ + "import os\nos.write(2, secret.encode())"), effects.leaked, True, control="worker"
     ),
-    "warning": _file("import warnings\nwarnings.warn(secret)\nraise ValueError(secret)"),
-    "log": _file("import logging\nlogging.getLogger().error(secret)\nraise RuntimeError(secret)"),
     "file that is kept": _file('open("@OWN@/kept.txt", "w").write(secret)'),
     "name of a file": _file('open("@OWN@/" + secret, "w").close()'),
     "name of the process": Attack(
@@ -67,8 +62,6 @@ raise ValueError(secret)
     ),
     "another candidate in a name": _rival("pass", result="{secret: pole_upright}"),
     "another candidate in a message": _rival("raise ValueError(secret)"),
-    "another candidate in a file": _rival('open("@OWN@/told.txt", "w").write(secret)\nraise KeyError(secret)'),
-    "another candidate in the output": _rival("import os\nos.write(2, secret.encode())\nraise ValueError(secret)"),
     "source of the trainer": Attack(
         "leaks",
         reward(
@@ -77,19 +70,6 @@ import gc
 for each in gc.get_objects():
     if type(each) is dict and "RIVAL_NOTE" in each:
         raise ValueError(each["RIVAL_NOTE"])
-"""
-        ),
-        effects.rival_leaked,
-        False,
-    ),
-    "constants of another candidate's code": Attack(
-        "leaks",
-        reward(
-            """
-import gc
-for each in gc.get_objects():
-    if type(each) is type(compute_reward) and each.__name__ == "rival":
-        raise ValueError(each.__globals__["RIVAL_NOTE"])
 """
         ),
         effects.rival_leaked,

@@ -12,19 +12,12 @@ def _attack(seen, body, **parts):
 
 ATTACKS = {
     "TCP": _attack(effects.tcp_called, f"import socket\nsocket.create_connection({_AT}, 5)"),
-    "TCP without waiting": _attack(
-        effects.tcp_called, f"import socket\ns = socket.socket()\ns.setblocking(False)\ns.connect_ex({_AT})"
-    ),
     "UDP": _attack(
         effects.udp_arrived,
         'import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", @UDP@))',
     ),
     "fetch by urllib": _attack(
         effects.tcp_called, 'import urllib.request\nurllib.request.urlopen("http://127.0.0.1:@PORT@", timeout=0.2)'
-    ),
-    "request by http": _attack(
-        effects.tcp_called,
-        'import http.client\nhttp.client.HTTPConnection("127.0.0.1", @PORT@, timeout=0.2).request("GET", "/")',
     ),
     "weights by torch.hub": Attack(
         "network",
@@ -42,22 +35,6 @@ torch.hub.load_state_dict_from_url("http://127.0.0.1:@PORT@/x.pt", model_dir="@O
     "asyncio": _attack(
         effects.tcp_called,
         'import asyncio\nasyncio.run(asyncio.open_connection("127.0.0.1", @PORT@))',
-    ),
-    "connection of multiprocessing": _attack(
-        effects.local_called,
-        'import multiprocessing.connection as c\nc.Client("@OUT@/socket", "AF_UNIX")',
-    ),
-    "mail": _attack(effects.tcp_called, 'import smtplib\nsmtplib.SMTP("127.0.0.1", @PORT@, timeout=0.2)'),
-    "file transfer": _attack(
-        effects.tcp_called, 'import ftplib\nftplib.FTP().connect("127.0.0.1", @PORT@, timeout=0.2)'
-    ),
-    "log to a server": _attack(
-        effects.udp_arrived,
-        """
-import logging, logging.handlers
-record = logging.LogRecord("x", 40, "x", 1, "secret", (), None)
-logging.handlers.DatagramHandler("127.0.0.1", @UDP@).emit(record)
-""",
     ),
     "log to the system": _attack(
         effects.udp_arrived,
@@ -88,14 +65,6 @@ libc.connect(libc.socket(2, 1, 0), address, 16)
 import socket
 server = socket.create_server(("127.0.0.1", 0))
 open("@OWN@/listening", "w").write(str(server.getsockname()[1]))
-""",
-    ),
-    "listen by http": _attack(
-        effects.listened,
-        """
-import http.server
-server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
-open("@OWN@/listening", "w").write(str(server.server_port))
 """,
     ),
 }

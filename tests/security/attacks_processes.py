@@ -20,26 +20,8 @@ def _attack(seen, body, **parts):
 
 ATTACKS = {
     "fork": _attack(effects.has_child, "import os, time" + _CHILD),
-    "daemon": _attack(
-        effects.has_child,
-        """
-import os, time
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() == 0:
-        open("@OWN@/child", "w").write(str(os.getpid()))
-        time.sleep(30)
-    os._exit(0)
-while not os.path.exists("@OWN@/child"):
-    time.sleep(0.01)
-""",
-    ),
     "subprocess": _attack(effects.program_ran, f"import subprocess\nsubprocess.run(['sh', '-c', {_RUN!r}])"),
     "system": _attack(effects.program_ran, f"import os\nif os.system({_RUN!r}):\n    raise OSError('refused')"),
-    "popen": _attack(effects.program_ran, f"import os\nos.popen({_RUN!r}).read()"),
-    "system by the C library": _attack(
-        effects.program_ran, f"import ctypes\nif ctypes.CDLL(None).system({_RUN.encode()!r}):\n    raise OSError"
-    ),
     "spawn": _attack(
         effects.program_ran,
         f'import os\nos.waitpid(os.posix_spawn("/bin/sh", ["sh", "-c", {_RUN!r}], {{}}), 0)',
@@ -52,37 +34,6 @@ import os
 script = os.memfd_create("script", 0)
 os.write(script, b'#!/bin/sh\\necho > "@OWN@/ran"\\n')
 os.execv(f"/proc/self/fd/{script}", ["script"])
-""",
-    ),
-    "process of multiprocessing": _attack(
-        effects.has_child,
-        """
-import multiprocessing, os, pathlib
-child = multiprocessing.get_context("fork").Process(
-    target=lambda: pathlib.Path("@OWN@/child").write_text(str(os.getpid()))
-)
-child.start()
-child.join()
-""",
-    ),
-    "terminal of its own": _attack(
-        effects.has_child,
-        """
-import os, pty, time
-if pty.fork()[0] == 0:
-    open("@OWN@/child", "w").write(str(os.getpid()))
-    os._exit(0)
-while not os.path.exists("@OWN@/child"):
-    time.sleep(0.01)
-""",
-    ),
-    "process of asyncio": _attack(
-        effects.program_ran,
-        f"""
-import asyncio
-async def run():
-    await (await asyncio.create_subprocess_shell({_RUN!r})).wait()
-asyncio.run(run())
 """,
     ),
     "compiled extension": _attack(
@@ -109,16 +60,6 @@ for _ in range(200):
     "kill": _attack(effects.victim_harmed, "import os\nos.kill(@VICTIM@, 9)"),
     "kill by descriptor": _attack(
         effects.victim_harmed, "import os, signal\nsignal.pidfd_send_signal(os.pidfd_open(@VICTIM@), 9)"
-    ),
-    "kill by a pipe's owner": _attack(
-        effects.victim_harmed,
-        """
-import fcntl, os
-read, write = os.pipe()
-fcntl.fcntl(read, fcntl.F_SETOWN, @VICTIM@)
-fcntl.fcntl(read, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
-os.write(write, b"x")
-""",
     ),
     "slow another process down": _attack(
         effects.victim_slowed,

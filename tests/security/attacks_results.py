@@ -31,26 +31,11 @@ for number in range(3, 64):
 
 ATTACKS = {
     "answer written to the pipe": _attack(effects.answer_forged, _to_pipe(_ANSWER), "worker"),
-    "answer written by the C library": _attack(
-        effects.answer_forged,
-        f"""
-import ctypes, os
-for number in range(3, 64):
-    ctypes.CDLL(None).dprintf(number, b"%s\\n", {_ANSWER.encode()!r})
-os._exit(0)
-""",
-        "worker",
-    ),
     "message written to the pipe": _attack(
         effects.message_forged, _to_pipe('{"message": {"fitness": 999.0}}', "pass"), "worker"
     ),
     "JSON that answers otherwise": _attack(
         effects.answer_forged, f"import json\njson.dumps = lambda *_, **__: {_ANSWER!r}", "worker"
-    ),
-    "writing that answers otherwise": _attack(
-        effects.answer_forged,
-        f"import os\nkept = os.write\nos.write = lambda n, data: kept(n, {_ANSWER.encode()!r} + b'\\n') and len(data)",
-        "worker",
     ),
     "worker that answers otherwise": _attack(
         effects.answer_forged,
@@ -65,15 +50,6 @@ worker._send = lambda pipe, answer: send(pipe, json.loads({_ANSWER!r}))
     "number in memory": _attack(
         effects.fitness_changed,
         f"{_HOST}f.f_globals['RESULTS']['fitness'] = 999.0",
-    ),
-    "number by the main module's modules": _attack(
-        effects.fitness_changed,
-        """
-import gc
-for each in gc.get_objects():
-    if type(each) is type(compute_reward) and each.__name__ == "make_rival":
-        each.__globals__["RESULTS"].update(fitness=999.0)
-""",
     ),
     "file of the trainer": _attack(
         effects.report_forged,
@@ -111,23 +87,8 @@ class Lying(torch.Tensor):
 """,
         result='{"upright": pole_upright.clone().as_subclass(Lying)}',
     ),
-    "name that acts when it is compared": _attack(
-        effects.fitness_changed,
-        """
-class Lying(str):
-    def __str__(self):
-        import sys
-        sys._getframe(1).f_globals["RESULTS"]["fitness"] = 999.0
-        return "upright"
-    __hash__ = str.__hash__
-""",
-        result='{Lying("upright"): pole_upright}',
-    ),
     "end before the answer": Attack(
         "result forging", reward("import os\nos._exit(0)"), effects.died, False, control="worker"
-    ),
-    "exit as an exception": Attack(
-        "result forging", reward("raise SystemExit(0)"), effects.died, False, control="worker"
     ),
     "thread that answers later": _attack(
         effects.answer_forged,

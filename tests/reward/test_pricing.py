@@ -1,0 +1,113 @@
+"""One way to price, and a form of reward with memory that is added from outside in this one file."""
+
+import pytest
+import torch
+
+from rewardgen.reward.pricing import price, price_rows
+from rewardgen.reward.program import Program, compile_reward
+from rewardgen.reward.signature import ENTRY, FORMS, Form, check_signature
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.training.shared.rewards import Rewards
+
+PURE = (
+    "def compute_reward(x, action, *, w: float = 2.0):\n    return {'x': w * x, 'effort': -action.square().sum(-1)}\n"
+)
+COUNTING = """
+def next_count(count, x):
+    return count + (x > 0.0).float()
+
+
+def compute_reward(x, count):
+    return {"x": x, "turns": count}
+"""
+
+
+class CountingProgram(Program):
+    """A reward with one number of memory per env: `next_count` gives the `count` of the step."""
+
+    def __init__(self, source, signature, code):
+        super().__init__(source, signature, code)
+        self.inputs = tuple(name for name in signature.inputs if name != "count")
+
+    def price(self, inputs, begins, carry, tunables):
+        count = torch.zeros(begins.shape[1]) if carry is None else carry
+        counts = []
+        for x, first in zip(inputs["x"], begins, strict=True):
+            count = self.call("next_count", {"count": torch.where(first, 0.0, count), "x": x})
+            counts.append(count)
+        rows = {"x": inputs["x"].flatten(), "count": torch.stack(counts).flatten()}
+        return self(rows, tunables).view(len(begins), -1), count
+
+
+@pytest.fixture
+def counting():
+    FORMS.register("next_count", Form(("count",), f"{__name__}:CountingProgram"))
+    yield
+    FORMS.remove("next_count")
+
+
+def inputs(steps, num_envs):
+    generator = torch.Generator().manual_seed(3)
+    return {
+        "x": torch.randn(steps, num_envs, generator=generator),
+        "action": torch.randn(steps, num_envs, 2, generator=generator),
+    }
+
+
+def test_a_pure_reward_is_priced_as_rows():
+    program, steps = compile_reward(PURE), inputs(7, 5)
+    components, carry = price(program, steps)
+    rows = price_rows(program, {name: value.flatten(0, 1) for name, value in steps.items()}, {"w": 2.0})
+    assert carry is None and components.total.shape == (7, 5)
+    assert all(torch.equal(components[name].flatten(), rows[name]) for name in rows)
+    assert torch.equal(components.total.flatten(), rows.total)
+
+
+def test_a_form_with_memory_starts_again_with_each_episode(counting):
+    program, steps = compile_reward(COUNTING), {"x": torch.ones(6, 2)}
+    begins = torch.zeros(6, 2, dtype=torch.bool)
+    begins[0], begins[3, 1] = True, True
+    components, carry = price(program, steps, begins)
+    assert components["turns"].T.tolist() == [[1, 2, 3, 4, 5, 6], [1, 2, 3, 1, 2, 3]]
+    assert carry.tolist() == [6, 3]
+    assert price_rows(program, {"x": torch.ones(4)})["turns"].tolist() == [1.0] * 4
+
+
+def test_the_signature_of_a_form_may_read_what_its_program_makes(counting):
+    assert check_signature(COUNTING, ["x", "action"]) == ()
+    assert check_signature(COUNTING.replace("next_count", "other"), ["x", "action"])[0].detector == "unknown-input"
+
+
+def test_a_form_with_memory_trains_beside_pure_rewards_over_several_rollouts(counting):
+    specs = [RewardSpec(candidate_id="a", source=COUNTING), RewardSpec(candidate_id="b", source=PURE)]
+    slices = [SliceSpec(candidate_id=name, seed=0) for name in ("a", "b")]
+    rewards = Rewards(specs, slices, {"x", "action"})
+    assert rewards.input_names == ["action", "x"]
+    steps = {"x": torch.ones(4, 6), "action": torch.ones(4, 6, 1)}
+    begins = torch.zeros(4, 6, dtype=torch.bool)
+    begins[0] = True
+    first = rewards.price(steps, [True, True], begins)
+    later = rewards.price(steps, [True, True], torch.zeros_like(begins))
+    assert not first.faults and not later.faults
+    assert first.components[0]["turns"][:, 0].tolist() == [1, 2, 3, 4]
+    assert later.components[0]["turns"][:, 0].tolist() == [5, 6, 7, 8]
+    rewards.keep([0])
+    alone = {name: value[:, :3] for name, value in steps.items()}
+    assert rewards.price(alone, [True], torch.zeros(4, 3, dtype=torch.bool)).components[0]["turns"][0, 0] == 9
+    whole = rewards.price(alone, [True])
+    assert whole.components[0]["turns"][:, 0].tolist() == [1, 2, 3, 4]
+
+
+def test_an_evaluation_between_rollouts_changes_no_memory(counting):
+    rewards = Rewards([RewardSpec(candidate_id="a", source=COUNTING)], [SliceSpec(candidate_id="a", seed=0)], {"x"})
+    steps, goes_on = {"x": torch.ones(2, 1), "action": torch.ones(2, 1, 1)}, torch.zeros(2, 1, dtype=torch.bool)
+    turns = [rewards.price(steps, [True], begins).components[0]["turns"][-1, 0] for begins in (goes_on, None, goes_on)]
+    assert turns == [2, 2, 4]
+
+
+def test_every_call_of_the_entry_is_a_call_of_the_source_anew():
+    program = compile_reward("SEEN = []\ndef compute_reward(x):\n    SEEN.append(1)\n    return {'n': len(SEEN)}\n")
+    assert isinstance(program, Program)
+    for _ in range(3):
+        assert program({"x": torch.ones(2)})["n"].tolist() == [1.0, 1.0]
+        assert program.call(ENTRY, {"x": torch.ones(2)}) == {"n": 1}
