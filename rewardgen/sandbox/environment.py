@@ -11,7 +11,7 @@ from rewardgen.core.files import cache_folder
 from rewardgen.core.resources import PACKAGE
 
 KERNELS = "REWARDGEN_KERNELS"
-"""Names the folder of compiled kernels, which lasts, where the home is the worker's own."""
+"""Variable that names the lasting folder of compiled kernels; a worker's home is its own."""
 
 _KEPT = (
     "CUDA_DEVICE_ORDER",
@@ -32,11 +32,7 @@ _ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPE
 
 
 def worker_environment(scratch: Path) -> dict[str, str]:
-    """The whole environment of a worker.
-
-    Args:
-        scratch: The worker's own folder: its home and its place for temporary files and caches.
-    """
+    """The whole environment of a worker, whose folder is its home, temporary folder and cache."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     home = str(scratch)
     return {
@@ -60,8 +56,8 @@ def _kernels() -> dict[str, str]:
 
 
 def _import_path() -> str:
-    """Where the worker finds this package when site-packages does not hold it, then what PYTHONPATH says here."""
-    own = str(PACKAGE.parent)
-    installed = own in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
+    """The folder of this package, unless it is installed, then the entries of PYTHONPATH."""
+    package = str(PACKAGE.parent)
+    installed = package in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
     inherited = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    return os.pathsep.join(inherited if installed else [own, *inherited])
+    return os.pathsep.join(inherited if installed else [package, *inherited])

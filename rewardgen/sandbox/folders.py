@@ -1,4 +1,4 @@
-"""Folders that a worker may have filled as it liked: having one, how much is in it, and getting rid of it."""
+"""Folders that a worker may have filled at will: creating, measuring and removing them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rewardgen.core.files import is_young
 
 _LOG_BYTES = 2 << 20
-"""More than a worker's log is allowed to take."""
+"""Largest log that is kept, more than a worker may write."""
 
 
 _SCRATCH = "rewardgen-"
@@ -23,34 +23,30 @@ _SCRATCH = "rewardgen-"
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A temporary folder, held by this process: what is left of it after a kill is for `sweep_scratch` to find."""
+    """A temporary folder, locked by this process; `sweep_scratch` removes it after a kill."""
     with tempfile.TemporaryDirectory(prefix=_SCRATCH) as name:
-        holding = os.open(name, os.O_RDONLY)
+        handle = os.open(name, os.O_RDONLY)
         try:
-            fcntl.flock(holding, fcntl.LOCK_SH)
+            fcntl.flock(handle, fcntl.LOCK_SH)
             yield Path(name)
         finally:
-            os.close(holding)
+            os.close(handle)
 
 
 def sweep_scratch() -> list[Path]:
-    """Remove the scratch folders that killed processes of this user have left; those removed."""
+    """Remove the scratch folders that killed processes of this user left behind, and return them."""
     swept = []
     for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
         with contextlib.suppress(OSError):
-            found = path.stat(follow_symlinks=False)
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not is_held(path):
+            status = path.stat(follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not is_held(path):
                 discard(path)
                 swept.append(path)
     return swept
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a process holds a folder with a lock, or may be about to.
-
-    Args:
-        folder: The folder.
-    """
+    """True if a process holds a folder with a lock, or may be about to."""
     if is_young(folder):
         return True
     handle = os.open(folder, os.O_RDONLY)
@@ -64,27 +60,26 @@ def is_held(folder: Path) -> bool:
 
 
 class FolderUse(NamedTuple):
-    """What is in a folder and all below it."""
+    """Size on the disk [bytes] and number of entries of a folder and all below it."""
 
     size: int
-    """Bytes on the disk."""
     entries: int
 
 
 def folder_use(folder: Path, most: int) -> FolderUse:
-    """Look through a folder that somebody else may be changing, and may have filled so that this takes long.
+    """Measure a folder that somebody else may be changing, or may have filled so that measuring takes long.
 
     Args:
         folder: The folder.
-        most: Looking ends after more than so many entries. What cannot be looked into, because it is nested deeper
-            than paths can be or closed to reading, counts as more: anything may be in it.
+        most: Entries after which measuring ends. A folder that cannot be read, because it is nested deeper than paths
+            can be or closed, counts as more: anything may be in it.
     """
     size = entries = 0
     waiting = [str(folder)]
     while waiting and entries <= most:
         try:
-            with os.scandir(waiting.pop()) as found:
-                for entry in found:
+            with os.scandir(waiting.pop()) as children:
+                for entry in children:
                     entries += 1
                     if entries > most:
                         break
@@ -99,13 +94,13 @@ def folder_use(folder: Path, most: int) -> FolderUse:
 
 
 def discard(folder: Path, log: str = "") -> None:
-    """Remove a worker's folder, as far as that is possible: however deep it is nested, and whatever its modes.
+    """Remove a worker's folder as far as possible, however deep it is nested and whatever its modes.
 
     Args:
         folder: The folder; nobody uses it any more.
-        log: Name of a file in it that stays, and the folder with it, if it has the size of a log.
+        log: Name of a file that stays, with the folder, if it has the size of a log.
     """
-    if folder.is_symlink():  # nothing of ours is where it leads
+    if folder.is_symlink():
         folder.unlink()
         return
     waiting = [str(folder)]
@@ -120,8 +115,8 @@ def _empty(path: str, top: str, log: str) -> list[str]:
     moved: list[str] = []
     with contextlib.suppress(OSError):
         os.chmod(path, 0o700)
-        with os.scandir(path) as found:
-            entries = list(found)
+        with os.scandir(path) as children:
+            entries = list(children)
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 os.chmod(entry.path, 0o700)

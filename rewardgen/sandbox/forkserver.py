@@ -1,16 +1,16 @@
-"""The warm parent of all workers: it imports once what jobs need, then forks one child per job.
+"""The warm parent of all workers: it imports the modules of jobs once, then forks one child per job.
 
-Started by `rewardgen.sandbox.launcher` as `python -P -m rewardgen.sandbox.forkserver <control socket> <modules>`, with
-an environment built from the allow-list, so that neither it nor a child ever holds the orchestrator's memory or keys.
+Started by `launcher` as `python -P -m rewardgen.sandbox.forkserver <control socket> <modules>`, with an environment
+built from the allow-list, so that neither it nor a child ever holds the orchestrator's memory or keys.
 
 - It stays single-threaded, draws no random number and never touches CUDA: a child can initialise CUDA only if its
-  parent has not. Importing torch does none of these.
-- One byte on the control socket asks for a child and brings its four descriptors, the leash first. The child's id, then
-  its exit status and peak memory, are told on the leash; letting go of the leash ends the child with its whole group.
-- It ends when the control socket does, with the orchestrator at the latest. It does not ask for a signal at its
-  parent's death, because that comes at the death of the thread that started it, and threads of a pool end early.
-- A child gets the environment of its own job. Variables that libraries read while they are imported (`MUJOCO_GL`,
-  `PYTHONPATH`, `OMP_NUM_THREADS`) keep what they said when this server started.
+  parent has not.
+- One byte on the control socket asks for a child and brings its four descriptors, the leash first. The server reports
+  the child's id, then its exit status and CPU time, on the leash; closing the leash ends the child with its group.
+- It ends when the control socket does, with the orchestrator at the latest. A signal at its parent's death would come
+  at the death of the thread that started it, and threads of a pool end early.
+- A child gets the environment of its own job, but variables that libraries read at import (`MUJOCO_GL`, `PYTHONPATH`,
+  `OMP_NUM_THREADS`) keep the values of this server's start.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ from typing import NamedTuple
 from rewardgen.sandbox import worker
 from rewardgen.sandbox.limits import die_with
 
-WORD = struct.Struct("=qqd")
-"""What is said on a leash: a process id, or -errno without a child; at the end exit status, peak bytes, CPU time."""
-
-_MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
+WORD = struct.Struct("=qd")
+"""Words on a leash: a process id, or -errno without a child; at the end exit status and CPU time [s]."""
 
 
 class _Order(NamedTuple):
@@ -72,14 +70,14 @@ class _ForkServer:
             _kill(pid)
 
     def _take(self) -> None:
-        asked, descriptors, *_ = socket.recv_fds(self._control, 1, 4, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
-        if not asked:
+        order_byte, descriptors, *_ = socket.recv_fds(self._control, 1, 4, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+        if not order_byte:
             self._open = False
             return
         order = _Order(*descriptors)
-        with contextlib.ExitStack() as given:
+        with contextlib.ExitStack() as closing:
             for descriptor in order[1:]:
-                given.callback(os.close, descriptor)
+                closing.callback(os.close, descriptor)
             self._fork(order)
 
     def _fork(self, order: _Order) -> None:
@@ -117,11 +115,11 @@ class _ForkServer:
         self._selector.close()
         for end in (self._wake, self._waker):
             os.close(end)
-        for each in (self._control, *self._held.values(), *self._ending.values()):
-            each.close()
+        for inherited in (self._control, *self._held.values(), *self._ending.values()):
+            inherited.close()
 
     def _end(self, pid: int) -> None:
-        """The leash of a child was let go, the only thing that can be read from it: kill its group, then reap it."""
+        """Kill and reap a child whose leash was closed, the only event on a leash."""
         leash = self._held.pop(pid)
         self._selector.unregister(leash)
         self._ending[pid] = leash
@@ -133,13 +131,12 @@ class _ForkServer:
         self._reap()
 
     def _reap(self) -> None:
-        """Tell how ended children ended. One whose leash is still held stays a zombie, so that its id stays its own."""
+        """Report ended children. One whose leash is still held stays a zombie, so that its id stays its own."""
         for pid in list(self._ending):
             done, status, usage = os.wait4(pid, os.WNOHANG)
             if done:
                 with self._ending.pop(pid) as leash:
-                    peak, cpu_s = usage.ru_maxrss * _MAXRSS_BYTES, usage.ru_utime + usage.ru_stime
-                    _say(leash, os.waitstatus_to_exitcode(status), peak, cpu_s)
+                    _say(leash, os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime)
 
 
 def main() -> None:
@@ -179,15 +176,15 @@ def _connect(order: _Order) -> None:
 
 
 def _kill(pid: int) -> None:
-    """Kill a child that was not reaped yet, and its group; it has none before it has made its session."""
+    """Kill a child that was not reaped yet, and its group, which exists once the child made its session."""
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
 
 
-def _say(leash: socket.socket, first: int, peak: int = 0, cpu_s: float = 0.0) -> None:
+def _say(leash: socket.socket, first: int, cpu_s: float = 0.0) -> None:
     with contextlib.suppress(OSError):
-        leash.sendall(WORD.pack(first, peak, cpu_s))
+        leash.sendall(WORD.pack(first, cpu_s))
 
 
 if __name__ == "__main__":

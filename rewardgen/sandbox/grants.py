@@ -1,7 +1,7 @@
-"""Which files a worker needs: Python and its packages, its inputs, its own folder, a GPU's driver. Nothing else.
+"""Files that a worker may open: Python and its packages, its inputs, its own folder, a GPU's driver. Nothing else.
 
-Landlock grants rights on whole folders and cannot take a part back. So folders that may also hold a person's keys are
-granted by what is in them and is not hidden.
+Landlock grants rights on whole folders and cannot take a part back. So of a folder that may hold a person's keys, only
+the entries that are not hidden are granted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SYSTEM = (
 )
 _SYSTEMS_OWN = ("/proc", "/sys", "/dev", "/run", "/boot", "/etc")
 _OF_MANY = ("/home", "/media", "/mnt", "/opt", "/srv", "/usr", "/var")
-"""Folders of all kinds of things; one in them may be meant."""
+"""Folders of many owners; a folder in one of them may be meant."""
 _DRIVER = (
     *("/proc/driver/nvidia", "/proc/driver/nvidia-uvm", "/proc/devices", "/proc/modules", "/etc/nvidia"),
     *("/proc/sys/vm/mmap_min_addr", "/sys/module/nvidia", "/sys/module/nvidia_uvm", "/sys/bus/pci/devices"),
@@ -36,13 +36,13 @@ _DEVICES = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/
 
 
 def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], gpu: bool) -> list[Grant]:
-    """Everything that a worker may open, to be asked for by the worker itself: `/proc/self` is the one who asks.
+    """All rights of a worker on files. Called in the worker itself, because `/proc/self` is the caller.
 
     Args:
         folder: Its own folder.
-        reads: Files and folders that it is given to read. Hidden files and folders in such a folder are left out.
+        reads: Files and folders that it may read, without hidden files and folders in them.
         writes: Further folders that it may change.
-        gpu: Whether it uses a GPU.
+        gpu: True if it uses a GPU.
     """
     return [
         *_python(),
@@ -50,7 +50,7 @@ def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], g
         *(Grant(path, READ) for path in (*_SYSTEM, "/proc/self")),
         Grant("/dev/null", Right.READ_FILE | Right.WRITE_FILE),
         *(grant for path in (*reads, shipped("envs")) for grant in _visible(path)),
-        # Tasks are found by listing them; a checkout is not always listed by what is above it, a home for one.
+        # Tasks are found by listing them, also in a checkout whose folder is not granted.
         Grant(str(shipped("envs")), Right.READ_DIR),
         *(Grant(str(path), OWN) for path in (folder, *writes)),
         *(_driver() if gpu else ()),
@@ -58,47 +58,43 @@ def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], g
 
 
 def declared_reads(file: Path, named: object) -> list[Path]:
-    """The files and folders that a task says it reads, resolved.
-
-    Args:
-        file: The task file.
-        named: What its class says: a tuple of paths, relative to the file.
+    """Resolve the files and folders that a task declares in `reads`, relative to its file.
 
     Raises:
-        TaskError: One does not exist, or would open more than a task can have a use for.
+        TaskError: One does not exist, or may hold secrets.
     """
-    if not isinstance(named, tuple | list) or not all(isinstance(each, str) for each in named):
+    if not isinstance(named, tuple | list) or not all(isinstance(name, str) for name in named):
         hint = 'write a tuple of paths, as in `reads = ("../meshes",)`'
         raise TaskError(f"`reads` of {file.name} is {named!r}", hint)
-    return [_declared(file, each) for each in named]
+    return [_declared(file, name) for name in named]
 
 
 def _declared(file: Path, named: str) -> Path:
-    told = f"`reads` of {file.name} names {named}"
+    claim = f"`reads` of {file.name} names {named}"
     try:
         path = (file.parent / named).resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise TaskError(f"{told}, which cannot be found", f"paths are relative to {file.parent}") from error
+        raise TaskError(f"{claim}, which cannot be found", f"paths are relative to {file.parent}") from error
     if _may_hold_secrets(path):
-        raise TaskError(f"{told}, which may hold secrets", "name the file or the folder of data itself, or move it")
+        raise TaskError(f"{claim}, which may hold secrets", "name the file or the folder of data itself, or move it")
     return path
 
 
 def included_reads(model: Path, files: Iterable[Path]) -> list[Path]:
-    """What a model includes, resolved. Whoever made it may have named any place, also by a link.
+    """Resolve the files that a model includes; a stranger's model may name any place, also by a link.
 
     Args:
         model: Its file.
-        files: What MuJoCo says that it includes; below the model's folder or beside installed packages, all is well.
+        files: Included files by MuJoCo; all are fine below the model's folder or beside installed packages.
 
     Raises:
         TaskError: A file may hold secrets.
     """
-    resolved, own = [each.resolve() for each in files], model.resolve().parent
-    for each in resolved:
-        if not each.is_relative_to(own) and not _is_installed(each) and _may_hold_secrets(each):
+    resolved, folder = [file.resolve() for file in files], model.resolve().parent
+    for file in resolved:
+        if not file.is_relative_to(folder) and not _is_installed(file) and _may_hold_secrets(file):
             hint = f"take the line out, or put a copy beside {model.name} if it is part of the robot"
-            raise TaskError(f"{model.name} includes {each}, which may hold secrets", hint)
+            raise TaskError(f"{model.name} includes {file}, which may hold secrets", hint)
     return resolved
 
 
@@ -107,11 +103,11 @@ def _may_hold_secrets(path: Path) -> bool:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether it is the system's own, or hidden in the home, where programs keep keys; caches are not."""
+    """True for the system's own files, and those hidden in the home, where programs keep keys; not for caches."""
     home = _home()
     first = path.relative_to(home).parts[:1] if path.is_relative_to(home) else ()
     hidden = any(part.startswith(".") and part not in (".cache", ".local") for part in first)
-    return hidden or any(path.is_relative_to(each) for each in _SYSTEMS_OWN)
+    return hidden or any(path.is_relative_to(folder) for folder in _SYSTEMS_OWN)
 
 
 def _is_of_many(folder: Path) -> bool:
@@ -124,20 +120,20 @@ def _python() -> Iterator[Grant]:
 
 
 def _prefixes() -> set[str]:
-    """Of the environment, and of what it is based on."""
+    """Prefixes of the environment and of its base."""
     return {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
 
 
 def _packages() -> Iterator[Grant]:
-    """What is imported from elsewhere. Of a folder where somebody works, only what can be imported."""
+    """Packages outside the prefixes; of a folder where somebody works, only importable entries."""
     yield Grant(str(PACKAGE), READ)
-    elsewhere = (Path(each) for each in (*sys.path, site.getusersitepackages()) if each)
-    for entry in (each for each in elsewhere if not _is_installed(each)):
+    elsewhere = (Path(entry) for entry in (*sys.path, site.getusersitepackages()) if entry)
+    for entry in (entry for entry in elsewhere if not _is_installed(entry)):
         if entry.name in ("site-packages", "dist-packages") or not entry.is_dir():
             yield Grant(str(entry), READ)
         elif not _is_broad(entry):
             yield Grant(str(entry), Right.READ_DIR)
-            yield from (Grant(str(each), READ) for each in _entries(entry) if _is_importable(each))
+            yield from (Grant(str(child), READ) for child in _entries(entry) if _is_importable(child))
 
 
 def _is_installed(entry: Path) -> bool:
@@ -147,7 +143,7 @@ def _is_installed(entry: Path) -> bool:
 
 
 def _is_importable(path: Path) -> bool:
-    with contextlib.suppress(OSError):  # somebody else's folder is none that a worker imports from
+    with contextlib.suppress(OSError):
         return path.suffix in (".py", ".so") or (path / "__init__.py").is_file()
     return False
 
@@ -159,14 +155,14 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _visible(path: Path) -> Iterator[Grant]:
-    """A file, or what is in a folder and is not hidden: keys are often kept in `.env` beside the work."""
+    """A file, or the entries of a folder that are not hidden: keys are often kept in `.env` beside the work."""
     if not path.is_dir():
         yield Grant(str(path), READ)
         return
-    for each in _entries(path):
-        opens = not each.name.startswith(".") and not (_is_broad(path) and each.is_dir())
-        if opens and not (each.is_symlink() and _leads_to_secrets(each)):
-            yield Grant(str(each), READ)
+    for child in _entries(path):
+        opens = not child.name.startswith(".") and not (_is_broad(path) and child.is_dir())
+        if opens and not (child.is_symlink() and _leads_to_secrets(child)):
+            yield Grant(str(child), READ)
 
 
 def _leads_to_secrets(link: Path) -> bool:
@@ -175,10 +171,10 @@ def _leads_to_secrets(link: Path) -> bool:
 
 
 def _is_broad(folder: Path) -> bool:
-    """Whether a folder holds the work of all kinds of programs: a home, or one that is shared, or one above such."""
+    """True if a folder holds the work of many programs: a home, a shared folder, or one above them."""
     shared = [_home(), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
     resolved = folder.resolve()
-    return any(resolved == each or resolved in each.parents for each in shared)
+    return any(resolved == broad or resolved in broad.parents for broad in shared)
 
 
 def _home() -> Path:
@@ -190,7 +186,7 @@ def _home() -> Path:
 
 
 def _driver() -> Iterator[Grant]:
-    """What NVIDIA's driver opens. It also names its threads, by writing below `/proc/self/task`."""
+    """Files of NVIDIA's driver, which also names its threads by writing below `/proc/self/task`."""
     yield from (Grant(path, READ) for path in _DRIVER)
     yield from (Grant(path, DEVICE) for pattern in _DEVICES for path in glob.glob(pattern))
     yield Grant("/dev/nvidia-caps", DEVICE | Right.READ_DIR)

@@ -1,8 +1,8 @@
 """Landlock: file rights for this process that no later code in it can take back. Linux 5.13 and later, without root.
 
-See landlock(7). What is not granted is denied: reading, writing, making, removing, executing, device control, TCP, and
-from ABI 6 signals and abstract sockets of processes outside. Not covered by Landlock, so left to
-`rewardgen.sandbox.seccomp`: other sockets, modes, owners and times of files. Covered by neither: `stat` of any path.
+See landlock(7). Denied unless granted: reading, writing, making, removing, executing, device control, TCP, and from
+ABI 6 signals and abstract sockets of processes outside. Left to `seccomp`: other sockets, modes, owners and times of
+files. Covered by neither: `stat` of any path.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rewardgen.sandbox.syscalls import call
 
 
 class Right(enum.IntFlag):
-    """What may be done with a file, or with everything below a folder, in the kernel's order."""
+    """Rights on a file, or on everything below a folder, in the kernel's order."""
 
     EXECUTE = enum.auto()
     WRITE_FILE = enum.auto()
@@ -40,14 +40,14 @@ class Right(enum.IntFlag):
 
 
 _LAST_RIGHT = {1: Right.MAKE_SYM, 2: Right.REFER, 3: Right.TRUNCATE, 4: Right.TRUNCATE, 5: Right.IOCTL_DEV}
-"""The last right that each ABI knows; later ones add none that are denied here."""
+"""Last right of each ABI; later ones add none that are denied here."""
 _OF_FILES = Right.EXECUTE | Right.WRITE_FILE | Right.READ_FILE | Right.TRUNCATE | Right.IOCTL_DEV
 
 READ = Right.READ_FILE | Right.READ_DIR
 OWN = (
     READ | Right.WRITE_FILE | Right.TRUNCATE | Right.MAKE_REG | Right.MAKE_DIR | Right.REMOVE_FILE | Right.REMOVE_DIR
 ) | Right.REFER
-"""Everything with plain files and folders; no links, sockets, pipes or devices, which would point outside."""
+"""All rights on plain files and folders; no links, sockets, pipes or devices, which would point outside."""
 DEVICE = Right.READ_FILE | Right.WRITE_FILE | Right.IOCTL_DEV
 
 _TCP = 0b11
@@ -66,22 +66,15 @@ class Grant(NamedTuple):
 
 
 def abi() -> int:
-    """Version of the kernel's Landlock, 1 or more.
-
-    Raises:
-        OSError: There is none, it is switched off, or a container forbids it.
-    """
+    """Version of the kernel's Landlock, 1 or more; raises `OSError` where it is missing or forbidden."""
     return call("landlock_create_ruleset", None, ctypes.c_size_t(0), _CREATE_VERSION)
 
 
 def restrict(grants: Iterable[Grant]) -> int:
-    """Give up all rights but these, for good. The process must have given up gaining privileges before.
+    """Give up all rights but these, for good, after `privileges.gain_none`; returns the ABI that was used.
 
     Args:
-        grants: What remains. A path that does not exist grants nothing.
-
-    Returns:
-        The ABI that was used.
+        grants: The rights that remain. A missing path grants nothing.
 
     Raises:
         OSError: Landlock cannot be used here.
@@ -101,13 +94,9 @@ def restrict(grants: Iterable[Grant]) -> int:
 
 
 def covers(version: int) -> str:
-    """What Landlock confines, in words.
-
-    Args:
-        version: Its ABI.
-    """
+    """Kinds of things that an ABI of Landlock confines, in words."""
     since = ((1, "files"), (4, "TCP"), (5, "devices"), (6, "signals and abstract sockets"))
-    return ", ".join(what for first, what in since if version >= first)
+    return ", ".join(kind for first, kind in since if version >= first)
 
 
 def _handled(version: int) -> Right:

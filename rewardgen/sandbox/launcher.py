@@ -24,31 +24,27 @@ from rewardgen.sandbox.forkserver import WORD
 
 _LOOK_S = 0.1
 _START_S = 300.0
-"""Time in which the server must have imported everything and forked [s]; seconds but for a very slow disk."""
+"""Longest start of the server with all its imports [s]; a few seconds except on a very slow disk."""
 _STOP_S = 2.0
 _TAIL_LINES = 6
 
 
 class Exit(NamedTuple):
-    """How a worker ended."""
+    """End of a worker.
+
+    Attributes:
+        status: Exit status; negative for the signal that killed it.
+        cpu_s: CPU time of all its threads [s]; 0 if that was lost with the server.
+        lost: True if the server died, which takes all workers down.
+    """
 
     status: int
-    """Exit status; negative for the signal that killed it."""
-    peak_bytes: int
-    """Largest resident memory, pages shared with the server included; 0 if that was lost with the server."""
     cpu_s: float
-    """CPU time of all its threads [s]; 0 if that was lost with the server."""
     lost: bool = False
-    """Whether the server died, which takes all workers down."""
 
 
 class Child:
-    """A worker process, until it is ended.
-
-    Args:
-        pid: Its process id, and that of its group and session.
-        leash: The socket on which the server tells of its end.
-    """
+    """A worker process, with the id of its group and session, and the socket on which the server reports its end."""
 
     def __init__(self, pid: int, leash: socket.socket) -> None:
         self.pid = pid
@@ -56,16 +52,16 @@ class Child:
         self._exit: Exit | None = None
 
     def end(self) -> Exit:
-        """Have its whole group killed and wait for its end. A process that is already ending keeps its own status."""
+        """Kill the whole group and wait for its end. A process that is already ending keeps its own status."""
         if self._exit is None:
             # Not only closed: a fork of this process may hold a copy.
             with contextlib.suppress(OSError):
                 self._leash.shutdown(socket.SHUT_WR)
             self._leash.settimeout(None)
-            said = _hear(self._leash)
+            word = _hear(self._leash)
             self._leash.close()
             # Without its server it was killed by the system.
-            self._exit = Exit(*said) if said else Exit(-signal.SIGKILL, 0, 0.0, lost=True)
+            self._exit = Exit(*word) if word else Exit(-signal.SIGKILL, 0.0, lost=True)
         return self._exit
 
 
@@ -96,35 +92,35 @@ class _Server:
         return self._process.poll() is None
 
     def fork(self, descriptors: tuple[int, int, int], check: Callable[[], None]) -> Child | None:
-        """A new worker, or None if the server died first."""
+        """Fork a worker; None if the server died first."""
         leash, theirs = socket.socketpair()
         with contextlib.ExitStack() as unless_born:
             unless_born.enter_context(leash)
             with theirs:
                 self._ask([theirs.fileno(), *descriptors])
-            said = _hear_patiently(leash, check)
-            if said is None:
+            word = _hear_patiently(leash, check)
+            if word is None:
                 return None
-            if said[0] < 0:
-                problem = os.strerror(-said[0])
+            if word[0] < 0:
+                problem = os.strerror(-word[0])
                 raise MachineError(f"cannot start a worker: {problem}", "end other programs, then try again")
             unless_born.pop_all()
-        return Child(said[0], leash)
+        return Child(word[0], leash)
 
     def _ask(self, descriptors: list[int]) -> None:
-        """Ask for a worker; of a server that is dead no answer will come."""
+        """Ask for a worker; a dead server does not answer."""
         with self._using, contextlib.suppress(BrokenPipeError, ConnectionResetError):
             if self._words is None:
                 socket.send_fds(self._control, [b"\0"], descriptors)
 
     def last_words(self) -> str:
-        """How it ended and the end of what it printed. It is of no use any more, and nothing of it is kept."""
+        """End the server; its exit status and the end of its output."""
         with self._using:
             if self._words is None:
                 self._stop()
                 end = os.fstat(self._said.fileno()).st_size
-                said = os.pread(self._said.fileno(), 4096, max(0, end - 4096))
-                self._words = exit_in_words(self._process.returncode) + last_lines(said)
+                tail = os.pread(self._said.fileno(), 4096, max(0, end - 4096))
+                self._words = exit_in_words(self._process.returncode) + last_lines(tail)
                 self._said.close()
             return self._words
 
@@ -137,13 +133,13 @@ class _Server:
             self._process.wait()
 
     def let_go(self) -> None:
-        """Close what a fork of this process has inherited."""
+        """Close the descriptors that a fork of this process inherited."""
         self._control.close()
         self._said.close()
 
 
 def _close_memory() -> None:
-    """Without Landlock, nothing else keeps workers from the keys in this process's memory and environment."""
+    """Hide this process's memory and environment, which hold keys, where Landlock does not keep workers off."""
     try:
         landlock.abi()
     except OSError:
@@ -156,23 +152,23 @@ _starting = threading.Lock()
 
 
 def launch(descriptors: tuple[int, int, int], check: Callable[[], None]) -> Child:
-    """Fork a worker off the server, which is started if there is none.
+    """Fork a worker off the server, which is started if necessary.
 
     Args:
-        descriptors: A file with the request, where answers go, where the output goes; the worker gets copies.
-        check: Called while the server is starting; what it raises ends the waiting.
+        descriptors: A file with the request, a pipe for answers, one for output; the worker gets copies.
+        check: Called while the server starts; its exception ends the wait.
 
     Raises:
-        MachineError: There can be no worker.
+        MachineError: No worker could be started.
     """
-    told = ""
+    words = ""
     for _ in range(2):
         server = _current()
         child = server.fork(descriptors, check)
         if child is not None:
             return child
-        told = server.last_words()
-    raise MachineError(f"the server that starts workers died twice ({told})", "look at `rewardgen doctor`")
+        words = server.last_words()
+    raise MachineError(f"the server that starts workers died twice ({words})", "look at `rewardgen doctor`")
 
 
 def _current() -> _Server:
@@ -192,7 +188,7 @@ def _stop() -> None:
 
 
 def _forget() -> None:
-    """A fork of this process starts a server of its own, and must not keep that of its parent alive."""
+    """Let a fork of this process start a server of its own, and not keep its parent's alive."""
     global _server, _starting
     _starting = threading.Lock()
     if _server is not None:
@@ -204,7 +200,7 @@ atexit.register(_stop)
 os.register_at_fork(after_in_child=_forget)
 
 
-def _hear_patiently(leash: socket.socket, check: Callable[[], None]) -> tuple[int, int, float] | None:
+def _hear_patiently(leash: socket.socket, check: Callable[[], None]) -> tuple[int, float] | None:
     deadline = time.monotonic() + _START_S
     leash.settimeout(_LOOK_S)
     while True:
@@ -216,8 +212,8 @@ def _hear_patiently(leash: socket.socket, check: Callable[[], None]) -> tuple[in
             raise MachineError(f"no worker started within {_START_S:g} s", "look at `rewardgen doctor`")
 
 
-def _hear(leash: socket.socket) -> tuple[int, int, float] | None:
-    """The server's next word, or None if it died."""
+def _hear(leash: socket.socket) -> tuple[int, float] | None:
+    """The server's next word; None if it died."""
     try:
         data = leash.recv(WORD.size)
     except ConnectionResetError:
@@ -226,22 +222,14 @@ def _hear(leash: socket.socket) -> tuple[int, int, float] | None:
 
 
 def exit_in_words(status: int) -> str:
-    """An exit status for a message.
-
-    Args:
-        status: As `Exit` has it.
-    """
+    """An exit status in words, negative for a signal."""
     if status >= 0:
         return f"exit status {status}"
     name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
     return f"killed by {name}, as the system does when memory runs out" if name == "SIGKILL" else f"killed by {name}"
 
 
-def last_lines(said: bytes) -> str:
-    """The end of what a process printed, each line indented on a line of its own.
-
-    Args:
-        said: Some of it.
-    """
-    lines = said.decode(errors="replace").strip().splitlines()[-_TAIL_LINES:]
+def last_lines(output: bytes) -> str:
+    """The last lines of an output, indented."""
+    lines = output.decode(errors="replace").strip().splitlines()[-_TAIL_LINES:]
     return "".join(f"\n  {clean(line, 200)}" for line in lines)

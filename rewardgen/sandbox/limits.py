@@ -1,7 +1,4 @@
-"""What a worker process may use, and that it ends with its parent.
-
-Which files and system calls are left to it is the matter of `rewardgen.sandbox.layers`.
-"""
+"""Resource limits of a worker process, and its end with its parent. Files and system calls: see `layers`."""
 
 from __future__ import annotations
 
@@ -19,9 +16,9 @@ from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.privileges import end_with_parent
 
 GPU_FILES = 256
-"""Descriptors of a worker that uses a GPU, at least: the driver opens each device that it sees some times over."""
-_TO_SAY_SO_S = 1
-"""CPU time that is left to a process which does not end when it is told that its CPU time is used up [s]."""
+"""Least number of descriptors of a worker with a GPU, whose driver opens each device several times."""
+_GRACE_S = 1
+"""CPU time between the signal that CPU time is used up and the kill [s]."""
 
 
 class Limits(Frozen):
@@ -34,35 +31,31 @@ class Limits(Frozen):
     file_bytes: int = Field(default=128 << 20, gt=0)
     """Size of any file that it writes."""
     open_files: int = Field(default=64, gt=0)
-    """Descriptors. A file that is open but has no name any more is in no folder, so these two bound what they take."""
+    """Descriptors. Deleted files that are still open count in no folder; the number and size of files bound them."""
     folder_bytes: int = Field(default=1 << 30, gt=0)
-    """Size of all that is in its own folder."""
+    """Size of its own folder."""
     folder_entries: int = Field(default=10_000, gt=0)
     """Files and folders in its own folder."""
     cpu_s: float | None = Field(default=None, gt=0)
-    """CPU time of all its threads [s]; twice the wall-clock time if not given. It needs nobody who watches."""
+    """CPU time of all its threads [s], enforced by the kernel; twice the wall-clock time if None."""
     threads: int = Field(default=128, gt=0)
     """Threads of the worker and its children."""
     answer_bytes: int = Field(default=64 << 20, gt=0)
     """Size of everything that it sends back."""
     sandbox: SandboxMode = "auto"
-    """`strict` refuses to work without every layer of the sandbox, `auto` does with those there are, `off` without."""
+    """`strict` fails without every layer of the sandbox, `auto` uses those available, `off` none."""
 
     def cpu_seconds(self) -> int:
-        """Its CPU time [s], which the system counts in whole seconds."""
+        """CPU time in whole seconds, as the kernel counts it."""
         return math.ceil(2.0 * self.wall_s if self.cpu_s is None else self.cpu_s)
 
 
 def confine(limits: Limits) -> None:
-    """Give up, for good, what a job does not need: core dumps, large files, memory, time, files for other users.
-
-    Args:
-        limits: What remains.
-    """
+    """Set the limits of this process for good: core dumps, files, memory, time, and no files for other users."""
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
-    _lower(resource.RLIMIT_CPU, limits.cpu_seconds(), limits.cpu_seconds() + _TO_SAY_SO_S)
+    _lower(resource.RLIMIT_CPU, limits.cpu_seconds(), limits.cpu_seconds() + _GRACE_S)
     if sys.platform == "linux":
         _lower(resource.RLIMIT_DATA, limits.memory_bytes)
     os.umask(0o077)
@@ -72,7 +65,7 @@ def die_with(parent: int) -> None:
     """Make this process end when its parent does, even by `kill -9`.
 
     Args:
-        parent: Process id of the parent, as the parent knew it; another one now means that it is already gone.
+        parent: Process id of the parent before the fork; another parent now means that it is already gone.
     """
     if sys.platform == "linux":
         end_with_parent()
@@ -89,7 +82,7 @@ def _watch(parent: int) -> None:
 
 
 def _lower(which: int, value: int, hard: int | None = None) -> None:
-    """Lower a limit to a value, and where it can never be exceeded to another; never raise it."""
+    """Lower a soft limit, and the hard limit to `hard` or the same value; never raise one."""
     _, most = resource.getrlimit(which)
     lowest = math.inf if most == resource.RLIM_INFINITY else most
     hard = value if hard is None else hard

@@ -1,6 +1,6 @@
-"""Running a job in a process of its own: forked from a clean warm parent, watched, and ended as a whole group.
+"""The orchestrator's side of a job in a worker process: forked from a clean warm parent, watched, ended as a group.
 
-The orchestrator's side. It loads nothing heavy and trusts nothing that comes back: JSON of a bounded size, by one pipe.
+It loads nothing heavy and trusts nothing that comes back: JSON of a bounded size, by one pipe.
 """
 
 from __future__ import annotations
@@ -27,28 +27,24 @@ from rewardgen.sandbox.folders import folder_use
 from rewardgen.sandbox.jobs import Job
 from rewardgen.sandbox.launcher import Child, exit_in_words, last_lines, launch
 from rewardgen.sandbox.limits import Limits
-from rewardgen.sandbox.watch import resident_bytes, threads
 
 __all__ = ["Limits", "WorkerCancelled", "run_worker"]
 
 _WATCH_S = 0.1
-"""Pause between two looks at memory, the clock and the cancel event [s]."""
+"""Time between two checks of memory, clock and cancel event [s]."""
 _LOG_BYTES = 1 << 20
 _FROM_OUTSIDE = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT}
-"""Signals that a worker cannot send itself where `rewardgen.sandbox.seccomp` holds; elsewhere nothing tells."""
+"""Signals that a worker under `seccomp` cannot send itself."""
 _END_S = 2.0
-"""Time in which a worker that has closed its answers has ended, if it is ending [s]."""
-
-_peaks: dict[str, int] = {}
-_noting = threading.Lock()
+"""Longest end of a worker that has closed its pipe for answers [s]."""
 
 
 class WorkerCancelled(WorkerError):
-    """The caller set its cancel event and the worker was ended."""
+    """The caller cancelled the worker."""
 
 
 class _Killed(MachineError):
-    """Something outside has killed the worker."""
+    """Something outside killed the worker."""
 
 
 def run_worker(
@@ -64,25 +60,19 @@ def run_worker(
     """Run one job in a fresh process and wait for its result.
 
     Args:
-        job: What to do.
-        payload: What it is given; JSON. Paths in it are absolute.
+        job: The job.
+        payload: Its input as JSON, with absolute paths.
         limits: Wall-clock time, memory and sizes.
-        scratch: The worker's own folder, made if missing: working folder, home, temporary files, and `worker.log` with
-            what it printed.
-        on_message: Called, in this thread, with each message that the job reports.
-        on_restart: Called before the job is begun anew because something outside killed its worker, which happens once;
-            None to raise instead.
+        scratch: The worker's own folder, created if missing: working folder, home, temporary files, `worker.log`.
+        on_message: Called, in this thread, with each message of the job.
+        on_restart: Called before the one restart after something outside killed the worker; None to raise instead.
         cancel: Ends the worker when set.
 
-    Returns:
-        The job's result.
-
     Raises:
-        WorkerError: It crashed, ran past a limit, or answered out of contract.
-        MachineError: It could not be started, or something outside killed it, and again when it was begun anew.
+        WorkerError: The worker crashed, exceeded a limit, or answered out of contract.
+        MachineError: The worker could not be started, or something outside killed it twice.
         WorkerCancelled: `cancel` was set.
-        RewardgenError: What the job itself raised for the user, of the same class. A job that ran generated code may
-            have been made to say so: see `rewardgen.sandbox.answers`.
+        RewardgenError: The job's own error for the user; generated code in the job may have forged it.
     """
 
     def check_cancel() -> None:
@@ -118,7 +108,7 @@ def _started(
                 answers, answer = _pipe(ours, theirs)
                 output, printed = _pipe(ours, theirs)
                 child = launch((request.fileno(), answer, printed), check)
-                ours.callback(_end, job.name, child)
+                ours.callback(child.end)
         except OSError as error:
             raise _cannot_start(job.name, error) from error
         yield _Worker(job.name, child, answers, output, limits, log)
@@ -139,21 +129,15 @@ def _request(job: Job, payload: dict[str, Any], limits: Limits, scratch: Path) -
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
-    """The two ends of a pipe, of which we read and a worker writes."""
+    """The two ends of a pipe that a worker writes."""
     read_end, write_end = os.pipe()
     ours.callback(os.close, read_end)
     theirs.callback(os.close, write_end)
     return read_end, write_end
 
 
-def _end(job: str, child: Child) -> None:
-    peak = child.end().peak_bytes
-    with _noting:
-        _peaks[job] = max(peak, _peaks.get(job, 0))
-
-
 class _Worker:
-    """One running worker, until it has answered."""
+    """One running worker until its answer."""
 
     def __init__(self, job: str, child: Child, answers: int, output: int, limits: Limits, log: IO[bytes]) -> None:
         self._job = job
@@ -223,9 +207,9 @@ class _Worker:
         if used > self._limits.memory_bytes:
             limit = self._limits.memory_bytes >> 20
             raise self._failed(f"used {used >> 20} MiB of memory, its limit is {limit} MiB", "memory")
-        started = threads(self._child.pid)
-        if started > self._limits.threads:
-            raise self._failed(f"ran {started} threads, its limit is {self._limits.threads}", "crash")
+        count = _threads(self._child.pid)
+        if count > self._limits.threads:
+            raise self._failed(f"ran {count} threads, its limit is {self._limits.threads}", "crash")
         self._check_folder()
 
     def _check_folder(self) -> None:
@@ -243,19 +227,19 @@ class _Worker:
         self._tail = (self._tail + data)[-4096:]
 
     def _drain_output(self) -> None:
-        """Read what the dead worker has left; a child of it may still hold the pipe, so never wait."""
+        """Read the output that a dead worker left, without waiting: its child may still hold the pipe."""
         os.set_blocking(self._output, False)
         with contextlib.suppress(BlockingIOError):
             for _ in range(_LOG_BYTES >> 16):
                 self._keep(os.read(self._output, 1 << 16))
 
     def _fail_as_it_ended(self) -> NoReturn:
-        lives = not self._ends()
-        status, _, cpu_s, lost = self._child.end()
-        if lives:
+        alive = not self._ends()
+        status, cpu_s, lost = self._child.end()
+        if alive:
             raise self._failed("closed the pipe for its answers", "crash")
         out_of_time = status == -signal.SIGXCPU
-        # The system kills one that does not heed that its CPU time is used up.
+        # The kernel kills a process that ignores SIGXCPU.
         out_of_time |= status == -signal.SIGKILL and cpu_s > self._limits.cpu_seconds()
         if lost or (status in _FROM_OUTSIDE and not out_of_time):
             how = "lost with the process that starts workers" if lost else exit_in_words(status)
@@ -268,7 +252,7 @@ class _Worker:
         raise self._failed(f"ended without an answer ({exit_in_words(status)})", "crash")
 
     def _ends(self) -> bool:
-        """Whether it is ending by itself: its memory goes, while a process that only closed its answers keeps it."""
+        """True if the worker is ending by itself: its memory goes, unless it only closed its pipe."""
         deadline = time.monotonic() + _END_S
         while resident_bytes(self._child.pid):
             if time.monotonic() > deadline:
@@ -276,18 +260,26 @@ class _Worker:
             time.sleep(0.01)
         return True
 
-    def _failed(self, what: str, kind: Literal["timeout", "memory", "crash"]) -> WorkerError:
-        said = last_lines(self._tail) if kind == "crash" else ""
-        return WorkerError(f"the {self._job} worker {what}{said}", f"what it printed is in {self._log.name}", kind)
+    def _failed(self, fault: str, kind: Literal["timeout", "memory", "crash"]) -> WorkerError:
+        output = last_lines(self._tail) if kind == "crash" else ""
+        return WorkerError(f"the {self._job} worker {fault}{output}", f"its output is in {self._log.name}", kind)
 
 
-def peak_bytes(job: str) -> int:
-    """Largest resident memory of any worker of this process that ran a job and has ended [bytes]; 0 if none did.
+def resident_bytes(pid: int) -> int:
+    """Resident memory of a process and all its descendants [bytes]; 0 where `/proc` does not tell."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (OSError, IndexError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE") + sum(resident_bytes(int(child)) for child in children)
 
-    What a worker shares with the server that it was forked from is included.
 
-    Args:
-        job: Its name.
-    """
-    with _noting:
-        return _peaks.get(job, 0)
+def _threads(pid: int) -> int:
+    """Threads of a process and all its descendants; 0 where `/proc` does not tell."""
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+        children = [child for task in tasks for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+    except OSError:
+        return 0
+    return len(tasks) + sum(_threads(int(child)) for child in children)

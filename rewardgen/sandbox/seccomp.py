@@ -1,8 +1,8 @@
 """A seccomp filter: the list of system calls that this process may still make. Linux, without root.
 
-See seccomp(2). The filter is assembled here and judges numbers and plain arguments; it cannot follow pointers, so names
-of files are left to `rewardgen.sandbox.landlock`. What is on no list is answered EPERM. Calls of another kind than the
-machine's own (32-bit, x32), whose numbers mean something else, end the process.
+See seccomp(2). The filter judges numbers and plain arguments; it cannot follow pointers, so names of files are left to
+`landlock`. A call on no list fails with EPERM. Calls of another kind than the machine's own (32-bit, x32), whose
+numbers mean something else, end the process.
 """
 
 from __future__ import annotations
@@ -22,25 +22,20 @@ KILL = 0x80000000
 
 
 def refuse(code: int) -> int:
-    """The answer that fails a call.
-
-    Args:
-        code: What `errno` becomes.
-    """
+    """The answer that fails a call with an `errno`."""
     return 0x00050000 | code
 
 
 class Where(NamedTuple):
-    """A condition on an argument of a call: `argument & mask == value`."""
+    """A condition on an argument of a call, by its index: `argument & mask == value`."""
 
     argument: int
-    """Its index, from 0."""
     value: int
     mask: int = 0xFFFFFFFF
 
 
 class Case(NamedTuple):
-    """What is answered when all conditions hold."""
+    """An answer when all conditions hold."""
 
     answer: int
     conditions: tuple[Where, ...] = ()
@@ -67,7 +62,7 @@ _DRIVER = _words("""
     memfd_create pipe pipe2 eventfd2 epoll_create1 epoll_ctl epoll_wait epoll_pwait set_mempolicy mbind
     sched_setaffinity
 """)
-"""What a GPU's driver needs besides. The memory behind memfd_create and pipes is seen by no limit, so only there."""
+"""Further calls of a GPU's driver. No limit sees the memory behind memfd_create and pipes, so only there."""
 
 _NULL = 0
 _WHOLE = 0xFFFFFFFF_FFFFFFFF
@@ -98,14 +93,14 @@ _IOCTL = {
     "FIOCLEX": 0x5451,
 }
 _IOCTL_TYPING = {"TIOCSTI": 0x5412, "TIOCLINUX": 0x541C}
-"""They type into a terminal."""
+"""Requests that type into a terminal."""
 
 
 def rules(gpu: bool, pid: int) -> dict[str, tuple[Case, ...]]:
-    """What is answered to each call that is not simply refused: the first case whose conditions hold.
+    """Cases of each allowed call; the first whose conditions hold answers it.
 
     Args:
-        gpu: Also allow what a GPU's driver needs.
+        gpu: Also allow the calls of a GPU's driver.
         pid: This process.
     """
     plain = [*_WORKER, *_DRIVER] if gpu else _WORKER
@@ -118,7 +113,7 @@ def rules(gpu: bool, pid: int) -> dict[str, tuple[Case, ...]]:
         # Threads, never processes. The flags of clone3 are behind a pointer; the C library falls back to clone.
         "clone": (Case(ALLOW, (Where(0, _CLONE_THREAD, _CLONE_THREAD | _CLONE_NEW),)),),
         "clone3": (Case(refuse(errno.ENOSYS)),),
-        # Enough to abort. That something outside killed a worker must not be its own to say.
+        # Enough to abort: a worker must not pretend that something outside killed it.
         "kill": (Case(ALLOW, (Where(0, pid), Where(1, signal.SIGABRT))),),
         "tgkill": (Case(ALLOW, (Where(0, pid), Where(2, signal.SIGABRT))),),
         # Its own limits, to read them.
@@ -131,22 +126,21 @@ def rules(gpu: bool, pid: int) -> dict[str, tuple[Case, ...]]:
 
 
 def _opening(flags: int) -> tuple[Case, ...]:
-    """Emptying a file that is opened for reading needs no right of Landlock's before ABI 3."""
+    """Refuse to empty a file opened for reading, which Landlock does not see before ABI 3."""
     emptied = Where(flags, os.O_TRUNC, os.O_TRUNC | os.O_ACCMODE)
     return Case(refuse(errno.EPERM), (emptied,)), Case(ALLOW)
 
 
 def _mapping(gpu: bool) -> tuple[Case, ...]:
-    """Memory that RLIMIT_DATA does not count: shared, growing by itself, or of the system's reserve of huge pages."""
+    """Refuse memory that RLIMIT_DATA does not count: shared, growing by itself, or of huge pages."""
     uncounted = [_MAP_GROWSDOWN, _MAP_HUGETLB] + ([] if gpu else [_MAP_SHARED | _MAP_ANONYMOUS])
     return *(Case(refuse(errno.ENOMEM), (Where(3, bits, bits),)) for bits in uncounted), Case(ALLOW)
 
 
 def _daemons() -> dict[str, tuple[Case, ...]]:
-    """The driver asks for its daemons by local sockets; it may ask, and nobody answers.
+    """Let a driver ask for its daemons by local sockets, and wait at one of its own, without any answer.
 
-    It also waits at one of its own for processes to share memory with, and does not start if it may not. Nobody who
-    comes there is heard.
+    It does not start if it may not wait for processes to share memory with.
     """
     return {
         "socket": (Case(ALLOW, (Where(0, 1),)), Case(refuse(errno.EAFNOSUPPORT))),
@@ -168,13 +162,13 @@ def _none_of(argument: int, values: Iterable[int]) -> tuple[Case, ...]:
 
 _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
-"""Where the kernel puts what is judged."""
+"""Offsets of the judged values."""
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32 = 0x40000000
 
 
 class Instruction(NamedTuple):
-    """One instruction; the jumps say how many of the following are skipped."""
+    """One instruction; the jumps are numbers of instructions to skip."""
 
     code: int
     if_true: int
@@ -183,16 +177,7 @@ class Instruction(NamedTuple):
 
 
 def assemble(gpu: bool, pid: int, on: str) -> list[Instruction]:
-    """The filter's program.
-
-    Args:
-        gpu: As in `rules`.
-        pid: As in `rules`.
-        on: The machine it is for.
-
-    Raises:
-        OSError: There is no filter for that machine.
-    """
+    """The filter's program for a machine; arguments as in `rules`. Raises `OSError` for an unsupported machine."""
     if on not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no filter for {on}")
     program = [
@@ -211,18 +196,18 @@ def assemble(gpu: bool, pid: int, on: str) -> list[Instruction]:
 
 
 def _body(cases: Sequence[Case]) -> list[Instruction]:
-    """The code that judges one call; always ends with an answer."""
+    """Instructions that judge one call, ending with an answer."""
     body = [instruction for case in cases for instruction in _case(case)]
     return body if not cases[-1].conditions else [*body, _answer(refuse(errno.EPERM))]
 
 
 def _case(case: Case) -> list[Instruction]:
-    """The code of one case, made from its end: where a condition fails, the rest is skipped."""
+    """Instructions of one case, made from its end: where a condition fails, the rest is skipped."""
     code = [_answer(case.answer)]
     for where in case.conditions:
         # Conditions on 32 bits ignore the upper half, as the kernel does with an int.
         for half in range(2 if where.mask >> 32 else 1):
-            value, mask = (each >> 32 * half & 0xFFFFFFFF for each in (where.value, where.mask))
+            value, mask = (word >> 32 * half & 0xFFFFFFFF for word in (where.value, where.mask))
             place = _ARGUMENTS + 8 * where.argument + 4 * half
             test = [Instruction(_LOAD, 0, 0, place), Instruction(_AND, 0, 0, mask)]
             code = [*test, Instruction(_EQUAL, 0, len(code), value), *code]
@@ -244,20 +229,16 @@ class _Program(ctypes.Structure):
 
 
 def check_available() -> None:
-    """See whether the kernel takes filters.
-
-    Raises:
-        OSError: It does not, or there is none for this machine.
-    """
+    """Raise `OSError` if the kernel takes no filters, or there is none for this machine."""
     assemble(False, 1, machine())
     call("seccomp", _GET_ACTION_AVAIL, 0, ctypes.byref(ctypes.c_uint32(KILL)))
 
 
 def install(gpu: bool) -> int:
-    """Put the filter on all threads of this process, for good. It must have given up gaining privileges before.
+    """Put the filter on all threads of this process for good, after `privileges.gain_none`.
 
     Args:
-        gpu: Also allow what a GPU's driver needs.
+        gpu: Also allow the calls of a GPU's driver.
 
     Returns:
         Number of instructions.
@@ -271,14 +252,7 @@ def install(gpu: bool) -> int:
 
 
 def load(program: Sequence[Instruction]) -> None:
-    """Put any program on all threads of this process, for good.
-
-    Args:
-        program: What judges each call.
-
-    Raises:
-        OSError: Filters cannot be used here.
-    """
+    """Put a program on all threads of this process for good; raises `OSError` where filters cannot be used."""
     packed = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
     filter_program = _Program(len(program), packed)
     # A positive result names a thread that could not be reached.

@@ -1,4 +1,4 @@
-"""Interrupting Python code in a worker after so much processor time."""
+"""Interruption of Python code after some processor time."""
 
 from __future__ import annotations
 
@@ -8,21 +8,12 @@ from contextlib import contextmanager
 
 
 class OutOfTimeError(BaseException):
-    """Not an `Exception`, so that nothing on the way takes it for the reward's own."""
+    """The time is up. No `Exception`, so that nothing on the way takes it for the reward's own."""
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupt Python code after a time; a single long call, as into torch, is interrupted when it returns.
-
-    Time in which a busy machine ran something else does not count: what a text is told must not depend on that.
-
-    Args:
-        seconds: Processor time of this process [s].
-
-    Raises:
-        OutOfTimeError: The time is up.
-    """
+    """Raise `OutOfTimeError` after some processor time of this process [s], or when a single long call returns."""
 
     def interrupt(*_: object) -> None:
         raise OutOfTimeError

@@ -1,7 +1,4 @@
-"""The worker's side of a job: read one request, give up rights, run the job, answer in JSON lines over one pipe.
-
-It runs in a fresh child of `rewardgen.sandbox.forkserver`.
-"""
+"""The worker's side of a job, in a fresh child of `forkserver`: read a request, give up rights, run, answer in JSON."""
 
 from __future__ import annotations
 
@@ -24,16 +21,11 @@ from rewardgen.sandbox.limits import GPU_FILES, Limits
 
 
 def serve(request: int, pipe: int) -> NoReturn:
-    """Serve one request, then end this process.
-
-    Args:
-        request: Descriptor of a file with the request.
-        pipe: Descriptor that answers go to.
-    """
+    """Serve the request in a file, given by its descriptor, write answers to a pipe, then end this process."""
     with open(request) as file:
         file.seek(0)
-        asked = json.load(file)
-    answer = _answer(asked, lambda message: _send(pipe, {"message": message}))
+        order = json.load(file)
+    answer = _answer(order, lambda message: _send(pipe, {"message": message}))
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
@@ -57,7 +49,7 @@ def _answer(request: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
 
 
 def _settle(environment: dict[str, str], folder: str) -> None:
-    """Take on what is this job's own, in place of what the process was forked with."""
+    """Replace the environment, folder and random state that the process was forked with by the job's own."""
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
@@ -78,15 +70,13 @@ def _load(job: Job) -> JobFunction:
 
 
 def _policy(job: Job, request: dict[str, Any]) -> layers.Policy:
-    """What this job needs of the machine."""
     reads, writes = files_of(job, request["payload"])
     limits = Limits.model_validate(request["limits"])
     gpu = uses_gpu(job, request["payload"])
     if gpu:
         limits = limits.model_copy(update={"open_files": max(limits.open_files, GPU_FILES)})
-    return layers.Policy(
-        folder=Path(request["folder"]), reads=tuple(reads), writes=tuple(writes), gpu=gpu, limits=limits
-    )
+    folder = Path(request["folder"])
+    return layers.Policy(folder=folder, reads=tuple(reads), writes=tuple(writes), gpu=gpu, limits=limits)
 
 
 def _in_words(error: BaseException) -> str:
@@ -95,11 +85,11 @@ def _in_words(error: BaseException) -> str:
 
 
 def _kind(error: BaseException) -> str:
-    """Torch reports a refused allocation as a RuntimeError, on a GPU as its subclass OutOfMemoryError; so does Warp."""
+    """Kind of a failure. Torch reports a refused allocation as a RuntimeError, on a GPU as an OutOfMemoryError."""
     refused = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
     refused = refused or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-    told = any(words in str(error) for words in ("can't allocate memory", "Failed to allocate"))
-    return "memory" if refused or told else "crash"
+    named = any(words in str(error) for words in ("can't allocate memory", "Failed to allocate"))
+    return "memory" if refused or named else "crash"
 
 
 def _send(pipe: int, answer: dict[str, Any]) -> None:

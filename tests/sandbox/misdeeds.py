@@ -14,7 +14,6 @@ import threading
 import time
 from pathlib import Path
 
-from rewardgen.sandbox import selftest
 from rewardgen.sandbox.jobs import register
 
 MISBEHAVE = register("misbehave", "tests.sandbox.misdeeds:misbehave_job")
@@ -46,6 +45,23 @@ def _target(descriptor):
         return os.readlink(f"/dev/fd/{descriptor}")
     except OSError:
         return "closed"
+
+
+def _environment(report):
+    return {"names": sorted(os.environ), "folder": os.getcwd(), "path": sys.path}
+
+
+def _hang(report):
+    report({"pid": os.getpid()})
+    time.sleep(3600.0)
+    return {}
+
+
+def _allocate(report):
+    report({"pid": os.getpid()})
+    blocks = []
+    while True:
+        blocks.append(os.urandom(1024) * (_BLOCK // 1024))
 
 
 def _share(report):
@@ -134,7 +150,10 @@ def _no_room_on_a_gpu(report):
     raise RuntimeError("Failed to allocate 1048576 bytes on device 'cuda:0'")
 
 
-MISDEEDS = selftest.MISDEEDS | {
+MISDEEDS = {
+    "environment": _environment,
+    "hang": _hang,
+    "allocate": _allocate,
     "no-room-on-a-gpu": _no_room_on_a_gpu,
     "process": _process,
     "share": _share,

@@ -14,11 +14,10 @@ import pytest
 from rewardgen.core.errors import UsageError, WorkerError
 from rewardgen.critic.sandboxed import REVIEW
 from rewardgen.sandbox.jobs import Job, modules, register
-from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
-from rewardgen.sandbox.selftest import check_limits, escapes, layers_in_force, start_seconds
-from rewardgen.sandbox.watch import resident_bytes
+from rewardgen.sandbox.process import Limits, WorkerCancelled, resident_bytes, run_worker
+from rewardgen.sandbox.selftest import escapes, layers_in_force
 from rewardgen.training.cache import RECORD_TRANSITIONS
-from tests.sandbox.processes import FREE, dies, is_alive, misbehave, orchestrator
+from tests.sandbox.processes import FREE, dies, misbehave, orchestrator
 from tests.training.builders import leaver
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prctl")
@@ -35,7 +34,9 @@ def failure(how, scratch, **options):
 
 def test_a_warm_worker_has_imported_everything_and_starts_at_once(tmp_path):
     assert misbehave("process", tmp_path)["imported"] == ["mujoco", "numpy", "torch"]
-    assert start_seconds(tmp_path)[1] < 0.3
+    start = time.monotonic()
+    misbehave("process", tmp_path)
+    assert time.monotonic() - start < 2.0
 
 
 def test_the_environment_is_built_from_an_allow_list(tmp_path, monkeypatch):
@@ -154,12 +155,6 @@ def test_a_job_may_come_from_outside_the_package_and_is_confined_like_any_other(
         assert found["other"] == "PermissionError"
 
 
-def test_two_jobs_of_one_name_are_refused():
-    register("twice", "tests.sandbox.doubling:double_job")
-    with pytest.raises(UsageError, match="there is a job `twice` already"):
-        register("twice", "tests.sandbox.doubling:other_job")
-
-
 def test_an_answer_without_end_is_cut_off(tmp_path):
     error = failure("flood", tmp_path, limits=Limits(wall_s=60.0, answer_bytes=1 << 20))
     assert error.kind == "crash" and "1048576" in error.message
@@ -188,19 +183,6 @@ def test_a_cancelled_worker_is_ended_at_once(tmp_path):
 
 
 @linux
-def test_the_workers_own_children_end_with_it(tmp_path):
-    cancel, seen = threading.Event(), []
-
-    def note(message):
-        seen.append(message["pid"])
-        cancel.set()
-
-    with pytest.raises(WorkerCancelled):
-        misbehave("spawn", tmp_path, limits=FREE, on_message=note, cancel=cancel)
-    assert dies(seen[0])
-
-
-@linux
 def test_an_error_in_the_callers_own_code_leaves_no_worker_behind(tmp_path):
     seen = []
 
@@ -211,16 +193,6 @@ def test_an_error_in_the_callers_own_code_leaves_no_worker_behind(tmp_path):
     with pytest.raises(RuntimeError, match="in the caller"):
         misbehave("hang", tmp_path, on_message=fail)
     assert dies(seen[0])
-
-
-@linux
-def test_killing_the_orchestrator_leaves_no_worker_behind(tmp_path):
-    process = orchestrator(tmp_path)
-    worker = int(process.stdout.readline())
-    assert is_alive(worker)
-    process.kill()
-    process.communicate()
-    assert dies(worker)
 
 
 @linux
@@ -262,14 +234,6 @@ def test_the_orchestrators_side_loads_nothing_heavy():
     assert json.loads(done.stdout) == []
 
 
-def test_the_limits_are_seen_to_hold_on_this_machine_and_leave_no_trace(tmp_path):
-    before = dict(os.environ)
-    checks = check_limits(tmp_path)
-    assert [check.name for check in checks] == ["time limit", "memory limit", "no API keys"]
-    assert all(check.held for check in checks), checks
-    assert dict(os.environ) == before
-
-
 def test_a_users_task_may_include_files_from_elsewhere(tmp_path):
     (tmp_path / "robots").mkdir()
     (tmp_path / "tasks").mkdir()
@@ -298,3 +262,4 @@ def test_what_is_in_force_is_told_and_what_gets_through_is_seen(tmp_path):
 def test_without_the_sandbox_everything_gets_through(tmp_path, monkeypatch):
     monkeypatch.setattr("rewardgen.sandbox.selftest.Limits", lambda **limits: Limits(**limits, sandbox="off"))
     assert escapes(tmp_path) == ("read a file", "write a file", "open a connection", "start a process")
+    assert "REWARDGEN_SELFTEST_API_KEY" not in os.environ
