@@ -20,7 +20,6 @@ from torch import Tensor
 from benchmarks.figures import Figure, Report, Say
 from rewardgen.core.config import Device
 from rewardgen.core.errors import UsageError
-from rewardgen.sim.model import action_range
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.sim.protocol import MUJOCO_CPU, Simulator
 from rewardgen.tasks.loading import load_task, shipped_tasks
@@ -66,7 +65,7 @@ def agreement_of(task: MujocoTask, device: Device, num_envs: int = NUM_ENVS) -> 
     """
     cpu, warp = task.make_simulator(num_envs), task.make_simulator(num_envs, device=device)
     start = _starts(task, num_envs)
-    low, high = action_range(cpu.model, cpu.device)
+    low, high = cpu.action_low, cpu.action_high
     draw = torch.Generator().manual_seed(0)
     actions = low + (high - low) * torch.rand((HORIZONS[-1], num_envs, len(low)), generator=draw)
     exact = _motion(cpu, start, actions)

@@ -23,7 +23,7 @@ from rewardgen.sim.contract import Named, mapping_problems, require, variable_pr
 from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import hint_for, task_faults
 from rewardgen.sim.variables import Var
-from rewardgen.sim.vec_env import ENDED, ENV_REWARD, ENV_SUCCESS, Policy, Step
+from rewardgen.sim.vec_env import ENDED, ENV_REWARD, ENV_SUCCESS, Step, VecEnv
 
 if TYPE_CHECKING:
     from rewardgen.sim.quantities import Quantity
@@ -127,7 +127,7 @@ class GymReading(NamedTuple):
     model_file: Path = Path()
 
 
-class GymVecEnv:
+class GymVecEnv(VecEnv):
     """The `VecEnv` of Gymnasium environments.
 
     Args:
@@ -226,14 +226,6 @@ class GymVecEnv:
     def rest(self, which: Tensor) -> None:
         """See `VecEnv.rest`."""
         self._awake &= ~which.numpy().reshape(-1, self._each).all(1)
-
-    def perturb(self, number: int) -> None:
-        """See `VecEnv.perturb`: the states of an environment cannot be set."""
-        return
-
-    def scripted_policy(self) -> Policy | None:
-        """See `VecEnv.scripted_policy`."""
-        return None
 
     def step(self, action: Tensor) -> Step:
         """See `VecEnv.step`."""

@@ -21,7 +21,7 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.model import compile_model
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.sim.quantities import Quantity, with_sensors
-from rewardgen.sim.view import SimView
+from rewardgen.sim.sim_view import SimView
 
 _SAME_M = 1e-4
 _MOMENTS = ("JOINTACTFRC", "ACTUATORFRC")

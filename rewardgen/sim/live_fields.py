@@ -1,7 +1,12 @@
-"""What the simulators of MuJoCo models share: fields that are bound when they are first read, and their last values."""
+"""What simulators of MuJoCo models share: facts of the model, fields bound when first read, and their last values."""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
+import mujoco
+import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
@@ -13,17 +18,45 @@ LARGEST_STATE = 1e10
 """MuJoCo's own limit (mjMAXVAL) beyond which a state counts as bad."""
 
 
-class LiveFields:
-    """Fields of all envs by name, and what they were before the last control step."""
+class ModelFacts:
+    """The attributes of a `Simulator` that follow from a MuJoCo model.
 
-    def __init__(self) -> None:
+    Args:
+        model: The model.
+        num_envs: N.
+        frame_skip: Physics steps per control step.
+        device: Where the simulator's tensors lie.
+    """
+
+    takes_masks = False
+    most_envs: int | None = None
+
+    def __init__(self, model: mujoco.MjModel, num_envs: int, frame_skip: int, device: torch.device) -> None:
+        self.model, self.num_envs, self.device = model, num_envs, device
+        self.control_step_s = float(model.opt.timestep) * frame_skip
+        self.state_size = model.nq, model.nv
+        limits = torch.tensor(model.actuator_ctrlrange, dtype=torch.float32, device=device)
+        self.action_low, self.action_high = limits[:, 0].contiguous(), limits[:, 1].contiguous()
+        self.action_parts = action_parts(model)
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """See `Simulator.names`; kinds are those of mjModel, such as `body`, `joint`, `sensor` and `key`."""
+        count = getattr(self.model, {"joint": "njnt", "actuator": "nu"}.get(kind, f"n{kind}"))
+        return tuple(getattr(self.model, kind)(index).name for index in range(count))
+
+
+class LiveFields(ModelFacts):
+    """Fields of all envs by name, and their values before the last control step."""
+
+    def __init__(self, model: mujoco.MjModel, num_envs: int, frame_skip: int, device: torch.device) -> None:
+        super().__init__(model, num_envs, frame_skip, device)
         self._fields: dict[str, Tensor] = {}
         self._before: dict[str, Tensor] = {}
         self._fresh = True
-        """Whether all episodes have just begun."""
+        """True while all episodes have just begun."""
 
     def field(self, name: str) -> Tensor:
-        """See `Simulator.field`; `cfrc_ext` is there only with `contact_forces`."""
+        """See `Simulator.field`; `cfrc_ext` exists with `contact_forces` only."""
         if name not in self._fields:
             import mujoco.batch  # missing in older releases
 
@@ -45,21 +78,30 @@ class LiveFields:
         raise NotImplementedError
 
     def _remember(self, which: Tensor | None = None) -> None:
-        """The present is what was before, in some envs, (n,) int64 or (N,) bool, or in all."""
-        for name, kept in self._before.items():
+        """Store the present fields as those before, of some envs, (n,) int64 or (N,) bool, or of all."""
+        for name, earlier in self._before.items():
             if which is None:
-                kept.copy_(self._fields[name])
+                earlier.copy_(self._fields[name])
             else:
-                put_rows(kept, which, rows_of(self._fields[name], which))
+                put_rows(earlier, which, rows_of(self._fields[name], which))
 
-    def _need_fresh(self, what: str) -> None:
+    def _need_fresh(self, call: str) -> None:
         if not self._fresh:
-            raise TaskError(
-                f"`{what}` was first read in the middle of an episode",
-                "read it at every call of the method, whatever the state",
-            )
+            what = f"`{call}` was first read in the middle of an episode"
+            raise TaskError(what, "read it at every call of the method, whatever the state")
+
+
+def action_parts(model: mujoco.MjModel) -> tuple[str, ...]:
+    """Names of the actuators, in order; an actuator without a name is called after the joint it drives."""
+    return tuple(model.actuator(index).name or _driven(model, index) for index in range(model.nu))
+
+
+def _driven(model: mujoco.MjModel, index: int) -> str:
+    on_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT
+    name = model.joint(int(model.actuator_trnid[index, 0])).name if on_joint else ""
+    return name or f"actuator_{index}"
 
 
 def without_contact_forces() -> TaskError:
-    """What a task is told that reads them and did not ask for them."""
+    """Error of a task that reads contact forces without asking for them."""
     return TaskError("`cfrc_ext` is read but not computed", "set `needs_contact_forces = True` in the task")

@@ -14,12 +14,11 @@ from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
 import mujoco
-import torch
-from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.core.resources import model_asset
 from rewardgen.sim.contacts import check_contacts
+from rewardgen.sim.live_fields import action_parts
 
 Role = Literal["robot", "object", "world"]
 
@@ -199,21 +198,3 @@ def _driven_bodies(model: mujoco.MjModel) -> Iterator[int]:
                     yield int(model.jnt_bodyid[index])
                 elif sort == mujoco.mjtWrap.mjWRAP_SITE:
                     yield int(model.site_bodyid[index])
-
-
-def action_parts(model: mujoco.MjModel) -> tuple[str, ...]:
-    """Names of the actuators, in order; one without a name is called after the joint it drives."""
-    return tuple(model.actuator(index).name or _driven(model, index) for index in range(model.nu))
-
-
-def _driven(model: mujoco.MjModel, index: int) -> str:
-    joint = mujoco.mjtTrn.mjTRN_JOINT
-    if model.actuator_trntype[index] == joint:
-        return model.joint(int(model.actuator_trnid[index, 0])).name or f"actuator_{index}"
-    return f"actuator_{index}"
-
-
-def action_range(model: mujoco.MjModel, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Lowest and highest control of each actuator, (A,) float32 each."""
-    limits = torch.tensor(model.actuator_ctrlrange, dtype=torch.float32, device=device)
-    return limits[:, 0].contiguous(), limits[:, 1].contiguous()

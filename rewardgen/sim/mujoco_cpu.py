@@ -34,11 +34,7 @@ class CpuSimulator(LiveFields):
         if contact_forces and current_fields:  # forces belong to the contacts of the substep that they come from
             what = "contact forces are those of the last physics substep, and other fields cannot be later"
             raise TaskError(what, "set one of `needs_contact_forces` and `current_fields`")
-        super().__init__()
-        self.model = model
-        self.device = torch.device("cpu")
-        self.num_envs = num_envs
-        self.control_step_s = float(model.opt.timestep) * frame_skip
+        super().__init__(model, num_envs, frame_skip, torch.device("cpu"))
         self._frame_skip = frame_skip
         # A batch that keeps each env's data goes on from the stage that it has computed, instead of doing it twice.
         import mujoco.batch  # missing in older releases

@@ -74,20 +74,19 @@ class WarpSimulator(LiveFields):
         current_fields: bool = False,
         device: str = "cuda",
     ) -> None:
-        super().__init__()
-        self.model, self.num_envs = model, num_envs
-        self.control_step_s = float(model.opt.timestep) * frame_skip
-        self._frame_skip, self._contact_forces, self._current_fields = frame_skip, contact_forces, current_fields
         wp.config.log_level = wp.LOG_ERROR
         self._place = _opened(device)
-        self.device = torch.device(*("cuda", self._place.ordinal) if self._place.is_cuda else ("cpu",))
+        place = torch.device(*("cuda", self._place.ordinal) if self._place.is_cuda else ("cpu",))
+        super().__init__(model, num_envs, frame_skip, place)
+        self._frame_skip, self._contact_forces, self._current_fields = frame_skip, contact_forces, current_fields
         self._simulated = _accepted(model)
         with wp.ScopedDevice(self._place):
             self._model = _put(self._simulated)
             self._room = _room(self._simulated)
-            self.most_envs = _most_envs(self._simulated, self._model, self._room, self._place)
-        if num_envs > self.most_envs:
-            what = f"{num_envs} envs do not fit into the memory of {self._place}, {self.most_envs} do"
+            most = _most_envs(self._simulated, self._model, self._room, self._place)
+        self.most_envs: int | None = most
+        if num_envs > most:
+            what = f"{num_envs} envs do not fit into the memory of {self._place}, {most} do"
             raise MachineError(what, "train with a smaller `num_envs`")
         self._qpos0 = constant(model.qpos0, self.device)
         self._diverged = torch.zeros(num_envs, dtype=torch.bool, device=self.device)

@@ -1,13 +1,4 @@
-"""The seam between the environments and the physics: what a simulator is, and how one is made.
-
-To add a simulator, write a class with the members of `Simulator`, and register what makes it under a name:
-
-```python
-SIMULATORS.register("point-mass", PointMass)     # called as make_simulator calls it
-```
-
-A task chooses it by that name: `simulator = "point-mass"`. It may register its own in its task file.
-"""
+"""The seam between environments and physics: what a simulator is, and how one of a MuJoCo model is made."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -27,36 +18,52 @@ from rewardgen.sim.mujoco_cpu import CpuSimulator
 
 
 class Simulator(Protocol):
-    """N envs of one MuJoCo model, stepped together. Knows of no task, episode or reward.
+    """N envs of one physical system, stepped together; independent of tasks, episodes and rewards.
 
-    Everything that it takes and gives lies on its device, env axis first; states and fields are float64. An env's
-    numbers must not depend on the envs beside it.
+    Everything lies on `device`, env axis first; states and fields are float64. An env's numbers must not depend on the
+    envs beside it.
 
-    One with `takes_masks = True` also takes a mask in `reset`: on a GPU the host would wait to number envs.
+    To add a physics engine, derive a class from this one and let a task's `make_envs` return
+    `SimulatorEnv(self, YourSimulator(...), seeds)`. To add another way to step MuJoCo models, write a class with a
+    `model` too and register its factory, `SIMULATORS.register("point-mass", PointMass)`; a `MujocoTask` chooses it by
+    name, `simulator = "point-mass"`.
     """
 
-    model: mujoco.MjModel
-    """The compiled model."""
     device: torch.device
-    """Where its tensors are."""
     num_envs: int
     """N."""
     control_step_s: float
     """Duration of a control step [s]."""
+    state_size: tuple[int, int]
+    """Entries of the positions and of the velocities, (nq, nv)."""
+    action_low: Tensor
+    """Lowest control of each actuator, (A,) float32."""
+    action_high: Tensor
+    """Highest control of each actuator, (A,) float32."""
+    action_parts: tuple[str, ...]
+    """Names of the actuators."""
+    takes_masks: bool = False
+    """True if `reset` also takes a mask: on a GPU the host would wait to number envs."""
+    most_envs: int | None = None
+    """Envs that the device's free memory has room for; None if unlimited."""
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Names of the system's parts of a kind, such as `body` or `joint`, in the order in which fields have them."""
+        return ()
 
     def field(self, name: str) -> Tensor:
-        """A mjData field of every env, (N, ...), live.
+        """A field of every env, (N, ...), live: its tensor changes with the next step.
 
         Raises:
-            TaskError: There is no such field, or it was not asked for before the first control step.
+            TaskError: The field is unknown, or was first read after an episode had begun.
         """
         ...
 
     def before(self, name: str) -> Tensor:
-        """A field before the last control step, (N, ...); the current one in envs just reset.
+        """A field before the last control step, (N, ...); the current value in envs that were just reset.
 
         Raises:
-            TaskError: There is no such field, or it was not asked for when the episodes began.
+            TaskError: As for `field`.
         """
         ...
 
@@ -64,38 +71,43 @@ class Simulator(Protocol):
         """Advance envs by one control step.
 
         Args:
-            control: Actuator controls, (N, nu), within their ranges.
-            ids: Which envs, (n,) int64; all of them if not given. The others stay as they are.
+            control: Actuator controls, (N, A), within their ranges.
+            ids: Which envs, (n,) int64; all by default. The others stay as they are.
         """
         ...
 
     def reset(
         self, which: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
     ) -> None:
-        """Put envs into a state, with all that follows from it, as if nothing had been before.
+        """Put envs into a state and compute all that follows from it, without a trace of earlier states.
 
         Args:
-            which: Which envs, (n,) int64; or a mask, (N,) bool: then n is N in what follows, and the rows of the
-                other envs are of no matter.
-            qpos: Positions, (n, nq); the model's reference pose if not given.
-            qvel: Velocities, (n, nv); zero if not given.
-            mocap: Where mocap bodies go, a position and a quaternion each, (n, nmocap, 7); they stay if not given.
+            which: Which envs, (n,) int64; or a mask, (N,) bool: then n is N below, and rows of other envs are ignored.
+            qpos: Positions, (n, nq); the reference pose by default.
+            qvel: Velocities, (n, nv); zero by default.
+            mocap: Position and quaternion of each mocap body, (n, nmocap, 7); unchanged by default.
         """
         ...
 
     def restore_diverged(self) -> Tensor:
-        """Put envs whose state is not finite back to where they were before the control step, at rest.
+        """Put envs with a state that is not finite back to their state before the control step, at rest.
 
-        It is called once after each control step. Derived fields may stay what they were before the step.
+        Called once after each control step. Derived fields may keep their values from before the step.
 
         Returns:
-            Which envs diverged, (N,) bool.
+            True for envs that diverged, (N,) bool.
         """
         ...
 
 
+class MujocoSimulator(Simulator, Protocol):
+    """A simulator of a MuJoCo model."""
+
+    model: mujoco.MjModel
+
+
 class SimulatorFactory(Protocol):
-    """What makes a simulator; the class itself, if its constructor takes these."""
+    """Makes a simulator of a MuJoCo model; the class itself, if its constructor takes these arguments."""
 
     def __call__(
         self,
@@ -106,30 +118,30 @@ class SimulatorFactory(Protocol):
         threads: int,
         contact_forces: bool,
         current_fields: bool,
-    ) -> Simulator:
+    ) -> MujocoSimulator:
         """A simulator of a model.
 
         Args:
             model: The compiled model, with MuJoCo's automatic reset switched off.
             num_envs: N.
             frame_skip: Physics steps per control step.
-            threads: Physics threads, where it runs on CPU.
-            contact_forces: Whether to compute `cfrc_ext` after each control step, one pass per env.
-            current_fields: Whether fields that follow from positions and velocities describe the state after a control
-                step, as after `mj_step1`, not the last physics substep.
+            threads: Physics threads on the CPU.
+            contact_forces: Compute `cfrc_ext` after each control step, one pass per env.
+            current_fields: Fields that follow from positions and velocities describe the state after a control step,
+                as after `mj_step1`, instead of the last physics substep.
         """
         ...
 
 
 OWN_SENSORS = "rewardgen:"
-"""What the names of the sensors begin with that are added to a model."""
+"""Prefix of the names of the sensors that are added to a model."""
 MUJOCO_CPU = "mujoco-cpu"
 ON_DEVICE = {"cuda": "mujoco-warp", "warp-cpu": "mujoco-warp-cpu"}
-"""What steps a model that `MUJOCO_CPU` would step, by the device that is asked for."""
+"""Device to the simulator that takes the place of `MUJOCO_CPU` there."""
 
 
 def _warp(device: str) -> SimulatorFactory:
-    def make(model: mujoco.MjModel, num_envs: int, frame_skip: int, **options: Any) -> Simulator:
+    def make(model: mujoco.MjModel, num_envs: int, frame_skip: int, **options: Any) -> MujocoSimulator:
         try:
             from rewardgen.sim.mujoco_warp import WarpSimulator
         except ImportError as error:

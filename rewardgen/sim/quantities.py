@@ -24,8 +24,8 @@ from rewardgen.sim.contacts import geoms_of
 from rewardgen.sim.protocol import OWN_SENSORS
 from rewardgen.sim.rotations import heading, upright
 from rewardgen.sim.rows import put_rows, rows_of
+from rewardgen.sim.sim_view import SimView
 from rewardgen.sim.variables import Var
-from rewardgen.sim.view import SimView
 
 XYZ = ("x", "y", "z")
 _FOUND, _FORCE = 1, 2

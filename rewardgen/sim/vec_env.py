@@ -1,23 +1,28 @@
-"""The seam between the environments and everything that acts in them: what a vectorised environment is."""
+"""The seam between environments and everything that acts in them: what a vectorised environment is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
 
+from rewardgen.core.errors import TaskError
+
+if TYPE_CHECKING:
+    import numpy as np
+
 DIVERGED = "physics diverged"
-"""The termination cause of an env whose state stopped being finite."""
+"""Termination cause of an env whose state stopped being finite."""
 
 ENDED = "the environment's own end"
-"""The termination cause of an environment that does not say why."""
+"""Termination cause of an environment that gives no reason."""
 
 ENV_REWARD, ENV_SUCCESS = HIDDEN = ("env_reward", "env_success")
-"""What an environment with a reward of its own says of a step: for fitness, success and the human reward alone. No
-designer is told of it, and no generated reward may read it."""
+"""An environment's own reward and success: for fitness, success and the human reward alone. Designers are not told of
+them, and generated rewards may not read them."""
 
 Policy = Callable[[Tensor], Tensor]
 """Observation (N, O) to action (N, A)."""
@@ -25,15 +30,15 @@ Policy = Callable[[Tensor], Tensor]
 
 @dataclass(slots=True)
 class Step:
-    """What one control step of N envs gives.
+    """One control step of N envs.
 
     Attributes:
         observation: What the policy acts on next, after automatic reset, (N, O) float32.
         final_observation: The same before any reset, (N, O) float32: to bootstrap truncated episodes.
-        inputs: What rewards read: each variable, `action`, and `prev_` of each, float32, (N,) or (N, k), after the
+        inputs: Inputs of rewards: each variable, `action`, and `prev_` of each, float32, (N,) or (N, k), after the
             control step and before any reset. `prev_` equals the current value on an episode's first step.
-        terminated: Whether a termination condition ended the episode, (N,) bool.
-        truncated: Whether the time limit ended it, (N,) bool; never together with `terminated`.
+        terminated: True where a termination condition ended the episode, (N,) bool.
+        truncated: True where the time limit ended the episode, (N,) bool; never together with `terminated`.
         causes: Termination cause to (N,) bool.
         episode_step: Control steps since the episode began, (N,) int64; 1 on its first step.
     """
@@ -48,19 +53,16 @@ class Step:
 
 
 class VecEnv(Protocol):
-    """N = len(seeds) * envs_per_seed environments of a task; environment i belongs to seeds[i // envs_per_seed].
+    """N = len(seeds) * envs_per_seed environments of a task; env i belongs to seeds[i // envs_per_seed].
 
-    Where several agents act in a game, each is an environment here, those of a game one after another, and `agents` has
-    their names, or of many their roles. There are whole games only, so N // len(seeds) may be more than was asked for.
+    What happens in an env depends only on its seed, its index among the envs of that seed, its episode number and the
+    actions. Tensors lie on `device`.
 
-    What happens in one depends only on its seed, its index among those of that seed, its episode number and the actions
-    in it. Tensors lie on `device`.
-
-    To add one, write a class with these members and return it from a task's `make_envs`; `MujocoVecEnv` is one.
+    To add a kind of environment, derive a class from this one and return it from a task's `make_envs`. Set the
+    attributes that have no default and write `reset`, `step` and `rest`; everything else is optional.
     """
 
     device: torch.device
-    """Where observations, inputs and actions are."""
     num_envs: int
     """N."""
     observation_size: int
@@ -80,24 +82,35 @@ class VecEnv(Protocol):
     variables: tuple[str, ...]
     """Names of the variables that rewards may read."""
     causes: tuple[str, ...]
-    """The task's own termination causes; a step may know more, such as `physics diverged`."""
+    """The task's own termination causes; a step may have others, such as `physics diverged`."""
+
+    agents: tuple[str, ...] = ()
+    """Names of the agents of a game. Each agent is a row here, those of one game side by side; only whole games are
+    made, so N // len(seeds) may exceed `envs_per_seed`."""
+    choices: tuple[int, ...] = ()
+    """Sizes of the groups of numbers of which an action takes the largest; empty where an action takes all numbers."""
+    most_envs: int | None = None
+    """Envs that the device's free memory has room for; None if unlimited."""
+    body_words: str = ""
+    """Masses, motors and shapes of the robot in words, for the task card."""
+    model: Any = None
+    """The MuJoCo model by which `pose` is filmed; None if there is none."""
+    draws_pictures: bool = False
+    """True if `picture` returns pictures."""
 
     def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
-        """Begin a new episode in every environment, those at rest included.
+        """Begin a new episode in every env, those at rest included; the observation, (N, O) float32.
 
         Args:
-            staggered: Cut the first episodes short by different amounts, so that the environments of a seed are never
-                in step with each other. Otherwise a rollout of a task without early termination shows one moment of the
+            staggered: Cut the first episodes short by different amounts, so that the envs of a seed are never in step
+                with each other. Otherwise a rollout of a task without early termination shows one moment of the
                 episode only, and the policy forgets the others: 0.72 instead of 0.84 fitness on the cart-pole swing-up.
             anew: Count episodes from the first again, so that the same ones begin as after construction.
-
-        Returns:
-            The observation, (N, O) float32.
         """
         ...
 
     def step(self, action: Tensor) -> Step:
-        """Apply an action for one control step; where an episode ends the next one begins, those at rest do nothing.
+        """Apply an action for one control step. The next episode begins where one ends; envs at rest do nothing.
 
         Args:
             action: (N, A) in actuator units; clipped to their range.
@@ -105,15 +118,11 @@ class VecEnv(Protocol):
         ...
 
     def rest(self, which: Tensor) -> None:
-        """Simulate some environments no longer, until the next `reset`; no episode ends in them.
-
-        Args:
-            which: (N,) bool.
-        """
+        """Stop simulating some envs, (N,) bool, until the next `reset`; no episode ends in them."""
         ...
 
     def perturb(self, number: int) -> Tensor | None:
-        """Go on from states between the present ones and random ones, as if the episodes had begun there.
+        """Continue from states between the present ones and random ones, as if episodes had begun there.
 
         Args:
             number: Distinguishes the draws.
@@ -121,8 +130,20 @@ class VecEnv(Protocol):
         Returns:
             The observation, (N, O) float32; None where states cannot be set.
         """
-        ...
+        return None
 
     def scripted_policy(self) -> Policy | None:
-        """The task's own controller, acting on the present states; None if it has none."""
-        ...
+        """The task's own controller, acting on the present states; None if the task has none."""
+        return None
+
+    def beyond_actions(self) -> dict[str, tuple[bool, ...]]:
+        """For each variable with such parts: which parts are drawn at the start and then no action can change."""
+        return {}
+
+    def pose(self) -> Tensor:
+        """Joint positions, then place and quaternion of each mocap body, (N, nq + 7 nmocap): what a film needs."""
+        raise TaskError("its envs have no poses", "film a task on a MuJoCo model")
+
+    def picture(self, index: int) -> np.ndarray:
+        """A picture of one env as it is now, (H, W, 3) uint8."""
+        raise TaskError("its envs draw no pictures", "film a task on a MuJoCo model")

@@ -8,11 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardgen.sim.body_words import body_words
 from rewardgen.sim.episodes import Episode, Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
-from rewardgen.sim.influence import beyond_actions
-from rewardgen.sim.mujoco_env import MujocoVecEnv
-from rewardgen.sim.shape_words import things_words
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENDED, ENV_REWARD
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
@@ -69,7 +65,7 @@ def measure_card(
     envs = task.make_envs([_PROBE_SEED], PROBE_ENVS)
     if recordings is None:
         recordings = {name: record_episodes(envs, policy) for name, policy in trivial_policies(envs).items()}
-    fixed = beyond_actions(envs) if isinstance(envs, MujocoVecEnv) else {}
+    fixed = envs.beyond_actions()
     episodes = [recording.episode for recording in recordings.values()]
     return TaskCard(
         reference=reference or str(task.path),
@@ -77,15 +73,15 @@ def measure_card(
         fingerprint=fingerprint(digests(made_of(task))),
         description=description(task),
         variables=describe_variables(task.declared(), list(recordings.values()), fixed),
-        agents=getattr(envs, "agents", ()),
-        choices=bool(getattr(envs, "choices", ())),
+        agents=envs.agents,
+        choices=bool(envs.choices),
         action_size=envs.action_size,
         action_parts=envs.action_parts,
         action_low=_rounded(envs.action_low),
         action_high=_rounded(envs.action_high),
         observation_size=envs.observation_size,
         observation=first_paragraph(task, "observe"),
-        body=_body_words(envs.view.model) if isinstance(envs, MujocoVecEnv) else "",
+        body=envs.body_words,
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
         termination_causes=envs.causes,
@@ -164,7 +160,3 @@ def _rounded(values: Tensor) -> tuple[float, ...]:
 def _round(value: float) -> float:
     """Round to four significant digits, and numbers below a millionth to zero: a resting simulation is never still."""
     return float(f"{round(value, 6):.4g}")
-
-
-def _body_words(model: Any) -> str:
-    return " ".join(filter(None, (body_words(model), things_words(model))))

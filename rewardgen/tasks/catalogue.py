@@ -19,6 +19,7 @@ import torch
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.contacts import can_touch, geoms_of
 from rewardgen.sim.model import Role, action_parts, actuator_hint, body_roles, compile_model
+from rewardgen.sim.model_words import geom_words, site_words
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.sim.protocol import OWN_SENSORS
 from rewardgen.sim.quantities import (
@@ -39,8 +40,7 @@ from rewardgen.sim.quantities import (
     TurnCounter,
     with_sensors,
 )
-from rewardgen.sim.shape_words import geom_words, site_words
-from rewardgen.sim.view import SimView
+from rewardgen.sim.sim_view import SimView
 from rewardgen.tasks.draft.language import NOT_VARIABLES
 from rewardgen.tasks.robots import Catalogue, Entry
 

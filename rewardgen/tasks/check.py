@@ -20,12 +20,13 @@ from rewardgen.sim.contract import (
     termination_problems,
     variable_problems,
 )
+from rewardgen.sim.draws import Draws, stream_keys
 from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_policies
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.quantities import TurnCounter
+from rewardgen.sim.sim_view import SimView
 from rewardgen.sim.vec_env import Step, VecEnv
-from rewardgen.sim.view import Draws, SimView, stream_keys
 from rewardgen.store.records import PolicyProbe
 from rewardgen.tasks.card import PROBE_ENVS, probe
 from rewardgen.tasks.check_declarations import (
@@ -173,7 +174,7 @@ def _check_episodes(task: Task, checked: Checked) -> None:
     faults = metric_problems(task)
     problems += faults
     with noted(problems):
-        _check_measures(task, checked, [] if faults else recordings, len(getattr(envs, "agents", "1")))
+        _check_measures(task, checked, [] if faults else recordings, max(1, len(envs.agents)))
 
 
 def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording], agents: int) -> None:

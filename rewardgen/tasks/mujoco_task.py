@@ -21,14 +21,16 @@ from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.contract import Named, mapping_problems, require
+from rewardgen.sim.draws import Draws
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.model import find_model, included_files, load_model
 from rewardgen.sim.mujoco_env import MujocoVecEnv
-from rewardgen.sim.protocol import MUJOCO_CPU, ON_DEVICE, SIMULATORS, Simulator
+from rewardgen.sim.protocol import MUJOCO_CPU, ON_DEVICE, SIMULATORS, MujocoSimulator
 from rewardgen.sim.quantities import Quantity, with_sensors
+from rewardgen.sim.sim_view import SimView, floats_alone
+from rewardgen.sim.state_view import Start
 from rewardgen.sim.variables import Outside
-from rewardgen.sim.view import Draws, SimView, Start, floats_alone
 from rewardgen.tasks.metric import Metric, metric_fault, metric_of, metric_words
 from rewardgen.tasks.protocol import FITNESS, METRIC, SUCCESS, EpisodeMeasures, Task
 from rewardgen.tasks.wording import MEASURED_HINT
@@ -198,7 +200,7 @@ class MujocoTask(Task):
         """See `Task.make_envs`; pictures are rendered from the model."""
         return MujocoVecEnv(self, self.make_simulator(len(seeds) * envs_per_seed, threads, device), seeds)
 
-    def make_simulator(self, num_envs: int, threads: int = 1, device: Device = "cpu") -> Simulator:
+    def make_simulator(self, num_envs: int, threads: int = 1, device: Device = "cpu") -> MujocoSimulator:
         """Make a simulator of the task's model.
 
         Args:

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.sim.live_fields import ModelFacts
 
 
-class PointMasses:
+class PointMasses(ModelFacts):
     """Unit masses on frictionless rails: every joint of the model is a slide, moved by an actuator. A `Simulator`.
 
     Register it, under a name of your own, for tasks that have such a model:
@@ -39,8 +40,7 @@ class PointMasses:
         current_fields: bool = False,
         device: str = "cpu",
     ) -> None:
-        self.model, self.num_envs, self.device = model, num_envs, torch.device(device)
-        self.control_step_s = float(model.opt.timestep) * frame_skip
+        super().__init__(model, num_envs, frame_skip, torch.device(device))
         self._frame_skip = frame_skip
         state = torch.zeros(num_envs, model.nq, dtype=torch.float64, device=self.device)
         self._fields = {name: state.clone() for name in ("qpos", "qvel", "ctrl")}

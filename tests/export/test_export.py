@@ -253,7 +253,7 @@ def test_what_is_missing_or_changed_is_told_with_what_to_do(cartpole, tmp_path):
 
 
 def test_a_task_file_imports_from_the_copied_package():
-    text = "import torch\nfrom rewardgen import (  # é\n    MujocoTask,\n)\nfrom rewardgen.sim.view import Draws\n"
+    text = "import torch\nfrom rewardgen import (  # é\n    MujocoTask,\n)\nfrom rewardgen.sim.draws import Draws\n"
     made = task_source(text, "task.py")
     assert made == text.replace("from rewardgen", "from ._rewardgen")
     with pytest.raises(UsageError, match="import rewardgen as r"):

@@ -3,7 +3,7 @@
 import mujoco
 import pytest
 
-from rewardgen.sim.body_words import body_words
+from rewardgen.sim.model_words import body_words
 
 
 def model(actuators, more=""):

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from rewardgen.sim.view import Draws, stream_keys
+from rewardgen.sim.draws import Draws, stream_keys
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -9,9 +9,9 @@ import torch
 
 from rewardgen import Body, Distance, Geom, MujocoTask, Var
 from rewardgen.core.errors import TaskError
-from rewardgen.sim import view
+from rewardgen.sim import sim_view
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.view import SimView
+from rewardgen.sim.sim_view import SimView
 
 MODEL = """
 <mujoco><option timestep="0.01" gravity="0 0 0"/>
@@ -50,7 +50,7 @@ def carting(tmp_path):
 
 
 def test_a_model_left_to_itself_ends_where_mujoco_has_it_however_many_there_are(carting, monkeypatch):
-    monkeypatch.setattr(view, "_MOST_ROLLED", 2)
+    monkeypatch.setattr(sim_view, "_MOST_ROLLED", 2)
     envs = carting.make_envs([0], 5)
     envs.view.model.opt.gravity[0] = 1.0  # along the rail
     places = torch.linspace(-1.0, 1.0, 5, dtype=torch.float64)[:, None]
@@ -180,7 +180,7 @@ def test_the_clearance_of_every_shape_is_the_height_at_which_it_touches_the_grou
         assert np.allclose(quantities[name].read(view), lowest, atol=2e-3), name
     both = torch.stack([view.clearance(each) for each in ("lower", view.model.ngeom - 2)]).amin(0)
     assert torch.equal(quantities["two"].read(view), both)
-    with pytest.raises(TaskError, match="of no geom"):
+    with pytest.raises(TaskError, match="needs a geom"):
         view.clearance()
 
 

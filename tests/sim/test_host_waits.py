@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from benchmarks.warp import batched_tasks
+from rewardgen.sim.draws import Draws, stream_keys
 from rewardgen.sim.host_waits import HostWaits
-from rewardgen.sim.view import Draws, stream_keys
 from rewardgen.tasks.loading import load_task, shipped_task, shipped_tasks
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
 from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments

@@ -1,6 +1,5 @@
 """What no action can change is known from what one can, whether or not a random policy has changed it."""
 
-from rewardgen.sim.influence import beyond_actions
 from rewardgen.tasks.loading import load_task
 from tests.tasks.files import point
 
@@ -40,9 +39,9 @@ class Reach(MujocoTask):
 
 def test_a_target_is_given_and_the_way_to_it_is_not(tmp_path):
     (tmp_path / "reach.py").write_text(REACH)
-    found = beyond_actions(load_task(str(tmp_path / "reach.py")).make_envs([0], 4))
+    found = load_task(str(tmp_path / "reach.py")).make_envs([0], 4).beyond_actions()
     assert found == {"target": (True, True, False), "side": (True,)}, "its height is the same wherever it lies"
 
 
 def test_what_actuators_move_is_not_given(tmp_path):
-    assert beyond_actions(load_task(point(tmp_path)).make_envs([0], 4)) == {}
+    assert load_task(point(tmp_path)).make_envs([0], 4).beyond_actions() == {}

@@ -23,7 +23,7 @@ from rewardgen import (
     Touching,
 )
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.view import SimView
+from rewardgen.sim.sim_view import SimView
 
 SPINNER = """
 <mujoco><option timestep="0.005" gravity="0 0 0"/>

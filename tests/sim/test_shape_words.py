@@ -3,7 +3,7 @@
 import mujoco
 import pytest
 
-from rewardgen.sim.shape_words import colour_name, geom_words, site_words, things_words
+from rewardgen.sim.model_words import colour_name, geom_words, site_words, things_words
 
 SCENE = """
 <mujoco><asset><material name="grass" rgba="0.1 0.8 0.1 1"/></asset><worldbody>

@@ -65,7 +65,7 @@ def test_first_steps_have_their_own_values_as_previous_ones(banked):
 def test_every_source_is_there_that_the_task_has(banked):
     task, bank = banked
     found = {source for source in SOURCES if bank.of(source).any()}
-    optional = {"scripted": hasattr(task, "scripted"), "expert": expert_file(task.path).exists()}
+    optional = {"scripted": bool(task.scripted), "expert": expert_file(task.path).exists()}
     assert found == set(SOURCES) - {source for source, there in optional.items() if not there}
     assert (bank.inputs["action"][bank.of("zero")] == 0.0).all()
 

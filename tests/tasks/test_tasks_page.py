@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rewardgen.sim.draws import Draws
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.view import Draws, SimView
+from rewardgen.sim.sim_view import SimView
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.training.expert_policy import check_job

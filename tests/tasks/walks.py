@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from rewardgen import Var
-from rewardgen.sim.vec_env import Step
+from rewardgen.sim.vec_env import Step, VecEnv
 from rewardgen.tasks.protocol import Task
 
 
-class Walks:
+class Walks(VecEnv):
     """Walkers along a line; a `VecEnv`."""
 
     device = torch.device("cpu")
@@ -59,12 +59,6 @@ class Walks:
 
     def rest(self, which: Tensor) -> None:
         self._resting |= which
-
-    def perturb(self, number: int) -> None:
-        return None
-
-    def scripted_policy(self) -> None:
-        return None
 
     def _begin(self, which: Tensor) -> None:
         drawn = torch.stack([torch.rand((), generator=each) - 0.5 for each in self._draws])

@@ -30,7 +30,7 @@ from rewardgen.sim.gym_env import ActionCoder, env_faults, start_seed
 from rewardgen.sim.live_fields import LARGEST_STATE
 from rewardgen.sim.rows import as_column
 from rewardgen.sim.variables import Var
-from rewardgen.sim.vec_env import DIVERGED, ENV_REWARD, Policy, Step
+from rewardgen.sim.vec_env import DIVERGED, ENV_REWARD, Step, VecEnv
 
 _NEVER_S = 1e9
 _POLICY_SEES = ("actor", "policy")
@@ -127,7 +127,7 @@ def observed(groups: Mapping[str, Any]) -> Tensor:
     return flattened({name: groups[name]})[name]
 
 
-class MjlabVecEnv:
+class MjlabVecEnv(VecEnv):
     """The `VecEnv` of mjlab's environments.
 
     Args:
@@ -190,14 +190,6 @@ class MjlabVecEnv:
     def rest(self, which: Tensor) -> None:
         """See `VecEnv.rest`. mjlab goes on with them, and nobody asks what becomes of them."""
         self._awake &= ~which
-
-    def perturb(self, number: int) -> None:
-        """See `VecEnv.perturb`: the states of an environment cannot be set."""
-        return
-
-    def scripted_policy(self) -> Policy | None:
-        """See `VecEnv.scripted_policy`."""
-        return None
 
     def step(self, action: Tensor) -> Step:
         """See `VecEnv.step`."""

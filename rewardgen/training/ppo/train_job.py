@@ -42,7 +42,7 @@ def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     envs.reset()
     envs.step(envs.action_low.expand(2, -1))
     used.touch()
-    return {"most_envs": getattr(envs, "most_envs", None)}
+    return {"most_envs": envs.most_envs}
 
 
 def use_kernels(folder: Path) -> None:

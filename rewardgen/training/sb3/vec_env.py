@@ -25,7 +25,7 @@ class RewardedVecEnv(Sb3VecEnv):
 
     def __init__(self, envs: VecEnv, price: Price) -> None:
         self._task_envs, self._price = envs, price
-        self.choices: tuple[int, ...] = getattr(envs, "choices", ())
+        self.choices = envs.choices
         observed = spaces.Box(-np.inf, np.inf, (envs.observation_size,), np.float32)
         acted: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (envs.action_size,), np.float32)
         if self.choices:

@@ -162,7 +162,7 @@ class Slices:
         for index, log in enumerate(self.training):
             if log.active:
                 episodes = self._envs.num_envs // len(self.training)
-                components, agents = priced.components[index], getattr(self._envs, "agents", ())
+                components, agents = priced.components[index], self._envs.agents
                 part = digests.of_slice(evaluation, components, index, episodes, self._rows, self._leading, agents)
                 log.note(part, env_steps)
                 if self._stops and not final:

@@ -1,0 +1,261 @@
+"""The view of a MuJoCo simulation that task code gets: state, and parts of the model by their names."""
+
+# MuJoCo's compiled modules carry no type stubs.
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import mujoco
+import numpy as np
+import torch
+from mujoco import rollout
+from torch import Tensor
+
+from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.provenance import usable_cores
+from rewardgen.sim.clearance import lowest_point
+from rewardgen.sim.constants import constant
+from rewardgen.sim.model import body_roles
+from rewardgen.sim.protocol import OWN_SENSORS, MujocoSimulator
+from rewardgen.sim.state_view import StateView
+
+_MOST_PROPOSALS = 1000
+_MOST_ROLLED = 1024
+"""Envs that come to rest in one call."""
+_AXES = {mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE}
+
+
+def floats_alone(model: mujoco.MjModel) -> bool:
+    """True if a model begins with a robot's free joint, and nothing else floats freely."""
+    free = model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
+    alone = free.sum() == 1 and bool(free[0])
+    return alone and body_roles(model)[model.jnt_bodyid[0]] == "robot"
+
+
+class SimView(StateView):
+    """All envs of a MuJoCo simulation as batched tensors, float64, env axis first.
+
+    The tensors are live: they change at the next control step, so clone what must be kept. As after `mj_step`, derived
+    fields such as `xpos` describe the last physics substep; `qpos` and `qvel` are current.
+
+    Args:
+        simulator: The simulator behind the view.
+    """
+
+    def __init__(self, simulator: MujocoSimulator) -> None:
+        super().__init__(simulator)
+        self.model = simulator.model
+        self.qpos0 = constant(simulator.model.qpos0, simulator.device)
+        self._numbers: dict[str, dict[str, int]] = {}
+        self._addresses: dict[tuple[str, mujoco.mjtJoint, str], int] = {}
+        self._readings: dict[str, slice] = {}
+        self._rotated: dict[str, Tensor] = {}
+
+    def _hint(self, name: str) -> str:
+        import mujoco.batch  # not in the releases that mjlab needs
+
+        if name in mujoco.batch.DATA_FIELDS:
+            return f'read it as `sim.field("{name}")`, envs first'
+        return super()._hint(name)
+
+    @property
+    def qpos(self) -> Tensor:
+        """Positions of the joints, (N, nq) [m, rad, or quaternion entries]."""
+        return self.field("qpos")
+
+    @property
+    def qvel(self) -> Tensor:
+        """Velocities of the joints, (N, nv) [m/s, rad/s]."""
+        return self.field("qvel")
+
+    @property
+    def ctrl(self) -> Tensor:
+        """Controls of the actuators, (N, nu), as the last control step applied them."""
+        return self.field("ctrl")
+
+    def _mocap(self, count: int, goals: Mapping[str, Tensor]) -> Tensor | None:
+        """Places of the mocap bodies, (n, nmocap, 7): a goal of a body's name moves that body, others stay."""
+        model, moved = self.model, self._mocap_ids
+        for name, value in goals.items():
+            if moved.get(name, 0) < 0 and value.shape[1:] in ((3,), (7,)):
+                what = f"goal `{name}` is called like a body of the model, which no goal moves"
+                raise TaskError(what, 'give the body `mocap="true"` in the model, or the goal another name')
+        if not model.nmocap:
+            return None
+        bodies = [int((model.body_mocapid == number).argmax()) for number in range(model.nmocap)]
+        places = torch.cat([self.constant(values[bodies]) for values in (model.body_pos, model.body_quat)], 1)
+        places = places.repeat(count, 1, 1)
+        for name, goal in goals.items():
+            if moved.get(name, -1) < 0:
+                continue
+            if goal.ndim != 2 or goal.shape[1] not in (3, 7):
+                what = f"goal `{name}` moves the mocap body of that name, and has shape {tuple(goal.shape)}"
+                raise TaskError(what, "return its position (n, 3), or with its quaternion (n, 7)")
+            places[:, moved[name], : goal.shape[1]] = goal
+        return places
+
+    @cached_property
+    def _mocap_ids(self) -> dict[str, int]:
+        """Body to its number among the mocap bodies, -1 for other bodies."""
+        return dict(zip(self._simulator.names("body"), self.model.body_mocapid.tolist(), strict=True))
+
+    @cached_property
+    def floats_alone(self) -> bool:
+        """See the function of this name."""
+        return floats_alone(self.model)
+
+    def keyframe(self, name: str) -> tuple[Tensor, Tensor]:
+        """Positions (nq,) and velocities (nv,) of a named keyframe of the model.
+
+        Raises:
+            TaskError: The model has no such keyframe.
+        """
+        index = self._find("key", name)
+        return self.constant(self.model.key_qpos[index]), self.constant(self.model.key_qvel[index])
+
+    def sensor(self, name: str) -> Tensor:
+        """Reading of a named sensor of the model, (N, dimension).
+
+        Raises:
+            TaskError: The model has no such sensor.
+        """
+        if name not in self._readings:
+            index = self._find("sensor", name)
+            start = int(self.model.sensor_adr[index])
+            self._readings[name] = slice(start, start + int(self.model.sensor_dim[index]))
+        return self.field("sensordata")[:, self._readings[name]]
+
+    def body(self, name: str) -> int:
+        """Number of a named body: the index into fields such as `xpos` (N, nbody, 3).
+
+        Raises:
+            TaskError: The model has no such body.
+        """
+        return self._find("body", name)
+
+    def geom(self, name: str) -> int:
+        """Number of a named geom: the index into fields such as `geom_xpos` (N, ngeom, 3).
+
+        Raises:
+            TaskError: The model has no such geom.
+        """
+        return self._find("geom", name)
+
+    def joint(self, name: str, kind: mujoco.mjtJoint, address: str) -> int:
+        """Index of a joint among all positions, by `jnt_qposadr`, or among all velocities, by `jnt_dofadr`.
+
+        Raises:
+            TaskError: The model has no such joint, or the joint is of another kind.
+        """
+        if (name, kind, address) not in self._addresses:
+            index = self._find("joint", name)
+            actual = mujoco.mjtJoint(self.model.jnt_type[index])
+            if actual != kind:
+                here, wanted = (each.name.removeprefix("mjJNT_").lower() for each in (actual, kind))
+                raise TaskError(f"joint `{name}` is no {wanted} joint", f"it is a {here} joint")
+            self._addresses[name, kind, address] = int(getattr(self.model, address)[index])
+        return self._addresses[name, kind, address]
+
+    def placed(self, name: str) -> slice:
+        """Slice of the positions with the place of a hinge or slide joint, or of a body that moves freely.
+
+        Raises:
+            TaskError: The model has neither, or the body does not move freely, or the joint is of another kind.
+        """
+        bodies = self._simulator.names("body")
+        joint = int(self.model.body_jntadr[bodies.index(name)]) if name in bodies else -1
+        if joint >= 0 and self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+            first = int(self.model.jnt_qposadr[joint])
+            return slice(first, first + 3)
+        joint = self._find("joint", name)
+        if mujoco.mjtJoint(self.model.jnt_type[joint]) not in _AXES:
+            raise TaskError(f"joint `{name}` is no hinge and no slide", "name the body if it moves freely")
+        first = int(self.model.jnt_qposadr[joint])
+        return slice(first, first + 1)
+
+    def rotated(self, body: str) -> Tensor:
+        """Rotation of a body about its own axes since the episode began, (N, 3) [rad].
+
+        Raises:
+            TaskError: No declared quantity counts its turns: see `rewardgen.sim.quantities.Body.turns`.
+        """
+        if body not in self._rotated:
+            hint = f'declare `Body("{body}").turns("y")` in the task'
+            raise TaskError(f"the turns of `{body}` are not counted", hint)
+        return self._own(self._rotated[body])
+
+    def count_turns(self, sums: dict[str, Tensor]) -> None:
+        """Set the sums that `rotated` reads: body to (N, 3), changed in place by the counter."""
+        self._rotated = sums
+
+    def clearance(self, *geoms: str | int) -> Tensor:
+        """Height of the lowest point of geoms, by name or number, above the plane z = 0, (N,) [m].
+
+        Raises:
+            TaskError: The model has no such geom, or the geom has no lowest point, as a plane; or none is named.
+        """
+        if not geoms:
+            raise TaskError("`sim.clearance()` needs a geom", 'name some: `sim.clearance("left_foot", "right_foot")`')
+        places, turns = self.field("geom_xpos"), self.field("geom_xmat")
+        numbers = [self.geom(geom) if isinstance(geom, str) else geom for geom in geoms]
+        heights = [lowest_point(self.model, geom, places[:, geom], turns[:, geom]) for geom in numbers]
+        return torch.stack(heights).amin(0)
+
+    def without_contact(self, propose: Callable[[], Tensor]) -> Tensor:
+        """Initial positions in which nothing touches: the first such proposal of each env.
+
+        Mocap bodies are where the model has them. Draw nothing after it: the number of draws differs between calls.
+
+        Args:
+            propose: Draws one proposal for each of the n envs, (n, nq or more): positions, then what belongs to them.
+
+        Raises:
+            TaskError: A thousand proposals were not enough.
+        """
+        data, positions = mujoco.MjData(self.model), propose()
+        touching = torch.ones(len(positions), dtype=torch.bool)
+        for _ in range(_MOST_PROPOSALS):
+            places = positions[:, : self.model.nq].cpu().numpy()
+            for env in touching.nonzero()[:, 0].tolist():
+                data.qpos[:] = places[env]
+                mujoco.mj_kinematics(self.model, data)
+                mujoco.mj_collision(self.model, data)
+                touching[env] = data.ncon > 0
+            if not touching.any():
+                return positions
+            positions = torch.where(touching[:, None].to(positions.device), propose(), positions)
+        hint = "propose positions further apart, or check that nothing touches in all of them"
+        raise TaskError(f"something touches in all of {_MOST_PROPOSALS} proposed positions", hint)
+
+    def settled(self, qpos: Tensor, seconds: float) -> tuple[Tensor, Tensor]:
+        """Positions (n, nq) and velocities (n, nv) after the model was left to itself, without control.
+
+        Mocap bodies are where the model has them. MuJoCo simulates on the CPU, on all cores if the envs are on a GPU.
+
+        Args:
+            qpos: Initial positions, at rest, (n, nq).
+            seconds: Simulated time [s].
+        """
+        model, nq = self.model, self.model.nq
+        places = qpos.cpu().numpy()
+        states = np.zeros((len(places), mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
+        states[:, 1 : 1 + nq] = places
+        threads = usable_cores() if self.device.type == "cuda" else 1
+        steps, data = round(seconds / model.opt.timestep), [mujoco.MjData(model) for _ in range(threads)]
+        parts = np.array_split(states, -(-len(states) // _MOST_ROLLED))  # a rollout returns every step
+        rolled = [np.asarray(rollout.rollout(model, data, part, nstep=steps)[0]) for part in parts]
+        ends = torch.from_numpy(np.concatenate([part[:, -1] for part in rolled])).to(self.device)
+        return ends[:, 1 : 1 + nq], ends[:, 1 + nq : 1 + nq + model.nv]
+
+    def _find(self, kind: str, name: str) -> int:
+        if kind not in self._numbers:
+            self._numbers[kind] = {known: index for index, known in enumerate(self._simulator.names(kind))}
+        numbers = self._numbers[kind]
+        if name not in numbers:
+            named = [known for known in numbers if known and not known.startswith(OWN_SENSORS)]
+            unnamed = f'it has no {kind} with a name: give one `name="{name}"` in the model'
+            raise TaskError(f"the model has no {kind} `{name}`", did_you_mean(name, named) if named else unnamed)
+        return numbers[name]
