@@ -42,7 +42,7 @@ COMMANDS = (
     Command("serve", "serve:serve", "Show runs in the browser while they go on.", "serve latest --open"),
     Command("runs list", "runs:list_all", "List all runs.", "runs list"),
     Command("runs show", "runs:show", "Show a run or one of its candidates.", "runs show latest g01-k2"),
-    Command("runs watch", "watching:watch", "Watch a run that another process works on.", "runs watch latest"),
+    Command("runs watch", "watching:runs_watch", "Watch a run that another process works on.", "runs watch latest"),
     Command("runs compare", "compare:compare", "Compare runs or candidates.", "runs compare A:g01-k2 B:human"),
     Command("tasks list", "tasks:list_all", "List the shipped tasks and those of installed packages.", "tasks list"),
     Command("tasks show", "tasks:show", "Show a task as the designer sees it.", "tasks show hopper"),

@@ -10,7 +10,8 @@ from cyclopts import Parameter
 
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import Json, next_steps, print_json, with_runs_dir
-from rewardgen.cli.run import Yes, require_consent, watch
+from rewardgen.cli.run import Yes, require_consent
+from rewardgen.cli.watching import watch
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import count

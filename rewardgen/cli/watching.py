@@ -1,36 +1,194 @@
-"""`rewardgen runs watch`."""
+"""Show a run until its end, then print the result; and `rewardgen runs watch`."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 from rewardgen.api.watching import watching
 from rewardgen.cli.failures import INTERRUPTED
-from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, with_runs_dir
-from rewardgen.cli.run import conclude
-from rewardgen.core.errors import RunFolderError
-from rewardgen.search.lifecycle import Outcome
+from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.core.config import BUILTIN
+from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, RunFolderError, UsageError
+from rewardgen.llm.replay import differing
+from rewardgen.report.closing import close_run
+from rewardgen.report.run_files import RunFiles
+from rewardgen.search.lifecycle import Confirm, Outcome
 from rewardgen.store.following import follow
 from rewardgen.store.history import History
+from rewardgen.store.journal import Listener
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
-from rewardgen.ui.console import messages
+from rewardgen.ui.console import messages, results
+from rewardgen.ui.plain import Plain
+from rewardgen.ui.tables import closing_table, judgement_text
 from rewardgen.view.progress_view import Watcher
 
 
-def watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
+def confirm(question: str, otherwise: str) -> None:
+    """Ask on a terminal; without a terminal only `--yes` agrees.
+
+    Args:
+        question: Consequence of agreeing.
+        otherwise: Hint for users who do not agree.
+
+    Raises:
+        UsageError: The user did not agree.
+    """
+    console = messages()
+    if not (sys.stdin.isatty() and console.is_terminal):
+        raise UsageError(question, f"add `--yes` to agree, or {otherwise}")
+    try:
+        answer = console.input(f"{question}\ngo on? [y/N] ", markup=False)
+    except EOFError:
+        answer = ""
+    if answer.strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was started", f"{otherwise}, or answer `y`")
+
+
+class Memory:
+    """Pass events on, and remember the run's id for the lines after an interruption.
+
+    Args:
+        listener: Display of the run.
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        self.run_id = ""
+        self._listener = listener
+        self.progress = listener.progress
+        self.note = listener.note
+        self.aside = getattr(listener, "aside", nullcontext)
+
+    def confirm(self, yes: bool) -> Confirm:
+        """Return a function that asks beside the display, or accepts everything if the user agreed already."""
+
+        def ask(question: str, otherwise: str) -> None:
+            if not yes:
+                with self.aside():
+                    confirm(question, otherwise)
+
+        return ask
+
+    def event(self, event: Any, history: History) -> None:
+        """See `Listener.event`."""
+        self.run_id = history.run_id
+        self._listener.event(event, history)
+
+
+def watch(work: Callable[[Memory], Outcome], runs_dir: Path, command: str = "") -> Outcome | None:
+    """Show a run with a live screen or plain lines; return None if the user interrupted the run.
+
+    Args:
+        work: Function that works on the run until its end.
+        runs_dir: Folder of the run.
+        command: Command that continues the work, if not `resume`.
+    """
+    console = messages()
+    memory = Memory(Plain(console))
+    try:
+        with watching(True) as listener:
+            memory = Memory(RunFiles(listener, runs_dir))
+            return work(memory)
+    except KeyboardInterrupt:
+        if not memory.run_id:
+            console.print("interrupted before the run began; nothing was kept")
+            return None
+        console.print(f"interrupted; all finished work is saved in {runs_dir / memory.run_id}", soft_wrap=True)
+        next_steps((command or with_runs_dir(f"resume {memory.run_id}", runs_dir), "continues from here"))
+        return None
+    except RewardgenError as error:
+        if memory.run_id:
+            resume = command or with_runs_dir(f"resume {memory.run_id}", runs_dir)
+            refused = isinstance(error, ModelError | CredentialsError) and not command
+            other = ", also with another `--model`" if refused else ""
+            console.print(f"stopped; `rewardgen {resume}` continues once this is fixed{other}\n", soft_wrap=True)
+        raise
+
+
+def ended(outcome: Outcome | None, runs_dir: Path, json: bool) -> int:
+    """Make films and report, print the result and the next commands, and return the exit code.
+
+    Args:
+        outcome: The ended run; None if it was interrupted.
+        runs_dir: Folder of the run.
+        json: True to print data instead.
+    """
+    if outcome is None:
+        return INTERRUPTED
+    folder, history, summary = outcome.folder, outcome.history, outcome.history.summary
+    reward = folder.best / "reward.py" if summary and summary.chosen else None
+    close = partial(close_run, folder, history, partial(messages().print, soft_wrap=True))
+    if json:
+        print_json(_data(outcome, reward, close()))
+        return outcome.exit_code
+    steps = [(with_runs_dir(f"runs show {folder.word}", runs_dir), "every candidate, and why some failed")]
+    if summary:
+        results().print()
+        if history.judgement:
+            results().print(judgement_text(history.judgement))
+            results().print()
+        results().print(closing_table(summary))
+    if summary and not reward:
+        messages().print(f"\nhint: {_hint(history, folder)}", soft_wrap=True)
+    if summary and reward:
+        show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)
+        steps.append((show, "the chosen reward and its origin"))
+        messages().print(f"\nreward: {reward}", soft_wrap=True)
+    if report := close():
+        messages().print(f"report: {report}", soft_wrap=True)
+    if others := differing(folder.calls):
+        messages().print(f"replay: {others} requests differ from the recorded ones; llm/ shows which", soft_wrap=True)
+    if history.config and history.config.model != BUILTIN:
+        say = with_runs_dir(f'feedback {folder.word} "your words"', runs_dir)
+        steps.append((say, "for the designer of further generations"))
+    next_steps(*steps)
+    return outcome.exit_code
+
+
+def _data(outcome: Outcome, reward: Path | None, report: Path | None) -> dict[str, Any]:
+    history = outcome.history
+    records = {"goal_check": history.goal_check, "judgement": history.judgement, "summary": history.summary}
+    return {
+        "run_id": outcome.folder.id,
+        "path": str(outcome.folder.path),
+        "exit_code": outcome.exit_code,
+        "reward": str(reward) if reward else None,
+        "report": str(report) if report else None,
+        **{name: record.model_dump(mode="json") if record else None for name, record in records.items()},
+        "usage": history.usage.model_dump(mode="json"),
+        "elapsed_s": history.elapsed_s,
+    }
+
+
+def _hint(history: History, folder: RunFolder) -> str:
+    """Next step after a run without a reward."""
+    if history.own_fault:
+        return "fix what the task itself does wrong, whatever the reward"
+    if history.designed and not any(designed.source for designed in history.designed.values()):
+        again = f"`resume {folder.word} --generations 1` with another `--model`"
+        return f"no reply held a reward, `runs show` has the reasons: raise the limits, fix the server, or {again}"
+    return "rewards can read only the task's variables: see `tasks show`, and declare more of them in the task"
+
+
+def runs_watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
     """Watch a run that another process works on."""
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
-    resume = (with_runs_dir(f"resume {folder.word}", runs_dir), "goes on with it")
     try:
         history = _followed(folder) if folder.is_locked() else History.load(folder)
     except KeyboardInterrupt:
-        messages().print("no longer watched; the run goes on", soft_wrap=True)
+        messages().print("stopped watching; the run goes on", soft_wrap=True)
         return INTERRUPTED
     if history.summary is not None:
-        return conclude(Outcome(folder, history), runs_dir, json)
+        return ended(Outcome(folder, history), runs_dir, json)
     if history.status == "failed":
         raise RunFolderError(f"run {folder.id} failed: {history.error}", history.hint)
-    messages().print(f"run {folder.id} was interrupted; nobody works on it", soft_wrap=True)
-    next_steps(resume)
+    messages().print(f"run {folder.id} was interrupted; no process works on it", soft_wrap=True)
+    next_steps((with_runs_dir(f"resume {folder.word}", runs_dir), "continues the run"))
     return 1
 
 

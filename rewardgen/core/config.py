@@ -38,7 +38,7 @@ of training and the early stops that rest on it, or the ranking of recorded epis
 class RunConfig(Frozen):
     """One run of the search."""
 
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, use_attribute_docstrings=True)
     noun = "a run"
 
     task: str
@@ -90,8 +90,8 @@ class RunConfig(Frozen):
     seed: int = Field(default=0, ge=0)
     """Seed of the whole run."""
     strategy: str = "evolve"
-    """What candidates are designed from: `evolve` builds on the best so far, `best-of-n` drafts as many candidates
-    independently, as a control; nothing of earlier results reaches it, nor does `--patience` end it."""
+    """Strategy of the search: `evolve` builds on the best candidates, `best-of-n` drafts as many independently, as a
+    control that sees no earlier results."""
     judge: str = "fitness"
     """What ranks candidates, for parents, stops, finals and reports: `fitness` with its noise over seeds."""
     patience: int = Field(default=3, ge=1)

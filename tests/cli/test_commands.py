@@ -6,6 +6,7 @@ import torch
 
 from rewardgen.cli import doctor
 from rewardgen.cli.app import COMMANDS
+from rewardgen.cli.run import GROUPS
 from rewardgen.store.events import Event
 from tests.cli.conftest import write_run
 from tests.devices import on_a_gpu
@@ -21,13 +22,14 @@ def test_every_command_has_help_with_an_example_and_json(rewardgen, command):
     assert "--json" in done.stdout or command == "play"
 
 
-def test_each_field_of_the_configuration_is_an_option(rewardgen):
-    from rewardgen.core.config import RunConfig
-
+def test_help_of_run_shows_the_options_in_groups_and_accepts_every_field(rewardgen):
     shown = rewardgen("run", "--help").stdout
-    options = ["--" + name.replace("_", "-") for name in RunConfig.model_fields if name != "task"]
+    options = {"--" + name.replace("_", "-") for group in GROUPS.values() for name in group}
     assert [option for option in options if f"{option} " not in shown] == []
-    assert "--task" not in shown
+    assert all(f"─ {group} ─" in shown for group in GROUPS)
+    assert "--task" not in shown and "--patience" not in shown
+    done = rewardgen("run", POINT, "--patience", 0)
+    assert done.returncode == 2 and "`--patience 0`" in done.stderr
 
 
 def test_the_list_of_runs_shows_status_best_and_a_next_step_with_a_real_id(rewardgen, finished_run):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.cli.run import watch
+from rewardgen.cli.watching import watch
 from rewardgen.core.errors import CredentialsError
 from rewardgen.store.history import History
 from tests.ui.story import RUN_ID, events
