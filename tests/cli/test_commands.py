@@ -83,7 +83,6 @@ JSON_COMMANDS = (
     ("runs", "show", "latest", "g01-k4"),
     ("runs", "show", "latest", "g00-k4"),
     ("runs", "show", "latest", "human"),
-    ("runs", "path"),
     ("resume", "latest"),
     ("tasks", "list"),
 )
