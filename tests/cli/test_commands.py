@@ -121,9 +121,6 @@ def test_json_of_a_candidate_holds_its_fresh_seeds(rewardgen, finished_run):
     assert [each["seed"] for each in shown["final"]] == [5000, 5001, 5002] and shown["search"]
 
 
-def test_the_path_of_a_run_is_all_that_path_prints(rewardgen, finished_run):
-
-
 def test_resuming_a_finished_run_shows_its_table_again(rewardgen, finished_run):
     done = rewardgen("resume", "latest")
     assert done.returncode == 0
