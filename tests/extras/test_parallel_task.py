@@ -181,7 +181,7 @@ def test_steps_are_those_of_the_particle_environment(tmp_path, continuous):
         ("env = 'gymnasium.envs.classic_control:CartPoleEnv'", "no parallel environment", "parallel_env"),
         (
             "env = type('Odd', (Chase,), {'action_space': lambda self, agent: ACTIONS[agent]})",
-            "different ways",
+            "different kinds",
             "one kind",
         ),
     ],

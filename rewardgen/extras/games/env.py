@@ -1,4 +1,4 @@
-"""Environments over any parallel environment of PettingZoo: several agents act in one game, and each is a row."""
+"""Envs over any parallel environment of PettingZoo: several agents act in one game, and each is a row."""
 
 from __future__ import annotations
 
@@ -14,70 +14,71 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.gym_env import ActionCoder, GymReading, GymVecEnv, readable, seen_numbers, seen_size
 
 ALIVE = "alive"
-"""Whether an agent is in the game still: 0 from the step at which it leaves."""
+"""Variable that is 1 while an agent is in the game, 0 from the step at which it leaves."""
 PRESENT = "_present"
-"""Whether an agent was in the game as the step began: of others, all is zero."""
+"""Entry that is 1 for agents in the game as the step began; all else is zero for others."""
 
 
 _MOST_NAMED = 16
-"""Agents of which each is told of."""
+"""Most agents that are listed by name."""
 
 
 def role_of(agent: Any) -> str:
-    """The role of an agent: its name without its number, as `adversary` of `adversary_0`."""
+    """Role of an agent: its name without its number, as `adversary` of `adversary_0`."""
     name = re.sub(r"\W+", "_", re.sub(r"_?\d+$", "", str(agent))).strip("_").lower()
     return name[:40] if name.isascii() and name.isidentifier() else "agent"
 
 
 def shown_names(agents: Sequence[Any]) -> tuple[str, ...]:
-    """Names by which people are told of agents; of many, their roles."""
-    names = tuple(re.sub(r"[^A-Za-z0-9_.-]+", "_", str(each))[:48] or "agent" for each in agents)
+    """Names of agents for people; their roles if there are many agents."""
+    names = tuple(re.sub(r"[^A-Za-z0-9_.-]+", "_", str(agent))[:48] or "agent" for agent in agents)
     return names if len({*names}) == len(names) <= _MOST_NAMED else tuple(map(role_of, agents))
 
 
 def flag_of(role: str) -> str:
-    """Name of the variable that tells who has a role."""
+    """Name of the variable that is 1 for agents with a role."""
     return f"is_{role}"
 
 
 class AgentsCoder(ActionCoder):
     """The actions of all agents of a game, in rows as long as the longest action.
 
-    Args:
-        actions: The space of each agent's actions.
-
     Raises:
-        TaskError: They are of different kinds, or of a kind that nothing learns.
+        TaskError: The spaces are of different kinds, or of a kind that no trainer learns.
     """
 
     def __init__(self, actions: Sequence[spaces.Space[Any]]) -> None:
-        self.coders = [ActionCoder(each) for each in actions]
-        longest = max(range(len(actions)), key=lambda each: len(self.coders[each].parts))
+        self.coders = [ActionCoder(space) for space in actions]
+        longest = max(range(len(actions)), key=lambda index: len(self.coders[index].parts))
         super().__init__(actions[longest])
-        kinds = {type(each).__name__ for each in actions}
-        choices = {each.choices for each in self.coders}
+        kinds = {type(space).__name__ for space in actions}
+        choices = {coder.choices for coder in self.coders}
         if len(kinds) > 1 or (len(choices) > 1 and kinds == {"MultiDiscrete"}):
-            what = f"its agents act in different ways: {', '.join(dict.fromkeys(map(str, actions)))}"
-            raise TaskError(what, "wrap the environment so that the actions of all agents are of one kind")
-        for each in self.coders:
-            size = len(each.parts)
-            self.low[:size], self.high[:size] = np.minimum(self.low[:size], each.low), self.high[:size].clip(each.high)
+            spaces_text = ", ".join(dict.fromkeys(map(str, actions)))
+            hint = "wrap the environment so that the actions of all agents are of one kind"
+            raise TaskError(f"its agents have different kinds of actions: {spaces_text}", hint)
+        for coder in self.coders:
+            size = len(coder.parts)
+            self.low[:size], self.high[:size] = (
+                np.minimum(self.low[:size], coder.low),
+                self.high[:size].clip(coder.high),
+            )
 
     def taken(self, action: np.ndarray) -> np.ndarray:
         """See `ActionCoder.taken`; (games * agents, A), zero where an agent's action is shorter."""
-        found, agents = np.zeros_like(action), len(self.coders)
+        rows, agents = np.zeros_like(action), len(self.coders)
         for place, coder in enumerate(self.coders):
             size = len(coder.parts)
-            own = action[place::agents, :size].clip(coder.low, coder.high).astype(action.dtype)
-            found[place::agents, :size] = coder.taken(own)
-        return found
+            clipped = action[place::agents, :size].clip(coder.low, coder.high).astype(action.dtype)
+            rows[place::agents, :size] = coder.taken(clipped)
+        return rows
 
 
 class ParallelVecEnv(GymVecEnv):
-    """The `VecEnv` of parallel environments. Its rows are agents, those of a game one after another.
+    """The `VecEnv` of parallel environments. Its rows are agents, a game's agents one after another.
 
-    So a learner has one policy for all of them. Shorter observations end in zeros; where there are several roles, one
-    number for each follows. An agent that leaves before its game ends is a row of zeros until then.
+    A learner has one policy for all of them. Shorter observations end in zeros; with several roles, one number per role
+    follows. An agent that leaves before its game ends is a row of zeros until then.
 
     Args:
         path: The task file, for messages.
@@ -108,14 +109,14 @@ class ParallelVecEnv(GymVecEnv):
         self.agents = shown_names(agents)
         """Names of the agents of a game."""
         self._coders = coder.coders
-        roles = [role_of(each) for each in agents]
+        roles = [role_of(agent) for agent in agents]
         different = dict.fromkeys(roles)
-        self._roles = [[float(role == each) for each in different] if len(different) > 1 else [] for role in roles]
-        self._flags = [{flag_of(each): float(role == each) for each in different} for role in roles]
+        self._roles = [[float(role == other) for other in different] if len(different) > 1 else [] for role in roles]
+        self._flags = [{flag_of(other): float(role == other) for other in different} for role in roles]
         super().__init__(path, make, reading, coder, seeds, envs_per_seed, rows_per_env=len(agents), **options)
 
     def _observed(self) -> int:
-        self._spaces = [readable(self._envs[0].observation_space(each)) for each in self._agents]
+        self._spaces = [readable(self._envs[0].observation_space(agent)) for agent in self._agents]
         return observed_size(self._spaces) + len(self._roles[0])
 
     def _reset(self, index: int, seed: int) -> None:
@@ -128,11 +129,11 @@ class ParallelVecEnv(GymVecEnv):
     def _advance(self, index: int, taken: np.ndarray) -> None:
         env = self._envs[index]
         before = {*env.agents}
-        taken[[each not in before for each in self._agents]] = 0.0
+        taken[[agent not in before for agent in self._agents]] = 0.0
         actions = {
-            each: coder.decoded(taken[place, : len(coder.parts)])
-            for place, (each, coder) in enumerate(zip(self._agents, self._coders, strict=True))
-            if each in before
+            agent: coder.decoded(taken[place, : len(coder.parts)])
+            for place, (agent, coder) in enumerate(zip(self._agents, self._coders, strict=True))
+            if agent in before
         }
         observations, rewards, terminated, truncated, infos = env.step(actions)
         for place, row in self._places(index):
@@ -146,7 +147,7 @@ class ParallelVecEnv(GymVecEnv):
             self._take(row, rewards.get(agent, 0.0), infos.get(agent, {}))
             self._ended[:, row] = terminated.get(agent, False), truncated.get(agent, False)
             self._info[ALIVE][row] = float(not self._ended[0, row])
-        if not env.agents:  # whoever was not told of its end
+        if not env.agents:  # agents whose end the env did not report
             rows = self._rows(index)
             self._ended[1, rows] |= ~self._ended[:, rows].any(0)
 
@@ -155,7 +156,7 @@ class ParallelVecEnv(GymVecEnv):
         return enumerate(range(index * self._each, (index + 1) * self._each))
 
     def _note(self, place: int, row: int, observations: Mapping[str, Any], infos: Mapping[str, Any]) -> None:
-        """What an agent observes, and who it is."""
+        """Write an agent's observation and roles."""
         self._flat[row] = 0.0
         if (seen := observations.get(self._agents[place])) is not None:
             numbers = seen_numbers(self._spaces[place], seen)

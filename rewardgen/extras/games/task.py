@@ -35,38 +35,37 @@ from rewardgen.tasks.gym_variables import (
 class ParallelTask(GymTask):
     """A task on a parallel environment of PettingZoo. Subclass it in a task file: `env = "mpe2.simple_spread_v3"`.
 
-    Each agent of a game is a row of its own: N rows are N / A games of A agents, those of a game one after another. So
-    one policy acts for all of them, and a reward is asked for each agent by itself. `self.per_game` sees a game at a
-    time. Besides the task's own variables there are `alive`, and `is_ROLE` for each role where there are several; a
-    role is what comes before the number in an agent's name. An agent that leaves early is a row of zeros until its game
-    ends, but for the success that it left with. All else is as with a `GymTask`; the fitness is the mean of the
-    environment's own returns over the agents of the game, the same for all of them.
+    Each agent is a row: N rows are N / A games of A agents, a game's agents one after another. One policy acts for all
+    agents, and each agent is rewarded by itself. `self.per_game` groups rows by game. There are two further variables:
+    `alive`, and `is_ROLE` for each of several roles; a role is an agent's name without its number. An agent that leaves
+    early is a row of zeros until its game ends, except for its success. All else is as with a `GymTask`; the fitness is
+    the mean of the environment's own returns over the agents of the game.
     """
 
     @classmethod
     def known(cls) -> Known:
-        """What one look at the environment tells.
+        """Return what one episode of the environment shows.
 
         Raises:
-            TaskError: It cannot be made, or not be learned.
+            TaskError: The environment cannot be made or learned.
         """
         return _look(cls)
 
     @classmethod
     def declared(cls) -> dict[str, Var]:
-        """See `GymTask.declared`; and what tells of an agent's part in the game."""
+        """See `GymTask.declared`; adds the variables of an agent's part in the game."""
         return _flags(cls.known().agents) | super().declared()
 
     def per_game(self, values: Tensor) -> Tensor:
-        """What is told of N agents, (N, ...), by game: (games, A, ...)."""
+        """Values of agents, (N, ...), by game: (games, A, ...)."""
         return values.unflatten(0, (-1, len(self.known().agents)))
 
     def per_agent(self, values: Tensor) -> Tensor:
-        """What is told of games, (games, ...), for each of their agents: (N, ...)."""
+        """Values of games, (games, ...), for each of their agents: (N, ...)."""
         return values.repeat_interleave(len(self.known().agents), 0)
 
     def fitness(self, episode: Episode) -> Tensor:
-        """The environment's own return, the mean over the agents of the game."""
+        """The environment's own return, mean over the agents of the game."""
         return self.per_agent(self.per_game(episode.total(episode[ENV_REWARD])).mean(1))
 
     def default_words(self, method: str) -> str:
@@ -78,14 +77,14 @@ class ParallelTask(GymTask):
             return super().default_words(method)
         roles = Counter(map(role_of, known.agents))
         crew = ", ".join(f"{count} of role `{role}`" for role, count in roles.items())
-        told = f"The agent's own observation, {seen_size(known.space)} numbers"
-        told += " (filled up with zeros where it is shorter), and one for each role." if len(roles) > 1 else "."
+        words = f"The agent's own observation, {seen_size(known.space)} numbers"
+        words += " (filled up with zeros where it is shorter), and one for each role." if len(roles) > 1 else "."
         coder = _coder(known)
-        if len({len(each.parts) for each in coder.coders}) > 1:
+        if len({len(other.parts) for other in coder.coders}) > 1:
             chosen = "choices takes its choice 0 where the policy takes one that it lacks"
-            told += f" An agent with fewer {chosen if coder.choices else 'actions acts by the first of them'}."
+            words += f" An agent with fewer {chosen if coder.choices else 'actions acts by the first of them'}."
         return (
-            f"{told} {len(known.agents)} agents play a game together ({crew}) and act by one policy, which all of them"
+            f"{words} {len(known.agents)} agents play a game together ({crew}) and act by one policy, which all of them"
             " share. The reward is computed for each agent by itself, from that agent's variables and action."
         )
 
@@ -98,15 +97,15 @@ class ParallelTask(GymTask):
         device: Device = "cpu",
         pictures: bool = False,
     ) -> ParallelVecEnv:
-        """Games, stepped one after another; see `GymTask.make_envs`."""
+        """Make games, stepped one after another; see `GymTask.make_envs`."""
         known, reading, flags = self.known(), self._reading(), _flags(self.known().agents)
 
         def read(rows: Any, info: Mapping[str, Tensor]) -> Any:
-            found = reading.read(rows, info)
+            values = reading.read(rows, info)
             here = info[PRESENT] > 0.0
-            if isinstance(found, Mapping) and not bool(here.all()):
-                found = {name: _where(here, value) for name, value in found.items()}
-            return {**found, **{name: info[name] for name in flags}} if isinstance(found, Mapping) else found
+            if isinstance(values, Mapping) and not bool(here.all()):
+                values = {name: _where(here, value) for name, value in values.items()}
+            return {**values, **{name: info[name] for name in flags}} if isinstance(values, Mapping) else values
 
         of_agents = dict.fromkeys((*flags, PRESENT), ())
         return ParallelVecEnv(
@@ -123,17 +122,17 @@ class ParallelTask(GymTask):
 
 
 def _flags(agents: Sequence[str]) -> dict[str, Var]:
-    """The variables that tell of an agent's part in the game."""
-    left = "1 while the agent is in the game, 0 from the step at which it leaves; after that its other variables are 0"
+    """Variables of an agent's part in the game."""
+    alive = "1 while the agent is in the game, 0 from the step at which it leaves; after that its other variables are 0"
     roles = dict.fromkeys(map(role_of, agents))
-    told = {flag_of(role): Var("1", f"1 for an agent of the role `{role}`, 0 for others") for role in roles}
-    return {ALIVE: Var("1", left)} | (told if len(roles) > 1 else {})
+    variables = {flag_of(role): Var("1", f"1 for an agent of the role `{role}`, 0 for others") for role in roles}
+    return {ALIVE: Var("1", alive)} | (variables if len(roles) > 1 else {})
 
 
 def _where(here: Tensor, value: Any) -> Any:
-    """Zero where an agent is not in the game."""
+    """Set values to zero where an agent is not in the game."""
     if not isinstance(value, Tensor) or value.shape[:1] != here.shape:
-        return value  # which the contract of variables refuses
+        return value  # refused by the contract of variables
     return torch.where(here.view(-1, *[1] * (value.ndim - 1)), value, torch.zeros_like(value))
 
 
@@ -143,18 +142,18 @@ def _coder(known: Known) -> AgentsCoder:
 
 
 def _made(task: type[ParallelTask], *, pictures: bool = False) -> Any:
-    """A new environment of a task."""
+    """Make an environment of a task."""
     env, options = task.env, dict(task.env_options) | ({"render_mode": "rgb_array"} if pictures else {})
     if isinstance(env, str):
         if env in gymnasium.registry:
             raise TaskError(f"{env} is an environment of one agent", "derive the class from `GymTask`")
         module, _, name = env.partition(":")
         env = getattr(importlib.import_module(module), name or "parallel_env")
-    made = env(**options)
-    game = getattr(made, "unwrapped", made)
+    parallel = env(**options)
+    game = getattr(parallel, "unwrapped", parallel)
     if not pictures and hasattr(game, "game_font"):
-        game.game_font = None  # a particle game keeps its file open, and there may be thousands that draw nothing
-    return made
+        game.game_font = None  # a particle game keeps this file open, and thousands of games draw nothing
+    return parallel
 
 
 @lru_cache(maxsize=8)
@@ -162,29 +161,29 @@ def _look(task: type[ParallelTask]) -> Known:
     env = first_made(task, lambda: _made(task))
     agents: tuple[str, ...] = tuple(getattr(env, "possible_agents", ()))
     if not agents or hasattr(env, "agent_iter"):
-        what = f"{type(env).__name__} is no parallel environment of PettingZoo"
-        raise TaskError(what, "give what makes one, as in `mpe2.simple_spread_v3:parallel_env`")
+        hint = "name a function that makes one, as in `mpe2.simple_spread_v3:parallel_env`"
+        raise TaskError(f"{type(env).__name__} is no parallel environment of PettingZoo", hint)
     with env_faults(task.path):
         kind = type(getattr(env, "unwrapped", env))
-        observed = [readable(env.observation_space(each)) for each in agents]
-        coder = AgentsCoder([env.action_space(each) for each in agents])
+        observed = [readable(env.observation_space(agent)) for agent in agents]
+        coder = AgentsCoder([env.action_space(agent) for agent in agents])
         infos, rewards, truncated_at = _first_episode(env, agents)
         fps = (getattr(env, "metadata", None) or {}).get("render_fps")
         env.close()
     first = agents[0]
     seen = {} if any(map(is_picture, observed)) else observation_variables(observed_size(observed), {})
-    told = info_variables(infos[first][:LOOKED_AT] or [{}], rewards[first][:LOOKED_AT], {*seen, *_flags(agents)})
-    for each in agents[1:]:
-        own = info_variables(infos[each][:LOOKED_AT] or [{}], rewards[each][:LOOKED_AT], seen)
-        told = {name: value for name, value in told.items() if name in own}
-    every = [info for each in agents for info in infos[each]]
+    variables = info_variables(infos[first][:LOOKED_AT] or [{}], rewards[first][:LOOKED_AT], {*seen, *_flags(agents)})
+    for agent in agents[1:]:
+        others = info_variables(infos[agent][:LOOKED_AT] or [{}], rewards[agent][:LOOKED_AT], seen)
+        variables = {name: value for name, value in variables.items() if name in others}
+    every = [info for agent in agents for info in infos[agent]]
     return Known(
         kind=kind,
         space=max(observed, key=seen_size),
         coder=coder,
-        variables={name: info_variable(key, value) for name, (key, value) in told.items()} | seen,
+        variables={name: info_variable(key, value) for name, (key, value) in variables.items()} | seen,
         entries=entries_of(seen),
-        keys={name: key for name, (key, _) in told.items()},
+        keys={name: key for name, (key, _) in variables.items()},
         info=kept_keys(every),
         success=success_key(every),
         steps=truncated_at,
@@ -197,20 +196,20 @@ def _look(task: type[ParallelTask]) -> Known:
 def _first_episode(
     env: Any, agents: Sequence[str]
 ) -> tuple[dict[str, list[Mapping[str, Any]]], dict[str, list[float]], int | None]:
-    """`info` and reward of each agent in an episode with random actions, and where the environment itself cut it."""
+    """Return each agent's infos and rewards in an episode of random actions, and the step of its truncation."""
     env.reset(seed=0)
-    for place, each in enumerate(agents):
-        env.action_space(each).seed(place)
-    infos: dict[str, list[Mapping[str, Any]]] = {each: [] for each in agents}
-    rewards: dict[str, list[float]] = {each: [] for each in agents}
+    for place, agent in enumerate(agents):
+        env.action_space(agent).seed(place)
+    infos: dict[str, list[Mapping[str, Any]]] = {agent: [] for agent in agents}
+    rewards: dict[str, list[float]] = {agent: [] for agent in agents}
     for number in range(1, MOST_LOOKED_AT + 1):
-        told = env.step({each: env.action_space(each).sample() for each in env.agents})
-        if not (isinstance(told, tuple | list) and len(told) == 5):
+        step = env.step({agent: env.action_space(agent).sample() for agent in env.agents})
+        if not (isinstance(step, tuple | list) and len(step) == 5):
             hint = "return observations, rewards, terminations, truncations and infos: a dict each, by agent"
             raise TaskError("`step` does not return five things", hint)
-        for each in told[1]:
-            infos[each].append(told[4].get(each, {}))
-            rewards[each].append(float(np.sum(told[1][each])))
-        if not env.agents or all(told[2][each] or told[3][each] for each in told[2]):
-            return infos, rewards, number if any(told[3].values()) else None
+        for agent in step[1]:
+            infos[agent].append(step[4].get(agent, {}))
+            rewards[agent].append(float(np.sum(step[1][agent])))
+        if not env.agents or all(step[2][agent] or step[3][agent] for agent in step[2]):
+            return infos, rewards, number if any(step[3].values()) else None
     return infos, rewards, None

@@ -21,11 +21,7 @@ _XYZ = ("x", "y", "z")
 
 
 def metaworld_env(name: str, render_mode: str | None = None) -> Any:
-    """An environment of Meta-World, whose goal is observed and lies elsewhere in each episode.
-
-    Args:
-        name: As Meta-World has it, such as `window-open-v3`.
-        render_mode: As Gymnasium has it.
+    """Make an environment of Meta-World with an observed goal that is drawn in each episode.
 
     Raises:
         TaskError: Meta-World is not installed, or has no such task.
@@ -39,15 +35,15 @@ def metaworld_env(name: str, render_mode: str | None = None) -> Any:
     base = kinds[name]
 
     def welded(env: Any) -> None:
-        # As Meta-World does it, which does not know that a weld has a twelfth number since MuJoCo 3.17.
+        # Meta-World writes all numbers of a weld, and does not know the twelfth of MuJoCo 3.17.
         env.model.eq_data[env.model.eq_type == 1, :11] = (0.0,) * 6 + (-1.0,) + (0.0,) * 3 + (5.0,)
 
     def reset(env: Any, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        if seed is not None:  # Meta-World's own ignores it
+        if seed is not None:  # Meta-World ignores it
             env.seed(seed)
         return base.reset(env, options=options)
 
-    def render(env: Any) -> Any:  # this camera of Meta-World's is upside down
+    def render(env: Any) -> Any:  # this camera is upside down
         return base.render(env)[::-1, ::-1]
 
     members = {"__module__": base.__module__, "__doc__": base.__doc__}
@@ -55,15 +51,15 @@ def metaworld_env(name: str, render_mode: str | None = None) -> Any:
     env = type(base.__name__, (base,), members)(render_mode=render_mode, camera_name="corner2")
     env._partially_observable, env._freeze_rand_vec = False, False
     env._set_task_called = env.seeded_rand_vec = True
-    del env.sawyer_observation_space  # which is kept as it is with a hidden goal
+    del env.sawyer_observation_space  # cached with a hidden goal
     env.observation_space = env.sawyer_observation_space
     return env
 
 
 class MetaWorldTask(GymTask):
-    """A task of Meta-World v3: a subclass says which one, in `env_options`.
+    """A task of Meta-World v3, named in `env_options` of a subclass.
 
-    Its own reward is the human reward, its own flag is success.
+    Meta-World's reward is the human reward, its flag is success.
     """
 
     env = staticmethod(metaworld_env)
@@ -71,7 +67,7 @@ class MetaWorldTask(GymTask):
     solved_fitness = 0.9
     """About nine successes in ten episodes."""
     training: ClassVar[Mapping[str, TrainerSettings]] = {"sb3-sac": TrainerSettings(env_steps=500_000)}
-    """By a learner that takes few steps, as each of these is slow."""
+    """A learner that needs few steps, as they are slow."""
 
     hand = Var(
         "m", "position; actions move it by up to 1 cm along x (to the right), y (away from the robot) and z (up)", _XYZ
@@ -86,10 +82,10 @@ class MetaWorldTask(GymTask):
         Pair("at the goal beats far from it", better={"object_to_goal": 0.0}, worse={"object_to_goal": 0.2}),
         Pair("at the object beats far from it", better={"hand_to_object": 0.02}, worse={"hand_to_object": 0.3}),
     )
-    """The hand is better off at the object, and that nearer its goal."""
+    """The hand belongs at the object, and the object at its goal."""
 
     def variables(self, obs: Tensor, info: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Parts of Meta-World's observation, and the distance that it measures itself."""
+        """Parts of Meta-World's observation, and its own distance to the goal."""
         hand, thing = obs[:, :3], obs[:, 4:7]
         return {
             "hand": hand,
@@ -101,14 +97,14 @@ class MetaWorldTask(GymTask):
         }
 
     def fitness(self, episode: Episode) -> Tensor:
-        """Half for the part of the way to its goal that the object has come at its nearest, half for success."""
+        """Half for the largest share of the way to its goal that the object came, half for success."""
         distance = episode["object_to_goal"]
         nearest = distance.where(episode.mask, torch.inf).amin(0)
         way = 1.0 - nearest / distance[0].clamp(min=1e-6)
         return 0.5 * way + 0.5 * self.success(episode)
 
     def success(self, episode: Episode) -> Tensor:
-        """Meta-World's own flag, at any time of the episode, as Meta-World counts it."""
+        """Meta-World's flag at any time of the episode, as Meta-World counts it."""
         return ((episode[ENV_SUCCESS] > 0.5) & episode.mask).any(0)
 
     @staticmethod

@@ -1,7 +1,7 @@
-"""Environments over mjlab: its physics, observations, commands and terminations; episodes, seeds and rewards are ours.
+"""Envs over mjlab: its physics, observations, commands and terminations; episodes, seeds and rewards are ours.
 
-mjlab steps all environments at once and draws from one stream for all of them. Here each episode begins by draws of its
-own, and what would draw in mid-episode is left out: see `prepared`.
+mjlab draws from one random stream for all envs. Here each episode draws from its own as it begins, and draws in
+mid-episode are left out: see `prepared`.
 """
 
 # The package of this extra may be missing.
@@ -34,30 +34,24 @@ from rewardgen.sim.vec_env import DIVERGED, ENV_REWARD, Step, VecEnv
 
 _NEVER_S = 1e9
 _POLICY_SEES = ("actor", "policy")
-"""Names of the group of observations that a policy acts on."""
+"""Names of the group of observations for a policy."""
 
 
 def prepared(config: Any, num_envs: int, episode_steps: int) -> Any:
-    """A configuration of mjlab without what makes an environment depend on those beside it, or on what was before.
+    """Change a configuration of mjlab so that no env depends on others or on earlier episodes.
 
-    Random numbers are drawn where an episode begins, and nowhere else: commands are drawn once, what mjlab randomises
-    once per environment (friction, mass) is drawn anew, pushes and noise on observations are left out, and so are
-    curricula. All environments stand at the same place of the plane.
-
-    Args:
-        config: A `ManagerBasedRlEnvCfg`; it is changed.
-        num_envs: N.
-        episode_steps: Control steps of a full episode.
+    Random numbers are drawn only where an episode begins: commands once, and friction and mass again in each episode.
+    Pushes, noise on observations and curricula are left out. All envs stand at the same place of the plane.
     """
     config.scene.num_envs, config.scene.env_spacing = num_envs, 0.0
     config.auto_reset = False
     config.episode_length_s = episode_steps * config.sim.mujoco.timestep * config.decimation
     config.curriculum, config.metrics, config.recorders = {}, {}, {}
-    events = {name: each for name, each in config.events.items() if each and each.mode in ("startup", "reset")}
-    once = {name: dataclasses.replace(each, mode="reset") for name, each in events.items() if each.mode == "startup"}
-    config.events = {**once, **{name: each for name, each in events.items() if name not in once}}
-    for each in config.events.values():
-        each.min_step_count_between_reset = 0
+    events = {name: event for name, event in config.events.items() if event and event.mode in ("startup", "reset")}
+    once = {name: dataclasses.replace(event, mode="reset") for name, event in events.items() if event.mode == "startup"}
+    config.events = {**once, **{name: event for name, event in events.items() if name not in once}}
+    for event in config.events.values():
+        event.min_step_count_between_reset = 0
     for group in config.observations.values():
         group.enable_corruption = False
     for command in config.commands.values():
@@ -68,13 +62,12 @@ def prepared(config: Any, num_envs: int, episode_steps: int) -> Any:
 
 
 class Batch(ManagerBasedRlEnv):
-    """The environments of mjlab, each of which begins its episodes by draws of its own, unless there are thousands."""
+    """The envs of mjlab; each episode begins by its own draws, unless there are thousands of envs."""
 
     start: Callable[[int], int]
-    """From the row of an environment to the seed of the episode that it begins."""
+    """Row of an env to the seed of the episode that it begins."""
     together = False
-    """Whether the episodes that begin at a time are drawn at once, by the seed of the first: one by one takes mjlab
-    milliseconds each."""
+    """True to draw episodes that begin at one time together, by the seed of the first: one takes milliseconds."""
 
     def _reset_idx(self, env_ids: Tensor | None = None) -> None:
         rows = torch.arange(self.num_envs, device=self.device) if env_ids is None else env_ids
@@ -86,13 +79,7 @@ class Batch(ManagerBasedRlEnv):
 
 
 def made(path: Path, config: Any, device: str, kernels: Path | None = None) -> Batch:
-    """Environments of mjlab, made without what it prints of them.
-
-    Args:
-        path: The task file, for messages.
-        config: As `prepared`.
-        device: `cpu`, or a CUDA device.
-        kernels: A folder of compiled ones.
+    """Make envs of mjlab, without its printing.
 
     Raises:
         TaskError: mjlab raised.
@@ -105,25 +92,25 @@ def made(path: Path, config: Any, device: str, kernels: Path | None = None) -> B
 
 
 def _copied(kernels: Path) -> Path:
-    """A copy of compiled kernels that this process may add to; a confined one sets no times and rights of files."""
-    own = Path(tempfile.gettempdir(), "kernels")
-    for each in kernels.rglob("*.*"):
-        if each.is_file():
-            target = own / each.relative_to(kernels)
+    """Copy compiled kernels, as this process adds to them; a confined one may not set times and rights of files."""
+    folder = Path(tempfile.gettempdir(), "kernels")
+    for path in kernels.rglob("*.*"):
+        if path.is_file():
+            target = folder / path.relative_to(kernels)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(each, target)
-    return own
+            shutil.copyfile(path, target)
+    return folder
 
 
 def flattened(groups: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Observations of mjlab as rows of numbers, (N, k) float32 of each group."""
-    parts = {name: [*each.values()] if isinstance(each, Mapping) else [each] for name, each in groups.items()}
-    return {name: torch.cat([part.flatten(1).float() for part in each], 1) for name, each in parts.items()}
+    """Flatten each group of observations to (N, k) float32."""
+    parts = {name: [*terms.values()] if isinstance(terms, Mapping) else [terms] for name, terms in groups.items()}
+    return {name: torch.cat([part.flatten(1).float() for part in terms], 1) for name, terms in parts.items()}
 
 
 def observed(groups: Mapping[str, Any]) -> Tensor:
-    """What the policy acts on of mjlab's observations, (N, O) float32."""
-    name = next((each for each in _POLICY_SEES if each in groups), next(iter(groups)))
+    """Return the policy's observations, (N, O) float32."""
+    name = next((group for group in _POLICY_SEES if group in groups), next(iter(groups)))
     return flattened({name: groups[name]})[name]
 
 
@@ -161,7 +148,7 @@ class MjlabVecEnv(VecEnv):
         self.action_size, self.action_parts = len(coder.parts), coder.parts
         self.variables = (*declared, ENV_REWARD)
         ends = env.termination_manager
-        self.causes = tuple(each for each in ends.active_terms if not ends.get_term_cfg(each).time_out)
+        self.causes = tuple(term for term in ends.active_terms if not ends.get_term_cfg(term).time_out)
         self._path, self._env, self._declared, self._read = path, env, declared, read
         self._seeds, self._per_seed = list(seeds), env.num_envs // len(seeds)
         self._all = torch.arange(env.num_envs, device=self.device)
@@ -172,10 +159,9 @@ class MjlabVecEnv(VecEnv):
         self._previous: dict[str, Tensor] = {}
         env.start = self._start
         self.groups: dict[str, Tensor] = {}
-        """Observations as mjlab groups them, (N, k) each, those for critics alone included."""
+        """Groups of observations, (N, k) each, including those for critics alone."""
         self.observation_size = self.reset().shape[1]
-        found = self._variables()
-        require(variable_problems(declared, found, self.num_envs))
+        require(variable_problems(declared, self._variables(), self.num_envs))
 
     def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
         """See `VecEnv.reset`."""
@@ -188,7 +174,7 @@ class MjlabVecEnv(VecEnv):
         return self._seen
 
     def rest(self, which: Tensor) -> None:
-        """See `VecEnv.rest`. mjlab goes on with them, and nobody asks what becomes of them."""
+        """See `VecEnv.rest`. mjlab still simulates these envs, without effect."""
         self._awake &= ~which
 
     def step(self, action: Tensor) -> Step:
@@ -196,15 +182,15 @@ class MjlabVecEnv(VecEnv):
         action = action.float().clamp(self.action_low, self.action_high)
         with env_faults(self._path):
             groups, reward, terminated, timed_out, _ = self._env.step(action)
-        self._env._manual_reset_pending[:] = False  # those that end begin anew below, those at rest need not
-        diverged = ~torch.stack([(each.abs() < LARGEST_STATE).all(1) for each in self._state]).all(0)
+        self._env._manual_reset_pending[:] = False  # ended envs are reset below, resting ones need no reset
+        diverged = ~torch.stack([(values.abs() < LARGEST_STATE).all(1) for values in self._state]).all(0)
         ends = self._env.termination_manager
-        causes = {each: ends.get_term(each).clone() for each in self.causes} | {DIVERGED: diverged}
+        causes = {cause: ends.get_term(cause).clone() for cause in self.causes} | {DIVERGED: diverged}
         steps = self._env.episode_length_buf.clone()
         terminated = (terminated | diverged) & self._awake
         truncated = (timed_out | (steps >= self.episode_steps)) & self._awake & ~terminated
         current = {**self._variables(), ENV_REWARD: reward.float().clone(), "action": action}
-        # Where physics diverged, what there was before is told instead.
+        # Where physics diverged, the values of the step before stand instead.
         before = self._previous or {name: torch.zeros_like(value) for name, value in current.items()}
         current = {
             name: torch.where(as_column(diverged, value), before[name], value) for name, value in current.items()
@@ -225,27 +211,27 @@ class MjlabVecEnv(VecEnv):
 
     @property
     def _seen(self) -> Tensor:
-        """What the policy acts on, (N, O) float32."""
+        """Observations of the policy, (N, O) float32."""
         return observed(self.groups).clone()
 
     def _start(self, row: int) -> int:
-        """The seed of the episode that a row begins: what happens in it depends on these three numbers alone."""
+        """Seed of the episode that a row begins; the episode depends on these three numbers alone."""
         return start_seed(self._seeds[row // self._per_seed], row % self._per_seed, self._episode[row])
 
     def _begin(self, ids: Tensor) -> dict[str, Tensor]:
-        """Start the next episode of some environments, (n,); observations of all, (N, k) of each group."""
+        """Start the next episode of some envs, (n,); return the observations of all, (N, k) per group."""
         warm = self._warm.clone()
         with env_faults(self._path):
             groups, _ = self._env.reset(env_ids=ids)
         warm[ids] = self._warm[ids]
-        self._warm.copy_(warm)  # the others go on as if nothing had been
+        self._warm.copy_(warm)  # the other envs continue unchanged
         for row in ids.tolist():
             self._episode[row] += 1
         return flattened(groups)
 
     def _variables(self) -> dict[str, Tensor]:
         with task_faults(self._path, "variables", self.device):
-            own = self._read(self._env)
-        require(mapping_problems("variables", own))
-        found = Named("variables", dict(own))
-        return {name: found[name].float().clone() for name in self._declared}
+            values = self._read(self._env)
+        require(mapping_problems("variables", values))
+        named = Named("variables", dict(values))
+        return {name: named[name].float().clone() for name in self._declared}

@@ -41,38 +41,34 @@ _FIELDS = {
 _MOST_SEEN = 4096
 _INSTALL = "mjlab needs an environment of its own: see docs/environments.md"
 _WITHOUT_PROGRAMS = {"IMAGEIO_FFMPEG_EXE": "ffmpeg", "GIT_PYTHON_REFRESH": "quiet", "WANDB_MODE": "disabled"}
-"""For packages that mjlab imports: they start programs as they are imported, which a confined worker cannot."""
+"""Settings of packages that mjlab imports: they start programs at import, which a confined worker cannot."""
 
 
 class MjlabTask(GymTask):
     """A task of mjlab. Subclass it in a task file: `env = "Mjlab-Velocity-Flat-Unitree-Go1"`.
 
-    Physics, observations, commands and terminations are mjlab's; its rewards, weighed and summed as it does, are the
-    human reward alone. Variables are those declared with `Var`, which `variables` then computes from the environment;
-    without any, velocities, direction of gravity and joints of each robot or object, and each command. Each episode is
-    drawn by itself: `rewardgen.extras.mjlab.env.prepared` says what is left out for that.
+    Physics, observations, commands and terminations are mjlab's; the weighted sum of its rewards is the human reward.
+    Declare variables with `Var` and compute them in `variables`; by default they are velocities, direction of gravity
+    and joints of each robot or object, and each command. See `rewardgen.extras.mjlab.env.prepared` for what is left out
+    so that each episode is drawn by itself.
     """
 
     env: ClassVar[str]
-    """Its id, as `list_tasks` of `mjlab.tasks.registry` has it."""
+    """Id of a task, as in `list_tasks` of `mjlab.tasks.registry`."""
     action_limit: ClassVar[float] = 1.0
-    """Largest size of an entry of an action; mjlab has no limit."""
+    """Largest size of an entry of an action; mjlab sets no limit."""
     on_device = True
     _kernels: ClassVar[Path | None] = None
 
     def edit_config(self, config: Any) -> None:
-        """Change mjlab's configuration before environments are made of it.
-
-        Args:
-            config: A `ManagerBasedRlEnvCfg`, changed in place.
-        """
+        """Change mjlab's configuration before environments are made of it."""
 
     @classmethod
     def known(cls) -> Known:
-        """What one look at the environment tells.
+        """Return what one env shows.
 
         Raises:
-            TaskError: mjlab is not installed, has no such task, or it observes pictures.
+            TaskError: mjlab is not installed, has no such task, or the task observes pictures.
         """
         return _look(cls)
 
@@ -135,24 +131,24 @@ class MjlabTask(GymTask):
         return ()
 
     def prepare(self) -> Sequence[Path]:
-        """Kernels for the CPU, compiled once for all workers by a process of their own; see `Task.prepare`."""
+        """Compile kernels for the CPU once for all workers, in a separate process; see `Task.prepare`."""
         try:
-            versions = [version(each) for each in ("mjlab", "warp-lang", "mujoco-warp")]
+            versions = [version(package) for package in ("mjlab", "warp-lang", "mujoco-warp")]
             place = Path(os.environ[KERNELS])
         except (PackageNotFoundError, KeyError):
-            return ()  # what is missing is told where environments are made
+            return ()  # reported where envs are made
         folder = Path(place, "-".join(("mjlab", *versions)), self.env)
         if not folder.is_dir():
             code = "import sys; from rewardgen.extras.mjlab.task import compile_kernels; compile_kernels(*sys.argv[1:])"
             subprocess.run([sys.executable, "-c", code, str(self.path), str(folder)], check=False)
         if not folder.is_dir():
-            return ()  # each worker compiles what it needs for itself
+            return ()  # each worker compiles its kernels
         type(self)._kernels = folder
         return (folder.parent,)
 
 
 def _made(task: type[MjlabTask], num_envs: int, episode_steps: int, device: Device = "cpu") -> Any:
-    """Fresh environments of a task; with its own episodes if `episode_steps` is 0."""
+    """Make envs of a task; with its own length of episodes if `episode_steps` is 0."""
     config = _registry(task.env).load_env_cfg(task.env)
     from rewardgen.extras.mjlab.env import made, prepared
 
@@ -164,12 +160,7 @@ def _made(task: type[MjlabTask], num_envs: int, episode_steps: int, device: Devi
 
 
 def compile_kernels(path: str, folder: str) -> None:
-    """Compile what simulating a task needs on the CPU, in a process that has simulated nothing yet.
-
-    Args:
-        path: The task file.
-        folder: Is there once all is in it.
-    """
+    """Compile the kernels of a task on the CPU, in a process that has simulated nothing yet."""
     import warp  # pyright: ignore[reportMissingImports]
 
     from rewardgen.tasks.loading import load_task
@@ -184,7 +175,7 @@ def compile_kernels(path: str, folder: str) -> None:
 
 
 def _registry(name: str) -> Any:
-    """The registry of mjlab, which has a task of that name.
+    """Return the registry of mjlab, after checking that it has a task.
 
     Raises:
         TaskError: mjlab is not installed, or has no such task.
@@ -227,33 +218,33 @@ def _look(task: type[MjlabTask]) -> Known:
 
 
 def _action_parts(env: Any) -> tuple[str, ...]:
-    """Names of what is acted on, such as joints; empty where an action has others."""
-    terms = [env.action_manager.get_term(each) for each in env.action_manager.active_terms]
-    return tuple(name for each in terms for name in getattr(each, "target_names", ()))
+    """Names of actuated parts, such as joints; empty for other actions."""
+    terms = [env.action_manager.get_term(name) for name in env.action_manager.active_terms]
+    return tuple(name for term in terms for name in getattr(term, "target_names", ()))
 
 
 def _moves(entity: Any) -> bool:
-    """Whether it is more than terrain."""
+    """True for anything but terrain."""
     return not entity.is_fixed_base or entity.is_articulated
 
 
 def _offered(env: Any) -> dict[str, tuple[Var, Tensor]]:
-    """What an environment offers of its robots, objects and commands: variables and their values."""
-    found: dict[str, tuple[Var, Tensor]] = {}
-    entities = {name: each for name, each in env.scene.entities.items() if _moves(each)}
+    """Variables of an env's robots, objects and commands, with their values."""
+    offered: dict[str, tuple[Var, Tensor]] = {}
+    entities = {name: entity for name, entity in env.scene.entities.items() if _moves(entity)}
     for name, entity in entities.items():
         start = "" if len(entities) == 1 else f"{name}_"
         data = entity.data
         if not entity.is_fixed_base:
-            for each, variable in _ROOT.items():
-                told = Var(variable.unit, variable.meaning.format(f"`{name}`"), variable.parts)
-                found[start + each] = (told, getattr(data, _FIELDS[each]))
+            for quantity, variable in _ROOT.items():
+                named = Var(variable.unit, variable.meaning.format(f"`{name}`"), variable.parts)
+                offered[start + quantity] = (named, getattr(data, _FIELDS[quantity]))
         if entity.is_articulated:
             joints = tuple(entity.joint_names)
-            found[f"{start}joint_position"] = (Var("rad", f"joint positions of `{name}`", joints), data.joint_pos)
-            found[f"{start}joint_velocity"] = (Var("rad/s", f"joint velocities of `{name}`", joints), data.joint_vel)
+            offered[f"{start}joint_position"] = (Var("rad", f"joint positions of `{name}`", joints), data.joint_pos)
+            offered[f"{start}joint_velocity"] = (Var("rad/s", f"joint velocities of `{name}`", joints), data.joint_vel)
     for name in env.command_manager.active_terms:
         value = env.command_manager.get_command(name)
         parts = tuple(f"{name}_{number}" for number in range(value.shape[1]))
-        found[name] = (Var("1", f"mjlab's command `{name}`", parts), value)
-    return found
+        offered[name] = (Var("1", f"mjlab's command `{name}`", parts), value)
+    return offered

@@ -1,7 +1,7 @@
-"""What a node of a Ray cluster does for a run: it trains one candidate as this machine alone would. Knows no Ray.
+"""A node's part of training on a Ray cluster: it trains one candidate as a single machine would. Loads no Ray.
 
 Plain data goes in and out. The node's own process trainer confines the training, measures the policies and validates
-what comes back; its scratch lies in the node's temporary folder, and nothing of a run is written anywhere else.
+the answers; its scratch folder lies in the node's temporary folder, and nothing of a run is written elsewhere.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ _PACKAGES = ("gymnasium", "mujoco", "mujoco-warp", "numpy", "stable-baselines3",
 
 
 def software() -> dict[str, str]:
-    """What decides here about the numbers: versions, and a hash of the package's own code."""
-    found = {package: installed_version(package) or "missing" for package in _PACKAGES}
-    versions = {package: each.partition("+")[0] for package, each in found.items()}  # torch for a GPU or without one
+    """Return everything installed here that decides the numbers: versions, and a hash of the package's own code."""
+    versions = {package: installed_version(package) or "missing" for package in _PACKAGES}
+    versions = {
+        package: version.partition("+")[0] for package, version in versions.items()
+    }  # torch with or without GPU
     sources = hashlib.sha256("\0".join(code(TRAINING_SOURCES)).encode()).hexdigest()
     return {"rewardgen": __version__, **versions, "code of rewardgen": sources[:12]}
 
@@ -44,31 +46,34 @@ def train_on_node(
 
     Args:
         expected: `software` of the machine that the run is on.
-        order: What to do, as `rewardgen.extras.ray.trainer` writes it.
+        order: The training, as `rewardgen.extras.ray.trainer` writes it.
         fetch: Brings the files of the task.
 
     Yields:
-        As it comes: `{"progress": ...}` or `{"slice": result, "files": name to content}`; at last, if something is
+        As they come: `{"progress": ...}` or `{"slice": result, "files": name to content}`; at last, if something is
         wrong, `{"error": name of its class, "message": ..., "hint": ...}`.
     """
-    own = software()
-    if differing := [
-        f"{name} {own.get(name)}, not {wanted}" for name, wanted in expected.items() if own.get(name) != wanted
-    ]:
-        message = f"a node has {', '.join(differing)}: its numbers would be others"
-        yield _told(MachineError(message, "install the same versions on every node"))
+    installed = software()
+    differing = [
+        f"{name} {installed.get(name)}, not {version}"
+        for name, version in expected.items()
+        if installed.get(name) != version
+    ]
+    if differing:
+        message = f"a node has {', '.join(differing)}: its numbers would differ"
+        yield _as_news(MachineError(message, "install the same versions on every node"))
         return
     sweep_scratch()  # of tasks that were killed
     news: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
     cancel = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        working = pool.submit(_train, order, fetch, news, cancel)
+        training = pool.submit(_train, order, fetch, news, cancel)
         try:
-            while (each := news.get()) is not None:
-                yield each
+            while (message := news.get()) is not None:
+                yield message
         finally:
             cancel.set()
-        working.result()
+        training.result()
 
 
 def _train(
@@ -81,7 +86,7 @@ def _train(
         with scratch_folder() as scratch:
             folder = scratch / "policies"
 
-            def tell(result: SliceResult) -> None:
+            def send(result: SliceResult) -> None:
                 names = filter(None, (result.policy, result.episodes_file))
                 files = {name: (folder / name).read_bytes() for name in names}
                 news.put({"slice": result.model_dump(mode="json"), "files": files})
@@ -97,19 +102,19 @@ def _train(
             )
             kind.make(setup).train(
                 [RewardSpec.model_validate(order["reward"])],
-                [SliceSpec.model_validate(each) for each in order["slices"]],
+                [SliceSpec.model_validate(spec) for spec in order["slices"]],
                 folder=folder,
                 on_progress=lambda message: news.put({"progress": message}),
-                on_slice=tell,
+                on_slice=send,
                 stop_hacking=order["stop_hacking"],
                 cancel=cancel,
             )
     except RewardgenError as error:
-        news.put(_told(error))
+        news.put(_as_news(error))
     finally:
         news.put(None)
 
 
-def _told(error: RewardgenError) -> dict[str, Any]:
+def _as_news(error: RewardgenError) -> dict[str, Any]:
     message = f"{error.message} (on the node {platform.node()})"
     return {"error": type(error).__name__, "message": message, "hint": error.hint}

@@ -1,4 +1,4 @@
-"""A task's files on their way to another machine: packed as they lie to each other, unpacked into a folder by content.
+"""Sends a task's files to another machine: packed by relative path, unpacked into a folder named by content.
 
 A shipped task travels by its name. Of any other go the files that are known to decide about it, see
 `rewardgen.tasks.fingerprint.made_of`; what its environment or its file imports has to be installed there.
@@ -34,19 +34,19 @@ class PackedTask(NamedTuple):
 
 
 def packed(reference: str, files: Iterable[str]) -> tuple[PackedTask, dict[str, bytes]]:
-    """A task, and its files by where they lie in the folder that they share.
+    """Pack a task, and its files by their path in the folder that they share.
 
     Args:
-        reference: Of the task.
-        files: What it is made of, as the run knows it: files, and folders with all in them that is not hidden.
+        reference: Task reference.
+        files: Files of the task as the run knows them, and folders with all files in them that are not hidden.
 
     Raises:
-        TaskError: A file cannot be read, or they are too large.
+        TaskError: A file cannot be read, or the files are too large.
     """
     if reference in shipped_tasks():
         return PackedTask(reference, ""), {}
     task = resolve_task(reference)
-    paths = {path for each in (task, *map(Path, files)) for path in _plain(Path(os.path.normpath(each)))}
+    paths = {path for part in (task, *map(Path, files)) for path in _plain(Path(os.path.normpath(part)))}
     root = os.path.commonpath([path.parent for path in paths])
     if sum(path.stat().st_size for path in paths) > _MOST_BYTES:
         what = f"the files of {task.name} take more than {_MOST_BYTES >> 30} GiB, too much to send to other machines"
@@ -62,10 +62,10 @@ def packed(reference: str, files: Iterable[str]) -> tuple[PackedTask, dict[str, 
 
 
 def unpacked(task: PackedTask, fetch: Callable[[], Mapping[str, bytes]]) -> str:
-    """The reference of a task on this machine, whose files are unpacked unless they are here already.
+    """Unpack a task's files, unless they are here already, and return its reference on this machine.
 
     Raises:
-        MachineError: There is no place for them.
+        MachineError: The files cannot be written.
     """
     if not task.digest:
         return task.reference
@@ -73,11 +73,11 @@ def unpacked(task: PackedTask, fetch: Callable[[], Mapping[str, bytes]]) -> str:
         place = cache_folder("tasks") / task.digest[:20]
         if not place.is_dir():
             place.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=place.parent) as made:
+            with tempfile.TemporaryDirectory(dir=place.parent) as unfinished:
                 for name, data in fetch().items():
-                    write_atomic(Path(made) / "whole" / name, data)
+                    write_atomic(Path(unfinished) / "whole" / name, data)
                 with suppress(OSError):  # another process was first
-                    (Path(made) / "whole").rename(place)
+                    (Path(unfinished) / "whole").rename(place)
             if not place.is_dir():
                 raise OSError(f"{place} cannot be made")
     except (OSError, RuntimeError) as error:
@@ -86,9 +86,9 @@ def unpacked(task: PackedTask, fetch: Callable[[], Mapping[str, bytes]]) -> str:
 
 
 def _plain(path: Path) -> Iterator[Path]:
-    """A file, or those in a folder; hidden ones may be keys, and no worker is granted them here either."""
+    """A file, or those in a folder except hidden ones, which may be keys."""
     if path.is_file():
         yield path
     for folder, below, names in os.walk(path):
-        below[:] = [each for each in below if not each.startswith(".")]
-        yield from (found for each in names if not each.startswith(".") and (found := Path(folder, each)).is_file())
+        below[:] = [name for name in below if not name.startswith(".")]
+        yield from (file for name in names if not name.startswith(".") and (file := Path(folder, name)).is_file())

@@ -1,7 +1,7 @@
-"""Training on the machines of a Ray cluster: each candidate is a task of it, with all its seeds.
+"""The executor `ray`: each candidate, with all its seeds, is a task of a Ray cluster.
 
-The driver's side. What a node does is `rewardgen.extras.ray.node`; results and files come back from there as they are
-ready, and only this process writes them to the run's folder. Ray is an extra, and is loaded when a run asks for it.
+`rewardgen.extras.ray.node` trains; results and files come back as they are ready, and only this process, the driver,
+writes them to the run's folder. Ray is loaded when a run asks for it.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from rewardgen.training.protocol import EXECUTORS, ExecutorKind, ExecutorSetup, 
 _POLL_S = 0.1
 _REACH_S = 5.0
 _START = "start one with `ray start --head`, name it with `--cluster`, or train here with `--executor processes`"
-_TOLD = {each.__name__: each for each in (TaskError, UsageError, RunFolderError, SandboxError, WorkerError)}
-"""What a node tells of, beside what is wrong with its machine."""
+_ERRORS = {kind.__name__: kind for kind in (TaskError, UsageError, RunFolderError, SandboxError, WorkerError)}
+"""Errors that a node reports, besides a `MachineError`."""
 
 
 def require_ray() -> Any:
-    """The library.
+    """Import Ray.
 
     Raises:
-        UsageError: It is not installed.
+        UsageError: Ray is not installed.
     """
-    # With `uv run`, it would send the current folder to all nodes.
+    # With `uv run`, Ray would send the current folder to all nodes.
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     try:
         import ray
@@ -57,7 +57,7 @@ def require_ray() -> Any:
 
 
 class RayTrainer:
-    """Trains each candidate on some node of a cluster, by the ordinary trainer of a kind.
+    """Trains each candidate on some node of a cluster, by an ordinary trainer.
 
     Args:
         job: The trainer and its arguments; each node has its own scratch folder and worker.
@@ -65,23 +65,22 @@ class RayTrainer:
     Raises:
         UsageError: Ray is not installed.
         TaskError: A file of the task cannot be sent.
-        MachineError: The cluster cannot be reached, or has nothing of what a training needs.
+        MachineError: The cluster cannot be reached, or has no CPU or GPU that a training needs.
     """
 
     def __init__(self, job: ExecutorSetup) -> None:
         setup = job.setup
         task, files = packed(setup.task, job.task_files)
         self._ray = _connected(job.cluster)
-        wanted = {"CPU": 1, "GPU": 1 if getattr(setup.settings, "device", "cpu") == "cuda" else 0}
-        there = self._ray.cluster_resources()
-        if missing := [name for name, number in wanted.items() if number > there.get(name, 0)]:
-            what = f"the Ray cluster has no {' and no '.join(missing)}"
-            raise MachineError(what, "add nodes that have; see `ray status`")
-        nodes = [each["Resources"] for each in self._ray.nodes() if each["Alive"]]
-        if not any(all(each.get(name, 0) >= number for name, number in wanted.items()) for each in nodes):
-            raise MachineError("no node of the Ray cluster has a CPU and a GPU", "add one that has; see `ray status`")
-        resources = {"num_cpus": wanted["CPU"], "num_gpus": wanted["GPU"]}
-        self._task = self._ray.remote(num_returns="streaming", max_retries=0, **resources)(_on_node)
+        needs = {"CPU": 1, "GPU": 1 if getattr(setup.settings, "device", "cpu") == "cuda" else 0}
+        resources = self._ray.cluster_resources()
+        if missing := [name for name, number in needs.items() if number > resources.get(name, 0)]:
+            raise MachineError(f"the Ray cluster has no {' and no '.join(missing)}", "add nodes; see `ray status`")
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        if not any(all(node.get(name, 0) >= number for name, number in needs.items()) for node in nodes):
+            raise MachineError("no node of the Ray cluster has a CPU and a GPU", "add one; see `ray status`")
+        options = {"num_cpus": needs["CPU"], "num_gpus": needs["GPU"]}
+        self._task = self._ray.remote(num_returns="streaming", max_retries=0, **options)(_on_node)
         self._files = self._ray.put(files)
         self._software = software()
         self._most = job.at_once
@@ -106,38 +105,38 @@ class RayTrainer:
     ) -> None:
         """See `rewardgen.training.protocol.Trainer.train`.
 
-        A candidate whose node is lost is trained once more, on another, as far as its results are not here. If that
-        one is lost too, the run ends.
+        A candidate whose node is lost is trained once more on another node, without the results that have arrived. If
+        that node is lost too, the run ends.
         """
         ray, errors = self._ray, self._ray.exceptions
         lost = (errors.NodeDiedError, errors.WorkerCrashedError, errors.LocalRayletDiedError)
         lost += (errors.ObjectLostError, errors.OutOfMemoryError)
-        sources = {each.candidate_id: each for each in rewards}
-        left = {each[0].candidate_id: {spec.seed: spec for spec in each} for each in by_candidate(slices)}
-        begun_anew: set[str] = set()
+        sources = {reward.candidate_id: reward for reward in rewards}
+        missing = {group[0].candidate_id: {spec.seed: spec for spec in group} for group in by_candidate(slices)}
+        repeated: set[str] = set()
 
         def begin(id: str) -> Any:
-            what = {"reward": sources[id].model_dump(), "slices": [each.model_dump() for each in left[id].values()]}
-            order = self._order | what | {"stop_hacking": stop_hacking}
+            specs = [spec.model_dump() for spec in missing[id].values()]
+            order = self._order | {"reward": sources[id].model_dump(), "slices": specs, "stop_hacking": stop_hacking}
             return self._task.remote(self._software, order, [self._files])
 
-        waiting, running = [*left], dict[Any, str]()
+        waiting, running = [*missing], dict[Any, str]()
         try:
             while waiting or running:
                 while waiting and (self._most is None or len(running) < self._most):
                     id = waiting.pop(0)
                     running[begin(id)] = id
-                for each in ray.wait([*running], timeout=_POLL_S)[0]:
-                    id = running[each]
+                for task in ray.wait([*running], timeout=_POLL_S)[0]:
+                    id = running[task]
                     try:
-                        news = ray.get(next(each))
+                        news = ray.get(next(task))
                     except (StopIteration, *lost) as error:
-                        del running[each]
-                        if left[id] and id in begun_anew:
-                            what = f"the training of {id} was lost with its node, and not for the first time"
-                            raise MachineError(f"{what}: {_in_brief(error)}", _AGAIN) from error
-                        if left[id]:
-                            begun_anew.add(id)
+                        del running[task]
+                        if missing[id] and id in repeated:
+                            what = f"the training of {id} was lost with its node twice: {_in_brief(error)}"
+                            raise MachineError(what, _AGAIN) from error
+                        if missing[id]:
+                            repeated.add(id)
                             waiting.append(id)
                         continue
                     if "progress" in news:
@@ -146,10 +145,10 @@ class RayTrainer:
                         result = SliceResult.model_validate(news["slice"])
                         for name in filter(None, (result.policy, result.episodes_file)):
                             write_atomic(folder / name, news["files"][name])
-                        del left[id][result.seed]
+                        del missing[id][result.seed]
                         on_slice(result)
                     else:
-                        raise _TOLD.get(news["error"], MachineError)(news["message"], news["hint"])
+                        raise _ERRORS.get(news["error"], MachineError)(news["message"], news["hint"])
                 if cancel is not None and cancel.is_set():
                     raise WorkerCancelled("the training was cancelled")
         except errors.RayTaskError as error:
@@ -158,29 +157,29 @@ class RayTrainer:
         except errors.RayError as error:
             raise MachineError(f"the Ray cluster failed: {_in_brief(error)}", _AGAIN) from error
         finally:
-            for each in running:
+            for task in running:
                 with suppress(errors.RayError):
-                    ray.cancel(each, force=True)
+                    ray.cancel(task, force=True)
 
 
-_AGAIN = "what was finished is kept, and `rewardgen resume latest` goes on; `ray status` tells of the cluster"
+_AGAIN = "finished trainings are kept: see `ray status`, then `rewardgen resume latest`"
 
 
 def _on_node(expected: dict[str, str], order: dict[str, Any], files: list[Any]) -> Iterator[dict[str, Any]]:
-    """What Ray runs on a node. The files lie in a list so that they are only fetched where they are missing."""
+    """Run on a node by Ray. The files lie in a list so that a node fetches them only if it lacks them."""
     yield from train_on_node(expected, order, lambda: require_ray().get(files[0]))
 
 
 def _in_brief(error: BaseException) -> str:
-    """The first of the many lines that Ray says."""
+    """First line of Ray's long messages."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _connected(address: str | None) -> Any:
-    """Ray, connected to a cluster; as it is if this process has a connection already.
+    """Return Ray, connected to a cluster; an existing connection is used.
 
     Raises:
-        MachineError: There is no cluster, or it is one of another version.
+        MachineError: There is no cluster, or it has another version.
     """
     ray = require_ray()
     if ray.is_initialized():
@@ -189,30 +188,30 @@ def _connected(address: str | None) -> Any:
     before = signal.getsignal(signal.SIGTERM)
     try:
         _reach(address)
-        # It tells of lost nodes on standard output, which belongs to results.
+        # Ray reports lost nodes on standard output, which belongs to results.
         ray._private.worker.print_to_stdstream = lambda *_, **__: None
         ray.init(address, log_to_driver=False, logging_level="ERROR")
     except (OSError, RuntimeError, ValueError) as error:
         raise MachineError(f"cannot connect to the Ray cluster at {address}: {_in_brief(error)}", _START) from error
     finally:
-        # It has the process exit at SIGTERM, and a run has to be saved.
+        # Ray makes the process exit at SIGTERM, and a run must be saved.
         if threading.current_thread() is threading.main_thread() and before is not None:
             signal.signal(signal.SIGTERM, before)
     return ray
 
 
 def _reach(address: str) -> None:
-    """Ray itself tries for two minutes, and ends the process then.
+    """Check an address: Ray itself tries for two minutes, then ends the process.
 
     Raises:
         OSError: Nobody listens there.
-        ValueError: It is no address.
+        ValueError: The address is malformed.
     """
     if address == "auto":
         return
     parts = urlsplit(f"//{address}")
     if "://" in address or not parts.hostname or not parts.port:
-        raise ValueError("it has the form HOST:PORT; through `ray://`, no result comes as it is ready")
+        raise ValueError("write HOST:PORT; `ray://` returns no result before the end")
     socket.create_connection((parts.hostname, parts.port), _REACH_S).close()
 
 

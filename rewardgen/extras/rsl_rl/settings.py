@@ -1,4 +1,4 @@
-"""The settings of RSL-RL's PPO. Loads neither it nor torch: task files import it."""
+"""Settings of RSL-RL's PPO. Loads neither RSL-RL nor torch: task files import it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from rewardgen.training.shared.device_settings import DeviceSettings
 class RslRlSettings(DeviceSettings):
     """RSL-RL's PPO (Schwarke et al. 2025). Tasks of mjlab bring the configuration of their own runner.
 
-    The discount and the length of a rollout are set here, whatever a configuration has.
+    The discount and the length of a rollout are always those of these settings.
     """
 
     rollout_steps: int = 24
-    """Control steps per environment between two updates."""
+    """Control steps per env between two updates."""
     options: dict[str, dict[str, Any]] = {}
-    """What is otherwise than in the configuration, by its parts: `{"actor": {"hidden_dims": [256, 128]}, "algorithm":
+    """Changes to the configuration, by its parts: `{"actor": {"hidden_dims": [256, 128]}, "algorithm":
     {"entropy_coef": 0.0}}`."""
 
 
 class RslRlJob(TrainJob):
-    """What one of its workers does."""
+    """Payload of one worker."""
 
     settings: RslRlSettings

@@ -36,19 +36,11 @@ _USUAL: dict[str, Any] = {
         "entropy_coef": 0.005,
     },
 }
-"""The configuration of a runner for tasks that bring none, with the values that most of mjlab's tasks have."""
+"""Configuration for tasks that bring none, with the values of most of mjlab's tasks."""
 
 
 def train_rsl_rl_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Train all slices of one job.
-
-    Args:
-        payload: A `RslRlJob`.
-        report: Called with the progress of each slice at each evaluation.
-
-    Returns:
-        `slices`: one `SliceResult` per slice, without the final fitness.
-    """
+    """Train all slices of an `RslRlJob`; see `train_in_turn`."""
     job = RslRlJob.model_validate(payload)
     if job.kernels:
         use_kernels(Path(job.kernels))
@@ -64,7 +56,7 @@ class RslRlTraining(SliceTraining):
         report: Called with its progress at each evaluation.
 
     Raises:
-        TaskError: Its policy is no plain network.
+        TaskError: The policy is no plain network.
     """
 
     def __init__(self, task: Task, job: RslRlJob, report: Report) -> None:
@@ -90,19 +82,19 @@ class RslRlTraining(SliceTraining):
     def learn(self) -> None:
         """See `SliceTraining.learn`."""
         for update in range(self.env_steps // self._rollout):
-            self._runner.current_learning_iteration = update  # which it leaves at the first of those asked for
+            self._runner.current_learning_iteration = update  # `learn` leaves it at the first update of a call
             self._runner.learn(1)
             self.slices.logs[0].clipped.append(float(torch.stack(self._env.clipped).mean()))
             self._env.clipped.clear()
             self.advance()
 
     def policy(self) -> MlpPolicy:
-        """See `SliceTraining.policy`. The normaliser of observations becomes a part of the first layer."""
+        """See `SliceTraining.policy`. The first layer absorbs the normaliser of observations."""
         layers = [(weight.cpu(), bias.cpu()) for weight, bias in layers_of(list(self._actor.mlp))]
         if self._actor.obs_normalization:
-            known, (weight, bias) = self._actor.obs_normalizer, layers[0]
-            scaled = weight.double() / (known.std.cpu().double() + known.eps)
-            layers[0] = (scaled.float(), (bias.double() - scaled @ known.mean.cpu().double()).float())
+            running, (weight, bias) = self._actor.obs_normalizer, layers[0]
+            scaled = weight.double() / (running.std.cpu().double() + running.eps)
+            layers[0] = (scaled.float(), (bias.double() - scaled @ running.mean.cpu().double()).float())
         return MlpPolicy(
             layers=tuple(layers),
             activation=self._activation,
@@ -115,23 +107,19 @@ class RslRlTraining(SliceTraining):
 
 
 def runner_of(task: Task, settings: RslRlSettings) -> tuple[Any, dict[str, Any]]:
-    """The class of a task's runner, and its configuration: the task's own, else the usual one.
-
-    Args:
-        task: The task.
-        settings: What is set otherwise.
+    """Return the class of a task's runner and its configuration: the task's own, else the usual one.
 
     Raises:
         TaskError: RSL-RL is not installed.
     """
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # which else starts a program as it is imported
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # otherwise git starts at import
     try:
         from rsl_rl.runners import OnPolicyRunner  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise TaskError(f"RSL-RL cannot be imported: {error}", install_hint("rsl-rl")) from error
-    own = getattr(task, "rsl_rl_runner", None)
-    kind, usual = own() if own else (OnPolicyRunner, _USUAL)
-    # A runner takes entries out of its configuration.
+    runner = getattr(task, "rsl_rl_runner", None)  # of another extra
+    kind, usual = runner() if runner else (OnPolicyRunner, _USUAL)
+    # A runner removes entries of its configuration.
     config = _merged(copy.deepcopy(usual), copy.deepcopy(settings.options))
     config["num_steps_per_env"], config["check_for_nan"] = settings.rollout_steps, False  # `RewardedRslVecEnv` checks
     config["algorithm"] = {"rnd_cfg": None, **config["algorithm"], "gamma": settings.discount}
@@ -139,26 +127,24 @@ def runner_of(task: Task, settings: RslRlSettings) -> tuple[Any, dict[str, Any]]
 
 
 def _merged(usual: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """A configuration, with what is otherwise put in its place, at any depth."""
+    """Merge changes into a configuration, at any depth."""
     both = {name: _merged(usual[name], value) for name, value in other.items() if _parts(usual.get(name), value)}
     return {**usual, **other, **both}
 
 
 def _parts(*values: Any) -> bool:
-    return all(isinstance(each, dict) for each in values)
+    return all(isinstance(value, dict) for value in values)
 
 
 def _plain(actor: dict[str, Any]) -> Activation:
-    """The activation of a policy that is a plain network.
+    """Return the activation of a policy that is a plain network.
 
     Raises:
-        TaskError: It is none.
+        TaskError: The policy is none.
     """
     kinds = actor["class_name"], (actor.get("distribution_cfg") or {}).get("class_name"), actor["activation"]
     if kinds[:2] != ("MLPModel", "GaussianDistribution") or kinds[2] not in get_args(Activation):
-        what = f"no policy is kept that is a {kinds[0]} with {kinds[1]} and `{kinds[2]}`"
-        hint = (
-            f"it is to be a MLPModel with GaussianDistribution and {' or '.join(get_args(Activation))}: set `options`"
-        )
+        what = f"a policy that is a {kinds[0]} with {kinds[1]} and `{kinds[2]}` cannot be saved"
+        hint = f"use MLPModel with GaussianDistribution and {' or '.join(get_args(Activation))} in `options`"
         raise TaskError(what, f"{hint}, or train with `--trainer ppo`")
     return cast("Activation", kinds[2])

@@ -1,4 +1,4 @@
-"""RSL-RL's PPO as a kind of trainer: its worker job, and what the designer is told of it."""
+"""The trainer `rsl-rl`: RSL-RL's PPO."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRAIN_RSL_RL = register(
 
 
 def rsl_rl_trainer(setup: TrainerSetup) -> ProcessTrainer:
-    """Trains slices one after another in each worker process; on a GPU in one process.
+    """Make a trainer whose worker processes train slices one after another; on a GPU one process.
 
     Raises:
         MachineError: RSL-RL is not installed.

@@ -1,4 +1,4 @@
-"""A task's environments with a generated reward, as RSL-RL wants them."""
+"""A task's envs with a generated reward, as a `VecEnv` of RSL-RL."""
 
 from __future__ import annotations
 
@@ -20,13 +20,9 @@ class RewardedRslVecEnv:
 
     RSL-RL takes rewards as they are, and learns from those alone whose size suits it. So they are scaled here.
 
-    Args:
-        training: The slice's, which has the environments and its reward.
-        discount: Per control step.
-
     Attributes:
         steps: Control steps of all environments so far.
-        clipped: Part of the rewards of each step, by size, that was cut off in scaling them.
+        clipped: Share of the rewards of each step, by size, that was clipped in scaling them.
     """
 
     cfg: dict[str, Any] = {}
@@ -42,14 +38,14 @@ class RewardedRslVecEnv:
         self._seen = envs.reset(staggered=True)
 
     def get_observations(self) -> Any:
-        """What is seen now: groups of observations, (N, k) each."""
+        """Return the current groups of observations, (N, k) each."""
         from tensordict import TensorDict  # an extra  # pyright: ignore[reportMissingImports]
 
         groups: dict[str, Tensor] = getattr(self._envs, "groups", None) or {"actor": self._seen}
-        return TensorDict({name: each.clone() for name, each in groups.items()}, batch_size=[self.num_envs])
+        return TensorDict({name: values.clone() for name, values in groups.items()}, batch_size=[self.num_envs])
 
     def step(self, actions: Tensor) -> tuple[Any, Tensor, Tensor, dict[str, Tensor]]:
-        """Observations, rewards (N,), ends (N,) int64, and which of these the time limit made.
+        """Step; return observations, rewards (N,), ends (N,) int64, and the ends by the time limit.
 
         Args:
             actions: (N, A).

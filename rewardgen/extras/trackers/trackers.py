@@ -26,13 +26,7 @@ class Sink(Protocol):
     """Receives numbers: a class of this kind is made of a run's folder, its id and its configuration."""
 
     def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
-        """Store numbers by name.
-
-        Args:
-            values: The numbers.
-            axis: Name of the axis they belong to.
-            at: Place on that axis.
-        """
+        """Store numbers by name."""
         ...
 
     def close(self) -> None:
@@ -58,7 +52,7 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
-    """A run of Weights & Biases, or of Trackio, which is called alike. A resumed run goes on in the same one."""
+    """A run of Weights & Biases. A resumed run continues in the same one."""
 
     module = "wandb"
 
@@ -98,7 +92,7 @@ class Trackio(WeightsAndBiases):
 
 
 class MLflow:
-    """A run of MLflow, where `MLFLOW_TRACKING_URI` says."""
+    """A run of MLflow, at `MLFLOW_TRACKING_URI`."""
 
     def __init__(self, folder: Path, run_id: str, config: Mapping[str, Any]) -> None:
         self._api = importlib.import_module("mlflow")
@@ -116,12 +110,7 @@ class MLflow:
 
 
 class NumbersTracker:
-    """A `rewardgen.api.tracking.Tracker` that sends each event's numbers to a sink.
-
-    Args:
-        sink: Class of the sink.
-        runs_dir: Folder of the runs.
-    """
+    """A `rewardgen.api.tracking.Tracker` that sends each event's numbers to a sink."""
 
     def __init__(self, sink: Callable[[Path, str, Mapping[str, Any]], Sink], runs_dir: Path) -> None:
         self._make, self._runs_dir = sink, runs_dir
@@ -142,26 +131,21 @@ class NumbersTracker:
 
 
 def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float], str, float]]:
-    """What an event says in numbers: values by name, the axis that they belong to, and where on it.
-
-    Args:
-        event: The event.
-        history: The run's history, with the event.
-    """
+    """Yield the numbers of an event: values by name, their axis, and their place on it."""
     data = event.data
     match event.kind:
         case "trained":
-            told, phase = data["slice"], data["phase"]
-            place = f"{phase}/{told['candidate_id']}/seed-{told['seed']}"
-            for point in told["curve"]:
+            trained, phase = data["slice"], data["phase"]
+            place = f"{phase}/{trained['candidate_id']}/seed-{trained['seed']}"
+            for point in trained["curve"]:
                 values = {name: point[name] for name in ("fitness", "success_rate", "episode_return")}
                 yield {f"{place}/{name}": value for name, value in values.items()}, "env_steps", point["env_steps"]
-            result, ids = history.result(phase, told["candidate_id"]), history.ids()
-            if phase == "search" and result and result.fitness is not None and told["candidate_id"] in ids:
+            result, ids = history.result(phase, trained["candidate_id"]), history.ids()
+            if phase == "search" and result and result.fitness is not None and trained["candidate_id"] in ids:
                 best = history.ranking.best
                 values = {"search/fitness": result.fitness, "search/success_rate": result.success_rate or 0.0}
                 values |= {"search/best": best.estimate} if best else {}
-                yield values, "candidate", ids.index(told["candidate_id"])
+                yield values, "candidate", ids.index(trained["candidate_id"])
         case "usage":
             usage = history.usage
             values = {"usage/tokens": float(usage.prompt_tokens + usage.completion_tokens)}
@@ -171,7 +155,7 @@ def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float
             for row in history.summary.rows:
                 if row.fitness:
                     ends = {"": row.fitness.value, "_low": row.fitness.low, "_high": row.fitness.high}
-                    values = {f"finals/{row.candidate_id}/fitness{end}": each for end, each in ends.items()}
+                    values = {f"finals/{row.candidate_id}/fitness{end}": value for end, value in ends.items()}
                     yield values, "seeds", row.seeds
 
 
