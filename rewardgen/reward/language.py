@@ -67,6 +67,8 @@ class _Checker(ast.NodeVisitor):
         self._inputs = {argument.arg for entry in entries for argument in entry.args.args}
         # The function that is being checked, empty at the top level.
         self._function = ""
+        self._fixed: set[str] = set()
+        self._constants = {name for statement in tree.body for name in _stored([statement])}
         self._calls: dict[str, set[str]] = {name: set() for name in self._scope.functions}
 
     def check(self) -> None:
@@ -180,10 +182,20 @@ class _Checker(ast.NodeVisitor):
         for default in (*arguments.defaults, *arguments.kw_defaults):
             if default is not None:
                 self.visit(default)
-        outer, self._function = self._function, name
+        outer = self._function, self._fixed
+        parameters = {argument.arg for argument in ast.walk(arguments) if isinstance(argument, ast.arg)}
+        self._function, self._fixed = name, (parameters | self._constants) - _stored(body)
         for part in body:
             self.visit(part)
-        self._function = outer
+        self._function, self._fixed = outer
+
+    def _check_change(self, node: ast.AST, changed: ast.expr) -> None:
+        """Refuse a change of a parameter or a constant in place; every call starts from the same constants."""
+        while isinstance(changed, ast.Subscript):
+            changed = changed.value
+        if isinstance(changed, ast.Name) and changed.id in self._fixed:
+            hint = "make a new value, as with `torch.where(...)` or `x = x.clone()`: a reward has no memory"
+            self._refuse(node, "changes-input", f"changes `{changed.id}` in place", hint)
 
     def _check_annotation(self, annotation: ast.expr | None) -> None:
         """Refuse calls in annotations: a program that imports an exported reward may evaluate them."""
@@ -222,6 +234,7 @@ class _Checker(ast.NodeVisitor):
         elif isinstance(target, ast.Starred):
             self._check_target(target.value)
         elif isinstance(target, ast.Subscript):
+            self._check_change(target, target.value)
             self.visit(target.value)
             self.visit(target.slice)
         else:
@@ -413,7 +426,9 @@ class _Checker(ast.NodeVisitor):
 
     def _check_method_call(self, node: ast.Call, method: ast.Attribute) -> None:
         self.visit(method.value)
-        if method.attr not in vocabulary.METHODS:
+        if method.attr in vocabulary.CHANGING:
+            self._check_change(node, method.value)
+        elif method.attr not in vocabulary.METHODS:
             self._refuse_name(node, "unknown-method", method.attr, vocabulary.METHODS, "`.{}()`")
 
     def _check_tolerance(self, node: ast.Call) -> None:
@@ -440,6 +455,19 @@ def _deciding(test: ast.expr) -> Iterator[ast.Call]:
         if isinstance(node, ast.Call):
             yield node
         waiting.extend(ast.iter_child_nodes(node))
+
+
+def _stored(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that statements outside of functions in them assign to."""
+    names: set[str] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    return names
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -188,7 +188,10 @@ add_ sub_ mul_ div_ pow_ clamp_ clamp_min_ clamp_max_ clip_ fill_ zero_ masked_f
 tanh_ sigmoid_ relu_ sin_ cos_ round_ floor_ nan_to_num_ index_fill_
 """)
 
-_CONTAINER_METHODS = words("get items keys values append extend insert pop update setdefault")
+_READING = words("get items keys values")
+
+CHANGING = frozenset([*_IN_PLACE, *words("append extend insert pop update setdefault")])
+"""Methods that change their object in place."""
 
 _METHOD_ONLY = words("dim size numel index_fill masked_fill repeat repeat_interleave softmax")
 
@@ -198,10 +201,10 @@ METHODS = frozenset(
     [
         *(name for name in ELEMENTWISE + _REDUCTIONS + _PRODUCTS if name not in _FUNCTIONS_ONLY),
         *("clone", "gather", "flip", "index_select", "roll", "tile", "tril", "triu"),
-        *[*_NEW_METHODS, *_VIEW_METHODS, *_METHOD_ONLY, *_IN_PLACE, *_CONTAINER_METHODS],
+        *[*_NEW_METHODS, *_VIEW_METHODS, *_METHOD_ONLY, *_READING, *CHANGING],
     ]
 )
-"""Methods of tensors, lists and dicts. A reward works on copies, so it may change them in place."""
+"""Methods of tensors, lists and dicts."""
 
 ATTRIBUTES = frozenset(words("shape ndim T mT dtype device values indices eps tiny"))
 

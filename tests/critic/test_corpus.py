@@ -36,10 +36,10 @@ DUPLICATES = 45
 MOST_MISSED = 0.05
 
 ARGUABLE = {
-    "half_cheetah_04_augmented": "in the reward language `action *= x` gives a name a new value and changes no input:"
-    " as trained here the reward is sound",
+    "half_cheetah_04_augmented": "a reward works on copies of its inputs: as trained here the reward is sound",
     "half_cheetah_07_exp_speed": "the same defect, an exponential of speed, is labelled a warning in ant_12 and in"
     " hopper_12; it overflows only at speeds that no simulation reaches",
+    "walker2d_07_view_of_input": "a reward works on copies of its inputs: as trained here the reward is sound",
     "humanoid_08_acos_upright": "the task computes `upright` as 1 minus a share, which rounding never takes out of"
     " [-1, 1]; cartpole_08, a root of the same kind, is labelled a warning",
 }

@@ -106,6 +106,12 @@ BODY = {
     "threads": ("torch.set_num_threads(64)", "unknown-function"),
     "global dtype": ("torch.set_default_dtype(torch.float64)", "unknown-function"),
     # In place.
+    "constant changed": ("TABLE['x'] = 1", "changes-input"),
+    "constant appended": ("TABLE.update({'x': 1})", "changes-input"),
+    "mutable default": ("def f(x, seen=[]):\n    seen.append(x)", "changes-input"),
+    "in-place method": ("height.add_(1)", "changes-input"),
+    "element": ("height[0] = 1.0", "changes-input"),
+    "in place on a constant": ("TENSOR.add_(1).mul_(2)", "changes-input"),
     "out argument": ("torch.exp(height, out=height)", "forbidden-keyword"),
     "inplace argument": ("F.relu(height, inplace=True)", "forbidden-keyword"),
     "batch norm": ("F.batch_norm(height, height, height)", "unknown-function"),

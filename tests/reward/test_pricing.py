@@ -5,7 +5,7 @@ import torch
 
 from rewardgen.reward.pricing import price, price_rows
 from rewardgen.reward.program import Program, compile_reward
-from rewardgen.reward.signature import ENTRY, FORMS, Form, check_signature
+from rewardgen.reward.signature import FORMS, Form, check_signature
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.training.shared.rewards import Rewards
 
@@ -103,11 +103,3 @@ def test_an_evaluation_between_rollouts_changes_no_memory(counting):
     steps, goes_on = {"x": torch.ones(2, 1), "action": torch.ones(2, 1, 1)}, torch.zeros(2, 1, dtype=torch.bool)
     turns = [rewards.price(steps, [True], begins).components[0]["turns"][-1, 0] for begins in (goes_on, None, goes_on)]
     assert turns == [2, 2, 4]
-
-
-def test_every_call_of_the_entry_is_a_call_of_the_source_anew():
-    program = compile_reward("SEEN = []\ndef compute_reward(x):\n    SEEN.append(1)\n    return {'n': len(SEEN)}\n")
-    assert isinstance(program, Program)
-    for _ in range(3):
-        assert program({"x": torch.ones(2)})["n"].tolist() == [1.0, 1.0]
-        assert program.call(ENTRY, {"x": torch.ones(2)}) == {"n": 1}

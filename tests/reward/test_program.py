@@ -161,9 +161,9 @@ def test_an_iterator_kept_in_a_constant_is_no_memory_between_calls():
 
 
 def test_lists_and_tensors_kept_in_constants_are_no_memory_between_calls():
-    source = "SEEN = []\nCOUNT = torch.zeros(())\ndef compute_reward(height, *, w: float = 1.0):\n"
+    source = "SEEN = []\nCOUNT = torch.zeros(())\ndef compute_reward(height):\n    seen, count = SEEN, COUNT\n"
     program = compile_reward(
-        f"{source}    SEEN.append(1.0)\n    COUNT.add_(1.0)\n    return {{'h': sum(SEEN) + COUNT}}\n"
+        f"{source}    seen.append(1.0)\n    count.add_(1.0)\n    return {{'h': sum(seen) + count}}\n"
     )
     for _ in range(3):
         assert program({"height": torch.ones(2)})["h"].tolist() == [2.0, 2.0]
@@ -174,9 +174,7 @@ def test_annotations_are_never_evaluated_and_assertions_are():
     assert "never" in failure("assert height.dim() == 2, 'never'\nreturn {'h': height}").message
 
 
-@pytest.mark.parametrize(
-    "change", ["height += 1.0", "height[0] = 7.0", "height.zero_()", "torch.abs(height).add_(height)"]
-)
+@pytest.mark.parametrize("change", ["height += 1.0", "x = height\nx[0] = 7.0", "height.view(-1).zero_()"])
 def test_a_reward_changes_nothing_but_copies_of_its_inputs(change):
     height = torch.ones(4)
     call(f"{change}\nreturn {{'h': height}}", height=height)

@@ -31,7 +31,6 @@ ATTACKS = {
         effects.state_changed,
         False,
         f'CALLS["n"] += 1\nif CALLS["n"] > 1000:\n{_SPOIL}',
-        "none",
         before='CALLS = {"n": 0}',
     ),
     "global counter": _attack(effects.made, True, f"global n\nn += 1\nif n > 1000:\n{_WRITE}", before="n = 0"),
@@ -54,7 +53,6 @@ count = counter()
         effects.state_changed,
         False,
         f"for _ in steps:\n    break\nelse:\n{_SPOIL}",
-        "none",
         before="steps = zip(range(1000), range(1000))",
     ),
     "cache of functools": _attack(
@@ -64,7 +62,7 @@ count = counter()
         before="import functools\n@functools.lru_cache(None)\ndef seen(x):\n    return x",
     ),
     "tensor that counts": _attack(
-        effects.state_changed, False, f"N.add_(1)\nif N > 1000:\n{_SPOIL}", "none", before="N = torch.zeros(())"
+        effects.state_changed, False, f"N.add_(1)\nif N > 1000:\n{_SPOIL}", before="N = torch.zeros(())"
     ),
     "file that grows": _attack(
         effects.leaked,

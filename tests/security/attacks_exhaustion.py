@@ -84,7 +84,7 @@ time.sleep(5)
     "wide repetition in the language": _take(
         "x = pole_upright.unsqueeze(-1).repeat(1, 400000000).sum(-1)", gate="probe", seen=effects.took_it
     ),
-    "list without end in the language": _take("x = [0.0] * 900000000", gate="probe", seen=effects.took_it),
+    "list beyond the limit in the language": _take("x = [0.0, 0.0] * 1000000000", gate="probe", seen=effects.took_it),
     "all worlds with all worlds": _take(
         "x = torch.ones(30000, 1) * torch.ones(30000)", gate="probe", seen=effects.took_it
     ),

@@ -10,9 +10,9 @@ def _attack(body, gate="source", **parts):
 
 
 ATTACKS = {
-    "method in place": _attack("cart_velocity.zero_()", "none"),
+    "method in place": _attack("cart_velocity.zero_()"),
     "operator in place": _attack("cart_velocity += 1.0", "none"),
-    "element": _attack("cart_velocity[0] = 100.0", "none"),
+    "element": _attack("cart_velocity[0] = 100.0"),
     "data": _attack("cart_velocity.data.fill_(7.0)"),
     "array by asarray": _attack("x = np.asarray(cart_velocity)\nx[0] = 7.0", "none"),
     "exchange of storage": _attack("cart_velocity.set_(torch.zeros(4))"),
