@@ -22,7 +22,7 @@ from rewardgen.store.records import SliceResult
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.screen import render
 from rewardgen.ui.tables import closing_table
-from rewardgen.view.progress_view import view
+from rewardgen.view.progress import view
 
 WIDTH = 104
 PICTURE = Path(__file__).parent / "run.svg"

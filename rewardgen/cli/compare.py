@@ -17,9 +17,9 @@ from rewardgen.report.compare_page import compare_html
 from rewardgen.search.inspect_rewards import compare_rewards
 from rewardgen.store.history import status_of
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
-from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
 from rewardgen.ui.console import messages, results
-from rewardgen.view.comparison import CandidateFacts, RunFacts, candidate_facts, notes, run_facts
+from rewardgen.ui.show import comparison_page, distance_page
+from rewardgen.view.facts import CandidateFacts, RunFacts, candidate_facts, notes, run_facts
 from rewardgen.view.reference import Reference, find_reference
 
 Side = Annotated[
@@ -59,13 +59,10 @@ def compare(
         print_json(_data(sides, told, measured) | {"page": str(page) if page else None})
         return 0
     console = results()
-    if named:
-        console.print(candidates_page([*map(_candidate_facts, sides)], [each.source for each in sides], told))
-    else:
-        console.print(runs_page([*map(_run_facts, sides)], told))
+    console.print(comparison_page(facts, [side.source for side in sides] if named else [], told))
     for side, found in zip(sides[1:], measured, strict=False):
         title = f"Rewards of {sides[0].candidate} and {side.candidate}" if more else "Rewards"
-        console.print(rewards_page(found.distance, found.shares, found.same_name, title))
+        console.print(distance_page(found, title))
     if page is not None:
         messages().print(f"\npage: {page}", soft_wrap=True)
     if not more:

@@ -9,7 +9,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import duration, money, number, percent
 from rewardgen.store.history import History, status_of
 from rewardgen.store.records import CandidateRecord
@@ -18,9 +17,9 @@ from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from rewardgen.ui.tables import plain_table
-from rewardgen.view.lineage import lineage, parent_diff
-from rewardgen.view.listing import listed_run
-from rewardgen.view.reference import find_reference
+from rewardgen.view.facts import read_facts
+from rewardgen.view.lineage import lineage, parent_diffs
+from rewardgen.view.reference import find_reference, require_candidate
 from rewardgen.view.rows import search_rows
 
 _ROOMY, _WIDE = 120, 160
@@ -29,7 +28,7 @@ _ROOMY, _WIDE = 120, 160
 
 def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
     """List all runs, oldest first."""
-    listed = [listed_run(folder) for folder in list_runs(runs_dir)]
+    listed = [read_facts(folder) for folder in list_runs(runs_dir)]
     if json:
         print_json({"runs": [each._asdict() for each in listed]})
         return 0
@@ -43,12 +42,12 @@ def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int
     table = plain_table("run", "status", "best", *(right if roomy else right[:2]), right=right)
     table.columns[0].no_wrap = True  # a run's id is there to be copied
     if wide:
-        table.add_column("search")
+        table.add_column("strategy")
         table.add_column("model", no_wrap=True, max_width=24)
     for each in listed:
         cells = [each.id, each.status, each.best or "", number(each.fitness), percent(each.success_rate)]
         more = [str(each.candidates), duration(each.elapsed_s), money(each.cost_usd)]
-        table.add_row(*cells, *(more if roomy else []), *([each.search, each.model] if wide else []))
+        table.add_row(*cells, *(more if roomy else []), *([each.strategy, each.model] if wide else []))
     results().print(table)
     next_steps((with_runs_dir(f"runs show {shlex.quote(listed[-1].id)}", runs_dir), "the newest of them"))
     return 0
@@ -69,10 +68,9 @@ def show(
         return _show_run(folder, history, runs_dir, json)
     if candidate in history.baselines:
         return _show_baseline(folder, history, candidate, runs_dir, json)
+    require_candidate(folder, history, candidate)
     record = history.record(candidate)
-    if record is None:
-        known = [*history.ids(), *history.baselines]
-        raise UsageError(f"run {folder.id} has no candidate `{candidate}`", did_you_mean(candidate, known))
+    assert record is not None
     return _show_candidate(folder, history, record, runs_dir, json)
 
 
@@ -126,7 +124,11 @@ def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord
     if json:
         origin = [each._asdict() for each in lineage(history, id)]
         data = record.model_dump(mode="json")
-        data |= {"lineage": origin, "diff": parent_diff(history, record), "outcome": record.outcome}
+        data |= {
+            "lineage": origin,
+            "diff": next((diff for _, diff in parent_diffs(history, record)), ""),
+            "outcome": record.outcome,
+        }
         print_json(data | _trainings(history, id))
         return 0
     results().print(candidate_page(history, record))

@@ -18,7 +18,7 @@ from rewardgen.core.formatting import count
 from rewardgen.search.suite import CellResult, Runs, SuiteTable, measure, plan, read_suite, suite_table
 from rewardgen.store.journal import SilentListener
 from rewardgen.ui.console import messages, results
-from rewardgen.ui.suite import suite_csv, suite_markdown, suite_page
+from rewardgen.ui.suite import suite_markdown, suite_page
 
 
 def suite(
@@ -57,12 +57,11 @@ def suite(
         measured.append(measure(cell, outcome.history))
         table = suite_table(cells, measured)
         write_atomic(folder / "table.md", suite_markdown(table))
-        write_atomic(folder / "table.csv", suite_csv(table))
         write_atomic(folder / "table.json", table.model_dump_json(indent=1))
     if json:
         print_json(table.model_dump(mode="json"))
     else:
         results().print(suite_page(table))
-        messages().print(f"\ntable: {folder / 'table.md'}, also as table.csv and table.json", soft_wrap=True)
+        messages().print(f"\ntable: {folder / 'table.md'}, also as table.json", soft_wrap=True)
         next_steps((with_runs_dir("runs list", folder), "lists the runs behind it"))
     return 0 if any(result.winner for result in measured) else 1

@@ -25,7 +25,7 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.tables import closing_table, judgement_text
-from rewardgen.view.progress_view import Watcher
+from rewardgen.view.progress import Watcher
 
 
 def confirm(question: str, otherwise: str) -> None:

@@ -19,8 +19,11 @@ def number(value: float | None) -> str:
 
 
 def with_spread(value: float | None, spread: float) -> str:
-    """A mean with its standard error, such as `0.912 ± 0.031`; the mean alone without one."""
-    return f"{number(value)} ± {number(float(f'{spread:.2g}'))}" if value is not None and spread else number(value)
+    """A mean with its standard error to the same digit, such as `0.912 ± 0.031`; the mean alone without one."""
+    if value is None or not spread:
+        return number(value)
+    digits = max(len(number(value).partition(".")[2]), 2 if abs(value) < 10 else 0)
+    return f"{number(value)} ± {spread:.{digits}f}"
 
 
 def with_interval(estimate: Interval | None) -> str:

@@ -148,11 +148,10 @@ def write_onnx(network: Network, path: Path, observations: Tensor) -> Tensor:
     """
     from onnxruntime import InferenceSession
 
-    content, ends = io.BytesIO(), {"input_names": ["observation"], "output_names": ["action"]}
-    sizes = {name: {0: "N"} for name in ("observation", "action")}
+    ends: dict[str, Any] = {"input_names": ["observation"], "output_names": ["action"]}
+    ends["dynamic_axes"] = {name: {0: "N"} for name in ("observation", "action")}
     with warnings.catch_warnings(action="ignore"):
         # The exporter that torch prefers needs one more package.
-        torch.onnx.export(_Acting(network.policy), (observations,), content, **ends, dynamic_axes=sizes, dynamo=False)
-    write_atomic(path, content.getvalue())
+        torch.onnx.export(_Acting(network.policy), (observations,), str(path), **ends, dynamo=False)
     session = InferenceSession(path, providers=["CPUExecutionProvider"])
     return torch.from_numpy(session.run(None, {"observation": observations.numpy()})[0])

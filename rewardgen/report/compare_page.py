@@ -11,7 +11,7 @@ from rewardgen.critic.sandboxed import Comparison
 from rewardgen.report.rendering import render_page, rounded
 from rewardgen.store.history import Phase
 from rewardgen.store.records import CandidateResult
-from rewardgen.view.comparison import (
+from rewardgen.view.facts import (
     DISTANCE_SCALE,
     NO_DISTANCE,
     CandidateFacts,

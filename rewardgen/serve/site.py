@@ -22,10 +22,8 @@ from rewardgen.store.events import Event
 from rewardgen.store.following import Follower
 from rewardgen.store.history import History, status_of
 from rewardgen.store.run_folder import RunFolder, list_runs
-from rewardgen.ui.screen import progress_of
-from rewardgen.view.comparison import notes, run_facts
-from rewardgen.view.listing import ListedRun, listed_run
-from rewardgen.view.progress_view import Watcher
+from rewardgen.view.facts import RunFacts, notes, read_facts, run_facts
+from rewardgen.view.progress import Watcher
 from rewardgen.view.reference import Reference
 
 _MOST_RUNS = 16
@@ -73,7 +71,7 @@ class ServedRun(Watcher):
         if status != "running":
             return told | {"text": f"{status} after {duration(history.elapsed_s)}"}
         waiting = open_requests(shown.mailbox) if shown.mailbox else 0
-        told["done"], times = progress_of(shown, 0.0, waiting)
+        told["done"], times = shown.progress(0.0, waiting)
         waits = f"{count(waiting, 'request')} in the mailbox" if waiting else ""
         return told | {"text": " · ".join(each for each in (shown.stage, waits, times) if each)}
 
@@ -104,7 +102,7 @@ class Site:
         self._place = place
         self.only = only
         self._known: OrderedDict[str, ServedRun] = OrderedDict()
-        self._listed: dict[str, tuple[Any, ListedRun]] = {}
+        self._listed: dict[str, tuple[Any, RunFacts]] = {}
         self._turn = threading.Lock()
 
     def folders(self) -> dict[str, RunFolder]:
@@ -160,9 +158,9 @@ class Site:
         state = self.state()
         listed = []
         for id, folder in reversed(self.folders().items()):
-            mark, (known, line) = _mark(folder), self._listed.get(id, (None, ListedRun(id)))
+            mark, (known, line) = _mark(folder), self._listed.get(id, (None, RunFacts(id)))
             if mark is None or mark != known:
-                line = listed_run(folder)
+                line = read_facts(folder)
                 self._listed[id] = (mark, line)
             film = min(films_of(folder), key=lambda each: each.phase != "final", default=None)
             listed.append((line, film.still.name if film else None))

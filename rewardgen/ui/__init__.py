@@ -1,1 +1,1 @@
-"""What a person sees in the terminal, made from a run's history."""
+"""Rendering of runs in the terminal and in notebooks."""

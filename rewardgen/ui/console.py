@@ -1,8 +1,7 @@
 """The two consoles: results on stdout, messages on stderr.
 
-Text is never read as markup, and what others wrote gives the terminal no commands. A reader that goes away, as `head`
-does, ends nothing: what is printed after that is lost, and files tell the rest. Results that cannot be written for
-another reason are an error; messages cannot, for nobody could be told.
+Text is never read as markup, and text from others cannot command the terminal. A reader that leaves, as `head` does,
+ends nothing. Results that cannot be written for another reason are an error.
 """
 
 from __future__ import annotations
@@ -21,22 +20,18 @@ from rewardgen.core.text import visible
 
 
 class SafeConsole(Console):
-    """See above."""
+    """A console for text of any origin and readers that may leave."""
 
     def print_data(self, text: str) -> None:
-        """Print a text for programs: neither wrapped nor styled.
-
-        Args:
-            text: Without a line end.
-        """
+        """Print a text for programs, neither wrapped nor styled."""
         with self._written():
             self.file.write(visible(text) + "\n")
             self.file.flush()
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """See `Console.render`."""
-        for each in super().render(renderable, options):
-            yield each if each.control else each._replace(text=visible(each.text))
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
 
     def on_broken_pipe(self) -> None:
         """See `Console.on_broken_pipe`."""
@@ -53,25 +48,23 @@ class SafeConsole(Console):
         except OSError as error:
             self.quiet = True
             del self._buffer[:]
-            with suppress(OSError):  # what Python still has to write would fail as well
+            with suppress(OSError):  # output that Python still holds would fail as well
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
             if not (self.stderr or isinstance(error, BrokenPipeError)):
-                raise UsageError(
-                    f"cannot write what was asked for: {error.strerror}", "free some space, or let it go elsewhere"
-                ) from error
+                raise UsageError(f"cannot write the output: {error.strerror}", "free some space") from error
 
 
 def results() -> SafeConsole:
-    """Where a command's results go."""
+    """The console for a command's results."""
     return SafeConsole(markup=False, highlight=False, emoji=False)
 
 
 def messages() -> SafeConsole:
-    """Where progress, notes and next steps go."""
+    """The console for progress, notes and next steps."""
     return SafeConsole(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 def training_line(message: Mapping[str, Any]) -> None:
-    """Tell of an evaluation of a training, in a line."""
-    seed, steps, fitness = (message[each] for each in ("seed", "env_steps", "fitness"))
+    """Print an evaluation of a training."""
+    seed, steps, fitness = (message[name] for name in ("seed", "env_steps", "fitness"))
     messages().print(f"seed {seed}: fitness {number(fitness)} after {tokens(steps)} control steps")

@@ -1,4 +1,4 @@
-"""A run in a notebook: the live screen's content, drawn anew in the cell's output."""
+"""A run in a notebook: the live screen's content, drawn again in the cell's output."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from rewardgen.store.events import Event
 from rewardgen.ui.console import SafeConsole
 from rewardgen.ui.screen import render
-from rewardgen.view.progress_view import Watcher
+from rewardgen.view.progress import Watcher
 
 _PAUSE_S = 0.5
 """Least time between two drawings [s]."""
@@ -18,7 +18,7 @@ _PAGE = '<pre style="white-space:pre;line-height:1.3;font-family:monospace">{cod
 
 
 class Notebook(Watcher):
-    """Shows a run in the output of a cell while it goes on. It is a `Listener`."""
+    """Shows a run in the output of a cell. It is a `Listener`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Notebook(Watcher):
             self._draw()
 
     def _draw(self) -> None:
-        from IPython.core.display import HTML  # there, or nobody asked for it
+        from IPython.core.display import HTML
         from IPython.core.display_functions import display
 
         self._drawn_at = time.monotonic()
@@ -56,7 +56,7 @@ class Notebook(Watcher):
 
 
 def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook."""
+    """True if this process is the kernel of a notebook."""
     try:
         from IPython.core.getipython import get_ipython
     except ImportError:

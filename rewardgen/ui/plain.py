@@ -10,7 +10,7 @@ from rich.console import Console
 from rewardgen.core.formatting import count, first_sentence, number, percent, roughly, with_spread
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
-from rewardgen.view.progress_view import Watcher, near, past_line, stage, view
+from rewardgen.view.progress import Watcher, near, past_line, stage, view
 from rewardgen.view.rows import final_rows, rejection, search_rows
 
 _PULSE_S = 30.0
@@ -18,11 +18,7 @@ _PULSE_S = 30.0
 
 
 class Plain(Watcher):
-    """Prints a line for every step of a run. It is a `Listener`.
-
-    Args:
-        console: Where to print.
-    """
+    """Prints a line for every step of a run. It is a `Listener`."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
@@ -34,28 +30,27 @@ class Plain(Watcher):
         self._console.print(text, soft_wrap=True)
 
     def _on_event(self, event: Event) -> None:
-        """Print what an event says, if it says something new to a reader."""
         if text := describe(event, self._history):
-            self.note(f"[{int(event.elapsed_s) // 60:02d}:{int(event.elapsed_s) % 60:02d}] {text}")
+            minutes, seconds = divmod(int(event.elapsed_s), 60)
+            self.note(f"[{minutes:02d}:{seconds:02d}] {text}")
 
     def _on_progress(self) -> None:
-        """Now and then, print how far the training is."""
         if time.monotonic() - self._pulse < _PULSE_S:
             return
         self._pulse = time.monotonic()
         shown = self._view()
         running = [row for row in shown.rows if row.status == "training"]
         share = sum(row.progress for row in running) / max(1, len(running))
-        known = [row for row in running if row.fitness is not None]
-        best = max(known, key=lambda row: row.fitness or 0.0, default=None)
+        measured = [row for row in running if row.fitness is not None]
+        best = max(measured, key=lambda row: row.fitness or 0.0, default=None)
         lead = f", {best.id} leads with fitness {number(best.fitness)}" if best else ""
-        what = "of training" if shown.mailbox else "left"
-        left = f", {roughly(shown.remaining_s)} {what}" if shown.remaining_s is not None else ""
+        unit = "of training" if shown.mailbox else "left"
+        left = f", {roughly(shown.remaining_s)} {unit}" if shown.remaining_s is not None else ""
         self.note(f"training {percent(share)}{lead}{left}")
 
 
 def describe(event: Event, history: History) -> str:
-    """What an event says in one line; empty if it says nothing new to a reader.
+    """An event in one line; empty if it is not news for a reader.
 
     Args:
         event: The event.
@@ -78,30 +73,14 @@ def describe(event: Event, history: History) -> str:
             return history.judgement.text if history.judgement else ""
         case "generation-started":
             mailbox = view(history, {}).mailbox
-            return f"{stage(history)}{f': requests wait for replies in {near(mailbox)}/' if mailbox else ''}"
+            return stage(history) + (f": requests wait for replies in {near(mailbox)}/" if mailbox else "")
         case "designed":
-            candidate = data["candidate"]
-            if candidate["failure"]:
-                return f"{candidate['id']} {candidate['operator']}: {candidate['failure']}"
-            if candidate["repairs"]:
-                return f"{candidate['id']} was written anew, and is tried again"
-            origin = f" of {', '.join(candidate['parents'])}" if candidate["parents"] else ""
-            idea = first_sentence(candidate["diagnosis"])
-            return f"{candidate['id']} {candidate['operator']}{origin}: {idea}".rstrip(": ")
+            return _designed(data["candidate"])
         case "reviewed":
             verdict = history.reviewed[data["verdict"]["candidate_id"], data["repairs"]]
             return "" if verdict.accepted else f"{verdict.candidate_id} rejected: {rejection(verdict)}"
-        case "trained" if data["phase"] == "confirm":
-            return ""
         case "trained":
-            id = data["slice"]["candidate_id"]
-            rows = search_rows(history, [id], {}) if data["phase"] == "search" else final_rows(history, {})
-            row = next(row for row in rows if row.id == id)
-            if row.status == "failed":
-                return f"{id} failed: {row.reason}"
-            fitness, success = with_spread(row.fitness, row.spread), percent(row.success_rate)
-            stopped = f" ({row.reason})" if row.stopped else ""
-            return f"{id} trained: fitness {fitness}, success {success}{stopped}" if row.status == "trained" else ""
+            return _trained(data["phase"], data["slice"]["candidate_id"], history)
         case "ranked":
             best = history.ranking.best
             return f"{best.candidate_id} is the best so far" if best else ""
@@ -119,10 +98,31 @@ def describe(event: Event, history: History) -> str:
             return ""
 
 
+def _designed(candidate: Mapping[str, object]) -> str:
+    id, parents = candidate["id"], candidate["parents"]
+    if candidate["failure"]:
+        return f"{id} {candidate['operator']}: {candidate['failure']}"
+    if candidate["repairs"]:
+        return f"{id}: repaired, checking again"
+    origin = f" of {', '.join(parents)}" if isinstance(parents, list) and parents else ""
+    return f"{id} {candidate['operator']}{origin}: {first_sentence(str(candidate['diagnosis']))}".rstrip(": ")
+
+
+def _trained(phase: str, id: str, history: History) -> str:
+    if phase == "confirm":
+        return ""
+    rows = search_rows(history, [id], {}) if phase == "search" else final_rows(history, {})
+    row = next(row for row in rows if row.id == id)
+    if row.status == "failed":
+        return f"{id} failed: {row.reason}"
+    fitness, success = with_spread(row.fitness, row.spread), percent(row.success_rate)
+    stopped = f" ({row.reason})" if row.stopped else ""
+    return f"{id} trained: fitness {fitness}, success {success}{stopped}" if row.status == "trained" else ""
+
+
 def _opened(phase: str, seeds: Mapping[str, Sequence[int]]) -> str:
     if phase == "search":
-        return f"a further seed for the leaders {', '.join(seeds)}: which is the best is not settled"
+        return f"one more seed for the leaders {', '.join(seeds)}, which are within noise"
     if phase == "confirm":
-        return f"more steps for {' and '.join(seeds)}: does what was found last?"
-    fresh = count(max(map(len, seeds.values())), "fresh seed")
-    return f"{fresh} for {', '.join(seeds)}"
+        return f"more steps for {' and '.join(seeds)}, to confirm the result"
+    return f"{count(max(map(len, seeds.values())), 'fresh seed')} for {', '.join(seeds)}"

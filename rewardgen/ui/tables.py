@@ -1,4 +1,4 @@
-"""Tables of results: candidates one line each, the closing table of a run, and empty tables for lists."""
+"""Tables: candidates one line each, the closing table of a run, and empty tables for lists."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from rewardgen.core.formatting import number, percent, percent_interval, with_interval, with_spread
+from rewardgen.core.formatting import percent, with_spread
 from rewardgen.store.history import Summary
-from rewardgen.store.records import BASELINES, Judgement
+from rewardgen.store.records import Judgement
+from rewardgen.view.closing import HEADINGS, closing_rows
 from rewardgen.view.rows import Row
 
-_ID, _OPERATOR, _STATUS, _FITNESS, _SUCCESS = 8, 10, 15, 14, 8
-_BEFORE_REASON = 2 + _ID + _OPERATOR + len("designing ")
+_ID, _OPERATOR, _STATUS, _FITNESS, _SUCCESS = 8, 10, 15, 16, 8
 _NUMBERS = 2 + _ID + _OPERATOR + _STATUS + _FITNESS + _SUCCESS
 _NARROWEST_COURSE, _WIDEST_COURSE = 12, 24
 _NARROWEST_IDEA = 16
@@ -34,19 +34,23 @@ _STYLES = {
 }
 
 
+def one_line(text: Text | str, style: str = "") -> Text:
+    """Text on one line, cut at the right edge."""
+    line = Text(text, style) if isinstance(text, str) else text
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
+
+
 def row_line(row: Row) -> Text:
-    """One candidate by itself: see `RowsTable`."""
+    """One candidate, as in `RowsTable`."""
     return _line(row, row.reason)
 
 
 class RowsTable:
-    """A header and all rows, one line each at any width, cut at the right edge.
+    """A header and a line per candidate, cut at the right edge.
 
-    The course of the fitness over training is drawn on one scale for all rows; where it is at the human reward's or
-    above, it is green. The idea stands beside the numbers where there is room, else until there are numbers.
-
-    Args:
-        rows: The rows.
+    Fitness over training is drawn on one scale for all rows, green from the human reward's fitness on. Ideas stand
+    beside the numbers where there is room, else until there are numbers.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -59,31 +63,29 @@ class RowsTable:
             cells = max(_NARROWEST_COURSE, min(_WIDEST_COURSE, room // 3))
         scale = _scale(self._rows)
         bar = next((row.fitness for row in self._rows if row.id == "human" and row.status == "trained"), None)
-        yield _head(cells, room)
+        has_ideas = room - cells >= _NARROWEST_IDEA
+        yield _head(cells, has_ideas)
         for row in self._rows:
             course = course_line(row, cells, scale, bar) if scale else Text()
-            shown = row.reason if room - cells >= _NARROWEST_IDEA or not row.has_numbers else ""
-            yield _line(row, shown, course, cells)
+            yield _line(row, row.reason if has_ideas or not row.has_numbers else "", course, cells)
 
 
-def _head(cells: int, room: int) -> Text:
-    line = _cut(Text("  " + "candidate".ljust(_ID + 2) + "operator".ljust(_OPERATOR) + "status".ljust(_STATUS), "dim"))
-    line.right_crop(2)
+def _head(cells: int, has_ideas: bool) -> Text:
+    line = Text("  " + "candidate".ljust(_ID + 2) + "operator".ljust(_OPERATOR) + "status".ljust(_STATUS - 2), "dim")
     line.append("fitness ± s.e.".rjust(_FITNESS) + "success".rjust(_SUCCESS))
     line.append("  " + "over training".ljust(cells) if cells else "")
-    return line.append("  idea") if room - cells >= _NARROWEST_IDEA else line
+    return one_line(line.append("  idea") if has_ideas else line)
 
 
 def _line(row: Row, reason: str, course: Text | None = None, cells: int = 0) -> Text:
-    line = _cut(Text())
+    line = one_line("")
     line.append("★ " if row.best else "  ", "bold yellow")
     line.append(row.id.ljust(_ID), "bold" if row.best else "")
     line.append(row.operator.ljust(_OPERATOR))
     status = f"training {100 * row.progress:3.0f} %" if row.status == "training" else row.status
     status = "stopped early" if row.status == "trained" and row.stopped else status
-    line.append(status.ljust(_STATUS), _STYLES[row.status])
+    line.append(status.ljust(_STATUS if row.has_numbers else len("designing ")), _STYLES[row.status])
     if not row.has_numbers:
-        line.right_crop(_STATUS - len("designing "))
         return line.append(reason, "" if row.has_ended_badly or row.status == "repairing" else "dim")
     fitness = with_spread(row.fitness, row.spread)
     line.append(" " * (_FITNESS - cell_len(fitness)) + fitness, "bold" if row.best else "")
@@ -93,28 +95,20 @@ def _line(row: Row, reason: str, course: Text | None = None, cells: int = 0) -> 
     return line.append(f"  {reason}" if reason else "", "dim")
 
 
-def _cut(line: Text) -> Text:
-    line.no_wrap, line.overflow = True, "ellipsis"
-    return line
-
-
 def _scale(rows: Sequence[Row]) -> tuple[float, float] | None:
-    """Lowest and highest fitness that is drawn; of the lowest twentieth, no more is seen than that it is low.
-
-    Small differences are drawn small: the scale is a fifth of the highest fitness at least.
-    """
-    found = sorted(fitness for row in rows for _, fitness in row.course)
-    return (min(found[len(found) // 20], found[-1] - abs(found[-1]) / 5), found[-1]) if found else None
+    """Lowest and highest fitness drawn; outliers below are cut, and small differences stay small."""
+    values = sorted(fitness for row in rows for _, fitness in row.course)
+    return (min(values[len(values) // 20], values[-1] - abs(values[-1]) / 5), values[-1]) if values else None
 
 
 def course_line(row: Row, cells: int, scale: tuple[float, float], bar: float | None) -> Text:
-    """The fitness over training as a line of blocks, with dots for what is still to come.
+    """Fitness over training as blocks, with dots for the time to come.
 
     Args:
         row: The candidate.
         cells: Width of a whole training.
-        scale: Fitness of the lowest block and of the highest.
-        bar: Fitness from which on it is green.
+        scale: Fitness of the lowest and of the highest block.
+        bar: Fitness from which blocks are green.
     """
     low, high = scale
     line = Text()
@@ -131,7 +125,7 @@ def course_line(row: Row, cells: int, scale: tuple[float, float], bar: float | N
 
 
 def _between(course: Sequence[tuple[float, float]], share: float) -> float:
-    """The fitness at some share of the training, on the straight line between two evaluations."""
+    """Fitness at a share of the training, interpolated."""
     before = course[0]
     for point in course:
         if point[0] >= share:
@@ -146,33 +140,26 @@ def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
 
     Args:
         *columns: Headings.
-        right: Headings of the columns that are set to the right.
+        right: Headings of right-aligned columns.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    for each in columns:
-        table.add_column(each, justify="right" if each in right else "left", overflow="fold")
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
     return table
 
 
 def judgement_text(judgement: Judgement) -> Text:
-    """Whether the result is what was asked for: a no must not be overlooked."""
+    """The model's judgement of the result; a no stands out."""
     style = {"yes": "green", "partly": "bold yellow", "no": "bold red"}.get(judgement.answer or "", "")
     return Text(judgement.text, style)
 
 
 def closing_table(summary: Summary) -> RenderableType:
-    """What the winner and the task's own rewards reached on the fresh seeds, and the conclusion."""
-    numbers = ("fitness (IQM) [95 %]", "success [95 %]", "human-normalised", "seeds")
-    table = plain_table("reward", *numbers, right=numbers)
-    for row in summary.rows:
-        is_chosen, fitness = row.candidate_id == summary.chosen, row.fitness
-        cells: list[str | Text] = [Text(row.failure or "failed", "red"), "", ""]
-        if fitness:
-            shown = row.human_normalised is not None and row.candidate_id not in BASELINES
-            normalised = f"{row.human_normalised:.2f}" if shown else ""
-            estimate = with_interval(fitness) if row.seeds > 1 else number(fitness.value)
-            cells = [estimate, percent_interval(row.success_interval), normalised]
-        name = f"{'★' if is_chosen else ' '} {row.candidate_id}"
-        table.add_row(name, *cells, str(row.seeds), style="bold green" if is_chosen else "")
+    """The winner and the task's own rewards on the fresh seeds, and the conclusion."""
+    table = plain_table(*HEADINGS, right=HEADINGS[1:])
+    for row in closing_rows(summary):
+        fitness = Text(row.failure, "red") if row.failure else row.fitness
+        name, style = f"{'★' if row.is_chosen else ' '} {row.id}", "bold green" if row.is_chosen else ""
+        table.add_row(name, fitness, row.success, row.normalised, row.seeds, style=style)
     about = [Text(), Text(summary.conclusion), Text(f"The search stopped: {summary.reason}.", "dim")]
     return Group(*([table] if summary.rows else []), *about)

@@ -1,4 +1,4 @@
-"""Where a candidate comes from: its ancestors, and what changed from one reward to the next."""
+"""Ancestors of a candidate, and the changes between rewards."""
 
 from __future__ import annotations
 
@@ -21,36 +21,23 @@ class Ancestor(NamedTuple):
 
 
 def lineage(history: History, candidate_id: str) -> list[Ancestor]:
-    """A candidate and all its ancestors, each once, nearest first.
-
-    Args:
-        history: The run.
-        candidate_id: A candidate of the search.
-    """
-    found: dict[str, Ancestor] = {}
+    """A candidate and all its ancestors, each once, nearest first."""
+    ancestors: dict[str, Ancestor] = {}
     pending = [(candidate_id, 0)]
     for id, depth in pending:
         record = history.record(id)
-        if record is not None and id not in found:
+        if record is not None and id not in ancestors:
             parents = record.candidate.parents
-            found[id] = Ancestor(id, record.candidate.operator, parents, record.fitness, depth)
-            pending += [(each, depth + 1) for each in parents]
-    return list(found.values())
-
-
-def parent_diff(history: History, record: CandidateRecord) -> str:
-    """Unified diff from the first parent's source to a candidate's; empty without a parent."""
-    return next((diff for _, diff in parent_diffs(history, record)), "")
+            ancestors[id] = Ancestor(id, record.candidate.operator, parents, record.fitness, depth)
+            pending += [(parent, depth + 1) for parent in parents]
+    return list(ancestors.values())
 
 
 def parent_diffs(history: History, record: CandidateRecord) -> list[tuple[str, str]]:
-    """Each parent with the unified diff from its source to a candidate's; none if the candidate has no source."""
+    """Each parent with the unified diff from its source; none for a candidate without a source."""
     candidate = record.candidate
-    parents = [each for id in candidate.parents if candidate.source and (each := history.record(id))]
-    return [
-        (parent.id, unified_diff(parent.source, candidate.source, parent.id, candidate.id))
-        for parent in (each.candidate for each in parents)
-    ]
+    parents = [parent.candidate for id in candidate.parents if candidate.source and (parent := history.record(id))]
+    return [(parent.id, unified_diff(parent.source, candidate.source, parent.id, candidate.id)) for parent in parents]
 
 
 def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:

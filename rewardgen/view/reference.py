@@ -1,4 +1,4 @@
-"""What a user names by `RUN` or `RUN:CANDIDATE`: a run, what is known of it, and one of its rewards."""
+"""`RUN` or `RUN:CANDIDATE` on the command line and in Python: a run, its history, and one of its rewards."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from rewardgen.store.run_folder import EVENTS, RunFolder, find_run
 
 
 class Reference(NamedTuple):
-    """A run, and the candidate of it that was named."""
+    """A run, and the candidate that was named with it."""
 
     folder: RunFolder
     history: History
     named: str | None = None
-    """The candidate, or `human` or `sparse`; None if only the run was named."""
+    """A candidate, `human` or `sparse`; None if only the run was named."""
 
     @property
     def has_reward(self) -> bool:
-        """Whether there is a candidate to speak of."""
+        """True if a candidate was named or chosen."""
         return bool(self.named or (self.history.summary and self.history.summary.chosen))
 
     @property
     def candidate(self) -> str:
-        """The candidate that was named, or the run's chosen one.
+        """The named candidate, or the chosen one.
 
         Raises:
             UsageError: The run has chosen none.
         """
-        if found := self.named or (self.history.summary and self.history.summary.chosen):
-            return found
+        if id := self.named or (self.history.summary and self.history.summary.chosen):
+            return id
         best = self.history.best()
         hint = f"name a candidate, such as `{self.folder.id}:{best.candidate.id}`" if best else "take another run"
         raise UsageError(f"run {self.folder.id} has no chosen reward", hint)
@@ -42,32 +42,27 @@ class Reference(NamedTuple):
         """The reward of that candidate.
 
         Raises:
-            UsageError: It has no code.
+            UsageError: The candidate has no code.
         """
         id = self.candidate
         if not self.source:
             record = self.history.record(id)
-            raise UsageError(
-                f"{self.folder.id}:{id} has no code: {record.outcome if record else ''}", "take another one"
-            )
+            outcome = record.outcome if record else ""
+            raise UsageError(f"{self.folder.id}:{id} has no code: {outcome}", "take another candidate")
         return RewardSpec(candidate_id=f"{self.folder.id}:{id}", source=self.source)
 
     @property
     def source(self) -> str:
-        """Its code; empty if there is none."""
+        """Code of that candidate; may be empty."""
         record = self.history.record(self.candidate)
         return record.candidate.source if record else self.history.baselines[self.candidate]
 
 
 def find_reference(reference: str, runs_dir: Path) -> Reference:
-    """The run, and the candidate if one is given, that a reference names.
-
-    Args:
-        reference: `RUN` or `RUN:CANDIDATE`; of a run, what `find_run` takes.
-        runs_dir: Where the runs are.
+    """The run, and perhaps the candidate, that a reference names.
 
     Raises:
-        RunFolderError: No run, or more than one, fits; or it cannot be read.
+        RunFolderError: No run, or more than one, fits; or the run cannot be read.
         UsageError: The run has no such candidate.
     """
     run, _, candidate = reference.rpartition(":")
@@ -75,7 +70,17 @@ def find_reference(reference: str, runs_dir: Path) -> Reference:
         run, candidate = reference, ""
     folder = find_run(run, runs_dir)
     history = History.load(folder)
-    if candidate and candidate not in history.baselines and history.record(candidate) is None:
-        known = [*history.ids(), *history.baselines]
-        raise UsageError(f"run {folder.id} has no candidate `{candidate}`", did_you_mean(candidate, known))
+    if candidate:
+        require_candidate(folder, history, candidate)
     return Reference(folder, history, candidate or None)
+
+
+def require_candidate(folder: RunFolder, history: History, id: str) -> None:
+    """Check that a run has a candidate, or a reward of the task, of that name.
+
+    Raises:
+        UsageError: The run has none.
+    """
+    names = [*history.ids(), *history.baselines]
+    if id not in names:
+        raise UsageError(f"run {folder.id} has no candidate `{id}`", did_you_mean(id, names))

@@ -1,4 +1,4 @@
-"""What there is to say of each candidate, in a row: the view that the live screen, plain lines and tables share."""
+"""Candidates as rows: status, numbers and reason of each, for the screen, plain lines, tables and pages."""
 
 from __future__ import annotations
 
@@ -20,51 +20,45 @@ class Row(NamedTuple):
     operator: str
     status: Status
     reason: str = ""
-    """Why it was rejected, failed or stopped; else the idea behind it."""
+    """Why it was rejected, failed or stopped; otherwise its idea."""
     progress: float = 0.0
     """Share of the training done, 0 to 1."""
     fitness: float | None = None
-    """Mean over seeds: of the last evaluations while it trains, then of the clean measurement."""
+    """Mean over seeds: of the last evaluations during training, then of the clean measurement."""
     spread: float = 0.0
     """Standard error of the fitness over seeds."""
     success_rate: float | None = None
     best: bool = False
     stopped: bool = False
-    """Whether a training of it was stopped early: its reward rose while its fitness fell."""
+    """True if a training stopped early, because the reward rose while the fitness fell."""
     course: tuple[tuple[float, float], ...] = ()
-    """Share of the training, 0 to 1, and the fitness there, mean over the seeds that have come so far."""
+    """Share of the training, 0 to 1, and the mean fitness there."""
 
     @property
     def has_numbers(self) -> bool:
-        """Whether there is a training to tell of."""
+        """True if a training has begun."""
         return self.status in ("training", "trained")
 
     @property
     def has_ended_badly(self) -> bool:
-        """Whether it will never have a fitness."""
+        """True if the candidate will never have a fitness."""
         return self.status in ("rejected", "failed")
 
 
 def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
-    """Rows of candidates of the search, or of the task's own rewards in it.
-
-    Args:
-        history: What is known of the run.
-        ids: Which of them, in this order.
-        live: How far trainings are.
-    """
+    """Rows of candidates, or of the task's own rewards, in the search."""
     best = history.best()
     best_id = best.candidate.id if best else None
     return [_search_row(history, id, live)._replace(best=id == best_id) for id in ids]
 
 
 def final_rows(history: History, live: Live) -> list[Row]:
-    """Rows of the winner and the task's own rewards, trained on fresh seeds."""
+    """Rows of the winner and the task's own rewards on the fresh seeds."""
     return _later_rows("final", history.finalists, history, live)
 
 
 def confirmation_rows(history: History, live: Live) -> list[Row]:
-    """Rows of what trains with more steps, to see whether it lasts; none before that."""
+    """Rows of the trainings with more steps; none before they begin."""
     return _later_rows("confirm", [id for phase, id in history.further if phase == "confirm"], history, live)
 
 
@@ -79,10 +73,7 @@ def _later_rows(phase: Phase, ids: Sequence[str], history: History, live: Live) 
 
 
 def once_started(rows: list[Row]) -> list[Row]:
-    """The rows of a batch, where waiting means training as soon as every candidate has passed review or failed it.
-
-    A batch trains all its candidates at once, but tells of each only at its first evaluation.
-    """
+    """Rows of a batch, where waiting means training once all reviews are over: all candidates train at once."""
     if any(row.status in ("designing", "checking", "repairing") for row in rows):
         return rows
     return [row._replace(status="training") if row.status == "waiting" else row for row in rows]
@@ -102,7 +93,7 @@ def _search_row(history: History, id: str, live: Live) -> Row:
     if record.candidate.failure:
         return Row(id, operator, "rejected", record.candidate.failure)
     if (id, record.candidate.repairs) not in history.reviewed:
-        if any(each.finished for each in history.generations if id in each.ids):
+        if any(generation.finished for generation in history.generations if id in generation.ids):
             return Row(id, operator, "failed", "not reviewed: the time of the search was up")
         gate = live.get(("review", id, 0), {}).get("gate")
         return Row(id, operator, "checking", f"gate {gate}" if gate else idea)
@@ -113,18 +104,17 @@ def _search_row(history: History, id: str, live: Live) -> Row:
 
 
 def _may_be_repaired(history: History, record: CandidateRecord, live: Live) -> bool:
-    """Whether a rejected candidate is still at the designer's: nothing of its generation has gone on to training."""
-    ids = next(each.ids for each in history.generations if record.candidate.id in each.ids)
-    if record.candidate.operator == "constants":  # no designer made it
+    """True until a candidate of the same generation trains."""
+    current, candidate = history.generations[-1], record.candidate
+    if candidate.id not in current.ids or current.finished or history.status != "running":
         return False
-    if record.candidate.repairs or history.status != "running" or history.generations[-1].ids != ids:
-        return False
-    gone_on = {id for phase, id, _ in (*live, *history.trained) if phase == "search"}
-    return record.verdict.repairable and not (gone_on.intersection(ids) or history.generations[-1].finished)
+    training = {id for phase, id, _ in (*live, *history.trained) if phase == "search"}
+    fixable = record.verdict.repairable and not candidate.repairs and candidate.operator != "constants"
+    return fixable and not training.intersection(current.ids)
 
 
 def rejection(verdict: Verdict) -> str:
-    """Why the critic rejected a candidate: the first reason, and how many more there are."""
+    """The critic's first reason, and the number of further ones."""
     first, *more = verdict.rejections
     line = f" (line {first.line})" if first.line else ""
     return f"{first.gate}: {first.message}{line}" + (f", and {len(more)} more" if more else "")
@@ -137,8 +127,7 @@ def failure_text(failure: SliceFailure) -> str:
 
 
 def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
-    seeds = history.seeds(phase, row.id)
-    steps = planned_steps(history, phase)
+    seeds, steps = history.seeds(phase, row.id), planned_steps(history, phase)
     courses: list[list[tuple[float, float]]] = []
     runs: list[SliceResult] = []
     progress, fitness, success = 0.0, [], []
@@ -174,22 +163,25 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
 
 
 def planned_steps(history: History, phase: Phase) -> float:
-    """Control steps of a training."""
+    """Control steps per training run."""
     if history.training is None or history.config is None:
         return 0.0
     return history.training.env_steps * ((history.config.confirm or 1.0) if phase == "confirm" else 1.0)
 
 
 def _mean_course(courses: Sequence[Sequence[tuple[float, float]]], steps: float) -> tuple[tuple[float, float], ...]:
-    """All seeds are evaluated at the same steps; one that stopped early, or lags behind, counts as it was then."""
+    """Mean over seeds at the steps of the longest; a shorter course keeps its last value."""
     longest = max(courses, key=len, default=[])
-    known = [course for course in courses if course]
+    begun = [course for course in courses if course]
     return tuple(
-        (min(1.0, at / max(1.0, steps)), sum(each[min(number, len(each) - 1)][1] for each in known) / len(known))
+        (
+            min(1.0, at / max(1.0, steps)),
+            sum(course[min(number, len(course) - 1)][1] for course in begun) / len(begun),
+        )
         for number, (at, _) in enumerate(longest)
     )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None

@@ -8,10 +8,11 @@ import torch
 from rich.console import Console
 
 from rewardgen.core.config import RunConfig, options_text
+from rewardgen.critic.sandboxed import Comparison
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.history import History
-from rewardgen.ui.compare import candidates_page, rewards_page, runs_page
-from rewardgen.view.comparison import candidate_facts, notes, run_facts
+from rewardgen.ui.show import comparison_page, distance_page
+from rewardgen.view.facts import candidate_facts, notes, run_facts
 from tests.builders import unrelated
 from tests.cli.conftest import write_run
 from tests.ui.story import DRAFT, EDIT, RUN_ID, events, until
@@ -54,9 +55,11 @@ def pages():
     history = until("finished")
     sides = [candidate_facts(RUN_ID, history, id) for id in ("g01-k4", "g00-k3")]
     shares = {"speed": 0.6, "upright": 0.4}, {"speed": 0.9, "a_component_with_quite_a_long_name": 0.1}
-    yield runs_page([facts(), facts(OTHER_ID)], ["A note that is rather long, so that it has to be broken. " * 2])
-    yield candidates_page(sides, (DRAFT, EDIT), [])
-    yield rewards_page(0.1234, shares, {"speed": 0.25})
+    yield comparison_page(
+        [facts(), facts(OTHER_ID)], (), ["A note that is rather long, so that it must be broken. " * 2]
+    )
+    yield comparison_page(sides, (DRAFT, EDIT), [])
+    yield distance_page(Comparison(distance=0.1234, shares=shares, same_name={"speed": 0.25}))
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -65,7 +68,7 @@ def test_no_line_of_a_page_is_wider_than_the_terminal(width):
 
 
 def test_two_runs_stand_side_by_side_with_what_they_reached_and_took():
-    text = page(runs_page([facts(), facts(OTHER_ID, until("trained", 5))], []))
+    text = page(comparison_page([facts(), facts(OTHER_ID, until("trained", 5))], (), []))
     lines = {line.split("  ")[0]: line for line in text.splitlines()}
     assert RUN_ID in text and OTHER_ID in text
     assert "10, 7 trained" in lines["candidates"] and "5, 2 trained" in lines["candidates"]
@@ -76,17 +79,21 @@ def test_two_runs_stand_side_by_side_with_what_they_reached_and_took():
 def test_two_candidates_stand_side_by_side_with_the_change_of_their_code():
     history = until("finished")
     sides = [candidate_facts(RUN_ID, history, id) for id in ("g01-k4", "g00-k3")]
-    text = page(candidates_page(sides, (DRAFT, EDIT), []))
+    text = page(comparison_page(sides, (DRAFT, EDIT), []))
     assert "crossover of g00-k2 and g00-k1" in text
     assert "component `upright` is nan" in " ".join(text.split())
     assert "-    effort = -0.001" in text and "+    effort = -0.003" in text
 
 
 def test_components_that_only_one_reward_has_have_no_distance():
-    text = page(rewards_page(0.5, ({"speed": 1.0}, {"height": 0.7, "speed": 0.3}), {"speed": 0.25}))
+    text = page(
+        distance_page(
+            Comparison(distance=0.5, shares=({"speed": 1.0}, {"height": 0.7, "speed": 0.3}), same_name={"speed": 0.25})
+        )
+    )
     rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
     assert rows["speed"] == ["100", "%", "30", "%", "0.250"] and rows["height"] == ["70", "%"]
-    assert "does not vary" in page(rewards_page(None, ({}, {}), {}))
+    assert "does not vary" in page(distance_page(Comparison(distance=None, shares=({}, {}), same_name={})))
 
 
 def test_what_keeps_runs_from_being_compared_is_said():

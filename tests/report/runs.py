@@ -15,7 +15,7 @@ from rewardgen.store.measurements import ComponentPoint, EvaluationPoint, Traini
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 from rewardgen.store.records import Analysis, Candidate, Finding, Flag, SliceResult, Verdict
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.view.comparison import candidate_facts
+from rewardgen.view.facts import candidate_facts
 from rewardgen.view.reference import Reference
 from tests.builders import card
 from tests.ui.story import DRAFT, RUN_ID, events

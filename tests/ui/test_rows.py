@@ -2,7 +2,7 @@ import pytest
 
 from rewardgen.store.history import History
 from rewardgen.store.records import Verdict
-from rewardgen.view.progress_view import view
+from rewardgen.view.progress import view
 from rewardgen.view.rows import final_rows, search_rows
 from tests.ui.story import IMPORT, events, until
 

@@ -15,7 +15,7 @@ from rewardgen.store.progress import LiveProgress
 from rewardgen.ui.console import SafeConsole
 from rewardgen.ui.plain import Plain, describe
 from rewardgen.ui.screen import Screen, render
-from rewardgen.view.progress_view import view
+from rewardgen.view.progress import view
 from tests.ui.story import RUN_ID, events, until
 
 

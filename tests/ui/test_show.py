@@ -10,7 +10,7 @@ from rewardgen.cli.drafting import confirmed
 from rewardgen.store.records import PredictionOutcome
 from rewardgen.ui.metric_page import draft_page
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
-from rewardgen.view.lineage import lineage, parent_diff
+from rewardgen.view.lineage import lineage, parent_diffs
 from tests.ui.story import until
 
 
@@ -107,7 +107,7 @@ def test_a_draft_has_no_change_to_show():
     history = until("finished")
     record = history.record("g00-k1")
     assert record is not None
-    assert parent_diff(history, record) == ""
+    assert parent_diffs(history, record) == []
 
 
 def test_a_baseline_has_a_page_with_its_code_and_result():

@@ -1,0 +1,245 @@
+"""Facts of runs and candidates, made once: for lists, comparisons, pages and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rewardgen.core.config import options_text
+from rewardgen.core.errors import RunFolderError, RunFormatError
+from rewardgen.core.formatting import count, duration, money, number, percent, tokens, with_interval, with_spread
+from rewardgen.core.statistics import Interval
+from rewardgen.store.history import History, Phase, status_of
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.view.closing import chosen_row
+from rewardgen.view.rows import final_rows, search_rows
+
+
+class RunFacts(NamedTuple):
+    """One run. Numbers are of the chosen reward on the fresh seeds, before the end of the leader in the search."""
+
+    id: str
+    task: str = ""
+    model: str = ""
+    strategy: str = ""
+    options: str = ""
+    """Options that are not the default."""
+    goal: str = ""
+    status: str = "damaged"
+    generations: int = 0
+    candidates: int = 0
+    trained: int = 0
+    """Candidates with a fitness in the search."""
+    best: str | None = None
+    phase: Phase = "search"
+    fitness: float | None = None
+    """Interquartile mean over the fresh seeds, or mean over the seeds of the search."""
+    fitness_low: float | None = None
+    fitness_high: float | None = None
+    success_rate: float | None = None
+    human_normalised: float | None = None
+    against_human: str | None = None
+    seeds: int = 0
+    env_steps: int = 0
+    """Control steps per training run."""
+    env_steps_in_all: int = 0
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    elapsed_s: float = 0.0
+
+
+class CandidateFacts(NamedTuple):
+    """One candidate, or one of the task's own rewards."""
+
+    run: str
+    id: str
+    operator: str
+    parents: tuple[str, ...]
+    status: str
+    reason: str
+    fitness: float | None
+    """Mean over the seeds of the search."""
+    spread: float
+    success_rate: float | None
+    fresh_fitness: float | None
+    """Mean over the fresh seeds."""
+    components: tuple[str, ...]
+
+
+def measured_phase(history: History, *ids: str) -> Phase:
+    """Where the numbers of rewards are from: `final` if all of them trained on the fresh seeds, else `search`."""
+    return "final" if ids and all(history.result("final", id) for id in ids) else "search"
+
+
+def read_facts(folder: RunFolder) -> RunFacts:
+    """Facts of a run folder, also of one that cannot be read."""
+    try:
+        history = History.load(folder)
+    except RunFormatError:
+        return RunFacts(folder.id, status="other version")
+    except RunFolderError:
+        return RunFacts(folder.id)
+    return run_facts(folder.id, history, status_of(folder, history))
+
+
+def run_facts(id: str, history: History, status: str) -> RunFacts:
+    """Facts of a run.
+
+    Args:
+        id: The run's id.
+        history: Its history.
+        status: Its status in words.
+    """
+    config, summary, training, usage = history.config, history.summary, history.training, history.usage
+    records = [record for id in history.ids() if (record := history.record(id))]
+    return RunFacts(
+        id=id,
+        task=history.card.name if history.card else "",
+        model=config.model if config else "",
+        strategy=config.strategy if config else "",
+        options=options_text(config) if config else "",
+        goal=config.goal if config else "",
+        status=status,
+        generations=len(history.generations),
+        candidates=len(history.ids()),
+        trained=sum(record.fitness is not None for record in records),
+        against_human=summary.against_human if summary else None,
+        env_steps=training.env_steps if training else 0,
+        env_steps_in_all=history.spent_steps,
+        tokens=usage.tokens,
+        cost_usd=usage.cost_usd,
+        elapsed_s=history.elapsed_s,
+        **_best(history),
+    )
+
+
+def _best(history: History) -> dict[str, Any]:
+    row, leader = chosen_row(history.summary), history.best()
+    if row and row.fitness:
+        estimate = row.fitness
+        bounds = {"fitness": estimate.value, "fitness_low": estimate.low, "fitness_high": estimate.high}
+        rates = {"success_rate": row.success_rate, "human_normalised": row.human_normalised}
+        return {"best": row.candidate_id, "phase": "final", "seeds": row.seeds, **bounds, **rates}
+    if history.summary or leader is None or leader.result is None:
+        return {}
+    rates = {"fitness": leader.fitness, "success_rate": leader.result.success_rate}
+    return {"best": leader.candidate.id, "seeds": len(leader.result.slices), **rates}
+
+
+def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
+    """Facts of a candidate.
+
+    Args:
+        run: Id of its run.
+        history: History of the run.
+        id: A candidate, or one of the task's own rewards.
+    """
+    record, baseline = history.record(id), history.baseline_record(id)
+    fresh = next((row for row in final_rows(history, {}) if row.id == id), None)
+    row = search_rows(history, [id], {})[0] if record or baseline else None
+    shown = row or fresh
+    slices = [run for (_, name, _), run in history.trained.items() if name == id]
+    return CandidateFacts(
+        run=run,
+        id=id,
+        operator=record.candidate.operator if record else "baseline",
+        parents=record.candidate.parents if record else (),
+        status=shown.status if shown else "not trained",
+        reason=shown.reason if shown and shown.has_ended_badly else "",
+        fitness=row.fitness if row else None,
+        spread=row.spread if row else 0.0,
+        success_rate=row.success_rate if row else None,
+        fresh_fitness=fresh.fitness if fresh else None,
+        components=next((tuple(run.components) for run in slices if run.components), ()),
+    )
+
+
+def notes(one: History, *others: History) -> list[str]:
+    """Sentences on what makes runs incomparable with the first of them."""
+    return list(dict.fromkeys(text for other in others for text in _notes(one, other)))
+
+
+def _notes(one: History, other: History) -> list[str]:
+    texts = []
+    if one.card and other.card and one.card.name != other.card.name:
+        names = f"{one.card.name} and {other.card.name}"
+        return [f"The runs are on different tasks, {names}: their fitness cannot be compared."]
+    if one.card and other.card and one.card.fingerprint != other.card.fingerprint:
+        texts.append("The task file or its model changed between the runs: fitness may mean something else.")
+    if one.training and other.training and one.training.env_steps != other.training.env_steps:
+        steps = f"{one.training.env_steps:,} and {other.training.env_steps:,}"
+        texts.append(f"The runs train for different numbers of steps, {steps}: the longer has the advantage.")
+    if one.config and other.config and one.config.goal != other.config.goal:
+        texts.append("The runs have different goals.")
+    return texts
+
+
+def _fitness(run: RunFacts) -> str:
+    if run.fitness is None or run.fitness_low is None or run.fitness_high is None:
+        return number(run.fitness)
+    return with_interval(Interval(value=run.fitness, low=run.fitness_low, high=run.fitness_high))
+
+
+def _seeds(run: RunFacts) -> str:
+    return count(run.seeds, "fresh seed" if run.phase == "final" else "search seed") if run.seeds else ""
+
+
+RUN_ROWS: Mapping[str, Callable[[RunFacts], str]] = {
+    "task": lambda run: run.task,
+    "model": lambda run: run.model,
+    "strategy": lambda run: run.strategy,
+    "options": lambda run: run.options,
+    "goal": lambda run: run.goal,
+    "status": lambda run: run.status,
+    "generations": lambda run: str(run.generations),
+    "candidates": lambda run: f"{run.candidates}, {run.trained} trained",
+    "best": lambda run: run.best or "none",
+    "fitness": _fitness,
+    "measured on": _seeds,
+    "success": lambda run: percent(run.success_rate),
+    "human-normalised": lambda run: "" if run.human_normalised is None else f"{run.human_normalised:.2f}",
+    "against human": lambda run: "within noise" if run.against_human == "on par" else run.against_human or "",
+    "steps per training": lambda run: f"{run.env_steps:,}",
+    "steps in all": lambda run: f"{run.env_steps_in_all:,}",
+    "tokens": lambda run: tokens(run.tokens) if run.tokens else "",
+    "cost": lambda run: money(run.cost_usd),
+    "time": lambda run: duration(run.elapsed_s),
+}
+
+CANDIDATE_ROWS: Mapping[str, Callable[[CandidateFacts], str]] = {
+    "run": lambda side: side.run,
+    "origin": lambda side: f"{side.operator} of {' and '.join(side.parents)}" if side.parents else side.operator,
+    "status": lambda side: side.status,
+    "why": lambda side: side.reason,
+    "fitness": lambda side: with_spread(side.fitness, side.spread),
+    "success": lambda side: percent(side.success_rate),
+    "on fresh seeds": lambda side: number(side.fresh_fitness),
+    "components": lambda side: ", ".join(side.components),
+}
+
+
+def table(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[tuple[str, list[str]]]:
+    """Names of the facts, each with a text per side; a fact that no side has is left out."""
+    rows = [(name, [cell(side) for side in facts if isinstance(side, RunFacts)]) for name, cell in RUN_ROWS.items()]
+    rows += [
+        (name, [cell(side) for side in facts if isinstance(side, CandidateFacts)])
+        for name, cell in CANDIDATE_ROWS.items()
+    ]
+    return [(name, texts) for name, texts in rows if any(texts)]
+
+
+def names_of(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[str]:
+    """Ids of the sides, with the run's where candidates of several runs share one."""
+    ids = [side.id for side in facts]
+    if len(set(ids)) == len(ids):
+        return ids
+    return [f"{side.run}:{side.id}" if isinstance(side, CandidateFacts) else side.id for side in facts]
+
+
+DISTANCE_SCALE = "0: the same but for scale, shift and potential shaping; 1: opposite"
+NO_DISTANCE = "One of the rewards does not vary on the recorded transitions: there is no distance."
+
+
+def distance_text(distance: float) -> str:
+    """A canonical distance, never rounded to zero."""
+    return f"{distance:.3f}" if distance >= 0.001 or distance == 0 else f"{distance:.1g}"
