@@ -182,7 +182,7 @@ def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "") -> M
     words, scene = (goal, look.card.description) if goal else (look.card.description, "")
     llm = make_llm(config, RunFolder(folder))
     with using_prompts(own_prompts_of(config)):
-        authors = run_coroutine(ask_authors(llm, task, look, words, scene, "task/check"))
+        authors = run_coroutine(ask_authors(llm, look, words, scene, "task/check"))
     return try_metric(task, look, words, authors)
 
 

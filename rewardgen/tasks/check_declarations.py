@@ -119,11 +119,8 @@ def _pair_problems(pair: Pair, sizes: Mapping[str, int]) -> Iterator[Problem]:
     if set(pair.better) != set(pair.worse):
         names = ", ".join(f"`{name}`" for name in sorted(set(pair.better) ^ set(pair.worse)))
         yield Problem(f"{where} sets {names} on one side only", "set it on both")
-    elif pair.better == pair.worse:
-        yield Problem(f"{where} has the same values on both sides", "set what makes the one better than the other")
-    for side in (pair.better, pair.worse):
-        for name, value in side.items():
-            yield from _situation_problems(where, name, value, sizes)
+    for name, value in (*pair.better.items(), *pair.worse.items()):
+        yield from _situation_problems(where, name, value, sizes)
 
 
 def _invariance_problems(invariance: Shift | Flip | Wrap, sizes: Mapping[str, int]) -> Iterator[Problem]:
@@ -133,20 +130,14 @@ def _invariance_problems(invariance: Shift | Flip | Wrap, sizes: Mapping[str, in
             yield from _situation_problems(where, name, invariance.amount, sizes)
         elif name not in sizes:
             yield _unknown(where, name, sizes)
-        elif isinstance(invariance, Flip) and sizes[name] != _QUATERNION:
-            hint = "declare its parts, such as w, x, y, z"
-            yield Problem(f"{where}: `{name}` is not a quaternion of four parts", hint)
-        elif isinstance(invariance, Wrap) and sizes[name]:
-            yield Problem(f"{where}: `{name}` is not a single angle", "declare its parts as variables of their own")
+        elif sizes[name] != (_QUATERNION if isinstance(invariance, Flip) else 0):
+            kind = "a quaternion of four parts" if isinstance(invariance, Flip) else "a single angle"
+            yield Problem(f"{where}: `{name}` is not {kind}", "declare its parts, such as w, x, y, z, accordingly")
 
 
 def _situation_problems(where: str, name: str, value: Any, sizes: Mapping[str, int]) -> Iterator[Problem]:
     if name not in sizes:
         yield _unknown(where, name, sizes)
-        return
-    values = value if isinstance(value, Sequence) else (value,)
-    if not all(isinstance(number, int | float) and math.isfinite(number) for number in values):
-        yield Problem(f"{where}: `{name}` is set to {value!r}", "give a number, or a tuple of one per part")
     elif isinstance(value, Sequence) and len(value) != sizes[name]:
         hint = "give a number for all parts, or a tuple of one per part"
         yield Problem(f"{where}: `{name}` is given {len(value)} values and has {sizes[name] or 1} parts", hint)

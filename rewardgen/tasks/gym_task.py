@@ -343,7 +343,7 @@ def _look(task: type[GymTask]) -> Known:
     env = first_made(task, lambda: _made(task))
     if hasattr(env, "possible_agents"):
         what = f"several agents act in {type(env).__name__}"
-        raise TaskError(what, "write a task file on a base class for several agents: see docs/tasks.md")
+        raise TaskError(what, "write a task file on a base class for several agents: see docs/environments.md")
     with env_faults(task.path):
         kind, space, coder = type(env.unwrapped), readable(env.observation_space), ActionCoder(env.action_space)
         spec = getattr(env, "spec", None)

@@ -24,15 +24,6 @@ def test_importing_the_package_loads_nothing_heavy_and_its_names_load_it():
     assert done.stdout.split() == ["0", "2"]
 
 
-@pytest.mark.parametrize("module", ["rewardgen.task", "rewardgen.tasks.task", "rewardgen.records"])
-def test_an_import_from_where_something_no_longer_is_says_from_where_to_import_it(tmp_path, module):
-    task = point(tmp_path, ("from rewardgen import", f"from {module} import"))
-    with pytest.raises(TaskError) as caught:
-        load_task(task)
-    assert f"imports `{module}`" in caught.value.message
-    assert "`from rewardgen import MujocoTask, Var`" in caught.value.hint
-
-
 def test_a_missing_module_of_somebody_else_is_told_with_its_line(tmp_path):
     with pytest.raises(TaskError, match=r"point\.py raised ModuleNotFoundError at line 3: No module named 'jaxx'"):
         load_task(point(tmp_path, ("import torch", "import jaxx")))

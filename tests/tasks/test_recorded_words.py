@@ -44,7 +44,7 @@ class Case:
         found = [probe_result(task, name, each) for name, each in self.episodes.items()]
         draws = [drawn(task, each.sketches, self.start, self.step_s, self.actions) for each in self.authors]
         results = [tried(task, author, each) for author, each in zip(self.authors, draws, strict=True)]
-        faults = [fault for each in draws for fault in contradicted(task, each.episode)]
+        faults = [fault for each in draws for fault in contradicted(task, each)]
         return judge_metric(TaskLook(rollouts=tuple(found)), results, contradictions=faults)
 
 

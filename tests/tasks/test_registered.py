@@ -32,8 +32,8 @@ def install(site, name, entries, code="raise RuntimeError('imported')\n"):
     point(folder)
 
 
-@pytest.mark.parametrize("value", ["my_points.point", "my_points.point:Point", "my_points/point.py"])
-def test_a_package_registers_a_task_by_module_class_or_file_and_none_of_its_code_is_imported(site, value):
+@pytest.mark.parametrize("value", ["my_points.point", "my_points.point:Point"])
+def test_a_package_registers_a_task_by_module_or_class_and_none_of_its_code_is_imported(site, value):
     install(site, "my-points", [f"slide = {value}"])
     assert resolve_task("slide") == (site / "my_points" / "point.py").resolve()
     assert load_task("slide").episode_steps == 60
@@ -46,15 +46,11 @@ BROKEN = {
     "gone = my_points.gone": "no Python file of the module `my_points.gone`",
     "away = not_installed.task": "no Python file of the module `not_installed.task`",
     "built = sys": "no Python file of the module `sys`",
-    "pont = my_points.point:Pont": "has no class `Pont`",
-    "file = my_points/gone.py": "there is no file my_points/gone.py",
-    "odd = a value": "is no `module`, no `module:Class` and no file",
     "two words = my_points.point": "its name is not one word",
-    "latest = my_points.point": "or it is that of a run",
-    "Reacher-v5 = my_points.point": "or it is that of a run or an environment",
+    "latest = my_points.point": "or it is the name of a run",
+    "Reacher-v5 = my_points.point": "or it is the name of a run or an environment",
     "hopper = my_points.point": "rewardgen has a task of that name",
     "text = my_points.text": "cannot be read",
-    "wrong = my_points.text:Words": "invalid syntax (text.py, line 1)",
 }
 
 
@@ -69,19 +65,12 @@ def test_a_broken_entry_is_named_and_stops_no_other(site, entry, finder):
     assert found["slide"] == "" and BROKEN[entry] in found[name]
     assert resolve_task("slide").is_file() and resolve_task("hopper") == shipped_tasks()["hopper"]
     assert resolve_task("Reacher-v5").parent != site / "my_points" and not is_task("latest")
-    if name in ("gone", "pont"):
+    if name == "gone":
         with pytest.raises(
             TaskError, match=f"the task `{name}` of the installed package my-points is broken"
         ) as caught:
             resolve_task(name)
         assert "my-points" in caught.value.hint
-
-
-def test_metadata_that_cannot_be_read_is_named_by_its_package_and_stops_no_other(site):
-    install(site, "a-damaged", ["no equals sign"])
-    install(site, "my-points", ["slide = my_points.point"])
-    found = {each.package: each.problem for each in registered_tasks()}
-    assert "its entry points cannot be read" in found["a-damaged"] and found["my-points"] == ""
 
 
 def test_of_two_packages_with_a_task_of_one_name_the_second_is_named_as_broken(site):

@@ -42,7 +42,6 @@ _MANNERS = (
 )
 """One sentence per author, so that authors differ who share a model."""
 _ATTEMPTS, _REPAIRS, _REDRAFTS = 3, 3, 2
-_FEWEST_SKETCHES = 5
 _SKETCH_TOKENS = 16_384
 """Longest reply with sketches."""
 _CATALOGUE_TOKENS = 6_000
@@ -229,7 +228,7 @@ class _Drafting:
             }
             scene = "\n".join(f"{name}: {', '.join(parts[:60]) or 'none'}" for name, parts in lists.items())
             label = f"task/draft-{self._drafts}"
-            self._authors = await ask_authors(self._llm, str(path), look, words, scene, label)
+            self._authors = await ask_authors(self._llm, look, words, scene, label)
             self._variables = draft.variables
             kept = {"words": words, "sketches": [author.model_dump(mode="json") for author in self._authors]}
             write_atomic(self._request.folder / SKETCHES, json.dumps(kept, indent=1))
@@ -331,13 +330,12 @@ def look_at(task: str) -> TaskLook:
     return TaskLook.model_validate(measure(LOOK, {"task": task}))
 
 
-async def ask_authors(llm: LLM, task: str, look: TaskLook, words: str, scene: str, label: str) -> list[Sketches]:
-    """Ask several authors for sketches at once, and each again to fix impossible ones.
+async def ask_authors(llm: LLM, look: TaskLook, words: str, scene: str, label: str) -> list[Sketches]:
+    """Ask several authors for sketches at once, and each again to fix faults.
 
     Args:
         llm: The model.
-        task: Reference of the task.
-        look: The first look at it.
+        look: The first look at the task.
         words: The request, in a person's words.
         scene: Parts of the robot and what is around it.
         label: Beginning of the calls' labels.
@@ -352,39 +350,25 @@ async def ask_authors(llm: LLM, task: str, look: TaskLook, words: str, scene: st
     for number, manner in enumerate(_MANNERS, start=1):
         facts = {"words": words, "description": scene, "card": card, "start": look.start, "follows": look.follows}
         request = Message(role="user", content=render("task/sketch", manner=manner, **facts))
-        asked.append(_ask_author(llm, task, look, [system, request], f"{label}/sketches-{number}"))
+        asked.append(_ask_author(llm, look, [system, request], f"{label}/sketches-{number}"))
     authors = [author for author in await asyncio.gather(*asked) if author]
     if not authors:
         raise NothingDrafted("no author drew sketches that could be used", "ask another model")
     return authors
 
 
-async def _ask_author(llm: LLM, task: str, look: TaskLook, thread: list[Message], label: str) -> Sketches | None:
+async def _ask_author(llm: LLM, look: TaskLook, thread: list[Message], label: str) -> Sketches | None:
     assert look.card is not None
     shapes = {variable.name: variable.shape for variable in look.card.variables}
-    author = None
     for attempt in range(1, _ATTEMPTS + 1):
         request = LLMRequest(label=f"{label}-{attempt}", messages=tuple(thread), max_tokens=_SKETCH_TOKENS)
         reply = await llm.complete(request)
         sketches = read_sketches(reply.text, shapes, look.card.episode_seconds)
-        faults = sketches
         if isinstance(sketches, Sketches):
-            ((results,), _) = await asyncio.to_thread(_measured, task, look, [sketches])
-            faults = tuple(f"sketch `{result.name}`: {fault}" for result in results for fault in result.faults)
-            author = _without_faults(sketches, results) or author
-            if not faults:
-                return author
-        repair = render("task/sketch_repair", faults=faults)
+            return sketches
+        repair = render("task/sketch_repair", faults=sketches)
         thread += [Message(role="assistant", content=reply.text), Message(role="user", content=repair)]
-    return author
-
-
-def _without_faults(author: Sketches, results: Sequence[SketchResult]) -> Sketches | None:
-    """Return an author's possible sketches, or None if too few of them are."""
-    possible = tuple(sketch for sketch, result in zip(author.sketches, results, strict=True) if not result.faults)
-    if len(possible) < _FEWEST_SKETCHES or not {"right", "cheat"} <= {sketch.kind for sketch in possible}:
-        return None
-    return author.model_copy(update={"sketches": possible})
+    return None
 
 
 def try_metric(task: str, look: TaskLook, words: str, authors: Sequence[Sketches]) -> MetricTest:
@@ -399,18 +383,12 @@ def try_metric(task: str, look: TaskLook, words: str, authors: Sequence[Sketches
     Raises:
         RewardgenError: The worker failed.
     """
-    results, faults = _measured(task, look, authors)
+    drawings = [author.model_dump(mode="json") for author in authors]
+    answer = measure(TRIAL, {"task": task, "start": look.start, "authors": drawings})
+    results = [[SketchResult.model_validate(result) for result in author] for author in answer["authors"]]
     return MetricTest(
         words=words,
         questions=tuple(author.question for author in authors if author.question),
         authors=tuple(map(tuple, results)),
-        verdict=judge_metric(look, results, len(_MANNERS), faults),
+        verdict=judge_metric(look, results, len(_MANNERS), answer["faults"]),
     )
-
-
-def _measured(task: str, look: TaskLook, authors: Sequence[Sketches]) -> tuple[list[list[SketchResult]], list[str]]:
-    """Return a metric's results on each author's sketches, and its contradictions with the task."""
-    drawings = [author.model_dump(mode="json") for author in authors]
-    answer = measure(TRIAL, {"task": task, "start": look.start, "authors": drawings})
-    results = [[SketchResult.model_validate(result) for result in author] for author in answer["authors"]]
-    return results, answer["faults"]

@@ -1,14 +1,14 @@
 """Worker jobs that test a task's metric: on simulated episodes of policies that know nothing, and on sketches.
 
 Keyframes of a sketch become a value at every control step. Variables that the author leaves out are derived where
-possible: a velocity from a position, a distance from a direction. Contradicting values are faults of the sketch.
+possible: a velocity from a position, a distance from a direction.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,11 +32,6 @@ _POINTS = 32
 _SAME = 1e-3
 """Largest difference of equal fitnesses."""
 _TURNS = re.compile(r'^(Body\(.*\))\.turns\("([xyz])"\)$')
-_MOST_FAULTS = 3
-_SLACK = 0.6
-"""Relative error of a hand-drawn value against the value derived from other variables."""
-_STILL = 0.25
-"""Differences below this are ignored [the variable's unit]."""
 
 
 def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -75,9 +70,9 @@ def trial_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
         for name, variable in task.declared().items()
     }
     authors = [Sketches.model_validate(author) for author in payload["authors"]]
-    drawings = [drawn(task, author.sketches, start, envs.control_step_s, envs.action_size) for author in authors]
-    results = [tried(task, author, drawing) for author, drawing in zip(authors, drawings, strict=True)]
-    faults = dict.fromkeys(fault for drawing in drawings for fault in contradicted(task, drawing.episode))
+    episodes = [drawn(task, author.sketches, start, envs.control_step_s, envs.action_size) for author in authors]
+    results = [tried(task, author, episode) for author, episode in zip(authors, episodes, strict=True)]
+    faults = dict.fromkeys(fault for episode in episodes for fault in contradicted(task, episode))
     return {"authors": [[one.model_dump(mode="json") for one in author] for author in results], "faults": [*faults]}
 
 
@@ -128,21 +123,8 @@ def contradicted(task: Task, episode: Episode) -> Iterator[str]:
             yield f"`{type(change).__name__}` says that nothing changes with {listed}, and the fitness changes"
 
 
-class Drawing(NamedTuple):
-    """Sketches of one author as episodes.
-
-    Attributes:
-        episode: One episode per sketch.
-        faults: Contradictions within each sketch.
-    """
-
-    episode: Episode
-    faults: list[list[str]]
-
-
-def tried(task: Task, author: Sketches, drawing: Drawing) -> list[SketchResult]:
-    """Measure the sketches of an author with a task's metric."""
-    episode, faults = drawing
+def tried(task: Task, author: Sketches, episode: Episode) -> list[SketchResult]:
+    """Measure the sketches of an author, drawn as episodes, with a task's metric."""
     measures = measure_episodes(task, episode)
     steps = torch.linspace(0, task.episode_steps - 1, _POINTS).long()
     return [
@@ -155,7 +137,6 @@ def tried(task: Task, author: Sketches, drawing: Drawing) -> list[SketchResult]:
             parts={name: float(value[index]) for name, value in measures.parts.items()},
             steps=int(episode.lengths[index]),
             terminated=bool(episode.terminated[index]),
-            faults=tuple(faults[index]),
             course=_points(episode, steps, index, _named(sketch)),
         )
         for index, sketch in enumerate(author.sketches)
@@ -179,7 +160,7 @@ def _named(sketch: Sketch) -> list[str]:
 # From keyframes to episodes.
 
 
-def drawn(task: Task, sketches: Sequence[Sketch], start: Mapping[str, Tensor], step_s: float, actions: int) -> Drawing:
+def drawn(task: Task, sketches: Sequence[Sketch], start: Mapping[str, Tensor], step_s: float, actions: int) -> Episode:
     """Turn sketches into full episodes.
 
     Args:
@@ -191,30 +172,14 @@ def drawn(task: Task, sketches: Sequence[Sketch], start: Mapping[str, Tensor], s
     """
     steps, declared = task.episode_steps, task.declared()
     times = (torch.arange(steps, dtype=torch.float64) + 1.0) * step_s
-    names = [{*_named(sketch)} for sketch in sketches]
-    values = [
-        _derived(
-            {name: _course(sketch, name, start[name], var, times) for name, var in declared.items()},
-            drawn_names,
-            step_s,
-            declared,
-        )
-        for sketch, drawn_names in zip(sketches, names, strict=True)
-    ]
+    values = []
+    for sketch in sketches:
+        course = {name: _course(sketch, name, start[name], variable, times) for name, variable in declared.items()}
+        values.append(_derived(course, {*_named(sketch)}, step_s, declared))
     together = {name: torch.stack([sketch[name] for sketch in values], 1) for name in declared}
     together["action"] = torch.zeros(steps, len(sketches), actions, dtype=torch.float64)
     lengths, terminated = _ends(task, sketches, together, step_s)
-    faults = []
-    for sketch, course, drawn_names, length in zip(sketches, values, names, lengths.tolist(), strict=True):
-        # Values after the last keyframe or after an early end were not drawn.
-        until = max(1, min(length, round(sketch.keyframes[-1][0] / step_s)))
-        shown = {name: value[:until] for name, value in course.items()}
-        faults.append(
-            [*_contradictions(shown, drawn_names, declared, step_s), *_impossible(shown, drawn_names, declared)][
-                :_MOST_FAULTS
-            ]
-        )
-    return Drawing(Episode(together, lengths, terminated, step_s, steps), faults)
+    return Episode(together, lengths, terminated, step_s, steps)
 
 
 def _course(sketch: Sketch, name: str, start: Tensor, variable: Var, times: Tensor) -> Tensor:
@@ -243,14 +208,6 @@ def _derived(
             derived[target] = derive(derived)
             settled.add(target)
     return derived
-
-
-def _contradictions(
-    values: Mapping[str, Tensor], drawn_names: set[str], declared: Mapping[str, Var], step_s: float
-) -> Iterator[str]:
-    for target, source, derive in _relations(declared, step_s):
-        if {target, source} <= drawn_names and (miss := _miss(values[target], derive(values))):
-            yield f"`{target}` does not follow from `{source}`: {miss}; leave it out, and it is filled in"
 
 
 Derive = Callable[[Mapping[str, Tensor]], Tensor]
@@ -298,31 +255,6 @@ def _with_part(values: Tensor, part: int, new: Tensor) -> Tensor:
     changed = values.clone()
     changed[:, part] = new
     return changed
-
-
-def _miss(values: Tensor, derived: Tensor) -> str:
-    """Describe the largest error of values against derived ones; empty if they agree."""
-    miss = (values - derived).reshape(len(values), -1).abs().amax(1)
-    size = torch.stack((values, derived)).reshape(2, -1).abs().amax()
-    if float(miss.quantile(0.8)) <= max(_STILL, _SLACK * float(size)):
-        return ""
-    at = int(miss.argmax())
-    value, due = (tensor.reshape(len(values), -1)[at] for tensor in (values, derived))
-    worst = int((value - due).abs().argmax())
-    return f"at step {at + 1} it is {float(value[worst]):.3g}, and should be about {float(due[worst]):.3g}"
-
-
-def _impossible(values: Mapping[str, Tensor], drawn_names: set[str], declared: Mapping[str, Var]) -> Iterator[str]:
-    for name in sorted(drawn_names & declared.keys()):
-        variable, value = declared[name], values[name]
-        low, high = float(value.min()), float(value.max())
-        code = variable.code if isinstance(variable, Quantity) else ""
-        if code.startswith("Distance(") and low < 0.0:
-            yield f"`{name}` is a distance, and {low:.3g} at its lowest"
-        if code.endswith(".upright") and max(-low, high) > 1.0 + 1e-6:
-            yield f"`{name}` is a cosine, and {low:.3g} to {high:.3g}"
-        if code.startswith("Touching(") and not bool(((value == 0.0) | (value == 1.0)).all()):
-            yield f"`{name}` is 0 or 1, and {low:.3g} to {high:.3g}"
 
 
 def _ends(task: Task, sketches: Sequence[Sketch], values: Mapping[str, Tensor], step_s: float) -> tuple[Tensor, Tensor]:
