@@ -145,11 +145,6 @@ def check_task(task: str, sandbox: SandboxMode = "auto") -> dict[str, Any]:
 def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: bool = False) -> MeasuredTask:
     """Return what is known of a task, from the cache or measured now.
 
-    Args:
-        task: Task reference; a path is absolute.
-        limits: Limits of the worker that measures.
-        with_transitions: Record its transitions too, for a later `get_or_record_transitions`.
-
     Raises:
         TaskError: The task cannot be simulated.
     """

@@ -37,21 +37,13 @@ _QUANTILES = torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64)
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One episode in each of W envs.
-
-    Args:
-        recording: The episodes, their endings, and reward inputs.
-        fitness: (W,) float64; NaN in slices that could not be measured.
-        success: (W,) bool.
-        parts: Name of each part of the fitness to its values, (W,).
-        problems: Index of a slice to the reason why it could not be measured.
-    """
+    """One episode in each of W envs."""
 
     recording: Recording
-    fitness: Tensor
-    success: Tensor
-    parts: dict[str, Tensor]
-    problems: dict[int, str]
+    fitness: Tensor  # (W,) float64; NaN in slices that could not be measured
+    success: Tensor  # (W,) bool
+    parts: dict[str, Tensor]  # name of each part of the fitness to (W,)
+    problems: dict[int, str]  # index of a slice to the reason why it could not be measured
 
 
 def evaluate(task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str] = ()) -> Evaluation:

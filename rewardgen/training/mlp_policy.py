@@ -34,10 +34,8 @@ class MlpPolicy:
     clipped to +-2 (SAC with gSDE); `choice` takes the largest of each group."""
     choices: tuple[int, ...]
     """Sizes of the groups; empty without choices."""
-    mean: Tensor
-    """Mean of the observations, (O,) float64."""
-    variance: Tensor
-    """Variance of the observations, (O,) float64; -1 where they are not normalised."""
+    mean: Tensor  # of the observations, (O,) float64
+    variance: Tensor  # of the observations, (O,) float64; -1 where they are not normalised
     action_low: Tensor
     action_high: Tensor
 

@@ -88,11 +88,6 @@ class Arrays:
     def take(self, name: str, shape: tuple[int | None, ...], dtype: type[np.number] = np.float32) -> Tensor:
         """Return an array.
 
-        Args:
-            name: Its name.
-            shape: Its shape; None where any size will do.
-            dtype: Its type.
-
         Raises:
             ValueError: The array is missing, differs in shape or type, or is not finite.
         """

@@ -12,8 +12,8 @@ To add a trainer, write a class like `Trainer` with settings of its own, and reg
     TRAINERS.register("sac", TrainerKind(SacTrainer, SacSettings, learner="SAC", notes="Observations are normalised."))
 
 A run uses it by `RunConfig(trainer="sac")`, a task by `training = {"sac": SacSettings(...)}`. A trainer in worker
-processes is a `rewardgen.training.process_trainer.ProcessTrainer` with a job of its own; any other has its policies
-measured by `rewardgen.training.measuring.evaluated`. To add a kind of policy, see `rewardgen.training.policies`.
+processes is a `ProcessTrainer` with a job of its own; any other has its policies measured by `measuring.evaluated`.
+To add a kind of policy, see `rewardgen.training.policies`.
 
 To add an executor, register a function that makes a `Trainer` which has candidates trained elsewhere:
 

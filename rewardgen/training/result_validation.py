@@ -71,13 +71,7 @@ class TaskNames(NamedTuple):
 
 
 class ResultValidator:
-    """Checks the answers of one training job.
-
-    Args:
-        job: The job; its settings bound its steps and the number of its evaluations.
-        wall_s: Time limit of the job [s].
-        names: Names of the task; any short printable name is allowed if not given.
-    """
+    """Checks the answers of one training job."""
 
     def __init__(self, job: TrainJob, wall_s: float, names: TaskNames | None = None) -> None:
         self._slices, self._stops, self._wall_s, self._names = job.slices, job.stop_hacking, wall_s, names
@@ -169,12 +163,6 @@ def measurements(
     answer: Mapping[str, Any], slices: Sequence[SliceSpec], episodes: int, names: TaskNames | None = None
 ) -> list[PolicyMeasurement]:
     """Return the measurements of an evaluation worker.
-
-    Args:
-        answer: Answer of the worker.
-        slices: Slices that it measured.
-        episodes: Episodes of each policy.
-        names: Names of the task; any short printable name is allowed if not given.
 
     Raises:
         WorkerError: The answer is out of contract.

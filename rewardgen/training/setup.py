@@ -31,12 +31,6 @@ def settings_for(
 ) -> TrainerSettings:
     """Return the settings of a trainer on a task: the task's, else tuned ones for its environment, else the defaults.
 
-    Args:
-        trainer: Name of the trainer; that of `trainer_of` if not given.
-        task: The task.
-        env_steps: Control steps of each slice, in place of the setting.
-        device: Device that simulates and learns.
-
     Raises:
         UsageError: The trainer or a setting is unknown, or the trainer or the task needs the CPU.
         MachineError: The device needs a package that is not installed.

@@ -80,16 +80,6 @@ class ParallelVecEnv(GymVecEnv):
     A learner has one policy for all of them. Shorter observations end in zeros; with several roles, one number per role
     follows. An agent that leaves before its game ends is a row of zeros until then.
 
-    Args:
-        path: The task file, for messages.
-        make: Makes one environment.
-        reading: What is read of it, from rows.
-        coder: Of the agents' actions.
-        agents: Their names, in their order.
-        seeds: One seed per group of games.
-        envs_per_seed: Rows of each seed at least; there are as many whole games as it takes.
-        options: As of `GymVecEnv`.
-
     Raises:
         TaskError: The environment raised, or the variables break their contract.
     """

@@ -73,11 +73,7 @@ class MjlabTask(GymTask):
         return _look(cls)
 
     def variables(self, env: Any) -> Mapping[str, Tensor]:  # type: ignore[override]
-        """The variables after a control step, each (N,) or (N, k).
-
-        Args:
-            env: The `ManagerBasedRlEnv`, as in `env.scene["robot"].data` or `env.command_manager.get_command("twist")`.
-        """
+        """The variables after a control step, each (N,) or (N, k)."""
         return {name: value for name, (_, value) in _offered(env).items()}
 
     def default_words(self, method: str) -> str:
@@ -98,14 +94,6 @@ class MjlabTask(GymTask):
         pictures: bool = False,
     ) -> VecEnv:
         """Environments; see `Task.make_envs`.
-
-        Args:
-            seeds: One seed per group of environments.
-            envs_per_seed: Environments of each seed.
-            threads: Not used.
-            device: What simulates: MuJoCo Warp, also on the CPU. On any but `cpu`, episodes that begin at one time are
-                drawn at once.
-            pictures: Not available.
 
         Raises:
             TaskError: mjlab cannot make them, or pictures are asked for.

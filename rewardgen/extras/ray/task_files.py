@@ -36,10 +36,6 @@ class PackedTask(NamedTuple):
 def packed(reference: str, files: Iterable[str]) -> tuple[PackedTask, dict[str, bytes]]:
     """Pack a task, and its files by their path in the folder that they share.
 
-    Args:
-        reference: Task reference.
-        files: Files of the task as the run knows them, and folders with all files in them that are not hidden.
-
     Raises:
         TaskError: A file cannot be read, or the files are too large.
     """

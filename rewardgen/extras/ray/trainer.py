@@ -59,9 +59,6 @@ def require_ray() -> Any:
 class RayTrainer:
     """Trains each candidate on some node of a cluster, by an ordinary trainer.
 
-    Args:
-        job: The trainer and its arguments; each node has its own scratch folder and worker.
-
     Raises:
         UsageError: Ray is not installed.
         TaskError: A file of the task cannot be sent.

@@ -97,17 +97,8 @@ def generalised_advantages(
 ) -> Tensor:
     """Generalised advantage estimation (Schulman et al. 2016), (T, ...); value targets are `advantages + value`.
 
-    A terminated episode is worth nothing afterwards; a truncated one is bootstrapped with the value of its final
-    observation. Neither lets the next episode's advantages leak in.
-
-    Args:
-        reward: (T, ...) float.
-        value: Value of the observation acted on, (T, ...).
-        next_value: Value of the observation after the step and before any reset, (T, ...).
-        terminated: Ended by a termination condition, (T, ...) bool.
-        done: Terminated or truncated, (T, ...) bool.
-        discount: Discount per step.
-        gae_lambda: 0 for one-step targets, 1 for full returns.
+    A terminated episode is worth nothing afterwards; a truncated one is bootstrapped with `next_value`, the value of
+    its final observation. Neither lets the next episode's advantages leak in. All tensors are (T, ...).
     """
     delta = reward + discount * next_value * ~terminated - value
     decay = discount * gae_lambda * ~done

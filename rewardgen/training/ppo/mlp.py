@@ -25,10 +25,8 @@ _LINE = 16
 class Weights(NamedTuple):
     """Parameters of one layer, or their gradients."""
 
-    weight: Tensor
-    """(S, I, O)."""
-    bias: Tensor
-    """(S, 1, O)."""
+    weight: Tensor  # (S, I, O)
+    bias: Tensor  # (S, 1, O)
 
 
 class StackedMLP:

@@ -15,12 +15,9 @@ _TINY = 1e-8
 class RunningMoments:
     """Mean and variance of a stream of vectors, per slice, merged batch by batch (Chan et al. 1979)."""
 
-    mean: Tensor
-    """(S, D) float64."""
-    variance: Tensor
-    """(S, D) float64, of the population."""
-    count: Tensor
-    """(S, 1) float64, vectors seen."""
+    mean: Tensor  # (S, D) float64
+    variance: Tensor  # of the population, (S, D) float64
+    count: Tensor  # vectors seen, (S, 1) float64
 
     @classmethod
     def zeros(cls, slices: int, size: int, device: torch.device) -> RunningMoments:

@@ -75,10 +75,8 @@ class PpoPolicy:
 
     sizes: NetworkSizes
     parameters: dict[str, Tensor]
-    mean: Tensor
-    """Mean of the observations, (O,) float64."""
-    variance: Tensor
-    """Variance of the observations, (O,) float64."""
+    mean: Tensor  # of the observations, (O,) float64
+    variance: Tensor  # of the observations, (O,) float64
     action_low: Tensor
     action_high: Tensor
 

@@ -21,22 +21,14 @@ from rewardgen.training.ppo.policy import from_policy_units
 class Rollout:
     """T control steps of all envs."""
 
-    observation: Tensor
-    """As simulated, before the step, (T, S, N, O)."""
-    final_observation: Tensor
-    """After the step and before any reset, (T, S, N, O)."""
-    action: Tensor
-    """In units of half the action range, before clipping, (T, S, N, A)."""
-    mean: Tensor
-    """The policy's mean action, (T, S, N, A)."""
-    terminated: Tensor
-    """(T, S, N) bool."""
-    done: Tensor
-    """Terminated or truncated, (T, S, N) bool."""
-    begins: Tensor
-    """First steps of episodes, (T, S * N) bool."""
-    inputs: dict[str, Tensor]
-    """Inputs of the rewards, name to (T, S * N, ...)."""
+    observation: Tensor  # as simulated, before the step, (T, S, N, O)
+    final_observation: Tensor  # after the step and before any reset, (T, S, N, O)
+    action: Tensor  # in units of half the action range, before clipping, (T, S, N, A)
+    mean: Tensor  # of the policy, (T, S, N, A)
+    terminated: Tensor  # (T, S, N) bool
+    done: Tensor  # terminated or truncated, (T, S, N) bool
+    begins: Tensor  # first steps of episodes, (T, S * N) bool
+    inputs: dict[str, Tensor]  # of the rewards, name to (T, S * N, ...)
 
 
 class Collector:

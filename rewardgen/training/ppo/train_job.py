@@ -29,10 +29,6 @@ def train_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Compile the kernels of a task for a device. No generated code runs here, so this job may write what others load.
 
-    Args:
-        payload: `task`; `device`; `used`, a file in the folder of the kernels that is written at the end.
-        report: Not used.
-
     Returns:
         `most_envs`: envs that fit into the device's free memory; None if unknown.
     """

@@ -74,18 +74,12 @@ class StackedAdam:
 class Transitions:
     """The data of an update, flattened over time and envs."""
 
-    observation: Tensor
-    """Normalised, (S, B, O)."""
-    action: Tensor
-    """In units of half the action range, before clipping, (S, B, A)."""
-    mean: Tensor
-    """The behaviour policy's mean action, (S, B, A)."""
-    log_std: Tensor
-    """The behaviour policy's log standard deviation, (S, 1, A)."""
-    advantage: Tensor
-    """(S, B)."""
-    target: Tensor
-    """Value targets, (S, B)."""
+    observation: Tensor  # normalised, (S, B, O)
+    action: Tensor  # in units of half the action range, before clipping, (S, B, A)
+    mean: Tensor  # of the behaviour policy, (S, B, A)
+    log_std: Tensor  # of the behaviour policy, (S, 1, A)
+    advantage: Tensor  # (S, B)
+    target: Tensor  # of the value network, (S, B)
 
     def packed(self) -> Tensor:
         """One tensor (S, B, O + 2 A + 3) of all that is drawn by row, so that a minibatch is one gather."""

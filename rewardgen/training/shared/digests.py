@@ -38,24 +38,17 @@ _STAYS = 64
 class SliceEvaluation:
     """The evaluation of one slice."""
 
-    variables: Mapping[str, Tensor]
-    """Name to (T, E, ...)."""
-    components: Mapping[str, Tensor]
-    """Name to (T, E)."""
-    lengths: Tensor
-    """Control steps of each episode, (E,)."""
+    variables: Mapping[str, Tensor]  # name to (T, E, ...)
+    components: Mapping[str, Tensor]  # name to (T, E)
+    lengths: Tensor  # control steps of each episode, (E,)
     fitness: Tensor
     success: Tensor
     endings: Sequence[str]
-    parts: Mapping[str, Tensor]
-    """Name of each part of the fitness to (E,)."""
-    rows: Sequence[Row]
-    """Rows of a table of these episodes."""
-    leading: Collection[str]
-    """Variables whose changes decide when an episode is read."""
+    parts: Mapping[str, Tensor]  # name of each part of the fitness to (E,)
+    rows: Sequence[Row]  # of a table of these episodes
+    leading: Collection[str]  # variables whose changes decide when an episode is read
     control_step_s: float
-    agents: Sequence[str] = ()
-    """Agents of an env, whose episodes follow each other; empty for one agent."""
+    agents: Sequence[str] = ()  # of a game, whose episodes follow each other
 
     @property
     def mask(self) -> Tensor:

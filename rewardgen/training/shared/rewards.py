@@ -28,16 +28,15 @@ Inputs = Mapping[str, Tensor]
 Result = TypeVar("Result")
 
 CALL_LIMIT_S = 5.0
-"""Processor time of one call, and of looking for the step that fails. What the probe has passed, in a few seconds for
-all of its calls, takes much less."""
+"""Processor time of one call, and of the search for the step that fails. A reward that passed the probe takes far less."""
 
 
 class _TooSlowError(RewardError):
-    """A call was ended for its time."""
+    """A call passed its time limit."""
 
 
 class Fault(NamedTuple):
-    """A reward that failed in one slice."""
+    """A reward that failed in one slice, at its first failing control step."""
 
     slice: int
     step: int
@@ -46,32 +45,20 @@ class Fault(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Priced:
-    """Rewards of T steps of all envs.
+class PricedSlices:
+    """Rewards of T steps of all envs."""
 
-    Args:
-        total: Sum of the components, (T, S, N) float32; zero in slices that failed or were already disabled.
-        components: For each slice, component name to (T, N); empty where there is none.
-        faults: The slices that failed.
-    """
-
-    total: Tensor
-    components: list[Mapping[str, Tensor]]
+    total: Tensor  # sum of the components, (T, S, N) float32; zero in slices that failed or were disabled
+    components: list[Mapping[str, Tensor]]  # of each slice, name to (T, N)
     faults: list[Fault]
 
 
 class Rewards:
-    """The rewards of a batch of slices.
-
-    Args:
-        rewards: The programs.
-        slices: The batch's slices.
-        valid: Every input that the task offers; its own rewards may also read what it hides.
-    """
+    """The rewards of a batch of slices."""
 
     def __init__(self, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec], valid: Collection[str]) -> None:
         by_id = {reward.candidate_id: reward for reward in rewards}
-        self._specs = [by_id[each.candidate_id] for each in slices]
+        self._specs = [by_id[spec.candidate_id] for spec in slices]
         self._programs: dict[int, RewardProgram] = {}
         self._problems: dict[int, str] = {}
         self._carries: dict[int, Any] = {}
@@ -84,17 +71,17 @@ class Rewards:
 
     @property
     def input_names(self) -> list[str]:
-        """Every input that some reward reads, and `action`, in alphabetical order."""
+        """Inputs that some reward reads, and `action`, in alphabetical order."""
         return sorted({"action", *(name for program in self._programs.values() for name in program.inputs)})
 
     def keep(self, kept: Sequence[int]) -> None:
-        """Go on with some of the slices only; see `Learner.keep`."""
+        """See `Learner.keep`."""
         self._specs = [self._specs[index] for index in kept]
         self._programs = {place: self._programs[index] for place, index in enumerate(kept) if index in self._programs}
         self._problems = {place: self._problems[index] for place, index in enumerate(kept) if index in self._problems}
         self._carries = {place: self._carries[index] for place, index in enumerate(kept) if index in self._carries}
 
-    def price(self, inputs: Inputs, active: Sequence[bool], begins: Tensor | None = None) -> Priced:
+    def price(self, inputs: Inputs, active: Sequence[bool], begins: Tensor | None = None) -> PricedSlices:
         """Call every candidate's reward on its slices.
 
         Args:
@@ -121,7 +108,7 @@ class Rewards:
                 self._carries[index] = after
             total[:, index] = parts.total
             components[index] = parts
-        return Priced(total, components, faults)
+        return PricedSlices(total, components, faults)
 
     def _call(self, index: int, inputs: Inputs, begins: Tensor | None, carry: Any) -> pricing.Priced:
         return pricing.price(self._programs[index], inputs, begins, carry, self._specs[index].tunables)
@@ -153,7 +140,7 @@ def in_time(call: Callable[[], Result]) -> Result:
     """Make one call of a reward, in the main thread, where a signal can end it.
 
     Raises:
-        RewardError: It takes too long.
+        RewardError: The call takes too long.
     """
     try:
         with time_limit(CALL_LIMIT_S):
