@@ -28,7 +28,7 @@ Inputs = Mapping[str, Tensor]
 Result = TypeVar("Result")
 
 CALL_LIMIT_S = 5.0
-"""Processor time of one call, and of the search for the step that fails. A reward that passed the probe takes far less."""
+"""Processor time of one call, and of the search for the failing step. A reward that passed the probe takes far less."""
 
 
 class _TooSlowError(RewardError):
