@@ -25,7 +25,7 @@ _HINT = (
 )
 
 
-class Policy(Frozen):
+class Confinement(Frozen):
     """Confinement of one worker.
 
     Attributes:
@@ -70,7 +70,7 @@ class LayerReport(Frozen):
 _applied: LayerReport | None = None
 
 
-def apply(policy: Policy) -> LayerReport:
+def apply(policy: Confinement) -> LayerReport:
     """Put all layers in force in this process for good. It must have a single thread.
 
     Raises:
@@ -125,17 +125,17 @@ def _filters() -> str:
 # The layers.
 
 
-def _limits(policy: Policy) -> str:
+def _limits(policy: Confinement) -> str:
     confine(policy.limits)
     return "memory, CPU time, size and number of files, core dumps"
 
 
-def _privileges(policy: Policy) -> str:
+def _privileges(policy: Confinement) -> str:
     privileges.gain_none()
     return "none to be gained" + (", those of root given up" if privileges.drop_capabilities() else "")
 
 
-def _landlock(policy: Policy) -> str:
+def _landlock(policy: Confinement) -> str:
     try:
         version = landlock.restrict(worker_grants(policy.folder, policy.reads, policy.writes, policy.gpu))
     except RuntimeError as error:
@@ -146,10 +146,10 @@ def _landlock(policy: Policy) -> str:
     return f"ABI {version}: {landlock.covers(version)}"
 
 
-def _hide_memory(policy: Policy) -> str:
+def _hide_memory(policy: Confinement) -> str:
     privileges.hide_memory()
     return "closed to other processes"
 
 
-def _seccomp(policy: Policy) -> str:
+def _seccomp(policy: Confinement) -> str:
     return f"{seccomp.install(policy.gpu)} instructions"

@@ -69,14 +69,14 @@ def _load(job: Job) -> JobFunction:
     return function
 
 
-def _policy(job: Job, request: dict[str, Any]) -> layers.Policy:
+def _policy(job: Job, request: dict[str, Any]) -> layers.Confinement:
     reads, writes = files_of(job, request["payload"])
     limits = Limits.model_validate(request["limits"])
     gpu = uses_gpu(job, request["payload"])
     if gpu:
         limits = limits.model_copy(update={"open_files": max(limits.open_files, GPU_FILES)})
     folder = Path(request["folder"])
-    return layers.Policy(folder=folder, reads=tuple(reads), writes=tuple(writes), gpu=gpu, limits=limits)
+    return layers.Confinement(folder=folder, reads=tuple(reads), writes=tuple(writes), gpu=gpu, limits=limits)
 
 
 def _in_words(error: BaseException) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError, UnknownName, did_you_mean
 from rewardgen.sim.rows import as_column
-from rewardgen.sim.vec_env import Policy, Step, VecEnv
+from rewardgen.sim.vec_env import ActFunction, Step, VecEnv
 
 TIME_LIMIT = "time limit"
 """How an episode ended that no termination condition ended."""
@@ -152,7 +152,7 @@ def _of_envs(values: Mapping[str, Tensor], part: slice, lengths: Tensor) -> dict
     return {name: each[:longest, part].contiguous() for name, each in values.items()}
 
 
-def trivial_policies(envs: VecEnv) -> dict[TrivialPolicy, Policy]:
+def trivial_policies(envs: VecEnv) -> dict[TrivialPolicy, ActFunction]:
     """The policies that know nothing: no action at all, and uniform noise over the action range."""
     still = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
     span = envs.action_high - envs.action_low
@@ -181,7 +181,7 @@ def with_previous(current: Mapping[str, Tensor], earlier: Mapping[str, Tensor], 
 
 def record_episodes(
     envs: VecEnv,
-    policy: Policy,
+    policy: ActFunction,
     *,
     names: Iterable[str] = (),
     watch: Callable[[Step, Tensor], None] | None = None,

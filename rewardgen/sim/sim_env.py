@@ -19,7 +19,7 @@ from rewardgen.sim.protocol import Simulator
 from rewardgen.sim.rows import put_rows, rows_of
 from rewardgen.sim.state_view import Start, StateView
 from rewardgen.sim.variables import Var
-from rewardgen.sim.vec_env import DIVERGED, Policy, Step, VecEnv
+from rewardgen.sim.vec_env import DIVERGED, ActFunction, Step, VecEnv
 
 
 class Dynamics(Protocol):
@@ -126,7 +126,7 @@ class SimulatorEnv(VecEnv):
         with self._task_code():
             return self._observe(self.view)
 
-    def scripted_policy(self) -> Policy | None:
+    def scripted_policy(self) -> ActFunction | None:
         """See `VecEnv.scripted_policy`."""
         scripted = self._dynamics.scripted
         if scripted is None:

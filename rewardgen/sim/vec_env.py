@@ -24,7 +24,7 @@ ENV_REWARD, ENV_SUCCESS = HIDDEN = ("env_reward", "env_success")
 """An environment's own reward and success: for fitness, success and the human reward alone. Designers are not told of
 them, and generated rewards may not read them."""
 
-Policy = Callable[[Tensor], Tensor]
+ActFunction = Callable[[Tensor], Tensor]
 """Observation (N, O) to action (N, A)."""
 
 
@@ -132,7 +132,7 @@ class VecEnv(Protocol):
         """
         return None
 
-    def scripted_policy(self) -> Policy | None:
+    def scripted_policy(self) -> ActFunction | None:
         """The task's own controller, acting on the present states; None if the task has none."""
         return None
 

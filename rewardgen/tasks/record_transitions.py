@@ -15,7 +15,7 @@ from torch import Tensor
 from rewardgen.sim.episodes import trivial_policies
 from rewardgen.sim.transitions import SOURCES, Source, TransitionFacts, TransitionSet
 from rewardgen.sim.variables import Wrap, variables_of
-from rewardgen.sim.vec_env import DIVERGED, ENDED, HIDDEN, Policy, Step, VecEnv
+from rewardgen.sim.vec_env import DIVERGED, ENDED, HIDDEN, ActFunction, Step, VecEnv
 from rewardgen.tasks.implied import implied_flags, implied_invariances, implied_pairs
 from rewardgen.tasks.protocol import Task
 
@@ -30,7 +30,7 @@ _EXPERT_NOISE = 0.2
 """Standard deviation of what is added to the actions of every other expert, in units of half the action range."""
 
 
-def record_transitions(task: Task, expert: Policy | None = None) -> TransitionSet:
+def record_transitions(task: Task, expert: ActFunction | None = None) -> TransitionSet:
     """Record what rewards read, where simple policies go and well beyond it.
 
     Whole short rollouts with random actions, with none, by the task's `scripted` controller and by an expert policy if
@@ -88,7 +88,7 @@ def _implied(task: Task, found: TransitionSet) -> dict[str, Any]:
     }
 
 
-def _unsteady(envs: VecEnv, expert: Policy) -> Policy:
+def _unsteady(envs: VecEnv, expert: ActFunction) -> ActFunction:
     """The expert, with noise on its actions in every other environment: by itself it would walk one way only."""
     span = (envs.action_high - envs.action_low) / 2
     size = _EXPERT_NOISE * span * (torch.arange(envs.num_envs, device=envs.device) % 2).unsqueeze(1)
@@ -113,7 +113,7 @@ def _bounds(task: Task, envs: VecEnv, inputs: Mapping[str, Tensor]) -> dict[str,
     return {f"{prefix}{name}": bound for name, bound in bounds.items() for prefix in ("", "prev_")}
 
 
-def _roll(envs: VecEnv, observation: Tensor, policy: Policy, source: Source, steps: int) -> TransitionSet:
+def _roll(envs: VecEnv, observation: Tensor, policy: ActFunction, source: Source, steps: int) -> TransitionSet:
     """Some steps, sorted by environment and time, without those where physics diverged."""
     taken: list[Step] = []
     seen = hashlib.sha256()

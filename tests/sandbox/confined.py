@@ -122,7 +122,7 @@ def by_seccomp(world):
 
 
 def by_all(world):
-    layers.apply(layers.Policy(folder=world.scratch))
+    layers.apply(layers.Confinement(folder=world.scratch))
 
 
 def forbid(calls, code):
@@ -145,7 +145,7 @@ LAYER_CALLS = {
 def layers_here():
     """What is in force in a confined process on this host, and what is not, in words."""
     with tempfile.TemporaryDirectory(prefix="rg-") as folder:
-        told = in_child(lambda: None, lambda: layers.apply(layers.Policy(folder=Path(folder))).in_words()).answer
+        told = in_child(lambda: None, lambda: layers.apply(layers.Confinement(folder=Path(folder))).in_words()).answer
     return str(told)
 
 

@@ -15,7 +15,7 @@ from rewardgen.core.errors import SandboxError
 from rewardgen.core.resources import shipped
 from rewardgen.sandbox import landlock, layers, seccomp
 from rewardgen.sandbox.grants import worker_grants
-from rewardgen.sandbox.layers import Policy
+from rewardgen.sandbox.layers import Confinement
 from rewardgen.sandbox.limits import Limits, die_with
 from rewardgen.sandbox.selftest import SELFTEST
 from rewardgen.sandbox.worker import _policy
@@ -63,7 +63,7 @@ def test_training_and_measuring_work_when_confined(world):
     from rewardgen.training.ppo.train_job import train_job
 
     asked = job(world.scratch, {"a": UPRIGHT})
-    policy = Policy(folder=world.scratch)
+    policy = Confinement(folder=world.scratch)
     trained = in_child(confined(policy), lambda: train_job(asked.model_dump(mode="json"), lambda _: None)).answer
     assert not was_refused(trained) and trained["slices"][0]["failure"] is None
     final, _ = policy_names(SliceSpec(candidate_id="a", seed=0))
@@ -71,7 +71,7 @@ def test_training_and_measuring_work_when_confined(world):
     (world.outside / "folder").mkdir()
     measuring = {"task": "cartpole", "folder": str(world.scratch), "slices": [{"candidate_id": "a", "seed": 0}]}
     measuring |= {"seed": 0, "episodes": 2}
-    elsewhere = Policy(folder=world.outside / "folder", reads=(world.scratch,))
+    elsewhere = Confinement(folder=world.outside / "folder", reads=(world.scratch,))
     measured = in_child(confined(elsewhere), lambda: evaluate_job(measuring, lambda _: None)).answer
     assert measured["slices"][0]["fitness"] is not None
 
@@ -87,15 +87,15 @@ def test_what_was_not_imported_before_can_be_imported_when_confined(world):
 
         return [wave.__name__, plistlib.__name__, mujoco.MjModel.from_xml_string("<mujoco/>").nq]
 
-    assert in_child(confined(Policy(folder=world.scratch)), import_late).answer == ["wave", "plistlib", 0]
+    assert in_child(confined(Confinement(folder=world.scratch)), import_late).answer == ["wave", "plistlib", 0]
 
 
 @needs_all_layers
 def test_threads_are_bounded_by_the_memory_of_their_stacks(world):
-    policy = Policy(folder=world.scratch, limits=Limits(memory_bytes=2 << 30))
+    policy = Confinement(folder=world.scratch, limits=Limits(memory_bytes=2 << 30))
     outcome = in_child(confined(policy), lambda: start_threads(400))
     assert 8 < outcome.answer < 400
-    assert in_child(confined(Policy(folder=world.scratch)), lambda: start_threads(16)).answer == 16
+    assert in_child(confined(Confinement(folder=world.scratch)), lambda: start_threads(16)).answer == 16
 
 
 # What it may read.
@@ -107,7 +107,7 @@ def readable(paths, *reads, folder):
     def look():
         return [path.name for path in paths if os.access(path, os.R_OK) and not _is_refused(path)]
 
-    return in_child(confined(Policy(folder=folder, reads=reads)), look).answer
+    return in_child(confined(Confinement(folder=folder, reads=reads)), look).answer
 
 
 def _is_refused(path):
@@ -142,7 +142,7 @@ def test_a_home_that_is_given_is_not_given_whole(world, monkeypatch):
 def test_in_a_checkout_that_is_somebodys_home_the_shipped_tasks_are_found(world, monkeypatch):
     """As in a container whose user has no other home than the folder that it starts in."""
     monkeypatch.setattr("rewardgen.sandbox.grants._home", lambda: shipped("envs").parent)
-    found = in_child(confined(Policy(folder=world.scratch)), lambda: sorted(shipped_tasks())).answer
+    found = in_child(confined(Confinement(folder=world.scratch)), lambda: sorted(shipped_tasks())).answer
     assert found == sorted(shipped_tasks())
 
 
@@ -183,7 +183,8 @@ def test_only_a_job_on_a_gpu_is_given_its_driver_and_the_descriptors_that_that_o
 @needs_all_layers
 def test_the_worker_tells_what_is_in_force(world):
     report = in_child(
-        lambda: None, lambda: layers.apply(Policy(folder=world.scratch, limits=Limits(sandbox="strict"))).model_dump()
+        lambda: None,
+        lambda: layers.apply(Confinement(folder=world.scratch, limits=Limits(sandbox="strict"))).model_dump(),
     ).answer
     names = [each["name"] for each in report["layers"]]
     assert names == ["limits", "privileges", "landlock", "memory", "seccomp"]
@@ -205,7 +206,7 @@ def lacking(request, monkeypatch):
 
 @linux
 def test_without_a_layer_auto_goes_on_and_says_so(world, lacking):
-    report = in_child(lambda: None, lambda: layers.apply(Policy(folder=world.scratch)).in_words()).answer
+    report = in_child(lambda: None, lambda: layers.apply(Confinement(folder=world.scratch)).in_words()).answer
     assert f"{lacking}: NOT in force: not in this kernel" in report
     assert report.count("NOT in force") == 1 + (lacking != "landlock" and "landlock" in MISSING)
 
@@ -216,7 +217,7 @@ def test_without_a_layer_strict_refuses_before_anything_is_given_up(world, lacki
 
     def try_it():
         try:
-            layers.apply(Policy(folder=world.scratch, limits=Limits(sandbox="strict")))
+            layers.apply(Confinement(folder=world.scratch, limits=Limits(sandbox="strict")))
         except SandboxError:
             return world.key.read_text() != "" and resource.getrlimit(resource.RLIMIT_CORE) == before
         return "it went on"
@@ -226,14 +227,14 @@ def test_without_a_layer_strict_refuses_before_anything_is_given_up(world, lacki
 
 def test_without_a_layer_strict_says_which_and_what_to_do(tmp_path, lacking):
     with pytest.raises(SandboxError, match=f"{lacking}: not in this kernel") as caught:
-        layers.apply(Policy(folder=tmp_path, limits=Limits(sandbox="strict")))
+        layers.apply(Confinement(folder=tmp_path, limits=Limits(sandbox="strict")))
     assert "--sandbox auto" in caught.value.hint
 
 
 @linux
 def test_switched_off_the_limits_stay(world):
     def look():
-        report = layers.apply(Policy(folder=world.scratch, limits=Limits(sandbox="off")))
+        report = layers.apply(Confinement(folder=world.scratch, limits=Limits(sandbox="off")))
         return [world.key.read_text(), resource.getrlimit(resource.RLIMIT_CORE)[0], report.in_words()]
 
     read, core, told = in_child(lambda: None, look).answer
@@ -249,7 +250,7 @@ def test_another_mode_is_an_error():
 @linux
 def test_nothing_of_root_is_left_and_nothing_can_be_gained(world):
     def ask():
-        layers.apply(Policy(folder=world.scratch))
+        layers.apply(Confinement(folder=world.scratch))
         status = Path("/proc/self/status").read_text()
         return dict(line.split(":\t") for line in status.splitlines() if line.startswith(("Cap", "NoNewPrivs")))
 
@@ -269,7 +270,7 @@ def test_it_still_dies_with_its_parent(world):
         pid = os.fork()
         if pid == 0:
             die_with(parent)
-            layers.apply(Policy(folder=world.scratch))
+            layers.apply(Confinement(folder=world.scratch))
             os.write(tell, b"x")
             time.sleep(60)
         return [pid, os.read(told, 1).decode()]

@@ -17,7 +17,7 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_policies
 from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Flip, Shift, Var, Wrap, variables_of
-from rewardgen.sim.vec_env import Policy, VecEnv
+from rewardgen.sim.vec_env import ActFunction, VecEnv
 from rewardgen.tasks.card import PROBE_ENVS, measure_card
 from rewardgen.tasks.check import check_task
 from rewardgen.tasks.draft.sketches import ProbeResult, Sketch, Sketches, SketchResult, TaskLook
@@ -76,7 +76,7 @@ def trial_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
     return {"authors": [[one.model_dump(mode="json") for one in author] for author in results], "faults": [*faults]}
 
 
-def policies(envs: VecEnv) -> dict[str, Policy]:
+def policies(envs: VecEnv) -> dict[str, ActFunction]:
     """Return policies that know nothing, and full effort one way, which makes most robots fall."""
     low, high = (bound.expand(envs.num_envs, -1) for bound in (envs.action_low, envs.action_high))
     return {**trivial_policies(envs), "lowest": lambda _: low, "highest": lambda _: high}
