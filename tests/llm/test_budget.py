@@ -112,21 +112,9 @@ def test_limit_on_cost_is_refused_where_the_price_is_unknown():
     assert not server.bodies
 
 
-def test_limits_hold_for_what_a_server_really_served():
-    with ChatServer(Answer(prompt_tokens=30, completion_tokens=200, delay_s=0.05)) as server:
-        client = LiteLLMClient("openai/gpt-4o-mini", api_base=server.api_base)
-        budget = Budget(max_tokens=1000)
-        results = ask(BudgetedLLM(client, budget), *calls(12))
-    assert server.served.tokens == budget.spent.tokens <= 1000
-    assert sum(isinstance(each, Reply) for each in results) == server.served.calls == 4
-    assert all(isinstance(each, Reply | BudgetExhausted) for each in results)
-
-
 ODD = {
-    "no counts": Answer("x" * 600, usage=None),
     "negative counts": Answer("x" * 600, usage={"prompt_tokens": -900, "completion_tokens": -900}),
     "half an answer": Answer(body=b'{"choices": [{"message": {"content": "' + b"x" * 500),
-    "a cut connection": Answer("x" * 600, cut_after=100),
     "an empty reply": Answer(None, usage=None),
 }
 

@@ -98,12 +98,6 @@ def test_limit_on_the_cost_of_a_model_without_a_price_is_refused_before_any_work
         run_llm(tmp_path / "run", "local", api_base="http://127.0.0.1:9/v1", max_cost=1.0)
 
 
-@pytest.mark.parametrize("model", ["mailbox:", "replay:"])
-def test_kind_of_model_without_a_name_is_refused(tmp_path, model):
-    with pytest.raises(UsageError):
-        lasting_model(model, tmp_path)
-
-
 def test_the_critic_may_have_a_model_of_its_own_and_both_share_one_budget(tmp_path):
     models = {"critic_model": "cheap", "max_tokens": 700}
     with ChatServer(SOUND) as server:

@@ -253,12 +253,6 @@ def test_passing_faults_may_be_tried_again(answer):
     assert error.transient
 
 
-def test_each_call_is_one_request():
-    with ChatServer(Answer("oops", status=500)) as server:
-        ask(client(server), request())
-    assert len(server.bodies) == 1
-
-
 @pytest.mark.parametrize(("header", "low", "high"), [("3", 3.0, 3.0), (None, None, None)])
 def test_rate_limit_carries_how_long_to_wait(header, low, high):
     error = failure(Answer("slow down", status=429, headers={"Retry-After": header} if header else {}))
@@ -272,10 +266,6 @@ def test_a_wait_that_cannot_be_meant_does_no_harm(header):
         with pytest.raises(CallFailed):
             ask_one(retrying)
     assert len(server.bodies) == 2
-
-
-def test_empty_reply_is_paid_for_all_the_same():
-    assert failure(Answer(text=None, prompt_tokens=70, completion_tokens=9)).usage.tokens == 79
 
 
 def test_server_that_hangs_is_left_after_the_time_limit():
@@ -292,14 +282,6 @@ def test_no_more_calls_in_flight_than_allowed():
         replies = ask(one, *(request(f"call-{number}") for number in range(9)))
     assert server.most_at_once == 3
     assert [reply.text for reply in replies] == ["hello"] * 9
-
-
-def test_usage_of_concurrent_calls_adds_up_to_what_the_server_served():
-    with ChatServer(lambda number, _: Answer(prompt_tokens=number + 1, completion_tokens=2 * number + 2)) as server:
-        replies = ask(client(server), *(request(f"call-{number}") for number in range(20)))
-    total = sum((reply.usage for reply in replies), start=Usage())
-    assert (total.prompt_tokens, total.completion_tokens, total.calls) == (210, 420, 20)
-    assert (server.served.tokens, server.served.calls) == (total.tokens, 20)
 
 
 def test_client_serves_several_event_loops_in_turn():

@@ -1,5 +1,4 @@
 import asyncio
-import contextlib
 import os
 import threading
 import time
@@ -105,13 +104,6 @@ def test_one_reply_is_taken_by_exactly_one_of_many_runs(tmp_path):
     assert sorted(type(each).__name__ for each in results) == ["CallFailed"] * 5 + ["Reply"]
 
 
-def test_no_reply_in_time_is_a_failed_call_that_names_the_file(tmp_path):
-    with pytest.raises(CallFailed) as caught:
-        ask_one(mailbox(tmp_path, timeout_s=0.1))
-    assert ".reply.md" in caught.value.message
-    assert not caught.value.transient
-
-
 def test_open_request_of_a_stopped_run_is_found_again(tmp_path):
     with pytest.raises(CallFailed):
         ask_one(mailbox(tmp_path, timeout_s=0.1))
@@ -138,15 +130,6 @@ def test_no_content_of_a_message_can_look_like_the_line_before_a_message(tmp_pat
     mark = posted.name.split(".")[1]
     frames = [line for line in posted.read_text().splitlines() if line.startswith("=====") and mark in line]
     assert frames == [f"===== system {mark} =====", f"===== user {mark} ====="]
-
-
-def test_a_mailbox_on_a_full_disk_says_so(small_disk):
-    (small_disk / "answered" / "run").mkdir(parents=True)
-    with contextlib.suppress(OSError), open(small_disk / "filling", "wb", buffering=0) as file:
-        file.write(bytes(4 << 20))
-    with pytest.raises(RunFolderError, match="disk is full") as caught:
-        ask_one(mailbox(small_disk, timeout_s=0.1))
-    assert "free some space" in caught.value.hint
 
 
 def test_a_mailbox_that_cannot_be_made_names_the_option(tmp_path):

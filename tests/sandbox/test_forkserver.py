@@ -145,15 +145,6 @@ def test_jobs_run_side_by_side_and_one_that_is_cancelled_ends_alone(tmp_path):
     two.end()
 
 
-def test_ended_workers_are_gone_not_zombies(tmp_path):
-    hung = Hanging(tmp_path)
-    server = look(tmp_path)["server"]
-    hung.end()
-    for _ in range(10):
-        assert state(look(tmp_path)["pid"]) == ""
-    assert state(hung.pid) == "" and children(server) == []
-
-
 def test_jobs_that_were_lost_with_the_server_are_done_again_once(tmp_path):
     hung = Hanging(tmp_path / "hung")
     lost, server = hung.pid, look(tmp_path)["server"]
@@ -185,12 +176,6 @@ def test_a_worker_that_is_deaf_to_the_end_of_its_cpu_time_has_used_it_up(tmp_pat
     assert caught.value.kind == "timeout"
 
 
-def test_without_the_sandbox_nobody_says_that_a_worker_did_not_kill_itself(tmp_path):
-    with pytest.raises(MachineError, match=r"killed by SIGKILL.*not for the first time") as caught:
-        misbehave("kill-itself", tmp_path, FREE)
-    assert "`--sandbox off`" in caught.value.hint and "own doing" not in caught.value.message
-
-
 @pytest.mark.parametrize("misdeed, told", [("kill-itself", "PermissionError"), ("close-answers", "closed the pipe")])
 def test_a_worker_cannot_pass_for_one_that_was_killed_from_outside(tmp_path, misdeed, told):
     with pytest.raises(WorkerError, match=told):
@@ -214,18 +199,6 @@ def test_a_server_that_cannot_start_is_told_with_its_last_words(tmp_path, monkey
     assert "rewardgen doctor" in caught.value.hint
     monkeypatch.undo()
     assert look(tmp_path / "scratch")["pid"]
-
-
-def test_a_job_can_be_cancelled_while_the_server_is_starting(tmp_path):
-    launcher._stop()
-    cancel = threading.Event()
-    cancel.set()
-    start = time.monotonic()
-    with pytest.raises(WorkerCancelled):
-        misbehave("hang", tmp_path, cancel=cancel)
-    assert time.monotonic() - start < 1.0
-    server = look(tmp_path)["server"]
-    assert children(server) == []
 
 
 def test_a_fork_of_the_orchestrator_has_a_server_of_its_own(tmp_path):
