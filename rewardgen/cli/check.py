@@ -1,4 +1,4 @@
-"""`rewardgen check`: the critic's gates on reward files, without a run."""
+"""`rewardgen check`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ def check(
     *files: Annotated[Path, Parameter(help="Python files, each with a `compute_reward`.")],
     json: Json = False,
 ) -> int:
-    """Check reward files."""
+    """Check reward files without training."""
     if not files:
-        raise UsageError("no reward file is given", f"`rewardgen check {task} my_reward.py`")
-    verdicts, not_available = check_rewards(task, {str(each): read_reward(each) for each in files})
-    passed = all(each.accepted for each in verdicts.values())
+        raise UsageError("no reward file is named", f"`rewardgen check {task} my_reward.py`")
+    verdicts, not_available = check_rewards(task, {str(file): read_reward(file) for file in files})
+    passed = all(verdict.accepted for verdict in verdicts.values())
     if json:
-        data = [each.model_dump(mode="json") | {"accepted": each.accepted} for each in verdicts.values()]
-        files_data = dict(zip(verdicts, data, strict=True))
-        print_json({"passed": passed, "files": files_data, "not_available": not_available})
+        data = {
+            file: verdict.model_dump(mode="json") | {"accepted": verdict.accepted} for file, verdict in verdicts.items()
+        }
+        print_json({"passed": passed, "files": data, "not_available": not_available})
         return 0 if passed else 1
     for file, verdict in verdicts.items():
         results().print(_verdict_text(file, verdict))

@@ -1,4 +1,4 @@
-"""`rewardgen runs compare`: runs, or candidates, side by side."""
+"""`rewardgen runs compare`."""
 
 from __future__ import annotations
 
@@ -24,16 +24,12 @@ from rewardgen.view.reference import Reference, find_reference
 
 Side = Annotated[
     str,
-    Parameter(help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate."),
+    Parameter(help="A run, or `RUN:CANDIDATE`."),
 ]
-Rewards = Annotated[
-    bool, Parameter(negative="", help="Measure how far the two rewards are from each other.", show_default=False)
-]
+Rewards = Annotated[bool, Parameter(negative="", help="Measure the distance between the rewards.", show_default=False)]
 
 
-Page = Annotated[
-    Path | None, Parameter(help="Write it as an HTML page too, with curves, interval of the difference and distance.")
-]
+Page = Annotated[Path | None, Parameter(help="Also write an HTML page with curves, differences and distances.")]
 
 
 def compare(
@@ -46,23 +42,23 @@ def compare(
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
-    """Set runs, or candidates, side by side; the first is what the others are compared with."""
-    sides = [find_reference(each, runs_dir) for each in (one, other, *more)]
-    told = notes(*(each.history for each in sides))
-    measured = [_measured(sides[0], each) for each in sides[1:]] if rewards else []
-    named = any(each.named for each in sides)
+    """Compare runs or candidates with the first one."""
+    sides = [find_reference(side, runs_dir) for side in (one, other, *more)]
+    remarks = notes(*(side.history for side in sides))
+    measured = [_measured(sides[0], side) for side in sides[1:]] if rewards else []
+    named = any(side.named for side in sides)
     facts = [*map(_candidate_facts, sides)] if named else [*map(_run_facts, sides)]
     if page is not None:
-        apart = measured or [_measured_if_possible(sides[0], each) for each in sides[1:]]
-        write_atomic(page, compare_html(sides, facts, told, apart))
+        apart = measured or [_measured_if_possible(sides[0], side) for side in sides[1:]]
+        write_atomic(page, compare_html(sides, facts, remarks, apart))
     if json:
-        print_json(_data(sides, told, measured) | {"page": str(page) if page else None})
+        print_json(_data(sides, remarks, measured) | {"page": str(page) if page else None})
         return 0
     console = results()
-    console.print(comparison_page(facts, [side.source for side in sides] if named else [], told))
-    for side, found in zip(sides[1:], measured, strict=False):
+    console.print(comparison_page(facts, [side.source for side in sides] if named else [], remarks))
+    for side, comparison in zip(sides[1:], measured, strict=False):
         title = f"Rewards of {sides[0].candidate} and {side.candidate}" if more else "Rewards"
-        console.print(distance_page(found, title))
+        console.print(distance_page(comparison, title))
     if page is not None:
         messages().print(f"\npage: {page}", soft_wrap=True)
     if not more:
@@ -71,7 +67,7 @@ def compare(
 
 
 def _measured_if_possible(one: Reference, other: Reference) -> Comparison | str:
-    """How far two rewards are apart, or why that is not known: a page can do without."""
+    """Return the distance of two rewards, or the reason why it is unknown."""
     try:
         return _measured(one, other)
     except RewardgenError as error:
@@ -79,7 +75,7 @@ def _measured_if_possible(one: Reference, other: Reference) -> Comparison | str:
 
 
 def _measured(one: Reference, other: Reference) -> Comparison:
-    tasks = [each.history.card.name if each.history.card else "" for each in (one, other)]
+    tasks = [side.history.card.name if side.history.card else "" for side in (one, other)]
     if tasks[0] != tasks[1]:
         raise UsageError(
             f"rewards for different tasks, {tasks[0]} and {tasks[1]}, have no distance",
@@ -96,34 +92,34 @@ def _candidate_facts(side: Reference) -> CandidateFacts:
     return candidate_facts(side.folder.id, side.history, side.candidate)
 
 
-def _data(sides: Sequence[Reference], told: list[str], measured: Sequence[Comparison]) -> dict[str, Any]:
-    named = any(each.named for each in sides)
-    data: dict[str, Any] = {"runs": [_run_facts(each)._asdict() for each in sides], "notes": told}
-    data["candidates"] = [_candidate_facts(each)._asdict() for each in sides] if named else None
+def _data(sides: Sequence[Reference], remarks: list[str], measured: Sequence[Comparison]) -> dict[str, Any]:
+    named = any(side.named for side in sides)
+    data: dict[str, Any] = {"runs": [_run_facts(side)._asdict() for side in sides], "notes": remarks}
+    data["candidates"] = [_candidate_facts(side)._asdict() for side in sides] if named else None
     apart = [
         {
             "of": [sides[0].reward.candidate_id, side.reward.candidate_id],
-            "distance": each.distance,
-            "components": each.same_name,
-            "shares": each.shares,
+            "distance": comparison.distance,
+            "components": comparison.same_name,
+            "shares": comparison.shares,
         }
-        for side, each in zip(sides[1:], measured, strict=False)
+        for side, comparison in zip(sides[1:], measured, strict=False)
     ]
     data["rewards"] = apart[0] if len(apart) == 1 else apart or None
     return data
 
 
 def _suggest(one: Reference, other: Reference, unmeasured: bool, runs_dir: Path) -> None:
-    """The next look at two rewards of one task: their code, or the distance between them."""
+    """Suggest comparing the code or the distance of two rewards of one task."""
     cards = one.history.card, other.history.card
     if not (one.has_reward and other.has_reward and cards[0] and cards[1] and cards[0].name == cards[1].name):
         return
-    sides = [each.reward.candidate_id for each in (one, other)]
-    homes = [home_of(each.folder, runs_dir) for each in (one, other)]
+    sides = [side.reward.candidate_id for side in (one, other)]
+    homes = [home_of(side.folder, runs_dir) for side in (one, other)]
     if homes[0] != homes[1]:
-        sides = [f"{each.folder.path}:{each.candidate}" for each in (one, other)]
+        sides = [f"{side.folder.path}:{side.candidate}" for side in (one, other)]
     command, runs_dir = shlex.join(["runs", "compare", *sides]), homes[0]
     if not (one.named or other.named):
         next_steps((with_runs_dir(command, runs_dir), "the code of the chosen rewards"))
     elif unmeasured:
-        next_steps((with_runs_dir(f"{command} --rewards", runs_dir), "how far they are from each other"))
+        next_steps((with_runs_dir(f"{command} --rewards", runs_dir), "the distance between them"))

@@ -1,4 +1,4 @@
-"""`rewardgen doctor`: what `rewardgen` needs, what it can use here, and what its sandbox can and cannot do."""
+"""`rewardgen doctor`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from rewardgen.ui.console import messages, results
 
 _GIB = 1 << 30
 _ROOM = 2 * _GIB
-"""Memory and disk below which a run is likely to get into trouble [bytes]."""
+"""Free memory and disk below which a run may fail [bytes]."""
 
 _UNTRUSTED = "the reward language still keeps generated code in; run rewards of unknown origin on a recent Linux"
 
@@ -50,13 +50,13 @@ if torch.cuda.is_available():
 _CUDA = "torch with CUDA from https://pytorch.org, and a driver for CUDA 13 or newer"
 
 _FIRST_S = 180.0
-"""Until a GPU has answered for the first time: with eight that sleep it may take a minute [s]."""
+"""Time limit of the first GPU call, which wakes sleeping GPUs [s]."""
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 class Check(NamedTuple):
-    """One thing that was looked at."""
+    """Result of one check."""
 
     name: str
     state: Literal["ok", "warn", "fail"]
@@ -66,27 +66,27 @@ class Check(NamedTuple):
 
 def doctor(
     *,
-    model: Annotated[str | None, Parameter(help="Also say whether this model string can be used.")] = None,
-    api_base: Annotated[str | None, Parameter(help="Address of the server that has it.")] = None,
-    clean: Annotated[bool, Parameter(negative="", help="First remove what killed runs have left behind.")] = False,
+    model: Annotated[str | None, Parameter(help="Also check this model string.")] = None,
+    api_base: Annotated[str | None, Parameter(help="Address of the model's server.")] = None,
+    clean: Annotated[bool, Parameter(negative="", help="First remove leftovers of killed runs.")] = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
-    """Look at this machine."""
+    """Check this machine and its sandbox."""
     swept = [*sweep_scratch(), *sweep_runs(runs_dir), *sweep_cache()] if clean else []
-    found = [Check("litter", "ok", f"removed {path}") for path in swept]
-    found += [*_machine(), *_disk(runs_dir), *_gpu(), *_sandbox(), _films(), _keys()]
+    checks = [Check("litter", "ok", f"removed {path}") for path in swept]
+    checks += [*_machine(), *_disk(runs_dir), *_gpu(), *_sandbox(), _films(), _keys()]
     if model is not None:
-        found.append(_model(model, api_base, runs_dir))
-    failed = any(each.state == "fail" for each in found)
+        checks.append(_model(model, api_base, runs_dir))
+    failed = any(check.state == "fail" for check in checks)
     if json:
-        print_json({"healthy": not failed, "checks": [each._asdict() for each in found]})
+        print_json({"healthy": not failed, "checks": [check._asdict() for check in checks]})
         return 1 if failed else 0
     table = Table.grid(padding=(0, 2))
-    for each in found:
-        text = Text(each.detail)
-        text.append(f"\nhint: {each.hint}" if each.hint else "", "dim")
-        table.add_row(Text(each.state, _STYLES[each.state]), Text(each.name, no_wrap=True), text)
+    for check in checks:
+        text = Text(check.detail)
+        text.append(f"\nhint: {check.hint}" if check.hint else "", "dim")
+        table.add_row(Text(check.state, _STYLES[check.state]), Text(check.name, no_wrap=True), text)
     results().print(table)
     if failed:
         messages().print("\nfix what failed, then run `rewardgen doctor` again")
@@ -96,7 +96,7 @@ def doctor(
 
 
 def _machine() -> Iterator[Check]:
-    """Python and its packages, processor and memory."""
+    """Check Python, packages, extras, cores and memory."""
     python = platform.python_version()
     if (3, 11) <= sys.version_info[:2] < (3, 14):
         yield Check("python", "ok", f"{python}, {platform.platform()}")
@@ -107,38 +107,30 @@ def _machine() -> Iterator[Check]:
             yield Check(name, "ok", installed)
         else:
             yield Check(name, "fail", "not installed", f"`{install_hint()}`")
-    yield from _packages()
+    with suppress(PackageNotFoundError):
+        detail = f"another package `rewardgen` {version('rewardgen')} is installed; {DISTRIBUTION} is this one"
+        yield Check("package", "warn", detail, f"`pip uninstall rewardgen {DISTRIBUTION}`, then `{install_hint()}`")
+    for name, problem in load_extras().items():
+        yield Check("extra", "warn", f"`{name}` cannot be loaded: {problem}", "install another version of its package")
     if (cores := usable_cores()) > 1:
         yield Check("cpu", "ok", f"{cores} cores: as many trainings at once")
     else:
         yield Check("cpu", "warn", "1 core", "give the process more cores, or expect long trainings")
-    try:
+    with suppress(ValueError, OSError):
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
-        yield Check("memory", "ok", "cannot be told on this platform")
-    else:
         yield _room("memory", free, f"{free / _GIB:.1f} GiB free", "close other programs")
 
 
-def _packages() -> Iterator[Check]:
-    """The other package called `rewardgen`, which replaces files of this one, and extras that cannot be loaded."""
-    with suppress(PackageNotFoundError):
-        detail = f"the package `rewardgen` {version('rewardgen')} is installed; {DISTRIBUTION} is this one"
-        yield Check("package", "warn", detail, f"`pip uninstall rewardgen {DISTRIBUTION}`, then `{install_hint()}`")
-    for name, problem in load_extras().items():
-        yield Check("extra", "warn", f"`{name}` cannot be loaded: {problem}", "install another version of its package")
-
-
 def _disk(runs_dir: Path) -> Iterator[Check]:
-    """Whether a file can be written where runs are kept or would be, and how much room there is."""
-    place = next(each for each in (runs_dir.absolute(), *runs_dir.absolute().parents) if each.exists())
+    """Check that the folder of runs is writable and has room."""
+    folder = next(path for path in (runs_dir.absolute(), *runs_dir.absolute().parents) if path.exists())
     try:
-        with tempfile.TemporaryFile(dir=place):
+        with tempfile.TemporaryFile(dir=folder):
             yield Check("runs folder", "ok", f"{runs_dir} can be written")
-    except OSError as found:
-        error = explain_os_error(runs_dir, found)
+    except OSError as problem:
+        error = explain_os_error(runs_dir, problem)
         yield Check("runs folder", "fail", error.message, error.hint)
-    free, hint = shutil.disk_usage(place).free, "free some space, or choose another folder with `--runs-dir`"
+    free, hint = shutil.disk_usage(folder).free, "free some space, or name another folder with `--runs-dir`"
     yield _room("disk", free, f"{free / _GIB:.1f} GiB free for {runs_dir}", hint)
 
 
@@ -147,63 +139,51 @@ def _room(name: str, free: int, text: str, hint: str) -> Check:
 
 
 def _gpu() -> Iterator[Check]:
-    """Whether torch sees one, and whether a confined worker can compute there."""
+    """Check that torch sees a GPU and that a confined worker computes on it."""
     done = subprocess.run([sys.executable, "-c", _ASK_TORCH], capture_output=True, text=True)
     if done.returncode:
         yield Check("torch", "fail", done.stderr.strip().rpartition("\n")[2], "install torch again")
         return
     name = done.stdout.strip()
     if not name and glob("/dev/nvidia[0-9]*"):
-        yield Check("gpu", "warn", "there is one, and torch does not see it", f"install {_CUDA}")
+        yield Check("gpu", "warn", "torch does not see the GPU", f"install {_CUDA}")
     elif not name:
         yield Check("gpu", "ok", "none; none is needed")
     elif not find_spec("mujoco_warp"):
         yield Check("gpu", "ok", f"{name}; not used without MuJoCo Warp", f"`{install_hint('gpu')}`")
     else:
-        yield Check("gpu", "ok", f"{name}; MuJoCo Warp is installed, `run --device cuda` trains on it")
+        yield Check("gpu", "ok", f"{name}; `run --device cuda` trains on it")
         with scratch_folder() as scratch:
-            yield _on_gpu(scratch)
-
-
-def _on_gpu(scratch: Path) -> Check:
-    try:
-        report = layers_in_force(scratch, Limits(wall_s=_FIRST_S), gpu=True)
-    except RewardgenError as error:
-        try:
-            layers_in_force(scratch, Limits(wall_s=_FIRST_S, sandbox="off"), gpu=True)
-        except RewardgenError:
-            return Check("sandbox: cuda", "fail", error.message, f"install {_CUDA}")
-        what = f"the sandbox is in the way, without it a worker computes there: {error.message}"
-        return Check(
-            "sandbox: cuda", "fail", what, "`run --sandbox off --device cuda`, with rewards that you have read"
-        )
-    there = ", ".join(each.name for each in report.layers if each.active)
-    return Check("sandbox: cuda", "ok", f"a worker computed on the GPU behind {there}")
+            try:
+                layers_in_force(scratch, Limits(wall_s=_FIRST_S), gpu=True)
+                yield Check("sandbox: cuda", "ok", "a confined worker computed on the GPU")
+            except RewardgenError as error:
+                yield Check("sandbox: cuda", "fail", error.message, f"install {_CUDA}, or train with `--device cpu`")
 
 
 def _sandbox() -> Iterator[Check]:
-    """The layers in force in a worker, and the attempts of one to break out."""
+    """Check the layers in force in a worker, and let a worker try to escape."""
     with scratch_folder() as scratch:
         try:
             report = layers_in_force(scratch)
         except RewardgenError as error:
             yield Check("workers", "fail", error.message, error.hint)
             return
-        for each in report.layers:
-            if each.active:
-                yield Check(f"sandbox: {each.name}", "ok", each.detail)
+        for layer in report.layers:
+            if layer.active:
+                yield Check(f"sandbox: {layer.name}", "ok", layer.detail)
             else:
-                yield Check(f"sandbox: {each.name}", "warn", f"not in force: {each.detail}", _UNTRUSTED)
-        if found := escapes(scratch):
+                yield Check(f"sandbox: {layer.name}", "warn", f"not in force: {layer.detail}", _UNTRUSTED)
+        if reached := escapes(scratch):
             state = "warn" if report.missing else "fail"
-            yield Check("sandbox: escapes", state, f"a worker can {', '.join(found)} outside", _UNTRUSTED)
+            yield Check("sandbox: escapes", state, f"a worker can {', '.join(reached)} outside", _UNTRUSTED)
         else:
-            text = "a worker that tried to read, write, connect and start a process outside could not"
+            text = "a worker failed to read, write, connect and start a process outside"
             yield Check("sandbox: escapes", "ok", text)
 
 
 def _films() -> Check:
-    """Whether films are rendered or drawn."""
+    """Check that OpenGL renders films."""
     if found := renderer():
         return Check("films", "ok", f"rendered by {found}")
     hint = "on Debian or Ubuntu: `apt install libegl1 libgl1-mesa-dri`, or `libosmesa6`; no display or GPU is needed"
@@ -216,7 +196,7 @@ def _keys() -> Check:
 
 
 def _model(model: str, api_base: str | None, runs_dir: Path) -> Check:
-    """Whether a run with this model could begin; no call is made."""
+    """Check that a run with this model could begin, without a call."""
     if model == BUILTIN:
         return Check("model", "ok", "the built-in designer needs no language model")
     try:

@@ -15,47 +15,49 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import results
 from rewardgen.ui.tables import plain_table
 
-Workers = Annotated[int | None, Parameter(help="Processes; the CPU cores if not given.", validator=Number(gte=1))]
+Workers = Annotated[int | None, Parameter(help="Worker processes; default: the CPU cores.", validator=Number(gte=1))]
 
 
 def eval_(
-    target: Annotated[str, Parameter(help="A run, whose chosen reward is meant, or `RUN:CANDIDATE`.")] = "latest",
+    target: Annotated[str, Parameter(help="A run, for its chosen reward, or `RUN:CANDIDATE`.")] = "latest",
     /,
     *,
     episodes: Annotated[
         int, Parameter(help="Fresh episodes of each policy.", validator=Number(gte=1, lte=MOST_EPISODES))
     ] = 100,
-    seed: Annotated[int, Parameter(help="Of their starts; with 0 they are the run's.", validator=Number(gte=0))] = 1,
+    seed: Annotated[int, Parameter(help="Seed of the episodes; 0: as in the run.", validator=Number(gte=0))] = 1,
     film: Annotated[
-        bool, Parameter(negative="", help="Film the policy with the middle fitness too.", show_default=False)
+        bool, Parameter(negative="", help="Also film the policy with the median fitness.", show_default=False)
     ] = False,
     workers: Workers = None,
     yes: Agree = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
-    """Measure stored policies in fresh episodes."""
-    found = evaluate(target, episodes=episodes, seed=seed, film=film, workers=workers, runs_dir=runs_dir, agreed=yes)
-    films = [str(each.video) for each in found.films]
+    """Measure trained policies on fresh episodes."""
+    evaluation = evaluate(
+        target, episodes=episodes, seed=seed, film=film, workers=workers, runs_dir=runs_dir, agreed=yes
+    )
+    films = [str(film.video) for film in evaluation.films]
     if json:
-        data = {"candidate": found.id, "phase": found.phase, "episodes": episodes, "policies": found.rows()}
-        data |= {"films": films, "task_changed": [str(each) for each in found.task_changed]}
-        estimates = {"fitness": found.fitness, "success": found.success}
-        print_json(data | {name: each and each.model_dump() for name, each in estimates.items()})
-        return 0 if found.fitness else 1
+        data = {"candidate": evaluation.id, "phase": evaluation.phase, "episodes": episodes}
+        data |= {"policies": evaluation.rows(), "films": films}
+        data |= {"task_changed": [str(path) for path in evaluation.task_changed]}
+        estimates = {"fitness": evaluation.fitness, "success": evaluation.success}
+        print_json(data | {name: estimate and estimate.model_dump() for name, estimate in estimates.items()})
+        return 0 if evaluation.fitness else 1
     table = plain_table("seed", "fitness [95 %]", "success [95 %]", "in the run", right=("seed", "in the run"))
-    for each in found.policies:
-        fitness = with_interval(each.fitness) if each.fitness else each.problem
-        table.add_row(str(each.seed), fitness, percent_interval(each.success), number(each.before))
+    for policy in evaluation.policies:
+        fitness = with_interval(policy.fitness) if policy.fitness else policy.problem
+        table.add_row(str(policy.seed), fitness, percent_interval(policy.success), number(policy.before))
     results().print(table)
-    if found.task_changed:
-        results().print("\nthe task has changed since the run: it is measured here as it is now", soft_wrap=True)
-    if found.fitness:
-        told = f"fitness (IQM) {with_interval(found.fitness)}, success {percent_interval(found.success)}"
-        results().print(
-            f"\n{found.id}: {told} over {count(len(found.policies), 'seed')}, {episodes} episodes each", soft_wrap=True
-        )
-    for each in films:
-        results().print(f"film: {each}", soft_wrap=True)
+    if evaluation.task_changed:
+        results().print("\nthe task has changed since the run; the numbers are by the changed task", soft_wrap=True)
+    if evaluation.fitness:
+        estimate = f"fitness (IQM) {with_interval(evaluation.fitness)}, success {percent_interval(evaluation.success)}"
+        size = f"{count(len(evaluation.policies), 'seed')}, {episodes} episodes each"
+        results().print(f"\n{evaluation.id}: {estimate} over {size}", soft_wrap=True)
+    for path in films:
+        results().print(f"film: {path}", soft_wrap=True)
     next_steps((with_runs_dir(f"train {shlex.quote(target)}", runs_dir), "trains the reward with further seeds"))
-    return 0 if found.fitness else 1
+    return 0 if evaluation.fitness else 1

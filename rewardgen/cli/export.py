@@ -21,7 +21,7 @@ _KINDS = "`torch`, `gymnasium`, `sb3`, `onnx`"
 def write(
     ref: Annotated[
         str,
-        Parameter(help="A run as for `runs show`, or RUN:CANDIDATE; of a run, the chosen reward."),
+        Parameter(help="A run, for its chosen reward, or `RUN:CANDIDATE`."),
     ],
     folder: Annotated[Path, Parameter(help="A new folder.")],
     /,
@@ -34,17 +34,17 @@ def write(
     ] = ("torch",),
     yes: Annotated[
         bool,
-        Parameter(negative="", show_default=False, help="Agree that the task file of a run from elsewhere is run."),
+        Parameter(negative="", show_default=False, help="Run the task file of a run that you did not start."),
     ] = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
-    """Write a reward, its policy or its environment for other programs, which then need no rewardgen."""
+    """Write a reward, policy or environment that works without rewardgen."""
     found = find_reference(ref, runs_dir)
     for kind in as_:
         KINDS.get(kind)
     if len(set(as_)) < len(as_):
-        raise UsageError("a kind is named twice", "name each once")
+        raise UsageError("a kind is named twice", "name it once")
     targets = {kind: folder / kind if len(as_) > 1 else folder for kind in as_}
     written = {
         kind: export(found.folder, found.history, found.candidate, target, kind, agreed=yes)

@@ -1,4 +1,4 @@
-"""The one place that turns an error into what the user reads and the exit code."""
+"""Turn errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ def report(error: BaseException) -> int:
     """Print an error to stderr as `error:` and `hint:`.
 
     Args:
-        error: What was raised.
+        error: The raised error.
 
     Returns:
         The exit code.
     """
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    known = error if isinstance(error, RewardgenError) else _unexpected(error)
-    with suppress(OSError):  # nobody may be reading any more
-        print(visible(f"error: {known.message}" + (f"\n\nhint: {known.hint}" if known.hint else "")), file=sys.stderr)
-    return known.exit_code
+    failure = error if isinstance(error, RewardgenError) else _unexpected(error)
+    with suppress(OSError):  # the reader may be gone
+        print(
+            visible(f"error: {failure.message}" + (f"\n\nhint: {failure.hint}" if failure.hint else "")),
+            file=sys.stderr,
+        )
+    return failure.exit_code
 
 
 def _unexpected(error: BaseException) -> RewardgenError:
@@ -45,10 +48,10 @@ def _unexpected(error: BaseException) -> RewardgenError:
 
 
 def explain_usage(error: CycloptsError, command: str) -> UsageError:
-    """Put an error of the command line parser in our form.
+    """Reword an error of the command line parser.
 
     Args:
-        error: What the parser raised.
+        error: The parser's error.
         command: The command, such as `rewardgen run`.
     """
     see_help = f"see `{command} --help`"
@@ -59,20 +62,20 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
         return UsageError(f"unexpected argument `{error.unused_tokens[0]}`", see_help)
     text = re.sub(r'"([^"]+)"|(?<= )(--[\w-]+\w)', r"`\1\2`", str(error).strip().rstrip("."))
     text = text.rstrip(", ")
-    what, _, advice = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", text, count=1).partition("\0")
-    if re.search(r"`-+algo(rithm)?\b", what):
+    problem, _, advice = re.sub(r"\.?\s+(?=Did you mean|Available)", "\0", text, count=1).partition("\0")
+    if re.search(r"`-+algo(rithm)?\b", problem):
         advice = "The algorithm is part of the trainer: `--trainer sb3-sac`"
-    if command.endswith(" run") and re.search(r"`--steps`", what):
+    if command.endswith(" run") and re.search(r"`--steps`", problem):
         advice = "The control steps of each training are `--env-steps`"
     if not advice:
-        return UsageError(_lower_first(what), see_help)
-    return UsageError(_lower_first(what), f"{_lower_first(advice)}{'' if advice.endswith('?') else ';'} {see_help}")
+        return UsageError(_lower_first(problem), see_help)
+    return UsageError(_lower_first(problem), f"{_lower_first(advice)}{'' if advice.endswith('?') else ';'} {see_help}")
 
 
-def _explain_value(found: dict[str, Any]) -> str:
-    """One entry of a pydantic error, named after the option."""
-    option = "--" + "-".join(each for each in found["loc"] if isinstance(each, str)).replace("_", "-")
-    return f"`{option} {found['input']}`: {_lower_first(found['msg'])}"
+def _explain_value(entry: dict[str, Any]) -> str:
+    """Name the option of an entry of a pydantic error."""
+    option = "--" + "-".join(part for part in entry["loc"] if isinstance(part, str)).replace("_", "-")
+    return f"`{option} {entry['input']}`: {_lower_first(entry['msg'])}"
 
 
 def _lower_first(text: str) -> str:

@@ -17,12 +17,12 @@ from rewardgen.ui.console import messages
 def feedback(
     ref: Reference,
     /,
-    *remarks: Annotated[str, Parameter(help="Your words, in quotes; several may be given.")],
+    *remarks: Annotated[str, Parameter(help="Your words, in quotes.")],
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
-    """Keep your words on a run for its next generations."""
-    said = as_told(remarks)  # first, for who gives the words alone
+    """Keep your words for the designer of the next generations."""
+    said = as_told(remarks)  # before the run is looked up, for users who give the words alone
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
     history = give_feedback(folder, said)
@@ -40,7 +40,7 @@ def feedback(
             }
         )
         return 0
-    kept = f"kept for the designer of generation g{generation:02d} and later"
+    kept = f"kept for generation g{generation:02d} and later"
     messages().print(f"{kept}; the task's own fitness still ranks candidates", soft_wrap=True)
     if history.config.model == BUILTIN:
         messages().print("the built-in designer reads no words: resume with `--model`", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""How commands print: JSON alone on stdout, next steps on stderr."""
+"""Shared options, JSON on stdout, and next steps on stderr."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages, results
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print data as JSON on stdout.", show_default=False)]
-TASK_HELP = (
-    "Name in `rewardgen tasks list`, the path of a task file, or an environment of Gymnasium such as `Reacher-v5`."
-)
+TASK_HELP = "Name in `rewardgen tasks list`, path of a task file, or a Gymnasium id such as `Reacher-v5`."
 Agree = Annotated[
     bool,
     Parameter(
         negative="",
-        help="Do not ask before a run that was not started here by you, or was changed since.",
+        help="Do not ask about a run that you did not start here, or that was changed since.",
         show_default=False,
     ),
 ]
@@ -29,10 +27,8 @@ Reference = Annotated[
     str,
     Parameter(help="`latest`, a run's id or a part of it, or the path of its folder."),
 ]
-Trainer = Annotated[
-    str | None, Parameter(help="What trains on a task; the one that the task has settings for, or `ppo`, if not given.")
-]
-RunsDir = Annotated[Path, Parameter(help="Folder that holds the runs.")]
+Trainer = Annotated[str | None, Parameter(help="Trainer; default: the one that the task has settings for, or `ppo`.")]
+RunsDir = Annotated[Path, Parameter(help="Folder of the runs.")]
 
 
 def print_json(data: Any) -> None:
@@ -41,10 +37,10 @@ def print_json(data: Any) -> None:
 
 
 def next_steps(*steps: tuple[str, str]) -> None:
-    """Print commands that are useful now.
+    """Print useful commands.
 
     Args:
-        *steps: Command without the program's name, and what it does.
+        *steps: Command without the program's name, and its purpose.
     """
     console = messages()
     width = max(len(command) for command, _ in steps)
@@ -55,11 +51,11 @@ def next_steps(*steps: tuple[str, str]) -> None:
 
 
 def with_runs_dir(command: str, runs_dir: Path) -> str:
-    """A command that looks for runs where this one did."""
+    """Add `--runs-dir` to a command unless the folder is the default."""
     return command if runs_dir == DEFAULT_RUNS_DIR else f"{command} --runs-dir {shlex.quote(str(runs_dir))}"
 
 
 def home_of(folder: RunFolder, runs_dir: Path) -> Path:
-    """The folder of runs in which a run is found by its id: not the given one if it was named by its path."""
+    """Return the folder of runs that holds a run, which may have been named by its path."""
     parent = folder.path.resolve().parent
     return runs_dir if parent == runs_dir.resolve() else parent

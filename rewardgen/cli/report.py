@@ -20,16 +20,16 @@ Open = Annotated[bool, Parameter(name="--open", negative="", help="Open it in th
 def report(
     ref: Reference = "latest", /, *, open: Open = False, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False
 ) -> int:
-    """Write a run's report, one HTML file that needs no network, and print where it is."""
+    """Write a run's report as one HTML file and print its path."""
     folder = find_run(ref, runs_dir)
     history = History.load(folder)
     if history.config is None:
-        raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
+        raise RunFolderError(f"run {folder.id} has not begun", f"start the run again and delete {folder.path}")
     path = write_report(folder, history).resolve()
     if json:
         print_json({"run_id": folder.id, "path": str(path)})
     else:
         results().print_data(str(path))
     if open and not webbrowser.open(path.as_uri()):
-        messages().print("no browser was found; open the file yourself", soft_wrap=True)
+        messages().print("no browser was found; open the file by hand", soft_wrap=True)
     return 0

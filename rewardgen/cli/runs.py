@@ -23,33 +23,32 @@ from rewardgen.view.reference import find_reference, require_candidate
 from rewardgen.view.rows import search_rows
 
 _ROOMY, _WIDE = 120, 160
-"""Columns of a terminal that has room for more of the list, and for all of it."""
+"""Columns of a terminal that shows more of the list, and all of it."""
 
 
 def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
     """List all runs, oldest first."""
-    listed = [read_facts(folder) for folder in list_runs(runs_dir)]
+    runs = [read_facts(folder) for folder in list_runs(runs_dir)]
     if json:
-        print_json({"runs": [each._asdict() for each in listed]})
+        print_json({"runs": [run._asdict() for run in runs]})
         return 0
-    if not listed:
+    if not runs:
         messages().print(f"there are no runs in {runs_dir}/")
         next_steps((with_runs_dir("run cartpole", runs_dir), "searches for a reward, without a language model"))
         return 0
-    # Where there is room, the candidates, time and cost of each run too, then how it searched and with what model.
     roomy, wide = results().width >= _ROOMY, results().width >= _WIDE
     right = ("fitness", "success", "candidates", "time", "cost")
     table = plain_table("run", "status", "best", *(right if roomy else right[:2]), right=right)
-    table.columns[0].no_wrap = True  # a run's id is there to be copied
+    table.columns[0].no_wrap = True  # ids are copied
     if wide:
         table.add_column("strategy")
         table.add_column("model", no_wrap=True, max_width=24)
-    for each in listed:
-        cells = [each.id, each.status, each.best or "", number(each.fitness), percent(each.success_rate)]
-        more = [str(each.candidates), duration(each.elapsed_s), money(each.cost_usd)]
-        table.add_row(*cells, *(more if roomy else []), *([each.strategy, each.model] if wide else []))
+    for run in runs:
+        cells = [run.id, run.status, run.best or "", number(run.fitness), percent(run.success_rate)]
+        more = [str(run.candidates), duration(run.elapsed_s), money(run.cost_usd)]
+        table.add_row(*cells, *(more if roomy else []), *([run.strategy, run.model] if wide else []))
     results().print(table)
-    next_steps((with_runs_dir(f"runs show {shlex.quote(listed[-1].id)}", runs_dir), "the newest of them"))
+    next_steps((with_runs_dir(f"runs show {shlex.quote(runs[-1].id)}", runs_dir), "the newest run"))
     return 0
 
 

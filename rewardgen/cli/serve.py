@@ -21,13 +21,13 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, find_run
 from rewardgen.ui.console import messages, results
 
 Open = Annotated[bool, Parameter(name="--open", negative="", help="Open it in the browser.", show_default=False)]
-Port = Annotated[int, Parameter(help="Port; 0 for any that is free.", validator=Number(gte=0, lte=65535))]
+Port = Annotated[int, Parameter(help="Port; 0 for any free one.", validator=Number(gte=0, lte=65535))]
 
 
 def serve(
     where: Annotated[
         str | None,
-        Parameter(help="A run, as for `runs show`, or a folder of runs; else all runs."),
+        Parameter(help="A run or a folder of runs; default: all runs."),
     ] = None,
     /,
     *,
@@ -36,20 +36,20 @@ def serve(
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
-    """Show runs in the browser, as they go on, until Ctrl-C."""
+    """Show runs in the browser while they go on, until Ctrl-C."""
     site = _site(where, runs_dir)
     try:
         server = Server(site, port)
     except OSError as error:
         raise UsageError(
-            f"cannot serve on port {port}: {error.strerror}", "leave out `--port`, or give another"
+            f"cannot serve on port {port}: {error.strerror}", "leave out `--port`, or name another one"
         ) from error
     with server, _way_in(server.url) if open else nullcontext() as way_in:
         if json:
             print_json({"url": server.url})
         else:
             results().print_data(server.url)
-            messages().print("for this machine and whoever has this link; Ctrl-C ends it", soft_wrap=True)
+            messages().print("works on this machine, for anybody who has this link; Ctrl-C stops it", soft_wrap=True)
         try:
             if way_in:
                 webbrowser.open(way_in.as_uri())
@@ -61,7 +61,7 @@ def serve(
 
 @contextmanager
 def _way_in(url: str) -> Iterator[Path]:
-    """A page that leads to a link, for this user alone: the command line of a browser is read by all who are here."""
+    """Write a private page that redirects to the link, because every user here can read a browser's command line."""
     with scratch_folder() as folder:
         page = folder / "open.html"
         page.touch(0o600)

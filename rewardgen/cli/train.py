@@ -1,4 +1,4 @@
-"""`rewardgen train`: one reward with some seeds, outside a run's search."""
+"""`rewardgen train`."""
 
 from __future__ import annotations
 
@@ -23,46 +23,37 @@ _AT_LEAST_ONE = Number(gte=1)
 
 
 def train(
-    target: Annotated[
-        str,
-        Parameter(help="A task, whose human reward is trained; or a run, or `RUN:CANDIDATE`, trained as the run does."),
-    ],
+    target: Annotated[str, Parameter(help="A task, a run, or `RUN:CANDIDATE`; a run's settings are used.")],
     /,
     *,
-    reward: Annotated[str | None, Parameter(help="A Python file with another reward, or `human` or `sparse`.")] = None,
+    reward: Annotated[
+        str | None, Parameter(help="A Python file, `human` or `sparse`; default: `human` for a task, else the run's.")
+    ] = None,
     steps: Annotated[
         int | None,
-        Parameter(
-            help="Control steps of each seed; the run's or the task's own setting if not given.",
-            validator=Number(gte=LEAST_STEPS),
-        ),
+        Parameter(help="Control steps per seed; default: as the task or run.", validator=Number(gte=LEAST_STEPS)),
     ] = None,
-    seeds: Annotated[int, Parameter(help="How many.", validator=_AT_LEAST_ONE)] = 3,
-    first_seed: Annotated[
-        int | None, Parameter(help="The first of them; if not given, one that the run has not used.")
-    ] = None,
+    seeds: Annotated[int, Parameter(help="Number of seeds.", validator=_AT_LEAST_ONE)] = 3,
+    first_seed: Annotated[int | None, Parameter(help="First seed; default: one that the run has not used.")] = None,
     trainer: Trainer = None,
     device: Annotated[
-        Device | Literal["auto"],
-        Parameter(
-            help="What simulates and learns on a task: the CPU, a GPU (`cuda`), or the GPU if there is one (`auto`)."
-        ),
+        Device | Literal["auto"], Parameter(help="`cpu`, `cuda`, or `auto` for a GPU if there is one; tasks only.")
     ] = "cpu",
     folder: Annotated[
-        Path | None, Parameter(help="Where it is kept; in `trainings/` of the run or of the working folder otherwise.")
+        Path | None, Parameter(help="Folder of the results; default: in `trainings/` of the run or working folder.")
     ] = None,
     workers: Annotated[
-        int | None, Parameter(help="Training processes; the CPU cores if not given.", validator=_AT_LEAST_ONE)
+        int | None, Parameter(help="Training processes; default: the CPU cores.", validator=_AT_LEAST_ONE)
     ] = None,
     yes: Agree = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
-    """Train a reward with some seeds, and keep policies and curves.
+    """Train a reward with several seeds, and keep policies and curves.
 
-    With more `--seeds` and the same other options, only those that are missing are trained.
+    More `--seeds` with the same other options train only the missing seeds.
     """
-    done = train_reward(
+    training = train_reward(
         target,
         reward,
         steps=steps,
@@ -76,28 +67,26 @@ def train(
         agreed=yes,
     )
     if json:
-        told = {"reward": done.id, "path": str(done.path), "seeds": done.rows(), "notes": done.notes}
-        estimates = {"fitness": done.fitness, "success": done.success}
-        print_json(told | {name: each and each.model_dump() for name, each in estimates.items()})
-        return 0 if done.fitness else 1
+        data = {"reward": training.id, "path": str(training.path), "seeds": training.rows(), "notes": training.notes}
+        estimates = {"fitness": training.fitness, "success": training.success}
+        print_json(data | {name: estimate and estimate.model_dump() for name, estimate in estimates.items()})
+        return 0 if training.fitness else 1
     table = plain_table("seed", "fitness", "success", "steps", right=("seed", "fitness", "success", "steps"))
     table.add_column("", overflow="fold")
-    for row in done.rows():
+    for row in training.rows():
         cells = (number(row["fitness"]), percent(row["success"]), tokens(row["steps"]), row["failure"])
         table.add_row(str(row["seed"]), *cells)
     results().print(table)
-    seeds_text = count(len(done.result.slices), "seed")
-    if done.fitness:
-        told = f"fitness (IQM) {with_interval(done.fitness)}, success {percent_interval(done.success)}"
-        if len(done.result.slices) == 1:  # of what one seed reaches there is no interval
-            told = f"fitness {number(done.fitness.value)}, success {percent_interval(done.success)}"
-        results().print(f"\n{done.id}: {told} over {seeds_text}", soft_wrap=True)
+    size = len(training.result.slices)
+    if training.fitness:  # one seed has no interval
+        fitness = with_interval(training.fitness) if size > 1 else number(training.fitness.value)
+        outcome = f"fitness (IQM) {fitness}, success {percent_interval(training.success)} over {count(size, 'seed')}"
     else:
-        results().print(f"\n{done.id}: a seed failed, so there is no fitness", soft_wrap=True)
-    for note in done.notes:
+        outcome = "a seed failed, so there is no fitness"
+    results().print(f"\n{training.id}: {outcome}", soft_wrap=True)
+    for note in (*training.notes, f"policies and curves: {training.path}"):
         results().print(note, soft_wrap=True)
-    results().print(f"policies and curves: {done.path}", soft_wrap=True)
-    if done.fitness and reward not in (None, *BASELINES):
+    if training.fitness and reward not in (None, *BASELINES):
         search = f"run {shlex.quote(target)} --init {shlex.quote(reward)}"
-        next_steps((search, "a search that begins with it: compared, filmed, reported and exported"))
-    return 0 if done.fitness else 1
+        next_steps((search, "starts a search with this reward"))
+    return 0 if training.fitness else 1
