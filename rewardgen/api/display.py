@@ -1,4 +1,4 @@
-"""What a notebook shows: a run with its table and film, and tables of rows. All text is escaped."""
+"""A run and tables of rows as a notebook shows them. All text is escaped."""
 
 from __future__ import annotations
 

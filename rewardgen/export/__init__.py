@@ -1,1 +1,1 @@
-"""What other programs can use of a run: rewards, policies and environments that need no rewardgen."""
+"""Rewards, policies and environments as files that work without rewardgen."""

@@ -87,7 +87,7 @@ class Export(NamedTuple):
 
     files: Files
     use: str
-    """How to use the files, in Markdown."""
+    """Instructions in Markdown."""
     tested: str
     needs: tuple[str, ...]
     """Packages that the files import."""

@@ -26,9 +26,9 @@ class Network(NamedTuple):
 
     policy: MlpPolicy
     mean: Tensor
-    """Of observations, (O,) float32."""
+    """Observation moments, (O,) float32."""
     scale: Tensor
-    """Of observations, (O,) float32."""
+    """Observation moments, (O,) float32."""
     layers: Layers
     """Layers of the policy; without a tanh at the end, the last gives actions in actuator units."""
     log_std: Tensor | None = None

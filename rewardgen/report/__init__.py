@@ -1,1 +1,1 @@
-"""What people look at: films and pages."""
+"""Files for people: the HTML report, pages that compare, README and cards of a run."""

@@ -1,15 +1,16 @@
-"""What a report says first: what was asked for, whether it worked, and how sure that is."""
+"""The first screen of a report: what was asked, whether it worked, and how sure that is."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal, NamedTuple
 
-from rewardgen.core.formatting import bounds, count, number, percent, shortened, with_spread
+from rewardgen.core.formatting import bounds, count, number, percent, shortened, with_interval, with_spread
 from rewardgen.core.statistics import Interval, Standing, difference_interval
 from rewardgen.store.history import FinalRow, History, Status
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import BASELINES
+from rewardgen.view.closing import chosen_row
 
 Tone = Literal["good", "mixed", "bad", "open"]
 
@@ -24,13 +25,11 @@ _HEADLINES: dict[Standing, str] = {
     "on par": "within noise of the {} reward",
     "below": "worse than the {} reward",
 }
-
-
 _NO_SUCCESS = 0.05
-"""Success rate below which a policy is said to be without it."""
+"""Success rate below which a policy counts as failing."""
 _SO_FAR = (
-    "So far, on the seeds of the search: whoever leads was chosen by these numbers, so they flatter it. Only fresh"
-    " seeds say how good it is."
+    "So far, on the seeds of the search. The leader was chosen by these numbers, so they flatter it; only fresh seeds"
+    " tell how good it is."
 )
 
 
@@ -40,51 +39,46 @@ class Fact(NamedTuple):
     name: str
     value: str
     bounds: str = ""
-    """Of the value's 95 % interval."""
+    """Ends of the value's 95 % interval."""
     about: str = ""
     tone: Tone = "open"
 
 
 class Answer(NamedTuple):
-    """What stands on the first screen of a report."""
+    """Content of the first screen."""
 
     asked: str
     """The user's own words, or the task's first sentences."""
     is_goal: bool
-    """Whether they are the user's."""
+    """True if the words are the user's."""
     headline: str
     tone: Tone
     facts: tuple[Fact, ...] = ()
     sure: str = ""
-    """What the numbers rest on."""
+    """Basis of the numbers."""
     cautions: tuple[str, ...] = ()
-    """What speaks against the goal, the steps of a training, or the comparison."""
+    """Objections to the goal, the step budget, or the comparison."""
 
 
 def answer_of(history: History, status: Status) -> Answer:
-    """The answer, as far as there is one.
-
-    Args:
-        history: What is known of the run.
-        status: Whether it goes on.
-    """
+    """The answer so far."""
     goal = history.config.goal if history.config else ""
     asked = goal or _opening_words(history.card.description if history.card else "")
     answer = Answer(asked, bool(goal), *_unfinished(history, status), cautions=tuple(_cautions(history)))
     if (summary := history.summary) is None:
         return answer._replace(facts=tuple(_so_far(history)), sure=_SO_FAR if history.best() else "")
-    row = next((each for each in summary.rows if each.candidate_id == summary.chosen), None)
+    row = chosen_row(summary)
     if row is None or row.fitness is None:
         return answer._replace(headline=summary.conclusion, tone="bad")
     headline, tone = _verdict(history, row)
     seeds = f"{count(row.seeds, 'fresh seed')} that the search never saw, {STARTS} starts each"
-    sure = f"Measured on {seeds}. Brackets hold 95 % intervals."
+    sure = f"Measured on {seeds}, in a process that never loads generated code. Brackets hold 95 % intervals."
     sure += " With a single seed, any of this may be noise." if row.seeds == 1 else ""
     return answer._replace(headline=headline, tone=tone, facts=tuple(_facts(history, row)), sure=sure)
 
 
 def _opening_words(description: str) -> str:
-    """The first paragraph of a description, or its first sentence where that is too long for a title."""
+    """The first paragraph of a description, or its first sentence if the paragraph is too long for a title."""
     first = " ".join(description.strip().split("\n\n")[0].split())
     return first if len(first) <= _LONGEST else re.split(r"(?<=[.!?])\s", first, maxsplit=1)[0]
 
@@ -96,13 +90,13 @@ def _unfinished(history: History, status: Status) -> tuple[str, Tone]:
         leader = f"{best.candidate.id} leads the search with a fitness of {number(best.fitness)}"
     if status == "failed":
         return f"The run failed: {history.error}", "bad"
-    begun = "Interrupted" if status == "interrupted" else "Still searching"
-    begun = f"{begun}, in the finals" if history.finalists else begun
-    return f"{begun}: {leader}.", "open"
+    state = "Interrupted" if status == "interrupted" else "Still searching"
+    state = f"{state}, in the finals" if history.finalists else state
+    return f"{state}: {leader}.", "open"
 
 
 def _so_far(history: History) -> list[Fact]:
-    """What leads the search, beside the task's own rewards."""
+    """The leader of the search, and the task's own rewards."""
     best, card = history.best(), history.card
     if best is None or best.result is None or card is None:
         return []
@@ -110,85 +104,84 @@ def _so_far(history: History) -> list[Fact]:
         Fact("Success", percent(best.result.success_rate), about=_short(card.success)),
         Fact("Fitness", with_spread(best.fitness, best.result.fitness_spread), about=_short(card.fitness)),
     ]
-    own = {name: result for name in history.baselines if (result := history.result("search", name))}
+    baselines = {name: result for name in history.baselines if (result := history.result("search", name))}
     return facts + [
-        Fact(name.capitalize(), with_spread(each.fitness, each.fitness_spread)) for name, each in own.items()
+        Fact(name.capitalize(), with_spread(result.fitness, result.fitness_spread))
+        for name, result in baselines.items()
     ]
 
 
 def _verdict(history: History, row: FinalRow) -> tuple[str, Tone]:
-    """The headline, and whether it is good news."""
+    """The headline and its tone."""
     summary, judgement = history.summary, history.judgement
     assert summary is not None
-    rate = row.success_rate or 0.0
+    rate, interval = row.success_rate or 0.0, row.success_interval
     against: dict[str, Standing | None] = {"human": summary.against_human, "sparse": summary.against_sparse}
-    bar = next((name for name, each in against.items() if each), "")
-    found = against.get(bar)
+    bar = next((name for name, standing in against.items() if standing), "")
+    standing = against.get(bar)
     words = f"Succeeds in {percent(rate)} of episodes"
-    sure = row.success_interval
-    is_open = rate >= _NO_SUCCESS and sure is not None and sure.low < _NO_SUCCESS
-    words += f" (with so few seeds: {100 * sure.low:.0f} to {100 * sure.high:.0f} %)" if sure and is_open else ""
-    words += f", {_HEADLINES[found].format(bar)}" if found else ""
+    is_open = rate >= _NO_SUCCESS and interval is not None and interval.low < _NO_SUCCESS
+    if interval and is_open:
+        words += f" (with so few seeds: {100 * interval.low:.0f} to {100 * interval.high:.0f} %)"
+    words += f", {_HEADLINES[standing].format(bar)}" if standing else ""
     if judgement and judgement.answer == "no":
         words += "; but" if rate >= 0.5 else ";"
-        return f"{words} the model that read them says that it is not what was asked for.", "bad"
+        return f"{words} the model that read the episodes says that this is not what was asked for.", "bad"
     if judgement and judgement.answer == "partly":
-        words += "; the model that read them says that it does only part of what was asked for"
-    if rate < _NO_SUCCESS and found != "above":
+        words += "; the model that read the episodes says that this is only part of what was asked for"
+    if rate < _NO_SUCCESS and standing != "above":
         return f"{words}.", "bad"
-    mixed = rate < 0.5 or is_open or found == "below" or bool(judgement and judgement.answer == "partly")
+    mixed = rate < 0.5 or is_open or standing == "below" or bool(judgement and judgement.answer == "partly")
     return f"{words}.", "mixed" if mixed else "good"
 
 
 def _facts(history: History, row: FinalRow) -> list[Fact]:
     summary, card, judgement = history.summary, history.card, history.judgement
     assert summary is not None and card is not None and row.fitness is not None
-    rate = row.success_rate or 0.0
+    rate, interval = row.success_rate or 0.0, row.success_interval
     tone: Tone = "good" if rate >= 0.5 else "mixed" if rate >= _NO_SUCCESS else "bad"
-    success = row.success_interval
-    ends = f"{100 * success.low:.0f}, {100 * success.high:.0f}" if success else ""
+    ends = f"{100 * interval.low:.0f}, {100 * interval.high:.0f}" if interval else ""
+    fitness_ends = _minus(bounds(row.fitness)) if row.seeds > 1 else ""
     facts = [
         Fact("Success", percent(rate), ends, _short(card.success), tone),
-        Fact("Fitness", number(row.fitness.value), _bounds(row.fitness) if row.seeds > 1 else "", _short(card.fitness)),
+        Fact("Fitness", number(row.fitness.value), fitness_ends, _short(card.fitness)),
     ]
-    facts += [each for name in BASELINES if (each := _against(history, name))]
+    facts += [fact for name in BASELINES if (fact := _against(history, name))]
     if summary.confirmed:
         words, tone = _STANDINGS[summary.confirmed]
         steps = number(history.config.confirm or 1.0) if history.config else ""
-        facts.append(
-            Fact("With more steps", words, about=f"Both trained once more, with {steps} times the steps", tone=tone)
-        )
+        facts.append(Fact("With more steps", words, about=f"Both trained with {steps} times the steps", tone=tone))
     if judgement is None:
         return [*facts, Fact("As asked", "not judged", about="no language model read the episodes")]
-    told: dict[str | None, tuple[str, Tone]] = {
+    answers: dict[str | None, tuple[str, Tone]] = {
         "yes": ("yes", "good"),
         "partly": ("only partly", "mixed"),
         "no": ("no", "bad"),
         None: ("not judged", "open"),
     }
-    words, tone = told[judgement.answer]
+    words, tone = answers[judgement.answer]
     about = judgement.why or judgement.problem
     if judgement.answer:
-        about = f"Says the model that read episodes of the best of the policies: {about}"
+        about = f"The model that read episodes of the best policy: {about}"
     return [*facts, Fact("As asked", words, about=about, tone=tone)]
 
 
 def _against(history: History, name: str) -> Fact | None:
-    """How the chosen reward stands against one of the task's own."""
+    """The chosen reward against one of the task's own."""
     summary = history.summary
     assert summary is not None and summary.chosen is not None
-    row = next((each for each in summary.rows if each.candidate_id == name), None)
+    row = next((row for row in summary.rows if row.candidate_id == name), None)
     if row is None:
         return None
     title = f"Against {name}"
-    found = summary.against_human if name == "human" else summary.against_sparse
-    if row.fitness is None or found is None:
+    standing = summary.against_human if name == "human" else summary.against_sparse
+    if row.fitness is None or standing is None:
         return Fact(title, "not known", about=f"it failed to train: {row.failure}" if row.failure else "")
-    words, tone = _STANDINGS[found]
-    difference = final_difference(history, name)
-    about = f"it reaches {number(row.fitness.value)} [{_bounds(row.fitness)}]"
+    words, tone = _STANDINGS[standing]
+    difference, about = final_difference(history, name), f"it reaches {_minus(with_interval(row.fitness))}"
     if difference:
-        about = f"difference of the means {_signed(difference.value)} [{_bounds(difference)}]; {about}"
+        sign = "+" if difference.value > 0 else ""
+        about = f"difference of the means {sign}{_minus(with_interval(difference))}; {about}"
     return Fact(title, words, about=about, tone=tone)
 
 
@@ -197,30 +190,24 @@ def final_difference(history: History, name: str) -> Interval | None:
     summary = history.summary
     if summary is None or summary.chosen is None:
         return None
-    bar = next(
-        (each for each in BASELINES if {"human": summary.against_human, "sparse": summary.against_sparse}[each]), ""
-    )
+    bar = "human" if summary.against_human else "sparse" if summary.against_sparse else ""
     if name == bar and summary.difference:
         return summary.difference
     results = [history.result("final", id) for id in (summary.chosen, name)]
-    own, other = ([*each.by_seed.values()] if each else [] for each in results)
-    return difference_interval(own, other) if min(len(own), len(other)) > 1 else None
+    chosen, other = ([*result.by_seed.values()] if result else [] for result in results)
+    return difference_interval(chosen, other) if min(len(chosen), len(other)) > 1 else None
 
 
 def _cautions(history: History) -> list[str]:
-    told = [history.goal_check.text] if history.goal_check and history.goal_check.answer != "yes" else []
-    told += [history.doubt] if history.doubt and not history.raised else []
-    return [f"{each[:1].upper()}{each[1:]}" for each in told + history.changes]
+    texts = [history.goal_check.text] if history.goal_check and history.goal_check.answer != "yes" else []
+    texts += [history.doubt] if history.doubt and not history.raised else []
+    return [f"{text[:1].upper()}{text[1:]}" for text in texts + history.changes]
 
 
 def _short(text: str) -> str:
-    """What fits beside a number; the whole text stands in the section on the objective."""
+    """A text cut to fit beside a number; the reward report has all of it."""
     return shortened(" ".join(text.split()), _LONGEST)
 
 
-def _bounds(interval: Interval) -> str:
-    return bounds(interval).replace("-", "−")
-
-
-def _signed(value: float) -> str:
-    return f"+{number(value)}" if value > 0 else number(value).replace("-", "−")
+def _minus(text: str) -> str:
+    return text.replace("-", "−")

@@ -1,4 +1,4 @@
-"""The candidates of a run as plain data: a row each, and all that is known of one."""
+"""Candidates of a run as plain data for a page: a row each, and the details of one."""
 
 from __future__ import annotations
 
@@ -26,19 +26,14 @@ PHASES: dict[Phase, str] = {
 
 
 def candidate_rows(history: History, live: Live) -> list[dict[str, Any]]:
-    """A row for every candidate of the search, in the order in which they were planned.
-
-    Args:
-        history: What is known of the run.
-        live: How far trainings are.
-    """
+    """A row for every candidate of the search, in planned order."""
     chosen = history.summary.chosen if history.summary else None
     generations = {id: each.index for each in history.generations for id in each.ids}
-    found = []
+    rows = []
     for row in search_rows(history, history.ids(), live):
         record = history.record(row.id)
         candidate = record.candidate if record else None
-        found.append(
+        rows.append(
             {
                 "id": row.id,
                 "generation": generations[row.id],
@@ -57,11 +52,11 @@ def candidate_rows(history: History, live: Live) -> list[dict[str, Any]]:
                 "leads": row.best,
             }
         )
-    return found
+    return rows
 
 
 def bars(history: History) -> list[dict[str, Any]]:
-    """What the task's own rewards reached in the search."""
+    """Results of the task's own rewards in the search."""
     found = []
     for name in history.baselines:
         result = history.result("search", name)
@@ -72,7 +67,7 @@ def bars(history: History) -> list[dict[str, Any]]:
 
 
 def candidate_detail(history: History, record: CandidateRecord) -> dict[str, Any]:
-    """All that is known of a candidate, or of one of the task's own rewards, but for what was said to models."""
+    """Details of a candidate, or of one of the task's own rewards, without prompts and replies."""
     candidate, analysis = record.candidate, record.analysis
     detail: dict[str, Any] = {
         "idea": candidate.diagnosis.strip(),
@@ -109,7 +104,7 @@ def candidate_detail(history: History, record: CandidateRecord) -> dict[str, Any
 
 
 def calls_of(calls: Calls, owner: str) -> list[dict[str, Any]]:
-    """What was said to models about a candidate."""
+    """Prompts and replies about a candidate."""
     return [call_data(each) for each in calls.get(owner, ())]
 
 

@@ -1,4 +1,4 @@
-"""What a run leaves to be looked at once it has ended: its films, then the report that holds them."""
+"""The end of a run: its readable files, films, and the report with them."""
 
 from __future__ import annotations
 
@@ -14,31 +14,35 @@ from rewardgen.store.run_folder import RunFolder
 
 
 def close_run(folder: RunFolder, history: History, note: Callable[[str], None]) -> Path | None:
-    """Film a run and write its report; where that is. A fault, or Ctrl-C, is told and costs only what it keeps from.
+    """Write the readable files of a run, film it, and write its report.
+
+    A failed film or report, or Ctrl-C, is only noted.
 
     Args:
-        folder: The run's.
-        history: What is known of it.
-        note: Is told how it goes, in a line.
+        folder: Folder of the run.
+        history: Its history.
+        note: Called with a line of progress.
 
     Returns:
-        None if the report could not be written.
+        The report; None if it could not be written.
+
+    Raises:
+        RunFolderError: The readable files cannot be written.
     """
-    write_run_files(folder, history)  # a run may have been killed before all were written
+    write_run_files(folder, history)
     try:
         if history.config and history.config.films:
             make_films(folder, history, note=note)
     except KeyboardInterrupt:
         note("no further films are made")
     except Exception as error:
-        note(_told("there are no films", error))
+        note(f"there are no films: {_text(error)}")
     try:
         return write_report(folder, history)
     except Exception as error:
-        note(_told("there is no report", error))
+        note(f"there is no report: {_text(error)}")
     return None
 
 
-def _told(what: str, error: Exception) -> str:
-    why = f"{error.message}; {error.hint}" if isinstance(error, RewardgenError) else f"{type(error).__name__}: {error}"
-    return f"{what}: {why}"
+def _text(error: Exception) -> str:
+    return f"{error.message}; {error.hint}" if isinstance(error, RewardgenError) else f"{type(error).__name__}: {error}"

@@ -25,17 +25,17 @@ from rewardgen.view.reference import Reference
 
 
 class Apart(NamedTuple):
-    """How one side differs from the first."""
+    """Differences of one side from the first."""
 
     name: str
     difference: str
-    """Of the mean fitness, in a sentence."""
+    """Difference of the mean fitness, in a sentence."""
     tone: str
     distance: str
     components: tuple[tuple[str, str, str, str], ...] = ()
     """Component: its share in the first reward, in the other, and the distance between the two."""
     diff: str | None = None
-    """Of the code; None if one of the two has none."""
+    """Change of the code; None if a side has none."""
 
 
 def compare_html(
@@ -47,10 +47,10 @@ def compare_html(
     """The page.
 
     Args:
-        sides: Two or more; the others are compared with the first.
-        facts: What there is to compare of each.
-        told: What keeps them from being compared, in sentences.
-        distances: Of each other one from the first, or why it is not known.
+        sides: Two or more; all are compared with the first.
+        facts: Facts of each side.
+        told: Sentences on what makes them incomparable.
+        distances: Distance of each other side from the first, or why it is unknown.
     """
     names = names_of(facts)
     phase: Phase = "final" if all(_result(each, "final") for each in sides) else "search"
@@ -105,10 +105,10 @@ def _curves(name: str, result: CandidateResult | None) -> dict[str, Any]:
 def _difference(
     first: str, other: str, one: CandidateResult | None, another: CandidateResult | None
 ) -> tuple[str, str]:
-    """How the other one's fitness differs, and whether it is better or worse."""
+    """The difference of the other side's fitness in words, and its tone."""
     own, bar = ([*each.by_seed.values()] if each else [] for each in (another, one))
     if min(len(own), len(bar)) < 2:
-        return f"Whether {other} is better than {first} cannot be told: that takes two seeds of each.", "open"
+        return f"{other} and {first} cannot be compared: that takes two seeds of each.", "open"
     found = difference_interval(own, bar)
     difference = with_interval(found).replace("-", "−")
     if found.low <= 0.0 <= found.high:

@@ -1,4 +1,4 @@
-"""What a run took, what its gates and early stops kept it from spending, and where its numbers come from."""
+"""Costs of a run, savings by rejections and early stops, and the origin of its numbers."""
 
 from __future__ import annotations
 
@@ -15,26 +15,21 @@ from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
 
 _MOST_BYTES = 1 << 20
-"""Of the file with a run's provenance."""
+"""Largest provenance file."""
 
 Line = tuple[str, str]
-"""What, and how much."""
+"""Name and amount."""
 
 
 class Ledger(NamedTuple):
-    """What was spent, and what was not."""
+    """Costs and savings."""
 
     spent: tuple[Line, ...]
     saved: tuple[Line, ...]
 
 
 def ledger_of(history: History, calls: Calls) -> Ledger:
-    """The ledger of a run so far.
-
-    Args:
-        history: What is known of it.
-        calls: Of language models.
-    """
+    """The ledger of a run so far."""
     return Ledger(tuple(_spent(history, calls)), tuple(_saved(history)))
 
 
@@ -60,7 +55,7 @@ def _usage(usage: Usage) -> str:
 
 
 def _saved(history: History) -> list[Line]:
-    """Only what is known: trainings that a rejected reward would have had, and steps that a stopped one had left."""
+    """Trainings of rejected rewards, and the remaining steps of stopped trainings."""
     if history.training is None:
         return []
     seeds, steps = len(history.search_seeds), history.training.env_steps
@@ -91,13 +86,7 @@ def _saved(history: History) -> list[Line]:
 
 
 def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
-    """Where the numbers come from: seeds, task, command, versions, machine.
-
-    Args:
-        folder: The run's; anybody may have written what lies there.
-        history: What is known of the run.
-        status: Whether it goes on.
-    """
+    """Origin of the numbers: seeds, task, command, versions, machine. Files of the folder are not trusted."""
     card, found = history.card, _provenance(folder)
     further = sorted({seed for phase, _, seed in history.trained if phase == "search"} - {*history.search_seeds})
     packages, commit, sandbox = (_mapping(found.get(name)) for name in ("packages", "commit", "sandbox"))

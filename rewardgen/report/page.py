@@ -24,20 +24,16 @@ from rewardgen.view.rows import Live
 
 REPORT = "report.html"
 MOST_BYTES = 4_800_000
-"""Of a page. What is too much for it is left in the run's folder, and the page says so."""
+"""Largest page; prompts that exceed it stay in the run's folder, and the page says so."""
 _MOST_FILM_BYTES = 2_200_000
-"""Of all films in a page, as it holds them."""
+"""Room for all films in a page."""
 
 
 def write_report(folder: RunFolder, history: History) -> Path:
-    """Write the report of a run, with the films that there are, into its folder; where it is.
-
-    Args:
-        folder: The run's.
-        history: What is known of it.
+    """Write the report of a run into its folder; the file.
 
     Raises:
-        RunFolderError: It cannot be written.
+        RunFolderError: The file cannot be written.
     """
     path = folder.path / REPORT
     write_atomic(path, report_html(folder, history, films=films_of(folder)))
@@ -50,10 +46,10 @@ def report_html(
     """A run as one HTML page that needs no other file and no network.
 
     Args:
-        folder: The run's.
-        history: What is known of it; the run may still be under way.
-        films: Of the run. That of the chosen reward's final policy is shown first.
-        live: How far trainings are, if some are under way.
+        folder: Folder of the run.
+        history: Its history; the run may still be under way.
+        films: Films of the run; that of the chosen reward's final policy comes first.
+        live: Progress of trainings under way.
         served: See `render_page`.
     """
     status, calls = status_of(folder, history), read_calls(folder)
@@ -101,7 +97,7 @@ def report_html(
 
 
 def _blocks(history: History, calls: Calls, ids: Sequence[str], first: str | None) -> Iterator[tuple[str, Any]]:
-    """What a page unpacks when it is looked at, by name, what matters most first."""
+    """Blocks that a page unpacks on demand, by name, the most important first."""
     near = [each.id for each in lineage(history, first)] if first else []
     order = [*near, *(id for id in ids if id not in near)]
     records = {id: history.record(id) for id in order} | {id: history.baseline_record(id) for id in history.baselines}
@@ -114,7 +110,7 @@ def _blocks(history: History, calls: Calls, ids: Sequence[str], first: str | Non
 
 
 def _finals(history: History) -> list[dict[str, Any]]:
-    """What trained on the fresh seeds: estimate, interval, and each seed."""
+    """Rewards on the fresh seeds: estimate, interval, and each seed."""
     if history.summary is None:
         return []
     found = []
@@ -129,7 +125,7 @@ def _finals(history: History) -> list[dict[str, Any]]:
 
 
 def _films(films: Sequence[Film], history: History) -> list[dict[str, Any]]:
-    """The films that a page has room for, that of the final policy first, and the still of the first."""
+    """Films with room in the page, that of the final policy first, with the still of the first."""
     chosen = history.summary.chosen if history.summary else None
     finals = [each for each in films if each.phase == "final"]
     ordered = sorted(finals, key=lambda each: (each.id != chosen, bool(each.beside)))

@@ -1,7 +1,7 @@
-"""Pages that need nothing else: one HTML file, in which whatever a run says is text.
+"""Self-contained HTML pages, in which text of a run stays text.
 
-Jinja escapes every value, data travels as JSON in which no markup can begin, and the page's own policy lets it run
-no script but those that are named here by their hashes, and load nothing.
+Jinja escapes every value, data is JSON in which no markup can begin, and the page's policy allows only the scripts
+named by their hashes, and no loading.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], *, 
     """The text of a page.
 
     Args:
-        template: Its name, such as `report`.
-        data: What its scripts read.
-        scripts: Files of its own scripts, in their order.
-        served: What it shows as of, where a server tells the page of newer: it is the one place that it may ask.
-        **values: What the template reads.
+        template: Name of the template, such as `report`.
+        data: Data for the scripts.
+        scripts: Files of the page's own scripts, in order.
+        served: Version of the content, if a server will tell the page of newer ones; the page may ask that server only.
+        **values: Values for the template.
     """
     sources = [_asset(name) for name in (*_LIBRARIES, *scripts, *(["served.js"] if served else []))]
     hashes = " ".join(

@@ -1,7 +1,6 @@
-"""The section of a report after Gilbert et al. (2022), "Reward Reports for Reinforcement Learning".
+"""The reward report of a run, after Gilbert et al. (2022), "Reward Reports for Reinforcement Learning".
 
-What the system optimises, under which assumptions, how it is known to be gamed, what was tested and what was not. Each
-line rests on the run's own records.
+Objective, assumptions, known ways to game the reward, and what was not tested, each line from the run's records.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from rewardgen.analyzer.flags import DETECTORS
-from rewardgen.core.formatting import count, number, percent
+from rewardgen.core.formatting import count, number
 from rewardgen.llm.prompts import UNCHECKED
 from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
@@ -28,7 +27,7 @@ GAMING = (
     "settled-without-success",
     "against-fitness",
 )
-"""Detectors of the analyzer that see a reward collected otherwise than it was meant."""
+"""Detectors of the analyzer for rewards that pay for the wrong behaviour."""
 
 
 class Section(NamedTuple):
@@ -39,11 +38,7 @@ class Section(NamedTuple):
 
 
 def reward_report(history: History) -> tuple[Section, ...]:
-    """The sections, as far as the run has got.
-
-    Args:
-        history: What is known of it.
-    """
+    """The sections so far."""
     if history.card is None or history.config is None or history.training is None:
         return ()
     chosen = history.summary.chosen if history.summary else None
@@ -52,7 +47,6 @@ def reward_report(history: History) -> tuple[Section, ...]:
         "Objective": _objective(history),
         "Assumptions": _assumptions(history, record),
         "Known ways to game it": _gaming(history, record),
-        "What was tested": _tested(history, record),
         "What was not tested": _untested(history, record),
     }
     return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)
@@ -76,10 +70,10 @@ def _assumptions(history: History, record: CandidateRecord | None) -> list[str]:
     assert card is not None and training is not None
     lines = [
         f"Episodes last {card.episode_seconds:g} s at most, in control steps of {card.control_step_s:g} s.",
-        f"They begin so: {card.reset}",
-        f"What ends them early: {card.termination}" if card.termination else "Nothing ends them early.",
+        f"Start: {card.reset}",
+        f"Early end: {card.termination or 'none.'}",
         f"The learner is {card.learner}, with a discount of {card.discount:g} and {training.env_steps:,} control steps"
-        " per training; another one may make something else of the reward.",
+        " per training; another learner may need another reward.",
     ]
     if record:
         inputs = [each for each in card.input_names() if re.search(rf"\b{re.escape(each)}\b", _signature(record))]
@@ -122,35 +116,6 @@ def _gaming(history: History, record: CandidateRecord | None) -> list[str]:
     return lines
 
 
-def _tested(history: History, record: CandidateRecord | None) -> list[str]:
-    summary, config = history.summary, history.config
-    assert config is not None
-    lines = []
-    if record:
-        versions = "after one repair" if record.candidate.repairs else "at its first version"
-        lines.append(f"It passed the critic's gates {versions}.")
-    row = next((each for each in summary.rows if each.candidate_id == summary.chosen), None) if summary else None
-    if summary and row and row.fitness:
-        told = "One policy was" if row.seeds == 1 else f"{row.seeds} policies were"
-        lines.append(
-            f"{told} trained with it on fresh seeds, which were reserved before the search and opened after the winner"
-            f" was frozen; each was measured from {STARTS} starts, without action noise, by a process that never loads"
-            " generated code."
-        )
-        others = [each.candidate_id for each in summary.rows if each.candidate_id != summary.chosen and each.fitness]
-        lines += [f"Compared on the same terms: {', '.join(others)}."] if others else []
-        if row.success_interval and row.success_rate is not None:
-            low, high = row.success_interval.low, row.success_interval.high
-            lines.append(
-                f"Success in {percent(row.success_rate)} of episodes; 95 % interval {percent(low)} to {percent(high)}."
-            )
-    if summary and summary.confirmed:
-        lines.append(f"Trained once more with {number(config.confirm or 1.0)} times the steps: {summary.confirmed}.")
-    if history.judgement and history.judgement.answer:
-        lines.append(history.judgement.text)
-    return lines or ["Nothing yet: the finals have not ended."]
-
-
 def _untested(history: History, record: CandidateRecord | None) -> list[str]:
     summary, config, card = history.summary, history.config, history.card
     assert config is not None and card is not None
@@ -158,19 +123,19 @@ def _untested(history: History, record: CandidateRecord | None) -> list[str]:
     lines += [f"Starts beyond the {STARTS} of each seed, all drawn as the task draws them."]
     lines += ["Another learner, other networks, or other settings of this one."]
     if config.confirm is None:
-        lines.append("Whether the comparison lasts with more steps of training (`--confirm`).")
+        lines.append("The comparison with more steps of training (`--confirm`).")
     missing = [name for name in ("human", "sparse") if name not in history.baselines]
     if missing:
         lines.append(f"Against a {' or a '.join(missing)} reward: the task has none.")
     if history.judgement is None or history.judgement.answer is None:
-        lines.append("Whether the behaviour is what a person would want: no language model judged it.")
+        lines.append("The behaviour against what a person would want: no language model judged it.")
     if config.ablate:
-        lines.append(f"What these parts would have found, which were left out: {', '.join(config.ablate)}.")
+        lines.append(f"Parts that were left out: {', '.join(config.ablate)}.")
     if summary and summary.against_human == "on par" and summary.difference:
         most = max(-summary.difference.low, summary.difference.high)
         lines.append(
             f"Differences from the human reward smaller than {number(most)}: this many seeds cannot show them."
         )
     found = record.verdict.findings if record else ()
-    lines += [f"Of the gates: {each.message}" for each in found if each.detector in UNCHECKED]
+    lines += [f"In the critic: {each.message}" for each in found if each.detector in UNCHECKED]
     return lines

@@ -1,4 +1,4 @@
-"""What was said to language models and what came back, by whom it was about."""
+"""Prompts and replies of language models, by the candidate or question they are about."""
 
 from __future__ import annotations
 
@@ -18,11 +18,7 @@ Calls = Mapping[str, Sequence[ArchivedCall]]
 
 
 def read_calls(folder: RunFolder) -> Calls:
-    """All calls of a run and failed attempts at them; what is no recorded call is passed over.
-
-    Args:
-        folder: The run's.
-    """
+    """All calls of a run, failed ones included; other files are ignored."""
     found: defaultdict[str, list[ArchivedCall]] = defaultdict(list)
     paths = [] if folder.calls.is_symlink() else sorted(folder.calls.glob("*.json"), key=lambda each: each.name)
     for path in paths:
@@ -40,13 +36,13 @@ def _when(call: ArchivedCall) -> tuple[int, bool]:
 
 
 def role_of(call: ArchivedCall) -> str:
-    """Who asked: `designer`, `critic`, `analyzer`, or what a label without an owner begins with."""
+    """The asking role: `designer`, `critic`, `analyzer`, or the first part of a label without an owner."""
     parts = call.request.label.split("/")
     return parts[1] if len(parts) > 2 else parts[0]
 
 
 def usage_by_role(calls: Calls) -> dict[str, Usage]:
-    """What the calls took, by who asked."""
+    """Usage of the calls by role."""
     found: dict[str, Usage] = {}
     for each in (call for about in calls.values() for call in about):
         found[role_of(each)] = found.get(role_of(each), Usage()) + each.usage

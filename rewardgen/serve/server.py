@@ -1,8 +1,7 @@
-"""The server: on this machine's own address, for whoever has the link that the command printed, and only to look.
+"""The read-only server on 127.0.0.1, for readers with the link that the command printed.
 
-A page elsewhere in the same browser must learn nothing and do nothing here. So every request has to name this server as
-its host, whatever domain an attacker gave this address, and to carry a secret: once in the link, then in a cookie that
-no other site can have sent along and no script can read.
+Other pages in the same browser must learn nothing and do nothing here. So every request must name this server as its
+host, and carry a secret: once in the link, then in a cookie that no other site can send and no script can read.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from rewardgen.store.run_folder import RunFolder
 
 _HOST = "127.0.0.1"
 _LOOK_S, _BEAT_S, _STREAM_S = 1.0, 15.0, 600.0
-"""Between two looks at a run; between signs of life; after which a page asks anew [s]."""
+"""Between two looks at a run; between signs of life; until a page asks again [s]."""
 _MOST_STREAMS = 24
 _MOST_FILM_BYTES = 64 << 20
 _FILM_KINDS = {".mp4": "video/mp4", ".webp": "image/webp", ".png": "image/png"}
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 _ENTRY = b'<!doctype html><title>rewardgen</title><meta http-equiv="refresh" content="0; url=/">'
-"""Goes on from here, not by a redirect: for that, a browser that came from elsewhere keeps the cookie back."""
+"""Not a redirect: after one, a browser that came from another site withholds the cookie."""
 _ALWAYS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -46,8 +45,8 @@ _ALWAYS = {
 }
 
 
-class Answer(NamedTuple):
-    """What is sent back."""
+class Response(NamedTuple):
+    """A response."""
 
     status: HTTPStatus
     body: bytes = b""
@@ -59,8 +58,8 @@ class Server(ThreadingHTTPServer):
     """Serves a site.
 
     Args:
-        site: What is served.
-        port: Of this machine; 0 for any that is free.
+        site: The pages.
+        port: Port of this machine; 0 for any free one.
 
     Raises:
         OSError: The port is taken.
@@ -80,7 +79,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The link that lets its reader in."""
+        """The link with the token."""
         return f"http://{_HOST}:{self.server_address[1]}/?token={self.token}"
 
     def shutdown(self) -> None:
@@ -89,7 +88,7 @@ class Server(ThreadingHTTPServer):
         super().shutdown()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A reader that goes away is no error."""
+        """Ignore readers that leave."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -100,25 +99,25 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The terminal is left alone."""
+        """Keep the terminal quiet."""
 
     def do_GET(self) -> None:
         answer = self._refusal() or self._routed()
         if answer is not None:
             self._send(answer)
 
-    def _refusal(self) -> Answer | None:
-        """Why a request is not answered; the cookie, to one that brings the token."""
+    def _refusal(self) -> Response | None:
+        """Refuse a request without the secret; set the cookie for one with the token."""
         if self.headers.get_all("Host") not in [[each] for each in self.server.hosts]:
-            return Answer(HTTPStatus.FORBIDDEN, b"this server is reached by the link that it printed only\n")
+            return Response(HTTPStatus.FORBIDDEN, b"use the link that the server printed\n")
         address = urlsplit(self.path)
         if given := parse_qs(address.query).get("token"):
             if not hmac.compare_digest(given[0].encode(), self.server.token.encode()):
-                return Answer(HTTPStatus.FORBIDDEN, b"the token is not that of this server\n")
+                return Response(HTTPStatus.FORBIDDEN, b"the token is not that of this server\n")
             cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-            return Answer(HTTPStatus.OK, _ENTRY, "text/html; charset=utf-8", {"Set-Cookie": cookie})
+            return Response(HTTPStatus.OK, _ENTRY, "text/html; charset=utf-8", {"Set-Cookie": cookie})
         if not hmac.compare_digest(self._brought().encode(), self.server.token.encode()):
-            return Answer(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen serve` printed\n")
+            return Response(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen serve` printed\n")
         return None
 
     def _brought(self) -> str:
@@ -128,15 +127,15 @@ class _Handler(BaseHTTPRequestHandler):
             return ""
         return found.value if found else ""
 
-    def _routed(self) -> Answer | None:
-        """The answer to an address; None if it was sent already.
+    def _routed(self) -> Response | None:
+        """The response to an address; None if it was sent already.
 
-        Nothing in an address becomes a path: a run is looked up among those that there are, a film among the run's.
+        No part of an address becomes a path: runs and films are looked up among those that exist.
         """
         site, address = self.server.site, urlsplit(self.path)
         match [unquote(each) for each in address.path.split("/")]:
             case ["", ""] if site.only:
-                return Answer(HTTPStatus.SEE_OTHER, headers={"Location": f"/runs/{site.only.id}/"})
+                return Response(HTTPStatus.SEE_OTHER, headers={"Location": f"/runs/{site.only.id}/"})
             case ["", ""]:
                 return _page(site.page)
             case ["", "compare"]:
@@ -154,12 +153,12 @@ class _Handler(BaseHTTPRequestHandler):
                         return self._stream(run.state)
                     case ["films", name]:
                         return self._film(run.folder, name)
-        return Answer(HTTPStatus.NOT_FOUND, b"there is nothing here\n")
+        return Response(HTTPStatus.NOT_FOUND, b"not found\n")
 
-    def _stream(self, look: Callable[[], dict[str, Any]]) -> Answer | None:
-        """Tell a page of every change, until it goes away."""
+    def _stream(self, look: Callable[[], dict[str, Any]]) -> Response | None:
+        """Send a page every change until it closes."""
         if not self.server.streams.acquire(blocking=False):
-            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, b"too many pages are open\n")
+            return Response(HTTPStatus.SERVICE_UNAVAILABLE, b"too many pages are open\n")
         try:
             self._head(HTTPStatus.OK, "text/event-stream", {"Connection": "close"})
             last, until, sign = "", time.monotonic() + _STREAM_S, time.monotonic()
@@ -173,7 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.streams.release()
         return None
 
-    def _film(self, folder: RunFolder, name: str) -> Answer:
+    def _film(self, folder: RunFolder, name: str) -> Response:
         films = [path for each in films_of(folder) for path in (each.video, each.picture, each.still)]
         found = next((path for path in films if path.name == name), None)
         try:
@@ -181,10 +180,10 @@ class _Handler(BaseHTTPRequestHandler):
                 raise FileNotFoundError(name)
             content = read_plain(found, _MOST_FILM_BYTES)
         except OSError:
-            return Answer(HTTPStatus.NOT_FOUND, b"there is no such film\n")
+            return Response(HTTPStatus.NOT_FOUND, b"no such film\n")
         return _ranged(content, _FILM_KINDS[found.suffix], self.headers.get("Range", ""))
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Response) -> None:
         self._head(answer.status, answer.kind, {**answer.headers, "Content-Length": str(len(answer.body))})
         self.wfile.write(answer.body)
 
@@ -198,8 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def _page(make: Callable[[], str]) -> Answer:
-    """A page with its own policy, in which it names its scripts, as a header too."""
+def _page(make: Callable[[], str]) -> Response:
+    """A page, with the policy from its text as a header too."""
     try:
         text, status = make(), HTTPStatus.OK
     except RewardgenError as error:
@@ -208,19 +207,19 @@ def _page(make: Callable[[], str]) -> Answer:
     own = _POLICY.search(text)
     policy = html.unescape(own[1]) if own else "default-src 'none'"
     headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
-    return Answer(status, text.encode(), "text/html; charset=utf-8", headers)
+    return Response(status, text.encode(), "text/html; charset=utf-8", headers)
 
 
-def _ranged(content: bytes, kind: str, wanted: str) -> Answer:
-    """A file, or the one part of it that is asked for, as players do."""
+def _ranged(content: bytes, kind: str, wanted: str) -> Response:
+    """A file, or the part that a player asks for."""
     headers = {"Accept-Ranges": "bytes"}
     found = re.fullmatch(r"bytes=(\d{0,12})-(\d{0,12})", wanted)
     if found is None or found[1] + found[2] == "":
-        return Answer(HTTPStatus.OK, content, kind, headers)
+        return Response(HTTPStatus.OK, content, kind, headers)
     size = len(content)
     start = int(found[1]) if found[1] else max(0, size - int(found[2]))
     end = min(size - 1, int(found[2])) if found[1] and found[2] else size - 1
     if not start <= end < size:
-        return Answer(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers={"Content-Range": f"bytes */{size}"})
+        return Response(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers={"Content-Range": f"bytes */{size}"})
     headers |= {"Content-Range": f"bytes {start}-{end}/{size}"}
-    return Answer(HTTPStatus.PARTIAL_CONTENT, content[start : end + 1], kind, headers)
+    return Response(HTTPStatus.PARTIAL_CONTENT, content[start : end + 1], kind, headers)

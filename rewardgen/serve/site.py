@@ -1,4 +1,4 @@
-"""What is served: runs as they are at the moment, and in a line how far each is."""
+"""Pages of the server: runs as they are now, with a line on their progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from rewardgen.llm.mailbox import open_requests
 from rewardgen.report.compare_page import compare_html
 from rewardgen.report.page import report_html
 from rewardgen.report.rendering import render_page
-from rewardgen.store.events import Event
 from rewardgen.store.following import Follower
 from rewardgen.store.history import History, status_of
 from rewardgen.store.run_folder import RunFolder, list_runs
@@ -27,16 +26,12 @@ from rewardgen.view.progress import Watcher
 from rewardgen.view.reference import Reference
 
 _MOST_RUNS = 16
-"""That are kept in mind beside their files."""
+"""Runs kept in memory."""
 _MOST_SIDES = 8
 
 
 class ServedRun(Watcher):
-    """One run, which may be under way. Safe to use from several threads.
-
-    Args:
-        folder: The run's.
-    """
+    """One run, which may be under way. Safe to use from several threads."""
 
     def __init__(self, folder: RunFolder) -> None:
         super().__init__()
@@ -46,16 +41,10 @@ class ServedRun(Watcher):
         self._page: tuple[str, str] = ("", "")
 
     def note(self, text: str) -> None:
-        """Not of interest."""
-
-    def _on_event(self, event: Event) -> None:
-        """It is looked at when somebody asks."""
-
-    def _on_progress(self) -> None:
-        """It is looked at when somebody asks."""
+        """Ignored: pages are made on request."""
 
     def state(self) -> dict[str, Any]:
-        """How far the run is: a `version` that changes with its log, a `text`, and the share that is `done`.
+        """Progress: a `version` that changes with the log, a `text`, and the share that is `done`.
 
         Raises:
             RunFolderError: The run is damaged, or of another version.
@@ -91,11 +80,11 @@ class ServedRun(Watcher):
 
 
 class Site:
-    """All that is served.
+    """All pages.
 
     Args:
-        place: Folder that holds the runs.
-        only: The one run of it that is served; all if not given.
+        place: Folder of the runs.
+        only: The only run to serve; None for all.
     """
 
     def __init__(self, place: Path, only: RunFolder | None = None) -> None:
@@ -106,11 +95,11 @@ class Site:
         self._turn = threading.Lock()
 
     def folders(self) -> dict[str, RunFolder]:
-        """The runs by id, oldest first: what an address may name."""
+        """Runs by id, oldest first; an address may name these only."""
         return {each.id: each for each in ([self.only] if self.only else list_runs(self._place))}
 
     def run(self, id: str) -> ServedRun | None:
-        """A run; None if there is none of that id here."""
+        """A run by id, or None."""
         folder = self.folders().get(id)
         if folder is None:
             return None
@@ -122,24 +111,21 @@ class Site:
         return run
 
     def forget(self, id: str) -> None:
-        """Read a run anew the next time, for it could not be read on."""
+        """Read a run again next time, after an error."""
         with self._turn:
             self._known.pop(id, None)
 
     def comparison(self, ids: Sequence[str]) -> str:
-        """A page that sets runs side by side; the first is what the others are compared with.
-
-        Args:
-            ids: Of the runs.
+        """A page of runs side by side, compared with the first.
 
         Raises:
-            UsageError: There are no such runs here, or they are not from two to `_MOST_SIDES`.
-            RunFolderError: One of them is damaged, or of another version.
+            UsageError: Fewer than two or more than `_MOST_SIDES` of these runs exist.
+            RunFolderError: A run is damaged, or of another version.
         """
         folders = self.folders()
         named = [folders[id] for id in dict.fromkeys(ids) if id in folders]
         if not 2 <= len(named) <= _MOST_SIDES:
-            raise UsageError("which runs are to be compared is not said", f"tick from two to {_MOST_SIDES} of them")
+            raise UsageError("no runs to compare", f"tick two to {_MOST_SIDES} of them")
         sides = [Reference(each, History.load(each)) for each in named]
         facts = [run_facts(each.folder.id, each.history, status_of(each.folder, each.history)) for each in sides]
         words = " ".join(each.folder.word for each in sides)
@@ -147,7 +133,7 @@ class Site:
         return compare_html(sides, facts, notes(*(each.history for each in sides)), [unmeasured] * (len(sides) - 1))
 
     def state(self) -> dict[str, Any]:
-        """What the list is as of, and how many runs are under way."""
+        """Version of the list, and the number of runs under way."""
         marks = {id: _mark(folder) for id, folder in self.folders().items()}
         version = hashlib.sha256(json.dumps(marks).encode()).hexdigest()[:16]
         working = sum(bool(mark and mark[2]) for mark in marks.values())
@@ -171,7 +157,7 @@ class Site:
 
 
 def _mark(folder: RunFolder) -> tuple[int, int, bool] | None:
-    """What changes with a run; None if its log is gone."""
+    """Marks that change with a run; None without a log."""
     try:
         found = folder.events.lstat()
     except OSError:
@@ -180,7 +166,7 @@ def _mark(folder: RunFolder) -> tuple[int, int, bool] | None:
 
 
 def told(look: Callable[[], dict[str, Any]]) -> str:
-    """A state as one line; an error that it meets is what it says."""
+    """A state, or its error, as one line."""
     try:
         return json.dumps(look())
     except RewardgenError as error:
@@ -188,7 +174,7 @@ def told(look: Callable[[], dict[str, Any]]) -> str:
 
 
 def fault_page(message: str, hint: str = "") -> str:
-    """A page that says what is wrong."""
+    """A page with an error."""
     said = "".join(f"<p>{html.escape(each)}</p>" for each in (message, hint) if each)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>rewardgen</title>{said}<a href="/">All runs</a>'

@@ -67,7 +67,7 @@ class CandidateFacts(NamedTuple):
 
 
 def measured_phase(history: History, *ids: str) -> Phase:
-    """Where the numbers of rewards are from: `final` if all of them trained on the fresh seeds, else `search`."""
+    """Phase of the numbers to show: `final` if all of them trained on the fresh seeds, else `search`."""
     return "final" if ids and all(history.result("final", id) for id in ids) else "search"
 
 

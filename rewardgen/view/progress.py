@@ -129,7 +129,7 @@ def _warnings(history: History) -> Iterator[str]:
 
 
 def stage(history: History) -> str:
-    """Where the run is, in words."""
+    """The current stage in words."""
     if history.summary is not None:
         return "finished"
     if history.finalists:

@@ -20,7 +20,7 @@ class Row(NamedTuple):
     operator: str
     status: Status
     reason: str = ""
-    """Why it was rejected, failed or stopped; otherwise its idea."""
+    """Reason of a rejection, failure or stop; otherwise the idea."""
     progress: float = 0.0
     """Share of the training done, 0 to 1."""
     fitness: float | None = None
@@ -121,7 +121,7 @@ def rejection(verdict: Verdict) -> str:
 
 
 def failure_text(failure: SliceFailure) -> str:
-    """Why a training failed, in one line."""
+    """A failed training in one line."""
     at = f" at step {failure.env_steps}" if failure.env_steps else ""
     return f"{failure.message} ({failure.kind}{at})"
 
