@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from rewardgen.core.statistics import Interval
+if TYPE_CHECKING:  # the command line loads this module, and no pydantic
+    from rewardgen.core.statistics import Interval
 
 
 def number(value: float | None) -> str:
