@@ -1,4 +1,4 @@
-"""What a reward must return, what it is told when it returns anything else, and how its parts add up to the reward."""
+"""The contract of a reward's return value: its components, their sum, and the error for anything else."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _MAX_COMPONENTS = 32
 _COMPONENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
 _ROUNDING = 1e-5
 _LARGE_RESIDUAL = 1e-3
-"""Root of the mean square of a residual over that of the total, above which it is surely no rounding."""
+"""Root of the mean square of a residual over that of the total; a larger one is no rounding."""
 
 RewardFailureKind = Literal["exception", "shape", "non-finite"]
 
 
 class RewardError(RewardgenError):
-    """What went wrong in a call of a reward.
+    """A failed call of a reward.
 
     Args:
-        message: What, without the line; `str(error)` begins with it.
+        message: The failure, without the line; `str(error)` begins with the line.
         line: Line of the reward's source, if the error has one.
         kind: `exception`, `shape` for anything but a dict of (N,) tensors, or `non-finite`.
-        hint: What to write instead.
-        component: The component at fault, if it is one.
+        hint: The text to write instead.
+        component: The component at fault, if any.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class RewardError(RewardgenError):
 
 
 class Components(dict[str, Tensor]):
-    """What one call of a reward returns: component name to (N,) float32, already weighted.
+    """Component name to (N,) float32, already weighted, of one call of a reward.
 
     Attributes:
         total: Their sum, (N,) float32: the reward.
@@ -69,43 +69,43 @@ class Components(dict[str, Tensor]):
 
 
 def checked_components(returned: Any, inputs: Mapping[str, Tensor]) -> Components:
-    """The components of one call.
+    """Check the return value of one call.
 
     Args:
-        returned: What the reward returned.
-        inputs: The inputs that it was given, (N, ...) each.
+        returned: The return value.
+        inputs: The inputs of the call, (N, ...) each.
 
     Returns:
-        The components and their sum. Of a reward that returns its total, that is their sum, and what the others lack is
-        a component `residual`.
+        The components and their sum. A total that the reward returns itself is taken as their sum; its difference from
+        the others is a component `residual`.
 
     Raises:
         RewardError: It is not a dict of one finite value per env, or these add up to more than a float can hold.
     """
-    parts, given = _split(returned)
+    parts, total = _split(returned)
     like = next(iter(inputs.values()))
-    found = Components({_checked_name(name): _value_per_env(name, value, like) for name, value in parts.items()})
-    values = list(found.values())
+    components = Components({_checked_name(name): _value_per_env(name, value, like) for name, value in parts.items()})
+    values = list(components.values())
     combined = _added_up(values)
-    named: dict[str, Tensor] = dict(found)
-    if given is None:
-        found.total = combined
+    named: dict[str, Tensor] = dict(components)
+    if total is None:
+        components.total = combined
     else:
-        found.total = named["total"] = _value_per_env("total", given, like)
-        found[RESIDUAL] = combined = found.total - combined
-    # One look for all: a value that is not finite shows in their sum, and infinities of opposite sign are NaN.
+        components.total = named["total"] = _value_per_env("total", total, like)
+        components[RESIDUAL] = combined = components.total - combined
+    # One check for all: a value that is not finite shows in their sum, and infinities of opposite sign are NaN.
     squares = combined.dot(combined).item()
     if not math.isfinite(squares):
         _check_finite(named, combined, inputs)
-    if given is not None and 0.0 < squares <= _LARGE_RESIDUAL**2 * found.total.dot(found.total).item():
+    if total is not None and 0.0 < squares <= _LARGE_RESIDUAL**2 * components.total.dot(components.total).item():
         # The same numbers, added up in another order.
         rounding = torch.stack(values).abs().amax(0) * _ROUNDING
-        found[RESIDUAL] = torch.where(combined.abs() <= rounding, 0.0, combined)
-    return found
+        components[RESIDUAL] = torch.where(combined.abs() <= rounding, 0.0, combined)
+    return components
 
 
 def _split(returned: Any) -> tuple[dict[Any, Any], Any]:
-    """What a reward returned as its components and its total, None if it returned none."""
+    """Split a return value into components and total; the total is None without one."""
     parts, total = returned, None
     if isinstance(returned, tuple) and len(returned) == 2 and returned[0] is not None:
         total, parts = returned
@@ -127,7 +127,7 @@ def _checked_name(name: Any) -> str:
 
 
 def _value_per_env(name: str, value: Any, like: Tensor) -> Tensor:
-    """A component as (N,) float32, of a reward whose first input is `like`, (N, ...)."""
+    """Convert a component to (N,) float32, on the device of the input `like`, (N, ...)."""
     num_envs = like.shape[0]
     if type(value) is not Tensor:  # a subclass would bring methods of its own
         if isinstance(value, int | float):
@@ -147,7 +147,7 @@ def _value_per_env(name: str, value: Any, like: Tensor) -> Tensor:
 
 
 def _added_up(values: Sequence[Tensor]) -> Tensor:
-    """The sum of components, (N,), one after the other.
+    """Add up components, (N,) each, one after the other.
 
     A reduction over stacked components adds them up in another order near the end of the batch, and a slice would be
     priced otherwise among others than alone.

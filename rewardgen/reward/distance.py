@@ -1,4 +1,4 @@
-"""How far rewards are from each other in what they pay, when shaping, scale and shift are taken away.
+"""Distance of rewards from each other, blind to shaping, scale and shift.
 
 After EPIC (Gleave et al. 2021, "Quantifying Differences in Reward Functions"), with a norm of its own for the level of
 rewards where episodes can end early; STARC (Skalse et al. 2024, "STARC: A General Framework For Quantifying Differences
@@ -22,21 +22,21 @@ Call = Callable[[dict[str, Tensor]], Mapping[str, Tensor]]
 
 _SEED = 40_000_003
 _TRANSITIONS = 8192
-"""At most; more than are most often recorded, so that few states are between two steps and in none of the rows."""
+"""Most rows; more than are usually recorded, so that few states are missing from the rows."""
 _DRAWS = 16
-"""Transitions that stand for all actions and next states."""
+"""Transitions drawn for the expectation over actions and next states."""
 _ENDED_SHARE = 0.1
 """Of all rows, those after the end of an episode: enough for a level to count, few enough to keep the rest in sight."""
 _ROUNDING = 1e-6
-"""What varies by less than this share of its largest value is constant; float32 holds 7 digits."""
+"""Values that vary by a smaller share of the largest are constant; float32 holds 7 digits."""
 
 
 class CanonicalReward(NamedTuple):
-    """What is left of a reward without shaping.
+    """A reward without shaping.
 
     Attributes:
         components: Component to its canonical values, (N,) float64; they add up to those of the reward.
-        silent: Whether a component pays nothing on any transition, so that nothing is known of it.
+        silent: True if a component pays nothing on any transition, so that nothing is known of it.
     """
 
     components: dict[str, Tensor]
@@ -44,24 +44,24 @@ class CanonicalReward(NamedTuple):
 
     @property
     def total(self) -> Tensor:
-        """The canonical values of the reward, (N,)."""
+        """Canonical values of the reward, (N,)."""
         return torch.stack(list(self.components.values())).sum(0)
 
     @property
     def shares(self) -> dict[str, float]:
-        """Component to its share of the reward's variation."""
+        """Share of each component in the reward's variation."""
         spreads = {name: float(values.std()) for name, values in self.components.items()}
         whole = sum(spreads.values())
         return {name: spread / whole if whole else 0.0 for name, spread in spreads.items()}
 
 
 class RewardDistance:
-    """Compares rewards of one task on the same transitions.
+    """Compare rewards of one task on the same transitions.
 
     Args:
-        inputs: Of recorded transitions, (K, ...) each.
-        discount: The task's.
-        terminates: Whether episodes of the task can end before their time.
+        inputs: Inputs of recorded transitions, (K, ...) each.
+        discount: Discount of the task.
+        terminates: True if episodes of the task can end before their time.
 
     Attributes:
         rows: Inputs of the N transitions that are compared on, (N, ...) each.
@@ -77,7 +77,7 @@ class RewardDistance:
         self._terminates = terminates
 
     def canonical(self, call: Call, reads: Sequence[str]) -> CanonicalReward:
-        """A reward without what potential shaping can add to it.
+        """Remove from a reward everything that potential shaping can add.
 
         C(R)(s, a, s') = R(s, a, s') + E[discount R(s', A, S') - R(s, A, S') - discount R(S, A, S')], with S, A and S'
         drawn from the transitions. EPIC's form has no level, because a constant per step is the shaping by a constant
@@ -91,7 +91,7 @@ class RewardDistance:
             reads: Names of its inputs.
 
         Raises:
-            RewardError: It reads what was not recorded, or fails on one of the transitions.
+            RewardError: It reads an input that was not recorded, or fails on one of the transitions.
         """
         missing = [name for name in reads if name not in self.rows]
         if missing:
@@ -100,7 +100,7 @@ class RewardDistance:
         paid = call({name: self.rows[name] for name in reads})
         after, before = (self._expected(call, reads, state) for state in ("", "prev_"))
         components = {name: self._put_together(paid[name].double(), after[name], before[name]) for name in paid}
-        # `residual` holds what a reward's own total has over its components, and most often nothing.
+        # `residual` is the total minus the other components, and most often zero.
         return CanonicalReward(components, any(not bool(paid[name].any()) for name in paid if name != "residual"))
 
     def _put_together(self, paid: Tensor, after: Tensor, before: Tensor) -> Tensor:
@@ -128,11 +128,11 @@ class RewardDistance:
 
 
 def distance(one: Tensor, other: Tensor) -> float | None:
-    """Pearson distance sqrt((1 - correlation) / 2), 0 to 1; None if one of the two does not vary.
+    """Return the Pearson distance sqrt((1 - correlation) / 2), 0 to 1; None if one of the two does not vary.
 
     Args:
         one: Canonical values of a reward, (N,).
-        other: Those of another, (N,).
+        other: Canonical values of another reward, (N,).
     """
     directions = _direction(one), _direction(other)
     if directions[0] is None or directions[1] is None:
@@ -142,7 +142,7 @@ def distance(one: Tensor, other: Tensor) -> float | None:
 
 
 def _direction(values: Tensor) -> Tensor | None:
-    """Values at mean zero and length one; None if they do not vary."""
+    """Scale values to mean zero and length one; None if they do not vary."""
     centred = values - values.mean()
     varies = float(centred.square().mean().sqrt()) > _ROUNDING * float(values.abs().max())
     return centred / centred.norm() if varies else None

@@ -1,4 +1,4 @@
-"""A hash that tells whether two rewards are the same program, blind to comments, formatting and names of variables."""
+"""Fingerprint of a reward, blind to comments, formatting and names of variables."""
 
 from __future__ import annotations
 

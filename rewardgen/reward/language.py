@@ -22,8 +22,6 @@ from rewardgen.reward.signature import ENTRY
 from rewardgen.reward.sizes import misused_sizes
 from rewardgen.store.records import Finding
 
-_MOST_COMPARED = 5 * MAX_FINDINGS
-"""After so many refusals, names are not compared any more: it takes time, and nobody reads the result."""
 _MAX_INT = 10**9
 _MAX_TEXT = 200
 _FORMAT = re.compile(r"[+ ]?0?\d{0,2}(\.\d{1,2})?[defg%]?")
@@ -68,11 +66,10 @@ class _Checker(ast.NodeVisitor):
         # The function that is being checked, empty at the top level.
         self._function = ""
         self._fixed: set[str] = set()
-        self._constants = {name for statement in tree.body for name in _stored([statement])}
+        self._constants = _stored(tree.body)
         self._calls: dict[str, set[str]] = {name: set() for name in self._scope.functions}
 
     def check(self) -> None:
-        """Check the whole reward."""
         for statement in self._tree.body:
             if isinstance(statement, vocabulary.AT_TOP_LEVEL):
                 self.visit(statement)
@@ -98,19 +95,11 @@ class _Checker(ast.NodeVisitor):
         self.findings.append(refusal("language", detector, message, hint, getattr(node, "lineno", None)))
 
     def _refuse_name(self, node: ast.AST, detector: str, name: str, valid: Iterable[str], form: str = "`{}`") -> None:
-        """Refuse an unknown name, with its usual replacement or the nearest name of the language.
-
-        Args:
-            node: Place of the name.
-            detector: Stable name of the rule.
-            name: The name, dotted if it is reached from a module.
-            valid: The names that could stand there.
-            form: Format of such names in a message.
-        """
+        """Refuse an unknown name, with its usual replacement or the nearest of the valid names."""
         first, last = name.split(".")[0], name.split(".")[-1]
         instead = vocabulary.NO_REACH if "__" in last else vocabulary.INSTEAD.get(last) or vocabulary.INSTEAD.get(first)
         hint = instead or "write it with elementwise torch functions"
-        if instead is None and len(self.findings) < _MOST_COMPARED:
+        if instead is None and len(self.findings) < MAX_FINDINGS:
             dotted = {name.split(".")[-1]: name for name in sorted(valid)}
             if close := nearest(last, dotted, sure=True):
                 hint = f"did you mean {form.format(dotted[close])}?"
@@ -131,14 +120,12 @@ class _Checker(ast.NodeVisitor):
     # Statements.
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Check the parts of plain constructs, and refuse all others."""
         if isinstance(node, vocabulary.PLAIN):
             super().generic_visit(node)
             return
         self._refuse_construct(node, node)
 
     def visit_Import(self, node: ast.Import) -> None:
-        """Allow modules that are in scope anyway, under any name."""
         for alias in node.names:
             if alias.name not in vocabulary.IMPORTABLE:
                 self._refuse_import(node, alias.name)
@@ -151,10 +138,8 @@ class _Checker(ast.NodeVisitor):
         elif module not in ("typing", "__future__"):
             for alias in node.names:
                 dotted = f"{module}.{alias.name}"
-                if (
-                    dotted not in vocabulary.IMPORTABLE | vocabulary.ANNOTATION_ONLY
-                    and alias.name not in vocabulary.MODULE_NAMES.get(module, ())
-                ):
+                names = vocabulary.MODULE_NAMES.get(module, frozenset())
+                if alias.name not in names and dotted not in vocabulary.IMPORTABLE | vocabulary.ANNOTATION_ONLY:
                     self._refuse_import(node, dotted)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -203,7 +188,6 @@ class _Checker(ast.NodeVisitor):
             self._refuse(annotation, "annotation", "calls a function in an annotation", "write a plain type")
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Assign to names and elements; a lambda gets a name."""
         for target in node.targets:
             self._check_target(target)
         target, value = node.targets[0], node.value
@@ -213,14 +197,12 @@ class _Checker(ast.NodeVisitor):
             self.visit(value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Check an assignment with an annotation."""
         self._check_target(node.target)
         self._check_annotation(node.annotation)
         if node.value is not None:
             self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Check an assignment with an operator."""
         self._check_target(node.target)
         self._check_operator(node, node.op)
         self.visit(node.value)
@@ -241,13 +223,11 @@ class _Checker(ast.NodeVisitor):
             self._refuse(target, "attribute-assignment", "assigns to an attribute", "assign to a name of your own")
 
     def visit_For(self, node: ast.For) -> None:
-        """Loop over anything short but the envs."""
         self._check_loop(node)
         for statement in (*node.body, *node.orelse):
             self.visit(statement)
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
-        """Check the loop of a comprehension."""
         self._check_loop(node)
         for condition in node.ifs:
             self.visit(condition)
@@ -289,7 +269,6 @@ class _Checker(ast.NodeVisitor):
     # Names, attributes and literals used as values.
 
     def visit_Name(self, node: ast.Name) -> None:
-        """Allow variables; functions and modules are not values."""
         if not self._check_name(node, node.id) or not isinstance(node.ctx, ast.Load):
             return
         dotted, variables, functions = self._scope.resolve(node), self._scope.variables, self._scope.functions
@@ -301,7 +280,6 @@ class _Checker(ast.NodeVisitor):
             self._refuse_name(node, "unknown-name", node.id, variables | _FUNCTIONS)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """Allow a listed attribute of a value, or a constant of a module."""
         dotted = self._scope.resolve(node)
         if dotted is not None:
             self._check_value(node, dotted)
@@ -331,7 +309,6 @@ class _Checker(ast.NodeVisitor):
             self._refuse_name(node, "unknown-name", dotted, _names_of(module))
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Allow numbers, short strings, booleans and None."""
         value = node.value
         if isinstance(value, bytes | complex):
             self._refuse(node, "forbidden-literal", f"holds a {type(value).__name__} literal", "use floats")
@@ -341,7 +318,6 @@ class _Checker(ast.NodeVisitor):
             self._refuse(node, "forbidden-literal", "holds a long string", "strings only name components")
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        """Allow arithmetic, without shifts and without the formatting of strings."""
         left = node.left
         text = isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str))
         if isinstance(node.op, ast.Mod) and text:
@@ -355,7 +331,6 @@ class _Checker(ast.NodeVisitor):
             self._refuse_construct(node, operator)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
-        """Format a value with a short literal format at most."""
         spec = node.format_spec.values if isinstance(node.format_spec, ast.JoinedStr) else []
         plain = all(isinstance(part, ast.Constant) and _FORMAT.fullmatch(str(part.value)) for part in spec)
         if node.conversion != -1 or not plain or len(spec) > 1:
@@ -366,7 +341,6 @@ class _Checker(ast.NodeVisitor):
     # Calls.
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Call listed functions, and functions of the reward, by name."""
         self._check_arguments(node)
         dotted = self._scope.resolve(node.func)
         if dotted is not None:
@@ -394,12 +368,9 @@ class _Checker(ast.NodeVisitor):
         value = keyword.value
         if keyword.arg is None:
             self._refuse(value, "star-argument", "passes `**` arguments", "write each argument")
-        elif keyword.arg in vocabulary.REFUSED_KEYWORDS and not (
-            isinstance(value, ast.Constant) and value.value is False
-        ):
-            self._refuse(
-                value, "forbidden-keyword", f"passes `{keyword.arg}=`", vocabulary.REFUSED_KEYWORDS[keyword.arg]
-            )
+        elif keyword.arg in vocabulary.REFUSED_KEYWORDS:
+            hint = vocabulary.REFUSED_KEYWORDS[keyword.arg]
+            self._refuse(value, "forbidden-keyword", f"passes `{keyword.arg}=`", hint)
         elif keyword.arg == "device" and isinstance(value, ast.Constant) and value.value is not None:
             self._refuse(value, "fixed-device", "names a device", "write `device=` with the `.device` of an input")
         elif not (keyword.arg == "dtype" and _is_dtype(value)):
