@@ -1,4 +1,4 @@
-"""Recording transitions: inputs of rewards from short rollouts, on which the critic probes rewards without training."""
+"""Record transitions: inputs of rewards from short rollouts, on which the critic probes rewards without training."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from rewardgen.sim.episodes import trivial_policies
 from rewardgen.sim.transitions import SOURCES, Source, TransitionFacts, TransitionSet
-from rewardgen.sim.variables import Wrap, variables_of
+from rewardgen.sim.variables import Invariance, Wrap, variables_of
 from rewardgen.sim.vec_env import DIVERGED, ENDED, HIDDEN, ActFunction, Step, VecEnv
-from rewardgen.tasks.implied import implied_flags, implied_invariances, implied_pairs
+from rewardgen.tasks.implied import implied_flags, implied_invariances
 from rewardgen.tasks.protocol import Task
 
 _SEED = 30_000_001
@@ -31,16 +30,12 @@ _EXPERT_NOISE = 0.2
 
 
 def record_transitions(task: Task, expert: ActFunction | None = None) -> TransitionSet:
-    """Record what rewards read, where simple policies go and well beyond it.
+    """Record the inputs of rewards in states of simple policies and well beyond.
 
-    Whole short rollouts with random actions, with none, by the task's `scripted` controller and by an expert policy if
-    there are such, and, where states can be set, with random actions after starts anywhere between the usual ones and
-    joint positions drawn over their whole ranges, so that a reward is also seen where only a trained policy gets.
-    Transitions of diverged envs are left out.
-
-    Args:
-        task: The task.
-        expert: A policy that gets on with the task.
+    Short rollouts with random actions, with none, by the task's `scripted` controller and by an expert policy, if any;
+    where states can be set, also with random actions after starts between the usual ones and joint positions over their
+    whole ranges, so that a reward is also seen in states that only a trained policy reaches. Transitions of diverged
+    envs are left out.
 
     Raises:
         TaskError: The task breaks its contract.
@@ -52,44 +47,39 @@ def record_transitions(task: Task, expert: ActFunction | None = None) -> Transit
     if scripted := few.scripted_policy():
         pieces.append(_roll(few, few.reset(), scripted, "scripted", steps))
     if expert is not None:
-        own = task.make_envs([_SEED + 2], _EXPERT_ENVS)
-        pieces.append(_roll(own, own.reset(), _unsteady(own, expert), "expert", steps))
+        envs = task.make_envs([_SEED + 2], _EXPERT_ENVS)
+        pieces.append(_roll(envs, envs.reset(), _unsteady(envs, expert), "expert", steps))
     noise = trivial_policies(many)["random"]
     for number in range(_PERTURBED_STARTS):
         many.reset()
         observation = many.perturb(number)
         if observation is not None:
             pieces.append(_roll(many, observation, noise, "perturbed", _PERTURBED_STEPS))
-    found = _joined(pieces)
+    transitions = _joined(pieces)
     facts = TransitionFacts(
         episode_steps=task.episode_steps,
-        observations=found.facts.observations,
+        observations=transitions.facts.observations,
         success_terminates=task.success_terminates,
-        # One that does not say why it ends may never do so.
-        ends_early=bool(many.causes) and (ENDED not in many.causes or bool(found.terminated.any())),
-        bounds=_bounds(task, many, found.inputs),
+        # An environment that does not name its causes may never end an episode.
+        ends_early=bool(many.causes) and (ENDED not in many.causes or bool(transitions.terminated.any())),
+        bounds=_bounds(task, many, transitions.inputs),
         pairs=task.pairs,
-        **_implied(task, found),
+        invariances=_invariances(task, transitions),
+        flags=tuple(implied_flags(task.declared(), transitions.inputs)),
     )
-    return replace(found, facts=facts)
+    return replace(transitions, facts=facts)
 
 
-def _implied(task: Task, found: TransitionSet) -> dict[str, Any]:
-    """What the wording of the variables adds to what the task declares."""
-    declared = task.declared()
-    reached = {name: value[found.reachable & found.beginners] for name, value in found.inputs.items()}
-    named = {name for each in task.invariances for name in variables_of(each)}
-    others = {name: variable for name, variable in declared.items() if name not in named}
-    return {
-        "invariances": (*task.invariances, *implied_invariances(others, reached)),
-        "guessed_pairs": () if task.pairs else tuple(implied_pairs(declared, reached)),
-        "radians": tuple(name for name, variable in declared.items() if variable.unit == "rad"),
-        "flags": tuple(implied_flags(declared, found.inputs)),
-    }
+def _invariances(task: Task, transitions: TransitionSet) -> tuple[Invariance, ...]:
+    """Return the declared invariances, and those that the wording of other variables implies."""
+    reached = {name: value[transitions.reachable & transitions.beginners] for name, value in transitions.inputs.items()}
+    named = {name for invariance in task.invariances for name in variables_of(invariance)}
+    others = {name: variable for name, variable in task.declared().items() if name not in named}
+    return (*task.invariances, *implied_invariances(others, reached))
 
 
 def _unsteady(envs: VecEnv, expert: ActFunction) -> ActFunction:
-    """The expert, with noise on its actions in every other environment: by itself it would walk one way only."""
+    """Return the expert with noise on its actions in every other env; without noise all envs would look alike."""
     span = (envs.action_high - envs.action_low) / 2
     size = _EXPERT_NOISE * span * (torch.arange(envs.num_envs, device=envs.device) % 2).unsqueeze(1)
     generator = torch.Generator(envs.device).manual_seed(_SEED)
@@ -102,8 +92,8 @@ def _unsteady(envs: VecEnv, expert: ActFunction) -> ActFunction:
 
 
 def _bounds(task: Task, envs: VecEnv, inputs: Mapping[str, Tensor]) -> dict[str, float]:
-    """Sizes that inputs cannot exceed: angles that are wrapped, cosines and shares, and the action."""
-    wrapped = {name for each in task.invariances if isinstance(each, Wrap) for name in variables_of(each)}
+    """Return the largest sizes of inputs: of wrapped angles, cosines and shares, and the action."""
+    wrapped = {name for change in task.invariances if isinstance(change, Wrap) for name in variables_of(change)}
     bounds = {"action": float(torch.maximum(envs.action_low.abs(), envs.action_high.abs()).max())}
     for name, variable in task.declared().items():
         if name in wrapped:
@@ -114,42 +104,42 @@ def _bounds(task: Task, envs: VecEnv, inputs: Mapping[str, Tensor]) -> dict[str,
 
 
 def _roll(envs: VecEnv, observation: Tensor, policy: ActFunction, source: Source, steps: int) -> TransitionSet:
-    """Some steps, sorted by environment and time, without those where physics diverged."""
-    taken: list[Step] = []
+    """Return some steps, sorted by env and time, without those where physics diverged."""
+    rollout: list[Step] = []
     seen = hashlib.sha256()
     for _ in range(steps):
         seen.update(observation.numpy(force=True).tobytes())
-        taken.append(envs.step(policy(observation)))
-        observation = taken[-1].observation
-    ended = torch.stack([each.terminated | each.truncated for each in taken])  # (T, N)
+        rollout.append(envs.step(policy(observation)))
+        observation = rollout[-1].observation
+    ended = torch.stack([step.terminated | step.truncated for step in rollout])  # (T, N)
     before = ended.int().cumsum(0) - ended.int()
     episode = before + (before.max() + 1) * torch.arange(envs.num_envs, device=envs.device)
-    diverged = [each.causes.get(DIVERGED, torch.zeros_like(each.terminated)) for each in taken]
+    diverged = [step.causes.get(DIVERGED, torch.zeros_like(step.terminated)) for step in rollout]
     sound = ~torch.stack(diverged).T.flatten()
 
     def rows(values: Iterable[Tensor]) -> Tensor:
         return torch.stack(list(values)).transpose(0, 1).flatten(0, 1)[sound].cpu()
 
-    step = rows(each.episode_step for each in taken).int()
+    episode_step = rows(step.episode_step for step in rollout).int()
     hidden = {*HIDDEN, *(f"prev_{name}" for name in HIDDEN)}
     return TransitionSet(
-        inputs={name: rows(each.inputs[name] for each in taken) for name in taken[0].inputs if name not in hidden},
+        inputs={name: rows(step.inputs[name] for step in rollout) for name in rollout[0].inputs if name not in hidden},
         episode=rows(episode).int(),
-        step=step,
-        source=torch.full_like(step, SOURCES.index(source), dtype=torch.int8),
-        terminated=rows(each.terminated for each in taken),
+        step=episode_step,
+        source=torch.full_like(episode_step, SOURCES.index(source), dtype=torch.int8),
+        terminated=rows(step.terminated for step in rollout),
         facts=TransitionFacts(observations=seen.hexdigest()),
     )
 
 
 def _joined(pieces: Sequence[TransitionSet]) -> TransitionSet:
-    seen = hashlib.sha256("".join(each.facts.observations for each in pieces).encode()).hexdigest()
-    starts = accumulate((int(each.episode.max()) + 1 for each in pieces), initial=0)
+    seen = hashlib.sha256("".join(piece.facts.observations for piece in pieces).encode()).hexdigest()
+    starts = accumulate((int(piece.episode.max()) + 1 for piece in pieces), initial=0)
     return TransitionSet(
-        inputs={name: torch.cat([each.inputs[name] for each in pieces]) for name in pieces[0].inputs},
-        episode=torch.cat([each.episode + start for each, start in zip(pieces, starts, strict=False)]),
-        step=torch.cat([each.step for each in pieces]),
-        source=torch.cat([each.source for each in pieces]),
-        terminated=torch.cat([each.terminated for each in pieces]),
+        inputs={name: torch.cat([piece.inputs[name] for piece in pieces]) for name in pieces[0].inputs},
+        episode=torch.cat([piece.episode + start for piece, start in zip(pieces, starts, strict=False)]),
+        step=torch.cat([piece.step for piece in pieces]),
+        source=torch.cat([piece.source for piece in pieces]),
+        terminated=torch.cat([piece.terminated for piece in pieces]),
         facts=TransitionFacts(observations=seen),
     )

@@ -7,7 +7,6 @@ import pytest
 from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import on_a_terminal, rewardgen
 from tests.tasks.drafts import draft
-from tests.tasks.files import POINT, replaced
 from tests.tasks.test_sketches import nine, reply
 
 WORDS = "do one backflip and land standing"
@@ -59,14 +58,12 @@ def drafted(tmp_path_factory):
 def test_words_become_a_task_file_whose_metric_was_tried(drafted):
     place, (_, _, asked), (made, _) = drafted
     told = json.loads(made.stdout)
-    again = rewardgen("tasks", "check", told["file"], "--json", cwd=place)
     assert len(asked) == 4  # a draft and three authors
     assert told["trial"]["verdict"]["authors"][0]["faults"] == []
     assert "the metric holds" in made.stderr and "How exact?" in made.stderr
     text = (place / told["file"]).read_text()
     assert "Nobody has read it" in text and WORDS in text
-    found = json.loads(again.stdout)
-    assert again.returncode == 0 and found["problems"] == [] and len(found["trial"]["authors"]) == 3
+    assert len(told["trial"]["authors"]) == 3
     assert all(WORDS not in json.dumps(body["messages"][0]) for body in asked)
 
 
@@ -129,9 +126,8 @@ def test_a_model_that_writes_no_task_ends_with_a_sentence(tmp_path, text):
         asked = len(chat.bodies)
         assert made.returncode == 2 and "what the model drafted is no task" in made.stderr
         assert "\x1b" not in made.stderr and "Traceback" not in made.stderr
-        new(chat, tmp_path, "--yes")
-        assert len(chat.bodies) == 2 * asked, "trying again asks again"
-    assert len(list(tmp_path.glob("*.draft-failed-[12]"))) == 2
+        (folder,) = tmp_path.glob("*.draft")
+        assert "delete it to ask again" in made.stderr and asked == 4 and folder.is_dir()
 
 
 def test_sketches_that_cannot_be_are_sent_back(tmp_path):
@@ -164,86 +160,3 @@ def test_a_person_s_metric_is_tried_on_sketches(tmp_path):
     assert len(json.loads(found.stdout)["trial"]["authors"]) == 3
     assert "It should do one backflip" in chat.bodies[0]["messages"][1]["content"]
     assert "0.4 * turned" not in json.dumps(chat.bodies)
-
-
-HALF_WAY = "slide half a metre to the right and stay there"
-SLIDER = """MISSES: Nothing.
-```python
-class HalfWay(MujocoTask):
-    \"\"\"A sphere on a rail along x, which starts at 0. It should slide to x = 0.5 m and stay there.\"\"\"
-
-    episode_steps = 50
-    x = Slide("slide").position
-    x_velocity = Slide("slide").velocity
-
-    @staticmethod
-    def metric(x):
-        \"\"\"Nearness to 0.5 m over the last half, 0 to 1.
-
-        It is within 30 cm of it throughout the last half.
-        \"\"\"
-        near = (1.0 - 2.0 * (x[:, -25:] - 0.5).abs()).clamp(0.0, 1.0).mean(1)
-        stays = ((x[:, -25:] - 0.5).abs() < 0.3).float().amin(1)
-        return {"near": near, "fitness": 0.5 * near + 0.5 * stays, "success": stays > 0.5}
-```"""
-GOES = """```python
-def compute_reward(x, x_velocity):
-    return {"near": 1.0 - (x - 0.5).abs(), "slow": -0.1 * x_velocity.square()}
-```"""
-
-
-def slides():
-    def of(kind, rank, *places):
-        return {
-            "name": f"{kind} {rank}",
-            "kind": kind,
-            "rank": rank,
-            "keyframes": [{"t": t, "x": x} for t, x in places],
-        }
-
-    return [
-        *(of("nothing", 0, (0.0, 0.0)), of("partial", 1, (0.4, 0.15)), of("partial", 0.5, (0.4, 0.1))),
-        *(of("right", 9, (0.4, 0.5)), of("right", 9, (0.2, 0.3), (0.45, 0.5))),
-        *(of("cheat", 0, (1.0, 2.0)), of("cheat", 0, (0.4, -0.5)), of("cheat", 0, (0.3, 0.5), (0.8, 0.0))),
-    ]
-
-
-@pytest.mark.slow
-def test_a_result_that_is_not_what_was_asked_starts_one_redraft_if_nobody_is_to_be_asked(tmp_path):
-    motor, servo = (
-        '<motor name="force" joint="slide" ctrlrange="-1 1" gear="4"/>',
-        '<position joint="slide" kp="20" dampratio="1"',
-    )
-    rail = replaced(POINT.with_suffix(".xml").read_text(), (motor, servo + ' ctrlrange="-2 2"/>'))
-    (tmp_path / "rail.xml").write_text(rail)
-    texts = {"You know what people": reply(slides()), "You define tasks": SLIDER, "You are asked": "{}"}
-    texts |= {"You judge": json.dumps({"answer": "no", "why": "It trembles at 0.5 m."}), "You diagnose": "Fine."}
-
-    def answer(_, body):
-        system = body["messages"][0]["content"]
-        return Answer(next((text for said, text in texts.items() if system.startswith(said)), GOES))
-
-    short = (
-        "--no-films",
-        "--candidates",
-        "1",
-        "--generations",
-        "1",
-        "--seeds",
-        "1",
-        "--leaders",
-        "1",
-        "--final-seeds",
-        "1",
-    )
-    with ChatServer(answer) as chat:
-        asked = ("--model", "openai/local", "--api-base", chat.api_base, "--env-steps", "40000", "--yes", "--json")
-        made = rewardgen("run", HALF_WAY, "--robot", "rail.xml", *asked, *short, cwd=tmp_path, **KEY)
-    assert made.returncode == 0, made.stderr
-    told = json.loads(made.stdout)
-    assert told["summary"]["rows"][0]["success_rate"] > 0.5, made.stderr
-    drafts = [body["messages"] for body in chat.bodies if body["messages"][0]["content"].startswith("You define")]
-    assert [len(each) for each in drafts] == [2, 4]
-    assert "It trembles at 0.5 m." in drafts[1][-1]["content"] and "drafted once more" in made.stderr
-    first, second = sorted(each.stem for each in tmp_path.glob("*.py"))
-    assert second == f"{first}_2" and len(list((tmp_path / "runs").iterdir())) == 2
