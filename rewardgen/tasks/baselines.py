@@ -33,11 +33,6 @@ class OwnProgram(NamedTuple):
         """Return an error with the method and the line in the task file, without the code of that line.
 
         A fault in training is shown to the designer, who must not see the code of a metric.
-
-        Args:
-            line: Line of `source`, if known.
-            message: Error message.
-            hint: Edit that fixes it.
         """
         at = f" at line {self.first_line + line - 1}" if line else ""
         code = self.source.splitlines()[line - 1].strip()[:120] if line else ""

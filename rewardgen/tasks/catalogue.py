@@ -1,4 +1,4 @@
-"""The catalogue of a robot: every variable that can be read off its model, with the range that random actions reach."""
+"""Catalogue of a robot: every variable of its model, with its range under random actions."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -46,11 +46,11 @@ from rewardgen.tasks.robots import Catalogue, Entry
 
 _NUM_ENVS, _STEPS = 4, 50
 _CONTROL_S = 0.02
-"""Control step of the measurement, as near as the model's own step allows [s]."""
+"""Control step of the measurement, as near as the model's physics step allows [s]."""
 _MOST_PHYSICS_STEPS, _SOLVER_ITERATIONS = 1000, 15
-"""Bounds of the measurement: a large robot that random actions fling about takes minutes otherwise."""
+"""Limits of the measurement: a large robot under random actions takes minutes otherwise."""
 _MOST_PAIRS = 24
-"""Pairs of a part of the robot and an object, or the ground, that are listed; any others can be declared too."""
+"""Listed pairs of a part of the robot and an object, or the ground; any others can be declared too."""
 _SENSORS = {
     "ACCELEROMETER": ("m/s^2", "acceleration"),
     "VELOCIMETER": ("m/s", "velocity"),
@@ -76,20 +76,17 @@ _XYZW = {3: ("x", "y", "z"), 4: ("w", "x", "y", "z")}
 
 
 def catalogue_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The worker job `catalogue`: {"model": path} to a `Catalogue`."""
+    """Run the worker job `catalogue`: {"model": path} to a `Catalogue`."""
     return catalogue(Path(payload["model"])).model_dump(mode="json")
 
 
 def catalogue(path: Path) -> Catalogue:
-    """All that a model offers.
-
-    Args:
-        path: An MJCF or URDF file.
+    """Return the catalogue of an MJCF or URDF file.
 
     Raises:
-        TaskError: It does not compile, or nothing in it moves.
+        TaskError: The model does not compile, or nothing in it moves.
     """
-    # Most of the time that a large model takes goes into its meshes, so they are read only once.
+    # Read meshes only once: they take most of the time of a large model.
     model = compile_model(path, _without_meshes)
     if not model.nv:
         raise TaskError(f"nothing in {path.name} moves", "give the model of a robot: bodies with joints")
@@ -99,8 +96,8 @@ def catalogue(path: Path) -> Catalogue:
     model = compile_model(path, lambda spec: with_sensors(spec, quantities))
     measured = zip(listed, _measured(model, quantities), strict=True)
     # A planar robot turns about one axis only.
-    found = [(each, seen) for each, seen in measured if not (each[2].turning and seen[1] == seen[2])]
-    names = _unique([name for (name, _, _), _ in found])
+    kept = [(item, values) for item, values in measured if not (item[2].turning and values[1] == values[2])]
+    names = _unique([name for (name, _, _), _ in kept])
     start_pose = mujoco.MjData(model)
     mujoco.mj_kinematics(model, start_pose)
     return Catalogue(
@@ -116,13 +113,13 @@ def catalogue(path: Path) -> Catalogue:
                 minimum=low,
                 maximum=high,
             )
-            for name, ((_, about, quantity), (start, low, high)) in zip(names, found, strict=True)
+            for name, ((_, about, quantity), (start, low, high)) in zip(names, kept, strict=True)
         ),
         robot=tuple(_names(model, "body", lambda body: roles[body] == "robot")),
         objects=tuple(_names(model, "body", lambda body: roles[body] == "object")),
         geoms=tuple(_names(model, "geom", lambda geom: True)),
-        sizes=tuple(f"{model.geom(each).name} ({geom_words(model, each)})" for each in range(model.ngeom)),
-        sites=tuple(f"{model.site(each).name} ({site_words(model, each)})" for each in range(model.nsite)),
+        sizes=tuple(f"{model.geom(geom).name} ({geom_words(model, geom)})" for geom in range(model.ngeom)),
+        sites=tuple(f"{model.site(site).name} ({site_words(model, site)})" for site in range(model.nsite)),
         keyframes=tuple(_names(model, "key", lambda key: True)),
         actuators=action_parts(model),
         unlimited_actuators=tuple(
@@ -134,7 +131,7 @@ def catalogue(path: Path) -> Catalogue:
 
 
 def _without_meshes(spec: mujoco.MjSpec) -> None:
-    """Put balls in place of meshes: bodies, joints and names stay as they are."""
+    """Replace meshes by balls; bodies, joints and names stay."""
     for geom in spec.geoms:
         if geom.meshname:
             geom.type, geom.meshname, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, "", (1.0, 1.0, 1.0)
@@ -143,21 +140,21 @@ def _without_meshes(spec: mujoco.MjSpec) -> None:
 
 
 def outline(model: mujoco.MjModel) -> dict[str, Quantity]:
-    """The few quantities of a model that say most: where what can move is, and how far its parts are from another."""
+    """Return a few quantities of a model: places of moving parts, and distances between parts."""
     roles = body_roles(model)
     moving = {int(model.body_rootid[body]) for body in model.jnt_bodyid}
     loose = {model.body(root).name for root in moving if model.jnt_type[model.body_jntadr[root]] in _LOOSE}
-    listed = [each for each in _listed(model, roles) if each[0].endswith(_TELLING)]
+    listed = [item for item in _listed(model, roles) if item[0].endswith(_TELLING)]
     names = _unique([name for name, _, _ in listed])
     return {
         name: quantity
-        for name, (told, _, quantity) in zip(names, listed, strict=True)
-        if told.endswith("_distance") or told.rpartition("_")[0] in loose
+        for name, (suggested, _, quantity) in zip(names, listed, strict=True)
+        if suggested.endswith("_distance") or suggested.rpartition("_")[0] in loose
     }
 
 
 def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str, Quantity]]:
-    """Suggested name, what it is about, and the quantity; what matters most to most tasks comes first."""
+    """Yield a suggested name, the owner, and the quantity, the most useful ones first."""
     named = [model.body(index).name for index in range(model.nbody)]
     roots = [body for body in range(1, model.nbody) if model.body_rootid[body] == body and roles[body] != "world"]
     for body in roots:
@@ -174,7 +171,7 @@ def _listed(model: mujoco.MjModel, roles: list[Role]) -> Iterator[tuple[str, str
     for body in range(1, model.nbody):
         if model.body_mocapid[body] >= 0:
             yield f"{named[body]}_position", roles[body], Body(named[body]).position
-        elif body in turning and body not in roots:  # what a joint of several axes does is told by its body
+        elif body in turning and body not in roots:  # the body describes a joint of several axes
             yield from _body(named[body], roles[body])
         elif body not in roots and roles[body] != "world":
             place = Body(named[body])
@@ -220,30 +217,30 @@ def _joint(model: mujoco.MjModel, joint: int, about: Role) -> Iterator[tuple[str
     driven = joint in model.actuator_trnid[model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]
     if kind == mujoco.mjtJoint.mjJNT_HINGE:
         hinge = Hinge(name)
-        found = [hinge.angle, hinge.velocity, *([hinge.torque] if driven else [])]
+        quantities = [hinge.angle, hinge.velocity, *([hinge.torque] if driven else [])]
     elif kind == mujoco.mjtJoint.mjJNT_SLIDE:
         slide = Slide(name)
-        found = [slide.position, slide.velocity, *([slide.force] if driven else [])]
-    else:  # a ball or a free joint is told by its body
+        quantities = [slide.position, slide.velocity, *([slide.force] if driven else [])]
+    else:  # the body describes a ball or a free joint
         return
-    yield from ((f"{name}_{each.code.rpartition('.')[2]}", about, each) for each in found)
+    yield from ((f"{name}_{quantity.code.rpartition('.')[2]}", about, quantity) for quantity in quantities)
 
 
 def _axis_words(data: mujoco.MjData, quantity: Quantity) -> str:
-    """Which way the angle or position of a joint is positive, in the reference pose; empty for other quantities."""
-    found = re.fullmatch(r"(Hinge|Slide)\((.*)\)\.(angle|position|velocity)", quantity.code)
-    if found is None:
+    """Return the positive direction of a joint in the reference pose; empty for other quantities."""
+    match = re.fullmatch(r"(Hinge|Slide)\((.*)\)\.(angle|position|velocity)", quantity.code)
+    if match is None:
         return ""
-    name = ast.literal_eval(found[2])
-    axis = ", ".join(f"{round(each, 2) + 0.0:g}" for each in data.joint(name).xaxis)
-    way = f", positive {'about' if found[1] == 'Hinge' else 'along'} ({axis}) of the world at the start"
+    name = ast.literal_eval(match[2])
+    axis = ", ".join(f"{round(number, 2) + 0.0:g}" for number in data.joint(name).xaxis)
+    way = f", positive {'about' if match[1] == 'Hinge' else 'along'} ({axis}) of the world at the start"
     joint = data.model.joint(name)
-    limited = joint.limited[0] and found[3] != "velocity"
+    limited = joint.limited[0] and match[3] != "velocity"
     return way + (f", limits {joint.range[0]:.3g} to {joint.range[1]:.3g}" if limited else "")
 
 
 def _pairs(model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]) -> Iterator[tuple[str, str]]:
-    """Ends of the robot and objects, and objects among themselves; bodies that are set from outside are objects."""
+    """Yield tips of the robot with objects, and pairs of objects; mocap bodies are objects."""
     parents = {int(parent) for parent in model.body_parentid}
     tips = [named[body] for body in range(1, model.nbody) if roles[body] == "robot" and body not in parents]
     objects = [named[body] for body in roots if roles[body] == "object"]
@@ -254,7 +251,7 @@ def _pairs(model: mujoco.MjModel, roles: list[Role], roots: list[int], named: li
 
 
 def _contacts(model: mujoco.MjModel, roles: list[Role], named: list[str]) -> Iterator[tuple[str, str]]:
-    """The ends of the robot with the ground and the objects, and objects with the ground."""
+    """Yield tips of the robot with the ground and the objects, and objects with the ground."""
     touching = [geom for geom in range(model.ngeom) if model.geom_contype[geom] or model.geom_conaffinity[geom]]
     ground = [geom for geom in touching if int(model.geom_type[geom]) in _GROUND and not model.geom_bodyid[geom]]
     parents = {int(parent) for parent in model.body_parentid}
@@ -264,8 +261,8 @@ def _contacts(model: mujoco.MjModel, roles: list[Role], named: list[str]) -> Ite
     parts = {body: geoms_of(model, mujoco.mjtObj.mjOBJ_BODY, body) for body in bodies}
     pairs = [(body, geom) for geom in ground for body in (*tips, *objects) if can_touch(model, parts[body], [geom])]
     names = [(named[body], _geom_name(model, geom, named)) for body, geom in pairs]
-    met = [(tip, thing) for thing in objects for tip in tips if can_touch(model, parts[tip], parts[thing])]
-    yield from [*names, *((named[tip], named[thing]) for tip, thing in met)][:_MOST_PAIRS]
+    meeting = [(tip, thing) for thing in objects for tip in tips if can_touch(model, parts[tip], parts[thing])]
+    yield from [*names, *((named[tip], named[thing]) for tip, thing in meeting)][:_MOST_PAIRS]
 
 
 def _geom_name(model: mujoco.MjModel, geom: int, bodies: list[str]) -> str:
@@ -286,7 +283,7 @@ def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quant
 
 
 def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[tuple[float, ...], ...]]:
-    """Each part in the reference pose, then its lowest and highest value over a second of random actions from there."""
+    """Return each part in the reference pose, and its lowest and highest value over a second of random actions."""
     frame_skip = max(1, round(_CONTROL_S / float(model.opt.timestep)))
     model.opt.iterations = min(model.opt.iterations, _SOLVER_ITERATIONS)
     simulator = CpuSimulator(model, _NUM_ENVS, frame_skip)
@@ -296,15 +293,15 @@ def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[t
     free = torch.tensor(model.actuator_ctrllimited == 0)
     low[free], high[free] = -1.0, 1.0
     random = torch.Generator().manual_seed(0)
-    seen = [[quantity.read(view).clone() for quantity in quantities]]
+    readings = [[quantity.read(view).clone() for quantity in quantities]]
     for _ in range(min(_STEPS, max(1, _MOST_PHYSICS_STEPS // frame_skip))):
         simulator.step(low + (high - low) * torch.rand(_NUM_ENVS, model.nu, dtype=torch.float64, generator=random))
         simulator.restore_diverged()
         turns.advance()
-        seen.append([quantity.read(view).clone() for quantity in quantities])
+        readings.append([quantity.read(view).clone() for quantity in quantities])
     ranges = []
-    for values in zip(*seen, strict=True):
-        rows = torch.cat([each.reshape(_NUM_ENVS, -1) for each in values])
+    for values in zip(*readings, strict=True):
+        rows = torch.cat([value.reshape(_NUM_ENVS, -1) for value in values])
         ranges.append(tuple(map(_rounded, (rows[0], rows.amin(0), rows.amax(0)))))
     return ranges
 
@@ -314,14 +311,14 @@ def _rounded(values: torch.Tensor) -> tuple[float, ...]:
 
 
 def _unique(names: list[str]) -> list[str]:
-    """The names as Python names, each once."""
-    taken: dict[str, None] = {}
+    """Return the names as distinct Python names."""
+    unique: dict[str, None] = {}
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower() or "part"
         plain = f"part_{plain}" if plain[0].isdigit() or keyword.iskeyword(plain) or plain in NOT_VARIABLES else plain
         choices = (plain if number == 1 else f"{plain}_{number}" for number in itertools.count(1))
-        taken[next(each for each in choices if each not in taken)] = None
-    return list(taken)
+        unique[next(choice for choice in choices if choice not in unique)] = None
+    return list(unique)
 
 
 def _names(model: mujoco.MjModel, sort: str, belongs: Callable[[int], bool]) -> Iterator[str]:

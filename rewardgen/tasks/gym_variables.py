@@ -74,11 +74,6 @@ def info_variables(
 
     Success, the environment's own reward and its parts are left out, by name and by value: a reward that read them
     would be the environment's.
-
-    Args:
-        infos: `info` of the first steps of an episode.
-        rewards: Rewards of the same steps.
-        reserved: Names of other variables.
     """
     paid = [values for values in ([*rewards], [*accumulate(rewards)]) if len({*values}) > 1]
     variables: dict[str, tuple[str, Any]] = {}

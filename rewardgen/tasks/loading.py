@@ -151,9 +151,6 @@ def lasting_reference(reference: str) -> str:
 def load_task(reference: str) -> Task:
     """Load a task file by path and make its task.
 
-    Args:
-        reference: See `resolve_task`.
-
     Raises:
         TaskError: The file is missing, raises, or does not hold exactly one task class.
     """
@@ -176,10 +173,6 @@ def shipped_task(name: str) -> Any:
 
 def task_in(module: ModuleType, path: Path) -> Task:
     """Make the task of an executed task file.
-
-    Args:
-        module: The file as a module.
-        path: The file.
 
     Raises:
         TaskError: The file does not hold exactly one task class, or that cannot be made.

@@ -135,10 +135,6 @@ def metric_words(task: Task) -> dict[str, str]:
 def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]:
     """Return inputs of a metric, float32 and episodes first.
 
-    Args:
-        episode: N episodes.
-        names: Names of the inputs.
-
     Raises:
         RewardError: The episodes have no such variable.
     """

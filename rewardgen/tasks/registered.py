@@ -49,11 +49,7 @@ class Registered(NamedTuple):
 
 
 def registered_tasks(reserved: Iterable[str] = ()) -> list[Registered]:
-    """Return the tasks of all installed packages, by package and name, broken ones included.
-
-    Args:
-        reserved: Names that no package may use.
-    """
+    """Return the tasks of all installed packages, by package and name, broken ones included."""
     entries = {(_package(entry), entry.name, entry.value) for entry in entry_points(group=GROUP)}
     owners = dict.fromkeys(reserved, "rewardgen")
     tasks = []

@@ -235,12 +235,6 @@ class {name}(MujocoTask):
 def scaffold(robot: str, model: str, catalogue: Catalogue, words: str = "") -> str:
     """Return the text of a first task file: every variable of the robot is declared, the metric is missing.
 
-    Args:
-        robot: Name of the robot.
-        model: The model as the file names it.
-        catalogue: The robot's catalogue.
-        words: The goal, if the person gave one.
-
     Raises:
         TaskError: The model has no actuator, or one without a control range.
     """

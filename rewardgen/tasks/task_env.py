@@ -19,7 +19,7 @@ from rewardgen.tasks.protocol import Task
 
 _MOST_SEED = 2**31 - 1
 
-Paid = Callable[[Mapping[str, Tensor]], Mapping[str, Tensor]]
+RewardFunction = Callable[[Mapping[str, Tensor]], Mapping[str, Tensor]]
 """From the inputs of a step, by name, to the weighted components of the reward: (1,) each, or (1, k) of inputs."""
 
 
@@ -27,55 +27,55 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """One environment of a task.
 
     `info` holds at every step the `components` of the reward and the `variables` of the task, and at the end of an
-    episode its `cause`, and its `fitness` and `success` by the task's own code; `is_success` says the same to
+    episode its `cause`, and its `fitness` and `success` by the task's own code; `is_success` repeats the latter for
     Stable-Baselines3.
 
     Args:
         task: The task.
-        reward: What it pays; it reads nothing but the task's variables, `action`, and `prev_` of each.
+        reward: Its reward; reads the task's variables, `action`, and `prev_` of each.
     """
 
     metadata = {"render_modes": []}
 
-    def __init__(self, task: Task, reward: Paid) -> None:
+    def __init__(self, task: Task, reward: RewardFunction) -> None:
         self.task, self.reward = task, reward
         self._envs = one_env(task, 0)
         self._next: Tensor | None = None
         self._running = False
         self._steps: list[dict[str, Tensor]] = []
         self.control_step_s = self._envs.control_step_s
-        low, high = (each.numpy().astype(np.float32) for each in (self._envs.action_low, self._envs.action_high))
+        low, high = (bound.numpy().astype(np.float32) for bound in (self._envs.action_low, self._envs.action_high))
         self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._envs.observation_size,), np.float32)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """See `gymnasium.Env.reset`. With the same seed, the same episodes follow each other."""
+        """See `gymnasium.Env.reset`. The same seed gives the same sequence of episodes."""
         begins = seed is not None or self._np_random is None
         super().reset(seed=seed)
         if begins:
-            own = int(self.np_random.integers(_MOST_SEED)) if seed is None else seed % _MOST_SEED
-            self._envs = one_env(self.task, own)
+            drawn = int(self.np_random.integers(_MOST_SEED)) if seed is None else seed % _MOST_SEED
+            self._envs = one_env(self.task, drawn)
             self._next = None
         observation = self._envs.reset() if self._next is None else self._next
         self._next, self._steps, self._running = None, [], True
         return _array(observation), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, SupportsFloat, bool, bool, dict[str, Any]]:
-        """See `gymnasium.Env.step`. An action beyond its range is clipped to it.
+        """See `gymnasium.Env.step`. An action beyond its range is clipped.
 
         Raises:
-            ResetNeeded: No episode is under way.
-            InvalidAction: It has another shape than the action space, or is not finite.
+            ResetNeeded: No episode is running.
+            InvalidAction: The action has another shape than the action space, or is not finite.
         """
         if not self._running:
             raise ResetNeeded("`step` without an episode: call `reset` first, and after each end")
-        wanted, given = self.action_space.shape, np.asarray(action, np.float32)
-        if given.shape != wanted or not np.isfinite(given).all():
-            what = f"has shape {given.shape}" if given.shape != wanted else f"is not finite: {given}"
-            raise InvalidAction(f"an action of shape {wanted} is wanted; this one {what}")
-        step = self._envs.step(torch.from_numpy(given).view(1, -1))
+        shape, values = self.action_space.shape, np.asarray(action, np.float32)
+        if values.shape != shape or not np.isfinite(values).all():
+            fault = f"has shape {values.shape}" if values.shape != shape else f"is not finite: {values}"
+            raise InvalidAction(f"an action of shape {shape} is required; this one {fault}")
+        step = self._envs.step(torch.from_numpy(values).view(1, -1))
         paid = self.reward(step.inputs)
         if not isinstance(paid, Mapping):
             raise TaskError(f"the reward gives {type(paid).__name__}", "return a dict of components by name")
@@ -93,29 +93,25 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return _array(step.final_observation), sum(components.values()), terminated, truncated, info
 
     def _measured(self, terminated: bool) -> dict[str, Any]:
-        """What the task says of the episode that has just ended."""
-        values = {name: torch.stack([each[name] for each in self._steps]) for name in self._steps[0]}
+        """Return the task's measures of the episode that has just ended."""
+        values = {name: torch.stack([step[name] for step in self._steps]) for name in self._steps[0]}
         lengths, envs = torch.tensor([len(self._steps)]), self._envs
         episode = Episode(values, lengths, torch.tensor([terminated]), envs.control_step_s, envs.episode_steps)
-        found = measure_episodes(self.task, episode)
-        success = bool(found.success[0])
-        return {"fitness": float(found.fitness[0]), "success": success, "is_success": success}
+        measures = measure_episodes(self.task, episode)
+        success = bool(measures.success[0])
+        return {"fitness": float(measures.fitness[0]), "success": success, "is_success": success}
 
 
 def one_env(task: Task, seed: int) -> VecEnv:
-    """A single environment of a task.
-
-    Args:
-        task: The task.
-        seed: Of its episodes.
+    """Return a single environment of a task.
 
     Raises:
-        TaskError: Several agents act in it.
+        TaskError: Several agents act in the task.
     """
     envs = task.make_envs([seed], 1)
     if envs.num_envs > 1:
         what = f"several agents act in {task.path.name}, and an environment of Gymnasium has one"
-        raise TaskError(what, "train it here; elsewhere, use the original environment itself")
+        raise TaskError(what, "train it here; elsewhere, use the original environment")
     return envs
 
 
@@ -124,5 +120,5 @@ def _array(observation: Tensor) -> np.ndarray:
 
 
 def plain(value: Tensor) -> float | np.ndarray:
-    """A variable of one env, (1,) or (1, k), as `info` holds it."""
+    """Return a variable of one env, (1,) or (1, k), as `info` holds it."""
     return float(value[0]) if value.dim() == 1 else value[0].numpy().copy()

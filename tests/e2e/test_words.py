@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import rewardgen as rewardgen_api
 from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import on_a_terminal, rewardgen
 from tests.tasks.drafts import draft
@@ -160,3 +161,10 @@ def test_a_person_s_metric_is_tried_on_sketches(tmp_path):
     assert len(json.loads(found.stdout)["trial"]["authors"]) == 3
     assert "It should do one backflip" in chat.bodies[0]["messages"][1]["content"]
     assert "0.4 * turned" not in json.dumps(chat.bodies)
+
+
+def test_python_drafts_as_the_command_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
+    with server(GOOD) as chat:
+        made = rewardgen_api.draft(WORDS, "hopper", "openai/local", file=tmp_path / "flip.py", api_base=chat.api_base)
+    assert made.file.is_file() and made.drafted.trial.verdict.passed and made.usage.calls == 4

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from rewardgen.llm.prompts import render
-from rewardgen.tasks.draft.language import QUANTITIES, RESERVED, Draft, read_draft
+from rewardgen.tasks.draft.language import NOT_VARIABLES, QUANTITIES, Draft, read_draft
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.mujoco_task import MujocoTask
 from tests.tasks.drafts import draft
@@ -77,7 +77,6 @@ HOSTILE = {
     "an episode without end": ("episode_steps = 150", "episode_steps = 10**9"),
     "a long episode": ("episode_steps = 150", "episode_steps = 100000"),
     "a start that calls": (NEXT, '    start = {"rootx": float("1")}\n' + NEXT),
-    "a start of texts": (NEXT, '    start = {"rootx": "1"}\n' + NEXT),
     "a truth for a number": ("episode_steps = 150", "episode_steps = True"),
     "a variable with type": ("    height = Body", "    height: print('x') = Body"),
     "two targets": ("    height = Body", "    height = other = Body"),
@@ -133,10 +132,7 @@ def test_the_line_of_a_fault_in_the_metric_is_that_of_the_draft():
 
 
 def test_nothing_that_a_task_has_can_be_hidden_by_a_variable():
-    assert {name for name in dir(MujocoTask) if not name.startswith("_")} <= RESERVED | {
-        *("episode_steps", "success_terminates", "keyframe", "start_noise", "ends", "pairs", "invariances"),
-        *("best_fitness", "sees_place"),
-    }
+    assert {name for name in dir(MujocoTask) if not name.startswith("_")} <= NOT_VARIABLES
 
 
 def test_what_the_prompt_offers_for_a_metric_is_in_the_language():

@@ -98,12 +98,6 @@ Ask = Callable[[DraftedTask], str]
 def draft_task(llm: LLM, request: DraftRequest, note: Note, ask: Ask) -> tuple[DraftedTask, Draft]:
     """Draft a task and test its metric.
 
-    Args:
-        llm: The model.
-        request: The request.
-        note: Receives progress messages.
-        ask: Called once a draft passes, or no redraft is left.
-
     Raises:
         TaskError: The robot has no actuator that a policy could use.
         NothingDrafted: The model wrote no usable task or sketch.
@@ -333,13 +327,6 @@ def look_at(task: str) -> TaskLook:
 async def ask_authors(llm: LLM, look: TaskLook, words: str, scene: str, label: str) -> list[Sketches]:
     """Ask several authors for sketches at once, and each again to fix faults.
 
-    Args:
-        llm: The model.
-        look: The first look at the task.
-        words: The request, in a person's words.
-        scene: Parts of the robot and what is around it.
-        label: Beginning of the calls' labels.
-
     Raises:
         NothingDrafted: No author drew anything usable.
         CallFailed: The model did not answer.
@@ -373,12 +360,6 @@ async def _ask_author(llm: LLM, look: TaskLook, thread: list[Message], label: st
 
 def try_metric(task: str, look: TaskLook, words: str, authors: Sequence[Sketches]) -> MetricTest:
     """Test a task's metric on sketches.
-
-    Args:
-        task: Reference of the task, which has every variable that the sketches name.
-        look: The first look at it.
-        words: The request.
-        authors: The sketches.
 
     Raises:
         RewardgenError: The worker failed.

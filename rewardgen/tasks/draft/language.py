@@ -38,6 +38,7 @@ QUANTITIES = {
 """Classes that declare a variable, with the attributes to choose from; none if the class is the variable itself."""
 _SETTINGS = {
     "episode_steps": int,
+    "start": dict,
     "keyframe": str,
     "start_noise": float,
     "success_terminates": bool,
@@ -48,7 +49,7 @@ _DECLARED = {"ends": ("Outside",), "pairs": ("Pair",), "invariances": ("Shift", 
 _OURS = ("model", "frame_skip")
 RESERVED = frozenset(
     words("""
-path training reads start make_envs fitness success measured model_files declared model simulator frame_skip read
+path training reads make_envs fitness success measured model_files declared model simulator frame_skip read
 staticmethod needs_contact_forces current_fields edit_model reset variables observe terminated default_words
 make_simulator model_file metric human_reward sparse_reward scripted action lived time torch math F np tolerance
 rewardgen annotations solved_fitness slow on_device prepare environment_id sources packages
@@ -219,8 +220,6 @@ class _Reader:
             yield _refusal(f"sets `{name}`", "leave it out: it is set for you", node)
         elif name in _SETTINGS:
             yield from self._setting(name, node.value)
-        elif name == "start":
-            yield from self._start(node.value)
         elif name in _DECLARED:
             yield from self._declarations(name, node.value)
         elif name in RESERVED:
@@ -233,28 +232,11 @@ class _Reader:
 
     def _setting(self, name: str, node: ast.expr) -> Iterator[Finding]:
         kind, value = _SETTINGS[name], _literal(node)
-        fits = type(value) is kind or (kind is float and type(value) is int)
-        if not fits:
+        if type(value) is not kind and not (kind is float and type(value) is int):
             yield _refusal(f"sets `{name}` to something else than a plain {kind.__name__}", "write a literal", node)
         elif name == "episode_steps" and value not in _EPISODE:
             hint = f"an episode has {_EPISODE.start} to {_EPISODE.stop - 1} control steps"
             yield _refusal(f"sets `{name}` to {value}", hint, node)
-        elif name == "best_fitness" and value != 1.0:
-            yield _refusal(f"sets `{name}` to {value}", "a drafted fitness goes from 0 to 1", node)
-        elif name == "start_noise" and not 0.0 <= value <= 1.0:  # type: ignore[operator]
-            yield _refusal(f"sets `{name}` to {value}", "0 to 1; 0.005 is usual", node)
-
-    def _start(self, node: ast.expr) -> Iterator[Finding]:
-        places = _literal(node)
-        numbers = (int, float)
-        plain = isinstance(places, dict) and all(
-            isinstance(name, str)
-            and (type(place) in numbers or (type(place) is tuple and all(type(part) in numbers for part in place)))
-            for name, place in places.items()
-        )
-        if not plain:
-            hint = 'write `start = {"joint": 3.14, "box": (0.1, 0.0, 0.05)}`'
-            yield _refusal("sets `start` to something else", hint, node)
 
     def _declarations(self, name: str, node: ast.expr) -> Iterator[Finding]:
         kinds = _DECLARED[name]

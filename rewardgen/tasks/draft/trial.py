@@ -56,10 +56,6 @@ def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
 def trial_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """Run the worker job `trial`: measure sketches with a task's metric.
 
-    Args:
-        payload: `task`, its reference; `authors`, a list of `Sketches`; `start`, as in `TaskLook`.
-        report: Not used.
-
     Returns:
         `authors`: a list of `SketchResult` each; `faults`: contradictions with the task's own `invariances`.
     """
