@@ -18,40 +18,44 @@ from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.store.history import Phase
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import SliceResult
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.training.measuring import measured_policies
 from rewardgen.training.result_validation import PolicyMeasurement
 from rewardgen.view.reference import Reference
 
 MOST_EPISODES = 1000
-"""Of each policy."""
+"""Most episodes per policy."""
 
 
 class Measurement(NamedTuple):
-    """One policy, measured anew."""
+    """Fresh measurement of one policy.
+
+    Attributes:
+        seed: Training seed.
+        fitness: Mean over episodes; None if the policy could not be measured.
+        success: Success rate; None if the policy could not be measured.
+        before: Mean fitness in the run.
+        problem: Reason for a missing measurement.
+    """
 
     seed: int
-    """That it was trained with."""
     fitness: Interval | None
-    """Mean over the episodes; None if it could not be measured."""
     success: Interval | None
     before: float | None
-    """What the run measured of this policy."""
     problem: str = ""
-    """Why it could not be measured."""
 
 
 class Evaluated:
-    """The policies of one reward, measured anew.
+    """Fresh measurements of the policies of one reward.
 
     Args:
-        id: Whose they are.
-        phase: In which they were trained.
-        episodes: Of each.
-        policies: What each reached.
-        films: Of one of them, if it was filmed.
-        task_changed: Files of the task that are no longer what they were in the run: it measures by other rules.
+        id: Candidate id.
+        phase: Phase in which the policies were trained.
+        episodes: Episodes per policy.
+        policies: Measurement of each policy.
+        films: Film of the median policy, if one was made.
+        task_changed: Task files that changed since the run.
     """
 
     def __init__(
@@ -68,36 +72,36 @@ class Evaluated:
 
     @property
     def fitness(self) -> Interval | None:
-        """Interquartile mean over the policies with a 95 % interval; None if one could not be measured."""
-        values = [each.fitness.value for each in self.policies if each.fitness]
+        """Interquartile mean over the policies with a 95 % interval; None if a policy could not be measured."""
+        values = [policy.fitness.value for policy in self.policies if policy.fitness]
         return bootstrap_interval(values) if len(values) == len(self.policies) else None
 
     @property
     def success(self) -> Interval | None:
-        """Success rate over the policies with a 95 % interval; likewise."""
-        rates = [each.success.value for each in self.policies if each.success]
+        """Success rate over the policies with a 95 % interval; None if a policy could not be measured."""
+        rates = [policy.success.value for policy in self.policies if policy.success]
         return proportion_interval(rates, self.episodes) if len(rates) == len(self.policies) else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """What each policy reached."""
+        """Return a row per policy."""
         return [
             {
-                "seed": each.seed,
-                **_bounds("fitness", each.fitness),
-                **_bounds("success", each.success),
-                "in_the_run": each.before,
-                "problem": each.problem,
+                "seed": policy.seed,
+                **_bounds("fitness", policy.fitness),
+                **_bounds("success", policy.success),
+                "in_the_run": policy.before,
+                "problem": policy.problem,
             }
-            for each in self.policies
+            for policy in self.policies
         ]
 
     def table(self) -> Any:
-        """The rows as a pandas DataFrame; where pandas is not installed, as they are."""
+        """Return the rows as a pandas DataFrame, or as a list if pandas is not installed."""
         return data_frame(self.rows(), "seed")
 
     def __repr__(self) -> str:
-        told = f"fitness {number(self.fitness.value)}" if self.fitness else "not measured"
-        return f"<policies of {self.id}, {len(self.policies)} measured anew: {told}>"
+        outcome = f"fitness {number(self.fitness.value)}" if self.fitness else "not measured"
+        return f"<evaluation of {self.id}, {len(self.policies)} policies: {outcome}>"
 
     def _repr_html_(self) -> str:
         return table_html(self.rows())
@@ -113,68 +117,60 @@ def evaluate(
     runs_dir: str | Path = DEFAULT_RUNS_DIR,
     agreed: bool = False,
 ) -> Evaluated:
-    """Measure the stored policies of a reward in fresh episodes, in processes that load no generated code.
+    """Measure trained policies on fresh episodes, in processes that load no generated code.
 
     Args:
-        target: A run, whose chosen reward is meant; `RUN:CANDIDATE`; or a `Run` or `Candidate`. Its policies are those
-            of the fresh seeds, else those of the search.
-        episodes: Of each policy, 1000 at most.
-        seed: Of their starts; with 0 they are those of the run.
-        film: Whether to film the policy with the middle fitness.
-        workers: Processes; the CPU cores if not given.
-        runs_dir: Where the runs are.
-        agreed: Whether the task file of a run that you did not start may be run.
+        target: A run, for its chosen reward; `RUN:CANDIDATE`; a `Run` or a `Candidate`. Policies of the fresh seeds
+            are measured if there are any, else those of the search.
+        episodes: Episodes per policy, at most 1000.
+        seed: Seed of the episodes; 0 repeats those of the run.
+        film: True to film the policy with the median fitness.
+        workers: Worker processes; default: the CPU cores.
+        runs_dir: Folder of the runs.
+        agreed: True to run the task file of a run that you did not start.
 
     Raises:
-        UsageError: It has no policies, or the run is somebody else's and you did not agree.
-        RunFolderError: The policy is to be filmed, and the run's `films` is no real folder.
+        UsageError: The candidate has no policies, or the run is foreign and you did not agree.
         RewardgenError: The task cannot be simulated.
     """
     require_whole("episodes of each policy", episodes, 1, MOST_EPISODES)
-    found = referred(target, Path(runs_dir))
-    phase, slices = _trained(found)
-    require_trust(found.history, agreed)
+    reference = referred(target, Path(runs_dir))
+    phase, slices = _trained(reference)
+    require_trust(reference.history, agreed)
     if film:
-        films_folder(found.folder)
+        films_folder(reference.folder)
     with scratch_folder() as scratch:
-        setup = setup_of(found.history, scratch, workers)
-        paths = {each.spec: [_policy_file(found.folder, phase, each)] for each in slices}
+        setup = setup_of(reference.history, scratch, workers)
+        paths = {result.spec: [reference.folder.policies / phase / str(result.policy)] for result in slices}
         measured = measured_policies(setup, paths, seed=seed, episodes=episodes)
-    policies = [_measurement(each, measured[each.spec]) for each in slices]
-    plans = [plan_of(found.folder, found.history, found.candidate)] if film else []
-    films = shoot(found.folder, found.history, plans, agreed=agreed) if plans else []
-    return Evaluated(found.candidate, phase, episodes, policies, films, changed(found.history.task_files))
+    policies = [_measurement(result, measured[result.spec]) for result in slices]
+    folder, history, id = reference.folder, reference.history, reference.candidate
+    films = shoot(folder, history, [plan_of(folder, history, id)], agreed=agreed) if film else []
+    return Evaluated(id, phase, episodes, policies, films, changed(history.task_files))
 
 
-def _trained(found: Reference) -> tuple[Phase, list[SliceResult]]:
-    """The trainings of a candidate that have left policies, those on fresh seeds if there are some."""
+def _trained(reference: Reference) -> tuple[Phase, list[SliceResult]]:
+    """Return a candidate's results with policies, preferably from fresh seeds."""
     phases: tuple[Phase, ...] = ("final", "search")
     for phase in phases:
-        result = found.history.result(phase, found.candidate)
-        if slices := [each for each in result.slices if each.policy] if result else []:
+        result = reference.history.result(phase, reference.candidate)
+        if slices := [slice for slice in result.slices if slice.policy] if result else []:
             return phase, slices
-    record = found.history.record(found.candidate)
+    record = reference.history.record(reference.candidate)
     why = f": {record.outcome}" if record and record.outcome else ""
-    raise UsageError(f"{found.candidate} of run {found.folder.id} has no policy{why}", "take another candidate")
+    raise UsageError(f"{reference.candidate} of run {reference.folder.id} has no policy{why}", "name another candidate")
 
 
-def _policy_file(folder: RunFolder, phase: Phase, result: SliceResult) -> Path:
-    return folder.policies / phase / str(result.policy)
-
-
-def _measurement(result: SliceResult, found: PolicyMeasurement) -> Measurement:
-    before = _mean([each.fitness for each in result.outcomes[:STARTS]])
-    if found.problem or not found.outcomes:
-        return Measurement(result.seed, None, None, before, found.problem)
-    fitness = mean_interval([each.fitness for each in found.outcomes])
-    success = proportion_interval([float(each.success) for each in found.outcomes], 1)
+def _measurement(result: SliceResult, measured: PolicyMeasurement) -> Measurement:
+    values = [outcome.fitness for outcome in result.outcomes[:STARTS]]
+    before = sum(values) / len(values) if values else None
+    if measured.problem or not measured.outcomes:
+        return Measurement(result.seed, None, None, before, measured.problem)
+    fitness = mean_interval([outcome.fitness for outcome in measured.outcomes])
+    success = proportion_interval([float(outcome.success) for outcome in measured.outcomes], 1)
     return Measurement(result.seed, fitness, success, before)
 
 
 def _bounds(name: str, estimate: Interval | None) -> dict[str, float | None]:
     values = (estimate.value, estimate.low, estimate.high) if estimate else (None, None, None)
     return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None

@@ -1,4 +1,4 @@
-"""A reward as a function in the caller's own process, and where one comes from: a file, its text, or a candidate."""
+"""Call a reward in this process: `Reward`."""
 
 from __future__ import annotations
 
@@ -21,17 +21,15 @@ _ACTIONS = {"action", "prev_action"}
 
 
 class Reward:
-    """A reward, to be called with tensors by name: `reward(height=h, action=a)` gives its components.
+    """A reward called with tensors by name: `reward(height=h, action=a)` returns its components.
 
-    **It runs generated code in your process.** What keeps that safe is the reward language alone: before its first
-    call the source is parsed and checked against an allow-list of syntax, names and methods. It runs with nothing in
-    reach but tensor functions of torch, aliases of numpy and `math`: no import, no file, no attribute of an object, and
-    caps on the size of tensors and the turns of loops. In a run the same code is confined by
-    the operating system besides; for code that you trust less than that, leave it there, and use `rewardgen.check`.
+    **Calling a reward runs generated code in your process**, kept safe by the reward language alone: the source is
+    checked against an allow-list before it is compiled, reaches tensor functions only, and is capped in memory and
+    loops. A run also confines the code by the operating system; for code that you trust less, use `rewardgen.check`.
 
     Args:
-        source: Its Python.
-        name: What it is called where it is shown.
+        source: Python source.
+        name: Name for messages.
     """
 
     def __init__(self, source: str, name: str = "reward") -> None:
@@ -40,10 +38,10 @@ class Reward:
 
     @cached_property
     def program(self) -> RewardProgram:
-        """It, checked and compiled.
+        """The checked and compiled program.
 
         Raises:
-            RewardError: It is not written in the reward language, or has no sound signature.
+            RewardError: The source breaks the reward language or has no valid signature.
         """
         from rewardgen.reward.program import compile_reward  # it brings torch
 
@@ -51,72 +49,72 @@ class Reward:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Names of its inputs: variables of its task, `action`, and `prev_` of each."""
+        """Names of the inputs: variables of the task, `action`, and `prev_` of each."""
         return tuple(self.program.inputs)
 
     @property
     def tunables(self) -> dict[str, float]:
-        """Its constants and their defaults."""
+        """Tunable constants with their defaults."""
         return {**self.program.tunables}
 
     def __call__(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Tensor]:
-        """The weighted components for N envs; their sum is the reward.
+        """Return the weighted components for N envs; their sum is the reward.
 
         Args:
-            inputs: Every input by name, (N,) or (N, k), as the task's card has them: tensors, arrays, or numbers for a
-                single env. `action` has an entry for each actuator, (N, A). More may be there than it reads.
-            **named: The same, or values for its constants.
+            inputs: Inputs by name, (N,) or (N, k), as on the task card: tensors, arrays, or numbers for a single env.
+                `action` has shape (N, A). Unused inputs are ignored.
+            **named: Further inputs, or values of constants.
 
         Returns:
             Component name to (N,) float32.
 
         Raises:
-            UsageError: An input is missing, a constant misspelt, or inputs are of different numbers of envs.
-            RewardError: It raised, a component is not finite, or it took more than 5 s of processor time, which is
-                counted in the main thread only.
+            UsageError: An input is missing, a constant is misspelt, or inputs differ in N.
+            RewardError: The reward raised, a component is not finite, or the call took more than 5 s of processor
+                time (counted in the main thread only).
         """
         import torch
 
         from rewardgen.reward.pricing import price_rows
         from rewardgen.training.shared.rewards import in_time
 
-        given = {**(inputs or {}), **named}
-        tunables = {name: given.pop(name) for name in self.tunables if name in given}
-        missing = [name for name in self.inputs if name not in given]
+        values = {**(inputs or {}), **named}
+        tunables = {name: values.pop(name) for name in self.tunables if name in values}
+        missing = [name for name in self.inputs if name not in values]
         if missing:
-            hint = f"it reads {', '.join(f'`{name}`' for name in self.inputs)}"
-            raise UsageError(f"the reward `{self.name}` is not given its input `{missing[0]}`", hint)
+            hint = f"the reward reads {', '.join(f'`{name}`' for name in self.inputs)}"
+            raise UsageError(f"the reward `{self.name}` lacks its input `{missing[0]}`", hint)
         for name in named.keys() - {*self.inputs, *self.tunables}:
             if nearest(name, self.tunables, sure=True):
                 raise UsageError(f"the reward has no constant `{name}`", did_you_mean(name, self.tunables))
-        values = {name: torch.as_tensor(given[name], dtype=torch.float32) for name in self.inputs}
-        values = _of_envs({name: each.view(1) if not each.dim() else each for name, each in values.items()})
+        tensors = {name: torch.as_tensor(values[name], dtype=torch.float32) for name in self.inputs}
+        tensors = _of_envs({name: tensor if tensor.dim() else tensor.view(1) for name, tensor in tensors.items()})
         if threading.current_thread() is threading.main_thread():
-            return in_time(lambda: price_rows(self.program, values, tunables))
-        return price_rows(self.program, values, tunables)
+            return in_time(lambda: price_rows(self.program, tensors, tunables))
+        return price_rows(self.program, tensors, tunables)
 
     def __repr__(self) -> str:
         return f"<reward {self.name}>\n{self.source}"
 
 
 def _of_envs(values: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Inputs with the envs first: an `action` without that axis is of one env, or of one actuator."""
-    num_envs = max((len(each) for name, each in values.items() if name not in _ACTIONS), default=0)
+    """Add the missing axis of an `action`: of the envs for one env, else of the actuators."""
+    num_envs = max((len(tensor) for name, tensor in values.items() if name not in _ACTIONS), default=0)
     for name in _ACTIONS & values.keys():
         if values[name].dim() == 1:
             values[name] = values[name].unsqueeze(-1) if num_envs > 1 else values[name].unsqueeze(0)
-    sizes = {name: len(each) for name, each in values.items()}
+    sizes = {name: len(tensor) for name, tensor in values.items()}
     if len({*sizes.values()}) > 1:
-        told = ", ".join(f"`{name}` of {size}" for name, size in sizes.items())
-        raise UsageError(f"inputs are of different numbers of envs: {told}", "give (N,) or (N, k) with the same N")
+        listed = ", ".join(f"`{name}` of {size}" for name, size in sizes.items())
+        raise UsageError(f"inputs differ in the number of envs: {listed}", "give (N,) or (N, k) with the same N")
     return values
 
 
 def reward_source(reward: str | Path | Reward) -> str:
-    """The text of a reward that is given as a `Reward`, as the path of a file, or as the text itself.
+    """Return the source of a reward from a `Reward`, the path of a file, or the source itself.
 
     Raises:
-        UsageError: The file cannot be read, or it is none of these.
+        UsageError: The file cannot be read, or the value is none of these.
     """
     if isinstance(reward, Reward):
         return reward.source

@@ -1,4 +1,4 @@
-"""`rewardgen.train`: a reward trained with seeds of its own, outside a run's search."""
+"""Train a reward outside a search: `rewardgen.train`."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     from rewardgen.api.policy import TrainedPolicy
 
 TRAININGS = "trainings"
-"""Folder, of a run or where the user is, in which trainings are kept."""
+"""Folder of trainings, in a run or in the working folder."""
 _STAMP, _SUFFIX = len("20261231-235959-"), len("-3f2a")
-"""Of a run's id, what stands before and after the name of its task."""
+"""Lengths of the parts of a run's id before and after the task's name."""
 LEAST_STEPS = 1000
-"""Control steps of a training."""
+"""Fewest control steps of a training."""
 _UNUSED = 9_000
-"""Of the seeds that a run owns, the first that neither its search nor its finals come to."""
+"""First of a run's seeds that neither search nor finals use."""
 
 
 class TrainedReward:
-    """A reward with the policies that were trained with it, in a folder; `train` makes one.
+    """A reward and the policies trained on it; `train` returns one.
 
     Args:
-        path: The folder: `training.json`, `reward.py`, `curves.csv`, and a policy for each seed.
+        path: Folder with `training.json`, `reward.py`, `curves.csv`, and a policy per seed.
         reward: The reward.
-        results: Of its trainings, one for each seed.
-        notes: What speaks against comparing it, in sentences.
+        results: Training results, one per seed.
+        notes: Sentences that warn against comparing the results.
     """
 
     def __init__(self, path: Path, reward: RewardSpec, results: Sequence[SliceResult], notes: Sequence[str]) -> None:
@@ -69,48 +69,48 @@ class TrainedReward:
 
     @property
     def success(self) -> Interval | None:
-        """Success rate with a 95 % interval; likewise."""
-        rates = [each.final_success_rate for each in self.result.slices if each.final_success_rate is not None]
+        """Success rate with a 95 % interval; None if a seed failed."""
+        rates = [slice.final_success_rate for slice in self.result.slices if slice.final_success_rate is not None]
         return proportion_interval(rates, STARTS) if self.fitness and len(rates) == len(self.result.slices) else None
 
     @property
     def policies(self) -> dict[int, Path]:
-        """Seed to the file of its policy."""
-        return {each.seed: self.path / each.policy for each in self.result.slices if each.policy}
+        """Seed to policy file."""
+        return {slice.seed: self.path / slice.policy for slice in self.result.slices if slice.policy}
 
     @cached_property
     def policy(self) -> TrainedPolicy | None:
-        """The best of the policies; None if all seeds failed."""
+        """The best policy; None if all seeds failed."""
         from rewardgen.api.policy import TrainedPolicy  # it brings torch
 
         best = self.result.best
         return TrainedPolicy(self.path / str(best.policy)) if best else None
 
     def rows(self) -> list[dict[str, Any]]:
-        """What came of each seed."""
+        """Return a row per seed."""
         return [
             {
-                "seed": each.seed,
-                "fitness": each.final_fitness,
-                "success": each.final_success_rate,
-                "steps": each.env_steps,
-                "failure": f"{each.failure.kind}: {each.failure.message}" if each.failure else "",
+                "seed": slice.seed,
+                "fitness": slice.final_fitness,
+                "success": slice.final_success_rate,
+                "steps": slice.env_steps,
+                "failure": f"{slice.failure.kind}: {slice.failure.message}" if slice.failure else "",
             }
-            for each in self.result.slices
+            for slice in self.result.slices
         ]
 
     def table(self) -> Any:
-        """The rows as a pandas DataFrame; where pandas is not installed, as they are."""
+        """Return the rows as a pandas DataFrame, or as a list if pandas is not installed."""
         return data_frame(self.rows(), "seed")
 
     def curves(self) -> list[dict[str, Any]]:
-        """Every evaluation of every training."""
-        return [{"seed": each.seed, **point.model_dump()} for each in self.result.slices for point in each.curve]
+        """Return a row per evaluation and seed."""
+        return [{"seed": slice.seed, **point.model_dump()} for slice in self.result.slices for point in slice.curve]
 
     def __repr__(self) -> str:
         failed = [row["failure"] for row in self.rows() if row["failure"]]
-        told = f"fitness {number(self.fitness.value)}" if self.fitness else failed[0] if failed else "not trained"
-        return f"<trained reward {self.id}: {told}>"
+        outcome = f"fitness {number(self.fitness.value)}" if self.fitness else failed[0] if failed else "not trained"
+        return f"<trained reward {self.id}: {outcome}>"
 
     def _repr_html_(self) -> str:
         return table_html(self.rows())
@@ -132,32 +132,30 @@ def train(
     agreed: bool = False,
     on_progress: OnProgress = training_line,
 ) -> TrainedReward:
-    """Train a reward with some seeds, in the sandbox as a run does, and measure the policies as a run does.
+    """Train a reward with several seeds, in the sandbox and measured as in a run.
 
-    What is there already of exactly the same training is not trained again: to have more seeds, ask again for more.
-    What lies in the folder of a run that you did not start counts for nothing: give another folder to go on there.
+    Finished trainings with the same settings are reused: ask for more seeds to add seeds. Results in the folder of a
+    run that you did not start are not trusted; name another folder to continue there.
 
     Args:
-        target: A task, whose human reward is trained; or a run, `RUN:CANDIDATE`, or a `Candidate`, whose reward is
-            trained as the run trains it.
-        reward: Another reward: the path of a Python file, its text, or a `Reward`; or `human` or `sparse`.
-        steps: Control steps of each seed; those of the run, or the task's own setting, if not given.
-        seeds: How many.
-        first_seed: The first of them; if not given, the first that the run has not used, and 0 for a task.
-        trainer: What trains it on a task; if not given, the one that the task has settings for, or PPO.
-        device: What simulates and learns on a task: see `RunConfig.device`.
-        folder: Where it is kept; if not given, in a folder of its own in `trainings/` of the run, or in `trainings`.
-        trainings: Where those of tasks are kept.
-        workers: Training processes; the CPU cores if not given.
-        runs_dir: Where the runs are.
-        agreed: Whether the task file of a run that you did not start may be run.
-        on_progress: Told of each evaluation; prints a line if not given.
+        target: A task, for its human reward; or a run, `RUN:CANDIDATE` or a `Candidate`, trained as in the run.
+        reward: Another reward: the path of a Python file, its text, a `Reward`, `human` or `sparse`.
+        steps: Control steps per seed; default: those of the run or the task.
+        seeds: Number of seeds.
+        first_seed: First seed; default: the first that the run has not used, or 0 for a task.
+        trainer: Trainer for a task; default: the one that the task has settings for, or PPO.
+        device: Device for a task: see `RunConfig.device`.
+        folder: Folder of the results; default: a new one in `trainings/` of the run, or in `trainings`.
+        trainings: Folder of the trainings of tasks.
+        workers: Training processes; default: the CPU cores.
+        runs_dir: Folder of the runs.
+        agreed: True to run the task file of a run that you did not start.
+        on_progress: Receives each evaluation; default: print a line.
 
     Raises:
-        UsageError: There is no such reward, it is not written in the reward language, or the run is somebody else's
-            and you did not agree.
-        TaskError: There is no such task, or it cannot be simulated.
-        RunFolderError: A link in the run's folder leads out of it.
+        UsageError: The reward is unknown or breaks the reward language, or the run is foreign and you did not agree.
+        TaskError: The task is unknown or cannot be simulated.
+        RunFolderError: A link in the run's folder leads out of the folder.
         RewardgenError: A file cannot be written, or a worker could not be started.
     """
     require_whole("seeds", seeds, 1)
@@ -166,64 +164,66 @@ def train(
     run = None if is_task(target) else referred(target, Path(runs_dir))
     if run and isinstance(target, str) and target in run.folder.id[_STAMP:-_SUFFIX]:
         meant = nearest(target, shipped_tasks(), sure=True)
-        if meant:  # it fits the run by its task's name alone
+        if meant:  # only the task's name matches the run
             hint = f"did you mean `{meant}`? of a run, give the id: {run.folder.id}"
             raise UsageError(f"there is no task `{target}`", hint)
     if run and (trainer or device != "cpu"):
         raise UsageError(
             "a run's reward is trained as the run does", "name the task and give the reward's file instead"
         )
-    wanted, first, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward, trainer, device)
+    order, first, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward, trainer, device)
     if steps is not None:
-        settings = wanted.training.settings | {"env_steps": steps}
-        wanted = wanted._replace(training=wanted.training.model_copy(update={"settings": settings}))
-    wanted = wanted._replace(workers=workers or usable_cores())
-    name = f"{Path(wanted.task).stem}-{wanted.reward.candidate_id}-{wanted.digest}"
+        settings = order.training.settings | {"env_steps": steps}
+        order = order._replace(training=order.training.model_copy(update={"settings": settings}))
+    order = order._replace(workers=workers or usable_cores())
+    name = f"{Path(order.task).stem}-{order.reward.candidate_id}-{order.digest}"
     place = Path(folder) if folder else run.folder.place_within(TRAININGS, name) if run else Path(trainings, name)
     first = first if first_seed is None else first_seed
     anew = run is not None and not run.history.is_own and place.resolve().is_relative_to(run.folder.path.resolve())
-    results = train_reward(wanted, range(first, first + seeds), place, on_progress=on_progress, anew=anew)
-    return TrainedReward(place, wanted.reward, results, notes)
+    results = train_reward(order, range(first, first + seeds), place, on_progress=on_progress, anew=anew)
+    return TrainedReward(place, order.reward, results, notes)
 
 
-_Wanted = tuple[RewardTraining, int, list[str]]
-"""What to train, from which seed on, and what speaks against comparing it."""
+_Order = tuple[RewardTraining, int, list[str]]
+"""Training, first seed, and warnings about comparing the result."""
 
 
 def _of_task(
     named: str, reward: str | Path | Reward | None, trainer: str | None, device: Device | Literal["auto"]
-) -> _Wanted:
+) -> _Order:
     task = lasting_reference(named)
-    known = get_or_measure(task)
-    trainer = trainer or trainer_of(known)
-    settings = settings_for(trainer, known, device=device)
-    if reward is None and "human" not in known.baselines:
-        raise TaskError(f"{known.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
-    card_for(trainer, known)  # raises for actions that it cannot learn
+    measured = get_or_measure(task)
+    trainer = trainer or trainer_of(measured)
+    settings = settings_for(trainer, measured, device=device)
+    if reward is None and "human" not in measured.baselines:
+        raise TaskError(f"{measured.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
+    card_for(trainer, measured)  # raises if the trainer cannot learn the task's actions
     training = Training(trainer=trainer, settings=settings.model_dump(mode="json"))
-    spec = _spec("human" if reward is None else reward, known.baselines)
-    return RewardTraining(task, known.files, spec, training, names=TaskNames.of(known.card)), 0, []
+    spec = _spec("human" if reward is None else reward, measured.baselines)
+    return RewardTraining(task, measured.files, spec, training, names=TaskNames.of(measured.card)), 0, []
 
 
-def _of_run(found: Reference, reward: str | Path | Reward | None, agreed: bool) -> _Wanted:
-    history = found.history
+def _of_run(reference: Reference, reward: str | Path | Reward | None, agreed: bool) -> _Order:
+    history = reference.history
     config, training, card = history.config, history.training, history.card
     assert config is not None and training is not None and card is not None
     require_trust(history, agreed)
     if reward is None:
-        own = found.candidate in BASELINES
-        spec = RewardSpec(candidate_id=found.candidate, source=found.reward.source, own=own)
+        own = reference.candidate in BASELINES
+        spec = RewardSpec(candidate_id=reference.candidate, source=reference.reward.source, own=own)
     else:
         spec = _spec(reward, history.baselines)
     files = changed(history.task_files)
     notes = [f"The task has changed since the run: {', '.join(map(str, files))}."] if files else []
-    known = get_or_measure(config.task).files if files else history.task_files
-    wanted = RewardTraining(config.task, {**known}, spec, training, limits=limits_of(history), names=TaskNames.of(card))
-    return wanted, config.seed * SEEDS_PER_RUN + _UNUSED, notes
+    task_files = get_or_measure(config.task).files if files else history.task_files
+    order = RewardTraining(
+        config.task, {**task_files}, spec, training, limits=limits_of(history), names=TaskNames.of(card)
+    )
+    return order, config.seed * SEEDS_PER_RUN + _UNUSED, notes
 
 
 def _spec(reward: str | Path | Reward, baselines: dict[str, str]) -> RewardSpec:
-    """A reward that is given, or one of the task's own by name."""
+    """Return a reward from the user, or one of the task's own by name."""
     if isinstance(reward, str) and reward in BASELINES:
         if reward not in baselines:
             raise UsageError(f"the task has no {reward} reward", "give a file with a `compute_reward`")

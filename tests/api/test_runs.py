@@ -59,7 +59,7 @@ def test_a_reward_gives_its_components_for_tensors_arrays_and_numbers(run):
 
 
 def test_a_reward_says_which_input_it_lacks(run):
-    with pytest.raises(UsageError, match="not given its input `velocity`") as caught:
+    with pytest.raises(UsageError, match="lacks its input `velocity`") as caught:
         run["human"].reward(position=0.0, velocty=0.0, action=[[0.0]])
     assert caught.value.hint == "it reads `position`, `velocity`, `action`"
     with pytest.raises(UsageError, match="no constant `effort_wieght`") as caught:

@@ -1,4 +1,4 @@
-"""Rewards trained with further seeds, stored policies measured anew, and candidates ranked by another task."""
+"""Rewards trained with further seeds, and trained policies measured again."""
 
 import csv
 import json
