@@ -26,7 +26,7 @@ from rewardgen.core.errors import RewardgenError
 from rewardgen.core.extras import DISTRIBUTION, install_hint, load_extras
 from rewardgen.core.files import explain_os_error
 from rewardgen.core.provenance import provenance, usable_cores
-from rewardgen.film.shooting import renderer
+from rewardgen.film.shooting import INSTALL_OPENGL, NO_OPENGL, renderer
 from rewardgen.llm.factory import make_llm
 from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.limits import Limits
@@ -186,8 +186,7 @@ def _films() -> Check:
     """Check that OpenGL renders films."""
     if found := renderer():
         return Check("films", "ok", f"rendered by {found}")
-    hint = "on Debian or Ubuntu: `apt install libegl1 libgl1-mesa-dri`, or `libosmesa6`; no display or GPU is needed"
-    return Check("films", "warn", "OpenGL does not render without a display here, so robots are drawn", hint)
+    return Check("films", "warn", f"{NO_OPENGL}, so there are no films", INSTALL_OPENGL)
 
 
 def _keys() -> Check:

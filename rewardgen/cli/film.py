@@ -38,9 +38,6 @@ def film(
     seed: Seed = None,
     seconds: Seconds = SECONDS,
     speed: Annotated[float, Parameter(help="Of what is shown: 0.25 for slow motion. Of one policy only.")] = 1.0,
-    draw: Annotated[
-        bool, Parameter(negative="", help="Draw the robot, also where OpenGL could render it.", show_default=False)
-    ] = False,
     yes: Yes = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
@@ -54,7 +51,7 @@ def film(
 
     if not 0.01 <= speed <= 100.0:
         raise UsageError(f"`--speed {speed:g}` shows nothing", "give 0.01 to 100, such as 0.25")
-    options = {"seconds": seconds, "draw": draw, "agreed": yes, "note": note}
+    options = {"seconds": seconds, "agreed": yes, "note": note}
     if found.named or seed is not None or speed != 1.0:
         plan = plan_of(found.folder, found.history, found.candidate, seed=seed)
         if (seconds, speed) != (SECONDS, 1.0):  # beside the run's own film, not in its place

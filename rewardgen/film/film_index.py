@@ -1,7 +1,4 @@
-"""Films of a run: what they are, and which of them there are.
-
-They lie in `films/` of the run's folder, and `films/index.json` lists them: `Index`, as JSON.
-"""
+"""Films of a run as values: MP4, WebP and PNG in `films/` of the run's folder, listed in `films/index.json`."""
 
 from __future__ import annotations
 
@@ -17,49 +14,46 @@ from rewardgen.store.history import Phase
 from rewardgen.store.names import CandidateId, FileName
 from rewardgen.store.run_folder import RunFolder
 
-FILMS = "films"
-"""Folder of a run in which its films lie."""
-INDEX = "index.json"
+FILMS, INDEX = "films", "index.json"
 SCENE = "scene.mjb"
-"""Name of the file with a model as it is filmed, while it is filmed."""
+"""File with the model as it is filmed, in the worker's folder."""
 _MOST_INDEX_BYTES = 1 << 20
 
 
 class Shot(Frozen):
-    """One film, as the index of a run's films has it: one policy in one episode, or two beside each other."""
+    """One film in the index: one policy in one episode, or two policies beside each other."""
 
     id: CandidateId
-    """Whose policy it shows: a candidate, `human` or `sparse`; of two, the one on the right."""
+    """The filmed policy's reward: a candidate, `human` or `sparse`; of two policies, the one on the right."""
     beside: CandidateId | None = None
-    """Whose policy is on the left: a parent's, or `human`; None if it shows one alone."""
+    """The reward of the policy on the left, if there are two."""
     phase: Phase
-    """In which the policy was trained."""
+    """Phase in which the policy was trained."""
     seed: int
-    """That it was trained with."""
+    """Seed of its training."""
     title: Text
-    """What it shows, in a line."""
     caption: Text
-    """Which episode it is, of what length, and what it reached, in a sentence or two."""
+    """The episode, its length and what it reached, in a sentence or two."""
     seconds: float
     fitness: float
-    """Of the whole episode."""
+    """Fitness of the whole episode."""
     success: bool
     drawn: bool = False
-    """Whether it was drawn from the model's shapes, because nothing here renders."""
+    """True in films of earlier versions that were drawn without OpenGL."""
     pictured: bool = False
-    """Whether the pictures are those that the task's environment makes itself."""
+    """True if the task's environment made the pictures."""
     name: FileName
-    """Of its files, without their suffixes."""
+    """Name of the files, without suffix."""
 
 
 class Index(Frozen):
-    """The films of a run: the content of `films/index.json`."""
+    """Content of `films/index.json`."""
 
     films: tuple[Shot, ...] = ()
 
 
 class Film(Shot):
-    """One film, with where its files lie."""
+    """One film and the folder of its files."""
 
     folder: Path
 
@@ -80,37 +74,31 @@ class Film(Shot):
 
 
 def motion_name(name: str) -> str:
-    """Name of the file with a policy's positions at each frame, while it is filmed."""
+    """File with a policy's positions or pictures at each frame, in the worker's folder."""
     return f"{name}-motion.npy"
 
 
 def films_folder(folder: RunFolder) -> Path:
-    """Where the films of a run lie; asked for before anything is written there.
-
-    Args:
-        folder: The run's.
+    """Folder of a run's films.
 
     Raises:
-        RunFolderError: It is a link, or no folder.
+        RunFolderError: The folder is a link or a file.
     """
     return folder.place_within(FILMS)
 
 
 def films_of(folder: RunFolder) -> list[Film]:
-    """The films that there are of a run, in the order of their making; those whose files are gone are left out.
+    """The films of a run in the order of their making, without those whose files are gone.
 
-    Only the index is read. Read the files themselves with `read_plain`: anybody may have made the folder.
-
-    Args:
-        folder: The run's.
+    Only the index is read. Read the files with `read_plain`: the folder may come from anybody.
     """
     try:
         place = films_folder(folder)
         index = Index.model_validate_json(read_plain(place / INDEX, _MOST_INDEX_BYTES))
     except (OSError, ValidationError, RewardgenError):
         return []
-    films = [Film.model_validate({**each.model_dump(), "folder": place}) for each in index.films]
-    return [each for each in films if all(map(_is_plain, (each.video, each.picture, each.still)))]
+    films = [Film.model_validate({**shot.model_dump(), "folder": place}) for shot in index.films]
+    return [film for film in films if all(map(_is_plain, (film.video, film.picture, film.still)))]
 
 
 def _is_plain(path: Path) -> bool:
@@ -118,21 +106,14 @@ def _is_plain(path: Path) -> bool:
 
 
 def add_films(folder: RunFolder, shots: Sequence[Shot]) -> list[Film]:
-    """Put films into the index of a run, in place of earlier ones of the same name.
-
-    Args:
-        folder: The run's.
-        shots: The films; their files are there.
-
-    Returns:
-        These films.
+    """Add films whose files exist to the index, replacing those of the same name; the added films.
 
     Raises:
         RunFolderError: The index cannot be written.
     """
-    new = {each.name: each for each in shots}
-    place, fields = films_folder(folder), set(Shot.model_fields)
-    known = {each.name: each for each in films_of(folder)} | new
-    index = Index(films=tuple(Shot.model_validate(each.model_dump(include=fields)) for each in known.values()))
-    write_atomic(place / INDEX, index.model_dump_json(indent=1))
-    return [each for each in films_of(folder) if each.name in new]
+    new = {shot.name: shot for shot in shots}
+    fields = set(Shot.model_fields)
+    films = {film.name: film for film in films_of(folder)} | new
+    index = Index(films=tuple(Shot.model_validate(film.model_dump(include=fields)) for film in films.values()))
+    write_atomic(films_folder(folder) / INDEX, index.model_dump_json(indent=1))
+    return [film for film in films_of(folder) if film.name in new]

@@ -1,4 +1,4 @@
-"""The worker jobs behind a film: saved policies played anew, what a reward pays on their steps, and the pictures."""
+"""The worker jobs behind a film: policies play, a reward prices their steps, pictures are made."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -22,15 +22,14 @@ from rewardgen.film.scene import dressed, moving_geoms, outlines
 from rewardgen.reward.pricing import price
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
-from rewardgen.sim.gym_env import GymVecEnv
 from rewardgen.sim.kept_episodes import load_episodes, pack_episodes
-from rewardgen.sim.mujoco_env import MujocoVecEnv
-from rewardgen.sim.vec_env import Step
+from rewardgen.sim.vec_env import Step, VecEnv
 from rewardgen.store.records import RewardSpec
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.gym_task import GymTask
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import task_files
+from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.policies import Policy, load_policy, misfit
 from rewardgen.training.protocol import POLICY_KINDS
@@ -40,36 +39,35 @@ STARTS = 5
 """Episodes of which the middle one by fitness is filmed."""
 _SEED = 0
 _FASTEST, _USUAL = 30.0, 25.0
-"""Frames per second at most, and where there are more control steps than that."""
+"""Most frames per second, and the rate where there are more control steps."""
 _MOST_POINTS = 300
-"""At which the fitness so far is measured."""
+"""Frames at which the fitness so far is measured."""
 _BELOW_M = 0.02
 _SMOOTHED_S = 0.2
-"""Time over which what a component pays is averaged, so that a bar can be read [s]."""
+"""Time over which components are averaged, so that bars can be read [s]."""
 _HEADLESS = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy"}
-"""Variables by which games draw and sound without a display."""
+"""Environment variables by which games need no display."""
 
 Report = Callable[[dict[str, Any]], None]
 
 
 def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Play policies, each on the same few starts, and record of each the episode in the middle by fitness.
+    """Play policies from the same few starts and record each one's episode of the middle fitness.
 
-    It leaves in its own folder the model as it is filmed, and of each policy a file of what rewards read and one of the
-    positions at each frame; or of the pictures, where the task is an environment that makes its own.
+    Leaves in the working folder the model as it is filmed, and for each policy a file of the inputs of rewards and one
+    of the positions at each frame, or of the pictures where the task's environment makes them.
 
     Args:
-        payload: `task`; `folder` with the policy files; `policies`, names of files in it without suffix; `own`, which
-            of them were trained with a reward of the task's own; `seconds` of an episode that are shown at most, and
-            their `speed`, 1 in real time; `kinds` of policies as in `POLICY_KINDS`; `renderer`, the `MUJOCO_GL` by
-            which an environment that makes its own pictures is to render.
-        report: Told `ready` once it is known that there is something to film.
+        payload: `task`; `folder` with the policy files; `policies`, file names without suffix; `own`, those trained
+            with a reward of the task's own; longest `seconds` and playing `speed`; `kinds` of policies as in
+            `POLICY_KINDS`; `renderer`, the `MUJOCO_GL` for an environment that makes its own pictures.
+        report: Receives `ready` once the task is known to be filmable.
 
     Returns:
-        `played`: for each policy its `problem`, or what the episode was: see `rewardgen.film.shooting.Played`.
+        `played`: for each policy its `problem`, or the fields of `rewardgen.film.shooting.Played`.
 
     Raises:
-        TaskError: The task has neither a MuJoCo model nor pictures of its own, or cannot be simulated.
+        TaskError: The task has neither a MuJoCo model nor pictures, or cannot be simulated.
     """
     torch.set_num_threads(1)
     for kind, target in payload["kinds"].items():
@@ -80,170 +78,152 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     report({"ready": True})
     played, motions = [], []
     for name in payload["policies"]:
-        policy = _usable(Path(payload["folder"], f"{name}.npz"), envs)
-        if isinstance(policy, str):
-            played.append({"name": name, "problem": policy})
-            continue
         try:
-            told, own, motion = _played(task, envs, policy, payload["seconds"], payload["speed"])
-        except TaskError as error:
+            policy = load_policy(Path(payload["folder"], f"{name}.npz"))
+            if problem := misfit(policy, envs):
+                raise TaskError(problem)
+            facts, recording, motion = _played(task, envs, policy, payload["seconds"], payload["speed"])
+        except RewardgenError as error:
             played.append({"name": name, "problem": error.message})
             continue
-        kept = pack_episodes(_shortened(own, told["steps"][-1]), [0], hidden=name in payload["own"])
-        write_atomic(Path(f"{name}-steps.npz"), kept)
+        shown = _shortened(recording, facts["steps"][-1])
+        write_atomic(Path(f"{name}-steps.npz"), pack_episodes(shown, [0], hidden=name in payload["own"]))
         np.save(motion_name(name), motion)
         motions.append(motion)
-        played.append({"name": name, **told})
-    if motions and isinstance(envs, MujocoVecEnv):
-        _save_scene(task, envs.view.model, np.concatenate(motions))
+        played.append({"name": name, **facts})
+    if motions and envs.model is not None:
+        _save_scene(task, envs.model, np.concatenate(motions))
     return {"played": played}
 
 
-def _envs(task: Task, renderer: str) -> MujocoVecEnv | GymVecEnv:
+def _envs(task: Task, renderer: str) -> VecEnv:
     seeds = [derive_seed(_SEED, "film")]
     if isinstance(task, GymTask):
         os.environ |= {**_HEADLESS, "MUJOCO_GL": renderer}
         try:
-            pictured = task.make_envs(seeds, STARTS * max(1, len(task.known().agents)), pictures=True)
-            pictured.reset()
-            pictured.picture(0)
+            envs = task.make_envs(seeds, STARTS * max(1, len(task.known().agents)), pictures=True)
+            envs.reset()
+            envs.picture(0)
         except TaskError as error:
             hint = 'its environment has to take `render_mode="rgb_array"`, and `render` then return (H, W, 3) uint8'
             raise TaskError(f"films are not available here: {error.message}", hint) from error
-        return pictured
+        return envs
     envs = task.make_envs(seeds, STARTS)
-    if not isinstance(envs, MujocoVecEnv):
+    if envs.model is None:
         raise TaskError("films are not available here: the task has no MuJoCo model", "film a `MujocoTask`")
     return envs
 
 
-def _usable(path: Path, envs: MujocoVecEnv | GymVecEnv) -> Policy | str:
-    try:
-        policy = load_policy(path)
-    except RewardgenError as error:
-        return error.message
-    return misfit(policy, envs) or policy
-
-
 def _played(
-    task: Task, envs: MujocoVecEnv | GymVecEnv, policy: Policy, seconds: float, speed: float
+    task: Task, envs: VecEnv, policy: Policy, seconds: float, speed: float
 ) -> tuple[dict[str, Any], Recording, np.ndarray]:
-    """What became of the episode in the middle, it, and at its frames positions, (F, nq + 7 nmocap), or pictures."""
-    path: list[Tensor] = []
+    """Facts of the middle episode, its recording, and at its frames positions, (F, nq + 7 nmocap), or pictures."""
+    poses: list[Tensor] = []
 
-    def keep_positions(*_: Any) -> None:
-        if isinstance(envs, MujocoVecEnv):
-            path.append(_now(envs))
+    def keep_pose(*_: Any) -> None:
+        if envs.model is not None:
+            poses.append(envs.pose())
 
     envs.reset(anew=True)
-    keep_positions()
-    recording = record_episodes(envs, policy.act, anew=True, watch=keep_positions)
+    keep_pose()
+    recording = record_episodes(envs, policy.act, anew=True, watch=keep_pose)
     measured = measure_episodes(task, recording.episode)
-    chosen = int(measured.fitness.argsort(stable=True)[envs.num_envs // 2])
-    own = recording.of_envs(slice(chosen, chosen + 1))
-    length, step_s = int(own.episode.lengths[0]), own.episode.control_step_s
+    middle = int(measured.fitness.argsort(stable=True)[envs.num_envs // 2])
+    alone = recording.of_envs(slice(middle, middle + 1))
+    length, step_s = int(alone.episode.lengths[0]), alone.episode.control_step_s
     shown = min(length, max(1, round(seconds / step_s)))
     frame_s = max(step_s, speed * (step_s if 1.0 / step_s <= _FASTEST else 1.0 / _USUAL))
     count = int(shown * step_s / frame_s) + 1
     steps = np.unique(np.append((np.arange(count) * frame_s / step_s).round().clip(0, shown), shown).astype(int))
-    # Where an episode has ended, the next one has begun: its last state is that before.
-    at = steps.clip(max=length - 1)
-    if isinstance(envs, GymVecEnv):
-        motion = _pictures(envs, policy, chosen, at.tolist(), length)
+    at = steps.clip(max=length - 1)  # after the last step the next episode has begun
+    if envs.model is None:
+        motion = _pictures(envs, policy, middle, at.tolist(), length)
     else:
-        motion = np.stack([path[step][chosen].numpy() for step in at])
-    found = {
-        "start": chosen * STARTS // envs.num_envs + 1,
+        motion = np.stack([poses[step][middle].numpy() for step in at])
+    facts = {
+        "start": middle * STARTS // envs.num_envs + 1,
         "starts": STARTS,
-        "fitness": float(measured.fitness[chosen]),
-        "success": bool(measured.success[chosen]),
-        "ending": own.endings[0],
+        "fitness": float(measured.fitness[middle]),
+        "success": bool(measured.success[middle]),
+        "ending": alone.endings[0],
         "episode_s": length * step_s,
         "frame_s": frame_s,
         "steps": steps.tolist(),
         "step_s": step_s,
-        "so_far": [] if hasattr(envs, "agents") else _so_far(task, own, steps),  # of a game, not of one agent
-        "pictured": isinstance(envs, GymVecEnv),
+        "so_far": [] if envs.agents else _so_far(task, alone, steps),  # a game's fitness is not one agent's
+        "pictured": envs.model is None,
     }
-    return found, own, motion
+    return facts, alone, motion
 
 
-def _now(envs: MujocoVecEnv) -> Tensor:
-    view = envs.view
-    mocap = (torch.cat((view.field("mocap_pos"), view.field("mocap_quat")), 2),) if view.model.nmocap else ()
-    return torch.cat((view.qpos, *(each.flatten(1) for each in mocap)), 1)
-
-
-def _pictures(envs: GymVecEnv, policy: Policy, chosen: int, steps: list[int], length: int) -> np.ndarray:
-    """An episode played again, with its pictures after some of its steps, (F, H, W, 3)."""
+def _pictures(envs: VecEnv, policy: Policy, index: int, steps: list[int], length: int) -> np.ndarray:
+    """Play an episode again; its pictures after some of its steps, (F, H, W, 3)."""
     from rewardgen.film.pictures import fitted  # not at the top, as in `render_job`
 
     envs.reset(anew=True)
-    found, lived = {0: fitted(envs.picture(chosen))}, [0]
+    pictures, lived = {0: fitted(envs.picture(index))}, 0
 
     def watch(step: Step, alive: Tensor) -> None:
-        lived[0] += int(alive[chosen])
-        if bool(alive[chosen]) and lived[0] in steps and lived[0] < length:
-            found[lived[0]] = fitted(envs.picture(chosen))
+        nonlocal lived
+        lived += int(alive[index])
+        if bool(alive[index]) and lived in steps and lived < length:
+            pictures[lived] = fitted(envs.picture(index))
 
     record_episodes(envs, policy.act, anew=True, watch=watch)
-    if lived != [length]:
-        what = f"an episode of {length} steps has {lived[0]} when it is played again"
+    if lived != length:
+        what = f"an episode of {length} steps has {lived} when it is played again"
         raise TaskError(what, "draw all that is random from `self.np_random`, which `reset(seed=...)` sets")
-    return np.stack([found[step] for step in steps])
+    return np.stack([pictures[step] for step in steps])
 
 
 def _shortened(recording: Recording, steps: int) -> Episode:
     whole = recording.episode
-    values = {name: each[:steps] for name, each in whole.items()}
+    values = {name: value[:steps] for name, value in whole.items()}
     return Episode(values, whole.lengths.clamp(max=steps), whole.terminated, whole.control_step_s, whole.max_steps)
 
 
 def _so_far(task: Task, recording: Recording, steps: np.ndarray) -> list[float]:
-    """The fitness at each frame, as if the episode had ended there; empty where that cannot be measured."""
+    """Fitness at each frame, as if the episode had ended there; empty where that cannot be measured."""
     whole = recording.episode
     at = torch.from_numpy(np.unique(steps.clip(min=1)[:: -(-len(steps) // _MOST_POINTS)]))
     rows = torch.arange(int(at.max()))[:, None].minimum(at - 1)
-    values = {name: each[rows, 0] for name, each in whole.items()}
+    values = {name: value[rows, 0] for name, value in whole.items()}
     ended = (at == whole.lengths[0]) & whole.terminated[0]
     try:
-        fitness = measure_episodes(
-            task, Episode(values, at, ended, whole.control_step_s, whole.max_steps)
-        ).fitness.numpy()
+        measured = measure_episodes(task, Episode(values, at, ended, whole.control_step_s, whole.max_steps))
     except TaskError:
         return []
-    return np.interp(steps, at.numpy(), fitness).tolist()
+    return np.interp(steps, at.numpy(), measured.fitness.numpy()).tolist()
 
 
 def _save_scene(task: Task, model: mujoco.MjModel, motion: np.ndarray) -> None:
-    """Keep the model as it is filmed, with all that it includes, in one file."""
-    every = -(-len(motion) // 100)
-    moving = outlines(model, motion[::every], moving_geoms(model))
+    """Write the model as it is filmed, with all that it includes, to one file."""
+    moving = outlines(model, motion[:: -(-len(motion) // 100)], moving_geoms(model))
     floor = float(moving[..., 2].min()) - _BELOW_M if moving.size else None
     size = float(np.ptp(moving, axis=1).max(1).mean().clip(0.01)) if moving.size else 1.0
-    files = task.model_files()
-    try:
-        filmed = dressed(files[0], floor, size, getattr(task, "edit_model", None)) if files else model
-    except ValueError:
-        filmed = model
-    if (filmed.nq, filmed.nbody) != (model.nq, model.nbody):  # the task made more of the file than it says
+    filmed = model
+    if (files := task.model_files()) and isinstance(task, MujocoTask):
+        try:
+            filmed = dressed(files[0], floor, size, task.edit_model)
+        except ValueError:
+            filmed = model
+    if (filmed.nq, filmed.nbody) != (model.nq, model.nbody):  # the task changed the model elsewhere
         filmed = model
     mujoco.mj_saveModel(filmed, SCENE, None)
 
 
 def components_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """What a reward pays at the frames of an episode, each component averaged over a moment.
+    """Price the frames of an episode, each component averaged over a moment.
 
     Args:
-        payload: `file` of what it reads at each control step; `reward`; the `steps` of the frames,
-            and `step_s`.
+        payload: `file` of the inputs at each control step; `reward`; the `steps` of the frames, and `step_s`.
         report: Not used.
 
     Returns:
         `components`: name to a number for each frame.
 
     Raises:
-        RewardgenError: The reward fails on them, or there is no such file.
+        RewardgenError: The reward fails on them, or the file cannot be read.
     """
     torch.set_num_threads(1)
     reward = RewardSpec.model_validate(payload["reward"])
@@ -256,9 +236,9 @@ def components_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     half = max(0, round(_SMOOTHED_S / payload["step_s"] / 2))
     last = sum(kept.lengths)
     ends = torch.tensor(payload["steps"])
-    # What is paid for a step is told at its end; a frame at the very beginning shows the first.
+    # A step's pay is shown at its end; a frame at the very beginning shows the first step's.
     high, low = (ends + half).clamp(1, last), (ends - half - 1).clamp(0, last - 1)
-    return {"components": {name: _means(each, low, high) for name, each in components.items()}}
+    return {"components": {name: _means(values, low, high) for name, values in components.items()}}
 
 
 def _means(values: Tensor, low: Tensor, high: Tensor) -> list[float]:
@@ -267,17 +247,16 @@ def _means(values: Tensor, low: Tensor, high: Tensor) -> list[float]:
 
 
 def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Make films of recorded positions, as MP4, animated WebP and PNG in the worker's own folder.
+    """Make films of recorded positions, as MP4, animated WebP and PNG in the working folder.
 
     Args:
-        payload: `how`: `egl`, `osmesa`, `cgl`, `draw`, or `keep` for pictures that are there already; `folder` with the
-            model and the motions; `films`, each with
-            `name`, `title`, `frame_s`, `speed`, `motions`, names of one or two policies, and `sides`, for each of
-            these what a `rewardgen.film.layout.Side` has.
-        report: Told the number of each film that is finished, as `done`.
+        payload: `how`: `egl`, `osmesa`, `cgl`, or `keep` for pictures that exist already; `folder` with the model and
+            the motions; `films`, each with `name`, `title`, `frame_s`, `speed`, `motions`, names of one or two
+            policies, and `sides`, for each of these a `rewardgen.film.layout.Side`.
+        report: Receives the number of each finished film, as `done`.
 
     Returns:
-        `renderer`: what made the pictures.
+        `renderer`: the OpenGL driver.
 
     Raises:
         UsageError: Nothing here renders in that way.
@@ -294,5 +273,5 @@ def rollout_files(payload: dict[str, Any]) -> list[Path]:
 
 
 def driver_files(payload: dict[str, Any]) -> list[Path]:
-    """Where a system says which of its drivers render."""
+    """Folders in which a system lists its OpenGL drivers."""
     return [path for path in map(Path, ("/usr/share/glvnd", "/etc/glvnd", "/usr/share/drirc.d")) if path.is_dir()]

@@ -1,6 +1,6 @@
 """Films of recorded positions: the pictures, put together and encoded. It runs no task and no generated code.
 
-A picture comes from OpenGL, without a display, or from `rewardgen.film.drawing`. Imported in a worker only.
+MuJoCo renders by OpenGL without a display. Imported in a worker only.
 """
 
 # MuJoCo's compiled modules and its contexts carry no type stubs.
@@ -21,7 +21,6 @@ from PIL import Image, ImageDraw, ImageOps
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
-from rewardgen.film.drawing import drawn
 from rewardgen.film.film_index import SCENE, motion_name
 from rewardgen.film.layout import HEIGHT, PAPER, WIDTH, Panel, Side, title_strip
 from rewardgen.film.scene import Camera, choose_camera, set_state
@@ -76,7 +75,7 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         UsageError: Nothing here renders in that way.
     """
     how, folder = payload["how"], Path(payload["folder"])
-    context = None if how in ("draw", "keep") else _context(how)
+    context = None if how == "keep" else _context(how)
     told = {"renderer": how if context is None else _renderer()}
     films = [_Film.model_validate(each) for each in payload["films"]]
     model = mujoco.MjModel.from_binary_path(str(folder / SCENE)) if films and how != "keep" else None
@@ -89,8 +88,7 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
                     shots[name] = [Image.fromarray(each) for each in motion]
                     continue
                 camera = choose_camera(model, motion, film.frame_s, WIDTH / HEIGHT)
-                make = drawn if context is None else _rendered
-                shots[name] = list(make(model, motion, camera))
+                shots[name] = list(_rendered(model, motion, camera))
         _write(film, [shots[name] for name in film.motions])
         report({"done": number})
         later = {name for other in films[number + 1 :] for name in other.motions}

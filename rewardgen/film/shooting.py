@@ -1,7 +1,7 @@
-"""Making films: policies of a run are played, their rewards priced, and the pictures made, each in workers.
+"""Making films: workers play policies, price their rewards and make the pictures.
 
-The orchestrator's side; it loads nothing heavy. The worker that plays is clean, the one that prices runs a reward and
-nothing else, and the one that makes pictures runs neither task nor reward.
+This module is the orchestrator's side and loads nothing heavy. The worker that plays is clean, the one that prices
+runs a reward and nothing else, and the one that makes pictures runs neither task nor reward.
 """
 
 from __future__ import annotations
@@ -44,26 +44,22 @@ PLAY = register(
 )
 PRICE = register("components", "rewardgen.film.film_jobs:components_job", reads=("file",))
 RENDER = register(
-    "film",
-    "rewardgen.film.film_jobs:render_job",
-    reads=("folder",),
-    inputs="rewardgen.film.film_jobs:driver_files",
+    "film", "rewardgen.film.film_jobs:render_job", reads=("folder",), inputs="rewardgen.film.film_jobs:driver_files"
 )
 
 SECONDS = 10.0
-"""Of an episode that are shown at most, unless asked for otherwise."""
+"""Longest film, unless asked for otherwise."""
+NO_OPENGL = "OpenGL renders nothing here without a display"
+INSTALL_OPENGL = "install it, as by `apt install libegl1 libgl1-mesa-dri` or `libosmesa6`; no display or GPU is needed"
 _LIMITS = Limits(wall_s=900.0, memory_bytes=6 << 30)
 _MOST_FILE_BYTES = 16 << 20
-_DRAWN = "draw"
 _KEPT = "keep"
-"""The pictures that the environment made itself."""
+"""Renderer of films whose pictures the environment made."""
 _RENDERERS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
-"""Ways to render without a display, in the order in which they are tried; that of `MUJOCO_GL` is before them."""
-_SUFFIXES = (".mp4", ".webp", ".png")
+"""Ways to render without a display, in order of preference; `MUJOCO_GL` comes before them."""
 
 Note = Callable[[str], None]
 TakePhase = Literal["search", "final"]
-"""Of which policies are shown."""
 
 
 class Take(NamedTuple):
@@ -73,12 +69,17 @@ class Take(NamedTuple):
     phase: TakePhase
     slice: SliceResult
     source: str
-    """Of the reward that it was trained with."""
+    """Source of the reward that the policy was trained with."""
 
     @property
     def name(self) -> str:
-        """Of its files while it is filmed, and of its film."""
+        """Name of its files."""
         return f"{self.id}-{self.phase}-s{self.slice.seed}"
+
+    @property
+    def seed_words(self) -> str:
+        """The seed in words."""
+        return f"{'fresh' if self.phase == 'final' else 'search'} seed {self.slice.seed}"
 
 
 class Plan(NamedTuple):
@@ -87,31 +88,31 @@ class Plan(NamedTuple):
     take: Take
     title: str
     beside: Take | None = None
-    """Shown on the left."""
+    """Policy on the left."""
     sentence: str = ""
-    """Above the picture."""
+    """Text above the picture."""
     variant: str = ""
-    """Tells the files of a film that somebody asked for from those of the run's own."""
+    """Suffix of the files, for a film that is not one of the run's own."""
 
     @property
     def takes(self) -> tuple[Take, ...]:
-        """From left to right."""
+        """Policies from left to right."""
         return (self.beside, self.take) if self.beside else (self.take,)
 
     @property
     def name(self) -> str:
-        """Of its files."""
+        """Name of its files."""
         parts = (self.take.name, f"beside-{self.beside.id}" if self.beside else "", self.variant)
-        return "-".join(each for each in parts if each)
+        return "-".join(filter(None, parts))
 
 
 class Played(Frozen):
-    """The episode of a policy that is shown, as the worker tells it."""
+    """The filmed episode of a policy, as the worker reports it."""
 
     name: FileName
     problem: str = ""
     start: int = Field(default=0, ge=0, le=1000)
-    """Which of the few starts it is, from 1: that with the middle fitness."""
+    """Number of the start with the middle fitness, from 1."""
     starts: int = Field(default=0, ge=0, le=1000)
     fitness: FiniteFloat = 0.0
     success: bool = False
@@ -120,27 +121,26 @@ class Played(Frozen):
     """Length of the whole episode [s]."""
     frame_s: float = Field(default=1.0, gt=0.0)
     step_s: float = Field(default=1.0, gt=0.0)
-    """A control step [s]."""
+    """Duration of a control step [s]."""
     steps: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), max_length=100_000)
     """Control steps before each frame."""
     so_far: tuple[FiniteFloat, ...] = ()
-    """The fitness at each frame, as if the episode had ended there; empty if it cannot be measured."""
+    """Fitness at each frame, as if the episode had ended there; empty if it cannot be measured."""
     pictured: bool = False
-    """Whether its environment made the pictures itself."""
+    """True if the environment made the pictures."""
 
     @property
     def seconds(self) -> float:
-        """That are shown."""
+        """Filmed time [s]."""
         return (self.steps[-1] if self.steps else 0) * self.step_s
 
     @property
     def ended(self) -> str:
-        """What is said when it is over."""
-        how = "success" if self.success else "no success"
-        told = f"{how}, fitness {number(self.fitness)}"
+        """How the episode ended, in words."""
+        result = f"{'success' if self.success else 'no success'}, fitness {number(self.fitness)}"
         if self.episode_s > self.seconds + self.frame_s:
-            return f"the episode goes on to {number(self.episode_s)} s: {told}"
-        return f"{told}; {clean(self.ending, 40)} after {number(self.episode_s)} s"
+            return f"the episode goes on to {number(self.episode_s)} s: {result}"
+        return f"{result}; {clean(self.ending, 40)} after {number(self.episode_s)} s"
 
 
 def take_of(
@@ -151,46 +151,42 @@ def take_of(
     seed: int | None = None,
     phases: Sequence[TakePhase] = ("final", "search"),
 ) -> Take:
-    """The policy of a reward that speaks for it: of the fresh seeds if it has any, the middle one by fitness.
+    """Choose the policy of a reward to film: that of the middle fitness, on the fresh seeds if trained there.
 
     Args:
-        folder: The run's.
-        history: What is known of it.
+        folder: The run's folder.
+        history: The run's history.
         id: A candidate, `human` or `sparse`.
-        seed: Of its training, to have that one.
-        phases: In which it may have been trained, the one to be preferred first.
+        seed: Choose the training with this seed instead.
+        phases: Phases to look in, in order of preference.
 
     Raises:
-        UsageError: It was not trained, or not with this seed.
+        UsageError: The reward was not trained, or not with this seed.
         RunFolderError: Its policies are gone.
     """
     record = history.record(id)
     source = record.candidate.source if record else history.baselines.get(id, "")
-    trained: dict[TakePhase, list[SliceResult]] = {phase: _measured(history, phase, id) for phase in phases}
+    trained = {phase: _measured(history, phase, id) for phase in phases}
     if not any(trained.values()):
         why = f": {record.outcome}" if record and record.outcome else ""
         raise UsageError(f"{id} has no policy to show, it was not trained{why}", "name a candidate that was trained")
     for phase, slices in trained.items():
-        here = [each for each in slices if (folder.policies / phase / str(each.policy)).is_file()]
-        if seed is not None:
-            here = [each for each in here if each.seed == seed]
-        if here:
-            return Take(id, phase, here[(len(here) - 1) // 2], source)
+        files = [each for each in slices if (folder.policies / phase / str(each.policy)).is_file()]
+        choices = [each for each in files if seed in (None, each.seed)]
+        if choices:
+            return Take(id, phase, choices[(len(choices) - 1) // 2], source)
     seeds = sorted({each.seed for slices in trained.values() for each in slices})
     if seed is not None and seed not in seeds:
         raise UsageError(f"{id} was not trained with seed {seed}", f"its seeds: {', '.join(map(str, seeds))}")
-    raise RunFolderError(
-        f"the policies of {id} are gone from {folder.policies}",
-        f"put them back, or train it again: `rewardgen train {folder.word}:{id}`",
-    )
+    hint = f"put them back, or train it again: `rewardgen train {folder.word}:{id}`"
+    raise RunFolderError(f"the policies of {id} are gone from {folder.policies}", hint)
 
 
 def _measured(history: History, phase: TakePhase, id: str) -> list[SliceResult]:
-    """Its trainings with a policy, by fitness."""
-    found = [each for (known, name, _), each in history.trained.items() if known == phase and name == id]
-    return sorted(
-        (each for each in found if each.policy and not each.failure), key=lambda each: each.final_fitness or 0.0
-    )
+    """A reward's trainings with a policy, by fitness."""
+    slices = [each for (known, name, _), each in history.trained.items() if known == phase and name == id]
+    sound = (each for each in slices if each.policy and not each.failure)
+    return sorted(sound, key=lambda each: each.final_fitness or 0.0)
 
 
 def shoot(
@@ -200,29 +196,24 @@ def shoot(
     *,
     seconds: float = SECONDS,
     speed: float = 1.0,
-    draw: bool = False,
     agreed: bool = False,
     note: Note = lambda text: None,
     announcement: str = "",
 ) -> list[Film]:
-    """Make films and add them to those of the run.
+    """Make films and add them to those of the run; a policy that cannot be played gives a note instead.
 
     Args:
-        folder: The run's.
-        history: What is known of it.
-        plans: What to film.
-        seconds: Of an episode that are shown at most.
-        speed: Of what is shown, 1 in real time.
-        draw: Whether to draw the model where OpenGL could render it.
-        agreed: Whether the user agreed to run the task file of a run that they did not start here.
-        note: Is told how it goes, in a line.
-        announcement: What it is told as soon as it is known that the task can be filmed.
-
-    Returns:
-        The films that were made; of a policy that cannot be played there is none, and a note.
+        folder: The run's folder.
+        history: The run's history.
+        plans: The films.
+        seconds: Longest film.
+        speed: Playing speed, 1 in real time.
+        agreed: The user agreed to run the task file of a run from elsewhere.
+        note: Receives progress, in a line.
+        announcement: First note, given once the task is known to be filmable.
 
     Raises:
-        UsageError: The run was not started here, and the user did not agree to run its task file.
+        UsageError: The run comes from elsewhere and the user did not agree; or nothing here renders.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
     require_trust(history, agreed)
@@ -233,30 +224,31 @@ def shoot(
         takes = {take.name: take for plan in plans for take in plan.takes}
         ready = lambda: note(announcement) if announcement else None  # noqa: E731
         played = play(folder, history, list(takes.values()), scratch, seconds, speed, ready)
-        for each in played.values():
-            if each.problem:
-                note(f"{each.name} cannot be shown: {clean(each.problem, 200)}")
-        sound = {name: each for name, each in played.items() if not each.problem}
-        kept = [each for plan in plans if (each := _possible(plan, sound))]
-        paid = {name: _components(history, takes[name], each, scratch) for name, each in sound.items()}
-        films = [_asked(plan, sound, paid) | {"speed": speed} for plan in kept]
-        if any(each.pictured for each in sound.values()):
-            _render(films, scratch, how := _KEPT, note)
-        else:
-            how = _rendered(films, scratch, draw, note) if films else _DRAWN
-        for plan in kept:
-            for suffix in _SUFFIXES:
-                name = f"{plan.name}{suffix}"
-                made = next((scratch / "film").glob(f"*/{name}"), scratch / name)
-                write_atomic(place / name, read_plain(made, _MOST_FILE_BYTES))
-        return add_films(folder, [_shot(plan, sound[plan.take.name], how) for plan in kept])
+        for episode in played.values():
+            if episode.problem:
+                note(f"{episode.name} cannot be shown: {clean(episode.problem, 200)}")
+        sound = {name: episode for name, episode in played.items() if not episode.problem}
+        possible = [
+            plan if plan.beside and plan.beside.name in sound else plan._replace(beside=None)
+            for plan in plans
+            if plan.take.name in sound
+        ]
+        paid = {name: _components(history, takes[name], episode, scratch) for name, episode in sound.items()}
+        films = [_film_request(plan, sound, paid) | {"speed": speed} for plan in possible]
+        if films:
+            _render_somehow(films, scratch, any(episode.pictured for episode in sound.values()), note)
+        for plan in possible:
+            for suffix in (".mp4", ".webp", ".png"):
+                path = next((scratch / "film").glob(f"*/{plan.name}{suffix}"), scratch / plan.name)
+                write_atomic(place / f"{plan.name}{suffix}", read_plain(path, _MOST_FILE_BYTES))
+        return add_films(folder, [_shot(plan, sound[plan.take.name]) for plan in possible])
 
 
 def require_trust(history: History, agreed: bool) -> None:
-    """Refuse to run the task file of a run that came from elsewhere.
+    """Refuse to run the task file of a run from elsewhere.
 
     Raises:
-        UsageError: It did, and the user did not agree.
+        UsageError: The run comes from elsewhere, and the user did not agree.
     """
     task = history.config.task if history.config else ""
     if not (agreed or history.is_own or task in shipped_tasks()):
@@ -275,19 +267,7 @@ def play(
     speed: float = 1.0,
     ready: Callable[[], None] = lambda: None,
 ) -> dict[str, Played]:
-    """Play policies in a clean worker.
-
-    Args:
-        folder: The run's.
-        history: What is known of it.
-        takes: The policies.
-        scratch: An own folder: in its `rollout`, there are the model and the motions afterwards.
-        seconds: That are recorded at most.
-        speed: In which they are to be shown, 1 in real time.
-        ready: Called once it is known that the task can be filmed.
-
-    Returns:
-        Name of a take to its episode.
+    """Play policies in a clean worker, which leaves model and motions in `rollout` of `scratch`; episodes by take.
 
     Raises:
         RewardgenError: The task cannot be simulated.
@@ -301,9 +281,8 @@ def play(
         try:
             write_atomic(policies / f"{take.name}.npz", read_plain(path, MOST_POLICY_BYTES))
         except OSError as error:
-            problems[take.name] = Played(
-                name=take.name, problem=f"its policy cannot be read: {error.strerror or error}"
-            )
+            problem = f"its policy cannot be read: {error.strerror or error}"
+            problems[take.name] = Played(name=take.name, problem=problem)
     payload = {
         "task": history.config.task,
         "folder": str(policies),
@@ -313,13 +292,12 @@ def play(
         "seconds": seconds,
         "speed": speed,
     }
+    limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
     answer: dict[str, Any] = {}
-    for how in (ways := _renderers()):  # each in its own worker: a process can load one only
-        asked = payload | {"renderer": "glfw" if how == "cgl" else how}  # which Gymnasium has on macOS
-        place = scratch / "rollout"
+    for how in (ways := _renderers()):  # one worker each: a process can load one OpenGL only
+        asked = payload | {"renderer": "glfw" if how == "cgl" else how}  # Gymnasium's name on macOS
         try:
-            limits = _limits(history)
-            answer = run_worker(PLAY, asked, limits=limits, scratch=place, on_message=lambda message: ready())
+            answer = run_worker(PLAY, asked, limits=limits, scratch=scratch / "rollout", on_message=lambda _: ready())
             break
         except TaskError:
             if how == ways[-1]:
@@ -328,21 +306,14 @@ def play(
         played = [Played.model_validate(each) for each in answer["played"]]
     except (KeyError, TypeError, ValidationError, UsageError) as error:
         raise WorkerError("the rollout worker answered out of contract") from error
-    return {each.name: each for each in played} | problems
+    return {episode.name: episode for episode in played} | problems
 
 
 @contextmanager
 def play_files(
     folder: RunFolder, history: History, take: Take, seconds: float, *, agreed: bool = False
 ) -> Iterator[tuple[str, str, str]]:
-    """What a viewer needs of a policy: files with the model and the positions at each frame, and the time between two.
-
-    Args:
-        folder: The run's.
-        history: What is known of it.
-        take: The policy.
-        seconds: That are recorded at most.
-        agreed: See `shoot`.
+    """Files with the model and the positions at each frame, and the time between frames: what a viewer needs.
 
     Raises:
         RewardgenError: As for `shoot`; or the policy cannot be played.
@@ -362,10 +333,6 @@ def _renderers() -> list[str]:
     return sorted(_RENDERERS, key=lambda how: how != os.environ.get("MUJOCO_GL"))
 
 
-def _limits(history: History) -> Limits:
-    return _LIMITS.model_copy(update={"sandbox": history.sandbox})
-
-
 class _Components(Frozen):
     components: dict[Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,47}$")], tuple[FiniteFloat, ...]] = Field(
         max_length=33
@@ -373,36 +340,33 @@ class _Components(Frozen):
 
 
 def _components(history: History, take: Take, played: Played, scratch: Path) -> dict[str, tuple[float, ...]]:
-    """What each component of its reward pays at each frame; empty if that cannot be told."""
+    """What each component of a reward pays at each frame; empty if the reward fails."""
+    reward = RewardSpec(candidate_id=take.id, source=take.source, own=take.id in BASELINES)
     payload = {
         "file": str(scratch / "rollout" / f"{take.name}-steps.npz"),
-        "reward": RewardSpec(candidate_id=take.id, source=take.source, own=take.id in BASELINES).model_dump(
-            mode="json"
-        ),
+        "reward": reward.model_dump(mode="json"),
         "steps": played.steps,
         "step_s": played.step_s,
     }
-    limits = _limits(history).model_copy(update={"wall_s": 120.0, "memory_bytes": 2 << 30, "answer_bytes": 32 << 20})
+    limits = _LIMITS.model_copy(
+        update={"sandbox": history.sandbox, "wall_s": 120.0, "memory_bytes": 2 << 30, "answer_bytes": 32 << 20}
+    )
     with suppress(RewardgenError, ValidationError):
         answer = run_worker(PRICE, payload, limits=limits, scratch=scratch / "components")
-        found = _Components.model_validate(answer).components
-        if all(len(values) == len(played.steps) for values in found.values()):
-            return found
+        components = _Components.model_validate(answer).components
+        if all(len(values) == len(played.steps) for values in components.values()):
+            return components
     return {}
 
 
-def _possible(plan: Plan, played: dict[str, Played]) -> Plan | None:
-    if plan.take.name not in played:
-        return None
-    return plan if plan.beside and plan.beside.name in played else plan._replace(beside=None)
-
-
-def _asked(plan: Plan, played: dict[str, Played], paid: dict[str, dict[str, tuple[float, ...]]]) -> dict[str, Any]:
-    """What the worker that makes the pictures is asked for."""
+def _film_request(
+    plan: Plan, played: dict[str, Played], paid: dict[str, dict[str, tuple[float, ...]]]
+) -> dict[str, Any]:
+    """One film in the payload of `render_job`."""
     sides = [
         {
             "label": take.id,
-            "detail": f"{_of_seed(take)}, start {played[take.name].start}",
+            "detail": f"{take.seed_words}, start {played[take.name].start}",
             "components": paid[take.name],
             "so_far": played[take.name].so_far,
             "ended": played[take.name].ended,
@@ -410,62 +374,58 @@ def _asked(plan: Plan, played: dict[str, Played], paid: dict[str, dict[str, tupl
         }
         for take in plan.takes
     ]
-    return {
-        "name": plan.name,
-        "title": plan.sentence,
-        "frame_s": played[plan.take.name].frame_s,
-        "motions": [take.name for take in plan.takes],
-        "sides": sides,
-    }
+    motions = [take.name for take in plan.takes]
+    frame_s = played[plan.take.name].frame_s
+    return {"name": plan.name, "title": plan.sentence, "frame_s": frame_s, "motions": motions, "sides": sides}
 
 
-def _of_seed(take: Take) -> str:
-    return f"{'fresh' if take.phase == 'final' else 'search'} seed {take.slice.seed}"
+def _render_somehow(films: list[dict[str, Any]], scratch: Path, pictured: bool, note: Note) -> None:
+    """Make the pictures in the first way that works here.
 
-
-def _rendered(films: list[dict[str, Any]], scratch: Path, draw: bool, note: Note) -> str:
-    """Have the pictures made in the first way that works here; which one that was."""
-    for how in () if draw else _renderers():
+    Raises:
+        UsageError: OpenGL renders nothing here.
+    """
+    if pictured:
+        _render(films, scratch, _KEPT, note)
+        return
+    for how in _renderers():
         with suppress(UsageError, WorkerError):
             _render(films, scratch, how, note)
-            return how
-    if not draw:
-        note("OpenGL renders nothing here, so the model is drawn; `rewardgen doctor` says what to install")
-    _render(films, scratch, _DRAWN, note)
-    return _DRAWN
+            return
+    raise UsageError(NO_OPENGL, INSTALL_OPENGL)
 
 
 def _render(films: list[dict[str, Any]], scratch: Path, how: str, note: Note = lambda text: None) -> str:
-    """Have the pictures made in one way, in `film/*/`, by a worker for each core; what made them."""
+    """Make the pictures in one way, in `film/*/`, by a worker for each core; the name of the OpenGL driver."""
     workers = max(1, min(usable_cores(), len(films)))
     shares: dict[int, list[dict[str, Any]]] = {0: []}
     sides = [len(film["motions"]) for film in films]
     # Neighbours stay together: they show the same policies, and a worker renders each of these once.
-    for film, own, end in zip(films, sides, accumulate(sides), strict=True):
-        shares.setdefault((2 * end - own) * workers // (2 * sum(sides)), []).append(film)
+    for film, width, end in zip(films, sides, accumulate(sides), strict=True):
+        shares.setdefault((2 * end - width) * workers // (2 * sum(sides)), []).append(film)
     stop, finished = threading.Event(), count(1)
 
     def done(message: dict[str, Any]) -> None:
         if "done" in message and len(films) > 1:
             note(f"film {next(finished)} of {len(films)}")
 
-    def make(number: int) -> str:
-        payload = {"how": how, "folder": str(scratch / "rollout"), "films": shares[number]}
-        place = scratch / "film" / str(number)
+    def make(share: int) -> str:
+        payload = {"how": how, "folder": str(scratch / "rollout"), "films": shares[share]}
+        place = scratch / "film" / str(share)
         answer = run_worker(RENDER, payload, limits=_LIMITS, scratch=place, on_message=done, cancel=stop)
         return clean(answer.get("renderer", ""), 100)
 
     with ThreadPoolExecutor(workers, thread_name_prefix="film") as pool:
         try:
-            told, *_ = pool.map(make, shares)
-            return told
+            driver, *_ = pool.map(make, shares)
+            return driver
         except BaseException:
             stop.set()
             raise
 
 
 def renderer() -> str | None:
-    """What renders here, in the words of its driver; None if OpenGL does not, so that films are drawn."""
+    """Name of the OpenGL driver that renders here without a display; None if there is none."""
     for how in _renderers():
         with suppress(UsageError, WorkerError), scratch_folder() as scratch:
             (scratch / "rollout").mkdir()
@@ -473,20 +433,18 @@ def renderer() -> str | None:
     return None
 
 
-def _shot(plan: Plan, played: Played, how: str) -> Shot:
+def _shot(plan: Plan, played: Played) -> Shot:
     take = plan.take
-    caption = f"The start with the middle fitness of {played.starts}; {_of_seed(take)}; {played.ended}."
     return Shot(
         id=take.id,
         beside=plan.beside.id if plan.beside else None,
         phase=take.phase,
         seed=take.slice.seed,
         title=plan.title,
-        caption=caption,
+        caption=f"The start with the middle fitness of {played.starts}; {take.seed_words}; {played.ended}.",
         seconds=round(played.seconds, 3),
         fitness=played.fitness,
         success=played.success,
-        drawn=how == _DRAWN,
         pictured=played.pictured,
         name=plan.name,
     )

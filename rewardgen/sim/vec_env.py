@@ -94,9 +94,7 @@ class VecEnv(Protocol):
     body_words: str = ""
     """Masses, motors and shapes of the robot in words, for the task card."""
     model: Any = None
-    """The MuJoCo model by which `pose` is filmed; None if there is none."""
-    draws_pictures: bool = False
-    """True if `picture` returns pictures."""
+    """The MuJoCo model that `pose` belongs to; None if there is none, then films show `picture`."""
 
     def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
         """Begin a new episode in every env, those at rest included; the observation, (N, O) float32.

@@ -12,11 +12,11 @@ import torch
 from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.film import film_jobs, layout, shooting
 from rewardgen.film.film import films_of, make_films, plan_of, plans_for
 from rewardgen.film.film_index import FILMS, INDEX
 from rewardgen.film.scene import dressed, moving_geoms, outlines
 from rewardgen.film.shooting import Plan, renderer, require_trust, shoot, take_of
-from rewardgen.report import film_jobs, layout, shooting
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
@@ -65,16 +65,22 @@ def require_a_robot(film):
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    folder, history = make_run(tmp_path_factory.mktemp("drawn"), goal=HOSTILE)
+def opengl():
+    if renderer() is None:
+        pytest.skip(f"{shooting.NO_OPENGL}; {shooting.INSTALL_OPENGL}")
+
+
+@pytest.fixture(scope="module")
+def filmed(tmp_path_factory, opengl):
+    folder, history = make_run(tmp_path_factory.mktemp("filmed"), goal=HOSTILE)
     notes = []
-    (film,) = shoot(folder, history, [plan_of(folder, history, CHOSEN)], seconds=1.0, draw=True, note=notes.append)
+    (film,) = shoot(folder, history, [plan_of(folder, history, CHOSEN)], seconds=1.0, note=notes.append)
     return folder, history, film, notes
 
 
-def test_a_drawn_film_shows_the_robot_and_its_index_tells_what_it_is(drawn):
-    folder, history, film, notes = drawn
-    assert (film.id, film.beside, film.phase, film.drawn, notes) == (CHOSEN, None, "final", True, [])
+def test_a_film_shows_the_robot_and_its_index_says_which_policy(filmed):
+    folder, history, film, notes = filmed
+    assert (film.id, film.beside, film.phase, notes) == (CHOSEN, None, "final", [])
     assert films_of(folder) == [film]
     assert film.seed in history.final_seeds and film.seconds == pytest.approx(1.0)
     assert "middle fitness of 5" in film.caption and "fresh seed" in film.caption
@@ -84,28 +90,23 @@ def test_a_drawn_film_shows_the_robot_and_its_index_tells_what_it_is(drawn):
     assert film.video.stat().st_size < 400_000
 
 
-def test_the_same_film_is_made_twice(drawn):
-    folder, history, film, _ = drawn
+def test_the_same_film_is_made_twice(filmed):
+    folder, history, film, _ = filmed
     before = content(film)
-    (again,) = shoot(folder, history, [plan_of(folder, history, CHOSEN)], seconds=1.0, draw=True)
+    (again,) = shoot(folder, history, [plan_of(folder, history, CHOSEN)], seconds=1.0)
     assert content(again) == before and films_of(folder) == [again]
 
 
-def test_it_is_rendered_where_opengl_needs_no_display_and_two_are_shown_beside_each_other(tmp_path):
-    if renderer() is None:
-        pytest.skip("OpenGL does not render without a display here: apt install libegl1 libgl1-mesa-dri")
+def test_two_policies_are_shown_beside_each_other(tmp_path, opengl):
     folder, history = make_run(tmp_path)
     final = [each for each in plans_for(folder, history) if each.take.phase == "final"]
     assert [(each.take.id, each.beside and each.beside.id) for each in final] == [(CHOSEN, "human"), (CHOSEN, None)]
     notes = []
     pair, alone = shoot(folder, history, final, seconds=0.6, note=notes.append)
     assert notes == ["film 1 of 2", "film 2 of 2"]
-    assert not pair.drawn and pair.beside == "human"
+    assert pair.beside == "human"
     assert pictures(pair)[0].shape[1] == 2 * pictures(alone)[0].shape[1]
     require_a_robot(alone)
-    before = content(alone)
-    (again,) = shoot(folder, history, final[1:], seconds=0.6)
-    assert content(again) == before
 
 
 def test_a_run_is_told_by_the_best_of_its_generations_and_the_chosen_reward_as_far_as_policies_are_there(tmp_path):
@@ -149,17 +150,23 @@ def test_a_policy_that_is_not_there_is_told_with_a_way_on(tmp_path, id, seed, ki
     assert error.value.hint
 
 
-def test_a_policy_that_is_none_costs_its_own_film_alone_and_without_opengl_the_robot_is_drawn(tmp_path, monkeypatch):
-    monkeypatch.setattr(shooting, "_RENDERERS", ("no_such_library",))
+def test_a_file_that_is_no_policy_costs_its_own_film_alone(tmp_path, opengl):
     folder, history = make_run(tmp_path)
     sound, broken = take_of(folder, history, CHOSEN, seed=5000), take_of(folder, history, CHOSEN, seed=5001)
     (folder.policies / "final" / f"{CHOSEN}-s5001.npz").write_bytes(b"no policy")
     notes = []
     plans = [Plan(broken, "broken"), Plan(sound, "sound", broken)]
     (film,) = shoot(folder, history, plans, seconds=0.2, note=notes.append)
-    assert (film.title, film.seed, film.beside, film.drawn) == ("sound", 5000, None, True)
-    assert any("cannot be shown" in each for each in notes) and any("`rewardgen doctor`" in each for each in notes)
-    assert renderer() is None
+    assert (film.title, film.seed, film.beside) == ("sound", 5000, None)
+    assert any("cannot be shown" in note for note in notes)
+
+
+def test_without_opengl_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(shooting, "_RENDERERS", ("no_such_library",))
+    folder, history = make_run(tmp_path)
+    with pytest.raises(UsageError, match="OpenGL renders nothing here") as error:
+        shoot(folder, history, [plan_of(folder, history, CHOSEN)], seconds=0.2)
+    assert "apt install" in error.value.hint and renderer() is None
 
 
 def test_the_task_file_of_a_run_from_elsewhere_runs_only_after_a_yes(tmp_path):
@@ -181,8 +188,8 @@ def test_the_task_file_of_a_run_from_elsewhere_runs_only_after_a_yes(tmp_path):
         lambda shot: "no film",
     ],
 )
-def test_an_index_that_somebody_else_wrote_leads_nowhere(tmp_path, drawn, change):
-    _, _, film, _ = drawn
+def test_an_index_that_somebody_else_wrote_leads_nowhere(tmp_path, filmed, change):
+    _, _, film, _ = filmed
     folder = RunFolder(tmp_path)
     shutil.copytree(film.folder, tmp_path / FILMS)
     for suffix in (".mp4", ".webp", ".png"):
@@ -214,20 +221,20 @@ def test_many_components_are_the_largest_and_the_sum_of_the_others():
     assert rows["4 others"] == [6.0, -6.0]
 
 
-def test_a_run_without_a_chosen_reward_is_filmed_as_far_as_it_is(rewardgen, tmp_path, drawn):  # noqa: F811
+def test_a_run_without_a_chosen_reward_is_filmed_as_far_as_it_is(rewardgen, tmp_path, filmed):  # noqa: F811
     began = write_run(tmp_path / "runs", events()[:2], own=True)
     done = rewardgen("film", "latest")
     assert done.returncode == 1 and "no policy has been trained" in done.stderr
     kept = [each for each in events() if each.kind not in ("finals-started", "finished", "judged")]
     (began / "events.jsonl").write_text("\n".join(each.model_dump_json() for each in kept) + "\n")
-    shutil.copytree(drawn[2].folder, began / FILMS)
+    shutil.copytree(filmed[2].folder, began / FILMS)
     done = rewardgen("film", "latest")
     assert done.returncode == 0 and f"play {began.name}:{CHOSEN}" in done.stderr
 
 
-def test_the_commands_film_and_say_so_and_play_needs_a_display(rewardgen, tmp_path):  # noqa: F811
+def test_the_commands_film_and_say_so_and_play_needs_a_display(rewardgen, tmp_path, opengl):  # noqa: F811
     folder, _ = make_run(tmp_path)
-    done = rewardgen("film", f"latest:{CHOSEN}", "--seconds", "0.2", "--speed", "0.5", "--draw", "--json")
+    done = rewardgen("film", f"latest:{CHOSEN}", "--seconds", "0.2", "--speed", "0.5", "--json")
     (told,) = json.loads(done.stdout)["films"]
     assert done.returncode == 0 and told["id"] == CHOSEN and told["video"].endswith(".mp4")
     (film,) = films_of(folder)
@@ -292,7 +299,7 @@ def test_an_environment_of_gymnasium_is_filmed_by_the_pictures_it_makes(rewardge
     notes = []
     pair, alone = shoot(folder, history, plans, seconds=8.0, note=notes.append, announcement="ready")
     assert notes[0] == "ready" and not any("cannot" in each for each in notes)
-    assert pair.pictured and not pair.drawn and "the environment's own end after" in alone.caption
+    assert pair.pictured and "the environment's own end after" in alone.caption
     shown = pictures(alone)
     width = shown[0].shape[1]
     red = shown[0][..., 0] - shown[0][..., 2] > 100
