@@ -48,10 +48,12 @@ def suite_page(suite: SuiteTable) -> RenderableType:
     """The table on screen: results, then costs, so that each fits 80 columns."""
     columns, tables = _columns(suite.rows), list[RenderableType]()
     for left_out in (_NUMBERS, ("runs", "fitness", "normalised", "better")):
-        names = [name for name in columns if name not in left_out]
+        names = [name for name in columns if name not in (*left_out, "task")]
         shown = plain_table(*names, right=_NUMBERS)
-        for row in range(len(suite.rows)):
-            shown.add_row(*(columns[name][row].replace(" [", "\n[") for name in names))
+        for index, row in enumerate(suite.rows):
+            if not index or row.task != suite.rows[index - 1].task:
+                shown.add_row(Text(row.task, "bold"))
+            shown.add_row(*(columns[name][index].replace(" [", "\n[") for name in names))
         tables += [shown, Text()]
     return Group(*tables, *(Text(f"{note}\n", "yellow") for note in suite.notes), Text(_LEGEND, "dim"))
 

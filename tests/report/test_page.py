@@ -84,7 +84,7 @@ def test_what_a_model_says_of_the_episodes_counts_beside_what_was_measured(answe
     history.judgement = Judgement(answer=answer, why="it leans")
     found = answer_of(history, "finished")
     assert found.tone == tone
-    assert found.facts[-1].about == "Says the model that read episodes of the best of the policies: it leans"
+    assert found.facts[-1].about == "The model that read episodes of the best policy: it leans"
 
 
 def test_a_run_under_way_tells_what_leads_and_that_search_seeds_flatter_it():
@@ -129,8 +129,6 @@ def test_the_page_may_run_no_script_but_its_own(folder):
 def test_the_reward_report_tells_what_detectors_saw_and_what_nobody_tested():
     sections = {each.title: " ".join(each.lines) for each in reward_report(History(events()))}
     assert set(GAMING) <= {each.name for each in DETECTORS}
-    assert "`effort` is hardly active" not in sections["What was tested"]
-    assert "human, sparse" in sections["What was tested"]
     assert "(`--confirm`)" in sections["What was not tested"]
     assert "no language model judged it" in sections["What was not tested"]
 
@@ -146,7 +144,7 @@ def test_a_fault_of_the_films_is_told_and_costs_no_report(folder, monkeypatch):
 
 
 def test_a_report_that_cannot_be_written_is_told_and_ends_nothing(tmp_path):
-    (tmp_path / RUN_ID).write_text("a file where the folder should be")
+    (tmp_path / RUN_ID / "report.html").mkdir(parents=True)
     told = []
     assert close_run(RunFolder(tmp_path / RUN_ID), History(events()), told.append) is None
     assert told[-1].startswith("there is no report: ")

@@ -152,7 +152,7 @@ def test_the_course_of_the_fitness_is_drawn_on_one_scale_and_ahead_of_it_are_dot
         live.progress(message("g00-k2", 37_500 * part, 1.0) | {"success_rate": 0.0})
     lines = text_of(render(view(until("reviewed", 7), live.told), 0.0), 80).splitlines()
     rise, flat = (line.split()[-1] for line in lines if "training  25 %" in line)
-    assert re.fullmatch("[▁-█]+█·+", rise) and re.fullmatch("▁+·+", flat) and len(rise) == len(flat) == 21
+    assert re.fullmatch("[▁-█]+█·+", rise) and re.fullmatch("▁+·+", flat) and len(rise) == len(flat) == 19
     assert rise.count("·") == flat.count("·") == pytest.approx(len(rise) / 2, abs=1)
 
 
@@ -171,7 +171,7 @@ def test_a_mailbox_tells_how_many_requests_wait_and_no_time_but_that_of_training
     for name in ("a.request.md", "b.request.md", "c.reply.md"):
         (inbox / name).touch()
     (head, bar, wait, *_) = text_of(render(shown, 3600.0, waiting=open_requests(inbox)), 160).splitlines()
-    assert head.endswith("designing, 0 of 5 are in") and wait == f"2 requests wait in {inbox}/"
+    assert head.endswith("designing, 0 of 5 done") and wait == f"2 requests wait in {inbox}/"
     assert re.search(r"3 h 01 min, then about [5-9] min of training", bar)
     assert f"no request waits in {inbox}/" in text_of(render(shown, 0.0), 160)
 
