@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from rewardgen.cli import doctor
+from rewardgen.core.extras import install_hint
 from tests.e2e.command import POINT, SHORTER, process
 
 HALVING = '''
@@ -57,3 +59,17 @@ def test_a_broken_extra_is_named_and_stops_no_other(installed):
     warning, *traceback = done.stderr.splitlines()
     assert warning.startswith("the extra `broken` cannot be loaded: No module named")
     assert "unknown executor `noted`" in done.stderr and "extra `broken`: ModuleNotFoundError" in traceback[-1]
+
+
+def test_hints_name_what_can_be_installed_here(monkeypatch, tmp_path):
+    assert install_hint("ray") == "pip install -c constraints.txt -e '.[ray]'"
+    install_hint.cache_clear()
+    monkeypatch.setattr("rewardgen.core.extras._CHECKOUT", tmp_path)
+    assert install_hint("ray") == "pip install 'rewardgen-rl[ray]'"
+    install_hint.cache_clear()
+
+
+def test_doctor_names_the_other_package_called_rewardgen(monkeypatch):
+    monkeypatch.setattr(doctor, "version", lambda name: "0.1.1.3")
+    (check,) = (check for check in doctor._machine() if check.name == "package")
+    assert check.state == "warn" and "0.1.1.3" in check.detail and "pip uninstall rewardgen" in check.hint
