@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from rewardgen.designer.builtin.quantities import Quantity, has, nouns, quantities
+from rewardgen.designer.builtin.readings import Reading, has, nouns, readings
 from rewardgen.designer.builtin.terms import Term, make_term
 from rewardgen.store.measurements import TIME_LIMIT
 from rewardgen.store.records import TaskCard
@@ -63,9 +63,9 @@ def ideas_on(card: TaskCard, goal: str = "") -> dict[str, Idea]:
         card: The task.
         goal: The user's own words.
     """
-    reader, numbers = _Reader(card, goal), quantities(card)
+    reader, numbers = _Reader(card, goal), readings(card)
     full = sum(bound**2 for bound in (*card.action_low, *card.action_high)) / max(2 * card.action_size, 1) or 1.0
-    action = Quantity("", "action", "action", "vector", "")
+    action = Reading("", "action", "action", "vector", "")
     ideas = [
         reader.idea(action, ("cost", "effort", "effort", 1.0, {"size": 1.0 / full})),
         reader.idea(action, ("cost", "smooth", "smoothness", 0.3, {"size": 0.5 / full})),
@@ -73,7 +73,7 @@ def ideas_on(card: TaskCard, goal: str = "") -> dict[str, Idea]:
     ideas += [reader.idea(number, row) for number in numbers for row in getattr(reader, number.kind)(number)]
     if reader.survival and not any(idea.role == "alive" for idea in ideas):
         row: Proposal = ("alive", "alive", "alive", 0.8 * reader.survival, {"size": reader.survival})
-        ideas += [reader.idea(Quantity("", number.x, "", "vector", ""), row) for number in numbers[:1]]
+        ideas += [reader.idea(Reading("", number.x, "", "vector", ""), row) for number in numbers[:1]]
     if not any(idea.role == "drive" for idea in ideas):
         ideas += [reader.idea(number, row) for number in numbers for row in reader.blind(number)]
     by_name: dict[str, Idea] = {}
@@ -114,7 +114,7 @@ class _Reader:
         numbers = [float(number) for number in re.findall(rf"(\d+(?:\.\d+)?) ?{unit}\b", self.text)]
         return next((number for number in numbers if number > 0.0), default)
 
-    def idea(self, number: Quantity, proposal: Proposal) -> Idea:
+    def idea(self, number: Reading, proposal: Proposal) -> Idea:
         """The idea of a proposal, its prior scaled by the importance of the quantity."""
         role, topic, shape, prior, constants = proposal
         constants = {name: rounded(value) for name, value in constants.items()}
@@ -125,7 +125,7 @@ class _Reader:
         topic = f"{topic}:fine" if shape == "fine" else topic
         return Idea(role, topic, term, prior * self.importance(number), shape)
 
-    def importance(self, number: Quantity) -> float:
+    def importance(self, number: Reading) -> float:
         """How central a quantity is: high for the root body and for what the task names, low for one joint of many."""
         if number.kind == "vector":
             return 1.0
@@ -136,34 +136,34 @@ class _Reader:
         limb = 0.1 if number.nouns & _LIMBS - self.nouns and number.kind != "distance" else 1.0
         return central * limb * (1.0 if number.crowd == 1 else 0.4) * (1.0 + 0.1 * min(named, 3))
 
-    def along(self, topic: str, number: Quantity, reverse: bool = False) -> Iterator[Proposal]:
+    def along(self, topic: str, number: Reading, reverse: bool = False) -> Iterator[Proposal]:
         """Motion in the wanted direction."""
         extent = max(number.extent, 0.1)
         reference = self.named(r"m/s", extent) if number.kind == "speed" else extent
         yield "drive", topic, "progress", _AGAINST if reverse else 1.0, {"reference": reference}
         yield "drive", topic, "reverse", 1.0 if reverse else _AGAINST, {"reference": reference}
 
-    def around(self, role: Role, topic: str, number: Quantity, target: float, prior: float) -> Iterator[Proposal]:
+    def around(self, role: Role, topic: str, number: Reading, target: float, prior: float) -> Iterator[Proposal]:
         """A quantity at a target, with a slope anywhere in its measured range."""
         reach = max(abs(number.low - target), abs(number.high - target), 1e-3)
         yield role, topic, "near", prior, {"target": target, "temperature": 0.5 * reach**2}
         yield role, topic, "pull", 0.4 * prior, {"target": target, "width": 0.5 * reach}
         yield role, topic, "fine", 0.05 * prior, {"target": target, "temperature": 0.025 * reach**2}
 
-    def speed(self, number: Quantity) -> Iterator[Proposal]:
-        if self.onward and _is_forward(number):
+    def speed(self, number: Reading) -> Iterator[Proposal]:
+        if self.onward and number.is_forward:
             yield from self.along("forward", number, self.ask("backward"))
         elif self.ask("high") and number.says("vertical|upwards?|z"):
             yield from self.along("rising", number)
         else:
             yield "steady", f"still:{number.name}", "still", 0.15, {"scale": number.extent}
 
-    def rate(self, number: Quantity) -> Iterator[Proposal]:
+    def rate(self, number: Reading) -> Iterator[Proposal]:
         if self.ask("spin"):
             yield from self.along("spin", number)
         yield "steady", f"still:{number.name}", "still", 0.3, {"scale": number.extent}
 
-    def cosine(self, number: Quantity) -> Iterator[Proposal]:
+    def cosine(self, number: Reading) -> Iterator[Proposal]:
         target = -1.0 if (number.wanted or 1.0) < 0 else 1.0
         along, against = ("aligned", "opposed") if target > 0 else ("opposed", "aligned")
         yield self.pose, "tilt", along, self.pose_worth, {}
@@ -171,7 +171,7 @@ class _Reader:
         yield self.pose, "tilt", "near", 0.35 * self.pose_worth, {"target": target, "temperature": 0.5}
         yield self.pose, "tilt", "fine", 0.2 * self.pose_worth, {"target": target, "temperature": 0.025}
 
-    def angle(self, number: Quantity) -> Iterator[Proposal]:
+    def angle(self, number: Reading) -> Iterator[Proposal]:
         """A tilt upright, another angle where it mostly was."""
         tilt = number.says(r"pitch|roll|tilt|lean\w*|upright") or (number.wanted is not None and number.crowd == 1)
         role, topic, prior = (self.pose, "tilt", 0.8) if tilt else ("steady", f"angle:{number.name}", 0.1)
@@ -181,18 +181,18 @@ class _Reader:
             prior *= 0.3
         yield from self.around(role, topic, number, target, prior * self.pose_worth)
 
-    def length(self, number: Quantity) -> Iterator[Proposal]:
+    def length(self, number: Reading) -> Iterator[Proposal]:
         """A height or a place, and its change along the way that the task asks for."""
         if number.says(r"vertical|above|height|elevation|altitude|z"):
             yield from self.height(number)
-        elif self.onward and _is_forward(number):
+        elif self.onward and number.is_forward:
             step = self.named(r"m/s", 1.0) * self.card.control_step_s
             yield "drive", "forward", "approach" if self.ask("backward") else "advance", 0.25, {"step": step}
         elif number.says(r"middle|cent(?:re|er)|origin|rail|track|lateral|y"):
             role: Role = "drive" if self.nouns & {"origin", "centre", "center", "middle"} else "steady"
             yield from self.around(role, f"place:{number.name}", number, 0.0, 1.0 if role == "drive" else 0.5)
 
-    def height(self, number: Quantity) -> Iterator[Proposal]:
+    def height(self, number: Reading) -> Iterator[Proposal]:
         span = max(number.high - number.low, 0.1 * number.extent)
         standing = number.wanted if number.wanted is not None else max(number.middle, 0.5 * number.high)
         margin = max(0.15 * abs(standing), 0.1 * span)
@@ -202,7 +202,7 @@ class _Reader:
         yield self.pose, "height", "above", prior, {"floor": standing - margin, "margin": margin}
         yield self.pose, "height", "near", 0.4 * prior, {"target": standing, "temperature": 2.0 * margin**2}
 
-    def distance(self, number: Quantity) -> Iterator[Proposal]:
+    def distance(self, number: Reading) -> Iterator[Proposal]:
         """Small if the task is to reach something, or if it is an error; steep where the last centimetres count."""
         role, prior = ("drive", 1.0) if self.ask("reach") else ("posture", 0.3)
         reach, topic = number.extent, f"distance:{number.name}"
@@ -214,32 +214,28 @@ class _Reader:
         yield role, topic, "fine", 0.55 * prior, {"target": 0.0, "temperature": width**2}
         yield role, f"{topic}:change", "approach", 0.4 * prior, {"step": step}
 
-    def flag(self, number: Quantity) -> Iterator[Proposal]:
+    def flag(self, number: Reading) -> Iterator[Proposal]:
         """A bonus for staying healthy, and perhaps for another state that holds."""
         if not number.says(r"healthy|alive|no termination|survives?"):
             yield "posture", f"flag:{number.name}", "kept", 0.1, {}
         elif self.survival:
             yield "alive", "alive", "kept", self.survival, {"size": self.survival}
 
-    def vector(self, number: Quantity) -> Iterator[Proposal]:
+    def vector(self, number: Reading) -> Iterator[Proposal]:
         """Calm joints and quiet contacts."""
         if number.says("rad/s|m/s"):
             yield "steady", f"calm:{number.name}", "calm", 0.2, {"scale": number.extent}
         elif number.says("forces?|torques?|loads?|n|nm"):
             yield "steady", f"calm:{number.name}", "calm", 0.04, {"scale": number.extent, "size": 0.5}
 
-    def other(self, number: Quantity, prior: float = 0.05) -> Iterator[Proposal]:
+    def other(self, number: Reading, prior: float = 0.05) -> Iterator[Proposal]:
         """More or less of what the task's words name."""
         if number.nouns & self.nouns or prior > 0.05:
             yield "drive", f"other:{number.name}", "progress", prior, {"reference": number.extent}
             yield "drive", f"other:{number.name}", "reverse", prior, {"reference": number.extent}
 
-    def blind(self, number: Quantity) -> Iterator[Proposal]:
+    def blind(self, number: Reading) -> Iterator[Proposal]:
         """Without a word on the aim: more, less, or the middle of the range."""
         if number.kind != "vector":
             yield from self.other(number, 0.3)
             yield from self.around("drive", f"other:{number.name}", number, number.middle, 0.3)
-
-
-def _is_forward(number: Quantity) -> bool:
-    return number.says("forwards?|ahead|x") and not number.says("foot|feet|hands?")

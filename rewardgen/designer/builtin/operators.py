@@ -61,8 +61,8 @@ class Operators:
             plain: Take the likeliest idea for each role, as a textbook would.
             parents: Rewards to keep away from.
         """
-        drafts = [self._draft(plain) for _ in range(8 if parents else 1)]
         used = {term.name for parent in parents for term in parent}
+        drafts = [self._draft(plain) for _ in range(8 if parents else 1)]
         reward = min(drafts, key=lambda draft: sum(term.name in used for term in draft) / len(draft))
         opening = "Away from the parents' terms" if parents else "From the card alone"
         return reward, f"{opening}: {reward[0].says}, with {_quoted(reward[1:])}."

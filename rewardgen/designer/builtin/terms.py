@@ -12,48 +12,39 @@ import ast
 import re
 import textwrap
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from rewardgen.store.records import TaskCard
 
 _WIDTH = 110
 
 
-class Shape(NamedTuple):
-    """One form of a term: an expression of an input `{x}`, its value one control step earlier and constants."""
-
-    template: str
-    says: str
-    """Encouraged behaviour, for comments; `{what}` is the meaning of the input."""
-    sign: str = ""
-
-
-SHAPES: dict[str, Shape] = {
+SHAPES: dict[str, tuple[str, str]] = {
     # Motion, (N,).
-    "progress": Shape("({x} / {reference}).clamp(-4.0, 4.0)", "more {what}"),
-    "reverse": Shape("(-{x} / {reference}).clamp(-4.0, 4.0)", "less {what}"),
+    "progress": ("{weight} * ({x} / {reference}).clamp(-4.0, 4.0)", "more {what}"),
+    "reverse": ("{weight} * (-{x} / {reference}).clamp(-4.0, 4.0)", "less {what}"),
     # A value at a target, (N,).
-    "near": Shape("torch.exp(-(({x} - {target}) ** 2) / {temperature})", "{what} near the target"),
-    "fine": Shape("torch.exp(-(({x} - {target}) ** 2) / {temperature})", "{what} precisely at the target"),
-    "pull": Shape("(1.0 / (1.0 + (({x} - {target}) / {width}) ** 2))", "{what} pulled to the target"),
-    "close": Shape("torch.exp(-({x} - {target}).abs() / {temperature})", "{what} close to the target"),
-    "above": Shape("torch.exp(-((({floor} - {x}).clamp(min=0.0) / {margin}) ** 2))", "enough {what}"),
-    "raised": Shape("(({x} - {start}) / {rise}).clamp(0.0, 1.0)", "a higher {what}"),
-    "aligned": Shape("(0.5 + 0.5 * {x})", "{what} toward 1"),
-    "opposed": Shape("(0.5 - 0.5 * {x})", "{what} toward -1"),
-    "facing": Shape("(0.5 + 0.5 * torch.cos({x} - {target}))", "{what} turned to the target"),
+    "near": ("{weight} * torch.exp(-(({x} - {target}) ** 2) / {temperature})", "{what} near the target"),
+    "fine": ("{weight} * torch.exp(-(({x} - {target}) ** 2) / {temperature})", "{what} precisely at the target"),
+    "pull": ("{weight} * (1.0 / (1.0 + (({x} - {target}) / {width}) ** 2))", "{what} pulled to the target"),
+    "close": ("{weight} * torch.exp(-({x} - {target}).abs() / {temperature})", "{what} close to the target"),
+    "above": ("{weight} * torch.exp(-((({floor} - {x}).clamp(min=0.0) / {margin}) ** 2))", "enough {what}"),
+    "raised": ("{weight} * (({x} - {start}) / {rise}).clamp(0.0, 1.0)", "a higher {what}"),
+    "aligned": ("{weight} * (0.5 + 0.5 * {x})", "{what} toward 1"),
+    "opposed": ("{weight} * (0.5 - 0.5 * {x})", "{what} toward -1"),
+    "facing": ("{weight} * (0.5 + 0.5 * torch.cos({x} - {target}))", "{what} turned to the target"),
     # Changes per step, (N,).
-    "approach": Shape("(({before} - {x}) / {step}).clamp(-4.0, 4.0)", "{what} shrinking at every step"),
-    "advance": Shape("(({x} - {before}) / {step}).clamp(-4.0, 4.0)", "{what} growing at every step"),
+    "approach": ("{weight} * (({before} - {x}) / {step}).clamp(-4.0, 4.0)", "{what} shrinking at every step"),
+    "advance": ("{weight} * (({x} - {before}) / {step}).clamp(-4.0, 4.0)", "{what} growing at every step"),
     # Calm: of a number (N,), of a vector (N, k), and of the action (N, k).
-    "still": Shape("({x} / {scale}).square().clamp(max=1.0)", "little {what}", sign="-"),
-    "calm": Shape("({x} / {scale}).square().mean(-1).clamp(max=1.0)", "little {what}", sign="-"),
-    "effort": Shape("{x}.square().mean(-1)", "little effort", sign="-"),
-    "smoothness": Shape("({x} - {before}).square().mean(-1)", "smooth actions", sign="-"),
+    "still": ("-{weight} * ({x} / {scale}).square().clamp(max=1.0)", "little {what}"),
+    "calm": ("-{weight} * ({x} / {scale}).square().mean(-1).clamp(max=1.0)", "little {what}"),
+    "effort": ("-{weight} * {x}.square().mean(-1)", "little effort"),
+    "smoothness": ("-{weight} * ({x} - {before}).square().mean(-1)", "smooth actions"),
     # Survival, (N,).
-    "kept": Shape("{x}.clamp(0.0, 1.0)", "that {what}"),
-    "alive": Shape("torch.ones_like({x})", "not ending the episode early"),
+    "kept": ("{weight} * {x}.clamp(0.0, 1.0)", "that {what}"),
+    "alive": ("{weight} * torch.ones_like({x})", "not ending the episode early"),
 }
+"""Name to an expression of an input, its value one control step earlier and constants; and the encouraged behaviour."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +71,12 @@ Reward = tuple[Term, ...]
 
 def make_term(name: str, shape: str, x: str, what: str, weight: float, **constants: float) -> Term:
     """Build a term of a shape on an input `x`, such as `velocity[:, 0]`, with the meaning `what`."""
-    form, names = SHAPES[shape], {role: f"{name}_{role}" for role in constants}
-    expression = form.template.format(x=x, before=re.sub(r"(?<![\w.])([^\W\d]\w*)(?![\w=])", r"prev_\1", x), **names)
-    values = {f"{name}_weight": weight, **{names[role]: value for role, value in constants.items()}}
-    return Term(name, form.says.format(what=what), _canonical(f"{form.sign}{name}_weight * {expression}"), values)
+    template, says = SHAPES[shape]
+    values = {f"{name}_{role}": value for role, value in {"weight": weight, **constants}.items()}
+    names = dict(zip(("weight", *constants), values, strict=True))
+    before = re.sub(r"(?<![\w.])([^\W\d]\w*)(?![\w=])", r"prev_\1", x)
+    expression = ast.unparse(ast.parse(template.format(x=x, before=before, **names), mode="eval"))
+    return Term(name, says.format(what=what), expression, values)
 
 
 def render(reward: Reward, card: TaskCard) -> str:
@@ -109,10 +102,9 @@ def render(reward: Reward, card: TaskCard) -> str:
 
 
 def _assigned(term: Term) -> list[str]:
-    if len(line := f"{term.name} = {term.expression}") <= _WIDTH:
-        return [line]
-    weight, factor = term.expression.split(" * ", 1)
-    return [f"{term.name} = (", f"    {weight}", f"    * {factor}", ")"]
+    line = f"{term.name} = {term.expression}"
+    weight, _, factor = term.expression.partition(" * ")
+    return [line] if len(line) <= _WIDTH else [f"{term.name} = (", f"    {weight}", f"    * {factor}", ")"]
 
 
 def parse(source: str, card: TaskCard) -> Reward | None:
@@ -140,10 +132,6 @@ def _terms(function: ast.FunctionDef, source: str) -> Reward:
     weighted = all(f"{term.name}_weight" in term.constants for term in terms)
     returned = ", ".join(f"'{term.name}': {term.name}" for term in terms)
     return tuple(terms) if weighted and last == f"return {{{returned}}}" else ()
-
-
-def _canonical(expression: str) -> str:
-    return ast.unparse(ast.parse(expression, mode="eval"))
 
 
 def _names(expression: str) -> set[str]:

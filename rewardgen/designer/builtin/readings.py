@@ -1,4 +1,4 @@
-"""Numbers of a task card that a term can read, each with its kind, its words and its measured range."""
+"""Numbers and vectors of a task card that a term can read, with kind, words and measured range."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ Kind = Literal["speed", "rate", "length", "distance", "angle", "cosine", "flag",
 
 _WANTED = r"(?:fully )?upright|standing|level|balanced|straight|vertical|up|aligned|on target|in the reference pose"
 """States that a robot is usually asked to be in."""
-_STOP_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "an and are as at be by for from has have in into is it its least more most of on or than that the then there "
-        "this to when which while with one per all each every steps step time seconds second robot task",
-    )
+_STOP_WORDS = (
+    "an|and|are|as|at|be|by|for|from|has|have|in|into|is|it|its|least|more|most|of|on|or|than|that|the|then|there|this|to|"
+    "when|which|while|with|one|per|all|each|every|step|time|second|robot|task"
 )
 _UNITS: dict[str, Kind] = {"m/s": "speed", "rad/s": "rate", "deg/s": "rate", "m": "length", "rad": "angle"}
 _EXPLANATION = re.compile(r"(?: in)? ?[,;:(\[]| - |\. ")
@@ -26,7 +23,7 @@ _EXPLANATION = re.compile(r"(?: in)? ?[,;:(\[]| - |\. ")
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Reading:
     """A variable, one part of it, all of it as a vector, or a distance."""
 
     name: str
@@ -54,6 +51,11 @@ class Quantity:
         return has(self.words, pattern)
 
     @property
+    def is_forward(self) -> bool:
+        """True for a speed or place of the robot along the forward axis."""
+        return self.says("forwards?|ahead|x") and not self.says("foot|feet|hands?")
+
+    @property
     def nouns(self) -> frozenset[str]:
         """The content words of its name and meaning."""
         return nouns(self.words.replace("_", " "))
@@ -68,7 +70,7 @@ class Quantity:
         return float(match[1].replace("zero", "0")) if match else None
 
 
-def quantities(card: TaskCard) -> tuple[Quantity, ...]:
+def readings(card: TaskCard) -> tuple[Reading, ...]:
     """All numbers of a card that actions can change: variables, parts of vectors, whole vectors, distances."""
     numbers = [number for variable in card.variables for number in _read(variable)]
     targets = [variable for variable in card.variables if has(_words(variable), "target|goal")]
@@ -80,32 +82,32 @@ def quantities(card: TaskCard) -> tuple[Quantity, ...]:
     return tuple(numbers)
 
 
-def _read(variable: VariableCard) -> list[Quantity]:
+def _read(variable: VariableCard) -> list[Reading]:
     """A scalar variable; or each part of a vector, the vector, and its length if it points to another place."""
     name, words, unit, what = variable.name, _words(variable), _unit(variable), _meaning(variable)
     if not variable.shape:
         low, middle, high = _range(variable, 0)
-        scalar = Quantity(name, name, what, _kind(unit, words, low, high), words, low, middle, high)
+        scalar = Reading(name, name, what, _kind(unit, words, low, high), words, low, middle, high)
         return [] if any(variable.given) else [scalar]
     size, clauses = variable.shape[0], re.split(r"[,;:()]", words)
     parts = [*variable.parts, *map(str, range(len(variable.parts), size))]
-    numbers: list[Quantity] = []
+    numbers: list[Reading] = []
     for index, part in enumerate(parts):
         others = "|".join(re.escape(other.lower()) for other in parts if other != part)
         own = " ".join([part.lower(), *(clause for clause in clauses if not others or not has(clause, others))])
         label = f"{name}_{'_'.join(re.findall('[a-z0-9]+', part.lower()))}"
         low, middle, high = _range(variable, index)
         kind = _kind(unit, own, low, high)
-        numbers.append(Quantity(label, f"{name}[:, {index}]", f"{what} ({part})", kind, own, low, middle, high, size))
+        numbers.append(Reading(label, f"{name}[:, {index}]", f"{what} ({part})", kind, own, low, middle, high, size))
     reach = math.hypot(*(number.extent for number in numbers))
     offset = r"vector (?:from|to)|offset|displacement|from \w+ (?:\w+ )?to|relative to the (?:target|goal)"
     if unit == "m" and size in (2, 3) and has(words, offset):
         norm, words = f"{name}.norm(dim=-1)", f"distance {words}"
-        numbers.append(Quantity(f"{name}_norm", norm, f"length of {what}", "distance", words, 0.0, reach / 2, reach))
+        numbers.append(Reading(f"{name}_norm", norm, f"length of {what}", "distance", words, 0.0, reach / 2, reach))
     if any(variable.given):
         return [number for number, given in zip(numbers, variable.given, strict=False) if not given]
     extent = max((number.extent for number in numbers), default=1.0)
-    return [*numbers, Quantity(name, name, what, "vector", f"{unit} {words}", high=extent)]
+    return [*numbers, Reading(name, name, what, "vector", f"{unit} {words}", high=extent)]
 
 
 def _range(variable: VariableCard, part: int) -> tuple[float, float, float]:
@@ -116,13 +118,13 @@ def _range(variable: VariableCard, part: int) -> tuple[float, float, float]:
     return measured[0][0], measured[1][0], measured[2][0]
 
 
-def _gap(point: VariableCard, target: VariableCard) -> Quantity:
+def _gap(point: VariableCard, target: VariableCard) -> Reading:
     """The distance of a point to its target."""
     ranges = zip(point.minimum, point.maximum, target.minimum, target.maximum, strict=False)
     reach = math.hypot(*(max(abs(high - least), abs(most - low)) for low, high, least, most in ranges)) or 1.0
     x = f"({point.name} - {target.name}).{'norm(dim=-1)' if point.shape else 'abs()'}"
     name, what = f"{point.name}_to_{target.name}", f"distance of {_meaning(point)} to {_meaning(target)}"
-    return Quantity(name, x, what, "distance", f"distance to target {_words(point)}", 0.0, reach / 2, reach)
+    return Reading(name, x, what, "distance", f"distance to target {_words(point)}", 0.0, reach / 2, reach)
 
 
 def _kind(unit: str, words: str, low: float, high: float) -> Kind:
@@ -156,4 +158,5 @@ def has(text: str, pattern: str) -> bool:
 
 def nouns(text: str) -> frozenset[str]:
     """The words of a text that carry meaning, singular."""
-    return frozenset(word.removesuffix("s") for word in re.findall(r"[a-z]{2,}", text.lower())) - _STOP_WORDS
+    words = (word.removesuffix("s") for word in re.findall(r"[a-z]{2,}", text.lower()))
+    return frozenset(word for word in words if not re.fullmatch(_STOP_WORDS, word))
