@@ -21,6 +21,7 @@ from torch import Tensor
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
+from rewardgen.sim.faults import neighbour
 from rewardgen.sim.gym_env import (
     MOST_SEEN,
     ActionCoder,
@@ -316,8 +317,9 @@ def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
             return make()
     except TaskError as error:
         cause = error.__cause__
-        if isinstance(cause, gymnasium.error.DependencyNotInstalled):
-            raise TaskError(f"{task.env} cannot be made: {cause}", "install what it names") from cause
+        if isinstance(cause, gymnasium.error.DependencyNotInstalled | ModuleNotFoundError):
+            hint = neighbour(task.path, getattr(cause, "name", "") or "") or "install what it names by `pip install`"
+            raise TaskError(f"{task.env} cannot be made: {cause}", hint) from cause
         if isinstance(cause, gymnasium.error.Error):
             close = nearest_task(str(task.env))
             hint = "for one that a package registers, name the package too: `my_package:MyEnv-v0`"

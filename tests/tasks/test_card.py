@@ -35,10 +35,6 @@ def test_the_card_tells_words_settings_and_measured_ranges():
     assert card.probes[0].terminations == {"time limit": 1.0} and card.probes[0].episode_steps == 60
 
 
-def test_the_card_is_the_same_each_time():
-    assert card_of(str(POINT)) == card_of(str(POINT))
-
-
 def test_ranges_leave_out_the_padding_after_an_episodes_end():
     card = card_of("hopper")
     height = next(variable for variable in card.variables if variable.name == "height")
@@ -84,12 +80,6 @@ def test_a_baselines_constants_and_comments_survive():
     human = baseline_sources(load_task(str(POINT)))["human"]
     assert compile_reward(human).tunables == {"effort_weight": 0.01}
     assert '"""Distance, speed and effort."""' in human
-
-
-def test_a_task_without_rewards_has_no_baselines(tmp_path):
-    text = POINT.read_text()
-    reference = point(tmp_path, (text[text.index("    @staticmethod") :], ""))
-    assert baseline_sources(load_task(reference)) == {}
 
 
 def test_a_baseline_that_is_a_method_is_refused(tmp_path):

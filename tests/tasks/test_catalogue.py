@@ -173,12 +173,6 @@ def test_every_shipped_task_is_a_robot_and_the_list_has_them_all():
     assert all(find_robot(name).is_file() for name, origin in robots.items() if "downloaded" not in origin)
 
 
-def test_a_folder_of_menagerie_is_its_scene(tmp_path):
-    for name in ("arm.xml", "scene.xml"):
-        (tmp_path / name).write_text(TABLE)
-    assert find_robot(str(tmp_path)) == tmp_path / "scene.xml"
-
-
 def test_the_file_that_new_writes_lacks_nothing_but_the_metric(table, tmp_path):
     made = rewardgen("new", "push the red box", "--robot", "table.xml", "--json", cwd=tmp_path)
     assert made.returncode == 0, made.stderr

@@ -22,13 +22,6 @@ def test_a_sound_metric_is_no_problem_and_its_parts_are_measured(tmp_path):
     assert [list(each["parts"]) for each in answer["measured"]["probes"]] == [["near", "closed"]] * 2
 
 
-def test_a_metric_may_read_the_last_steps_of_episodes_that_end_early(tmp_path):
-    reads_end = (NEAR, "near = 1.0 - (position[:, -5:].abs().mean(1) / 2.0).clamp(0.0, 1.0)")
-    assert (
-        check(measured_point(tmp_path, reads_end, ("uniform(-1.0, 1.0, 1)", "uniform(1.6, 1.8, 1)")))["problems"] == []
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "line_of", "what", "hint"),
     [

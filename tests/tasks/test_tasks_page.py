@@ -44,7 +44,7 @@ def test_every_member_is_told(offered):
         "declared",
         "default_words",
     }
-    internal |= {"make_envs", "make_simulator", "measured", "model_file", "model_files", "path", "read"}
+    internal |= {"make_envs", "make_simulator", "measured", "model_file", "model_files", "packages", "path", "read"}
     own = {name for name in vars(offered) if name[0] != "_"} | {*get_annotations(offered)}
     assert {name for name in own - internal if not re.search(rf"\b{name}\b", PAGE)} == set()
 
