@@ -10,7 +10,8 @@ TEXT = (ROOT / "README.md").read_text()
 
 
 def test_the_commands_that_are_shown_exist():
-    shown = re.findall(r"rewardgen ((?:runs |tasks |robots )?[a-z]+) ", "".join(re.findall(r"```\n(.*?)```", TEXT, re.S)))
+    blocks = "".join(re.findall(r"```\n(.*?)```", TEXT, re.S))
+    shown = re.findall(r"rewardgen ((?:runs |tasks |robots )?[a-z]+) ", blocks)
     assert len(shown) > 5
     assert set(shown) <= {command.words for command in COMMANDS}
 
@@ -22,6 +23,6 @@ def test_the_clean_clone_script_ends_with_the_test_command_of_the_readme():
 
 def test_the_readme_is_short_and_starts_with_a_picture():
     lines = TEXT.splitlines()
-    assert len(lines) <= 130 and len(TEXT.split()) <= 900 and max(map(len, lines)) <= 120
+    assert len(lines) <= 130 and max(map(len, lines)) <= 120 and len(TEXT.split()) <= 900
     (picture,) = [line for line in lines[:10] if line.startswith("![")]
     assert (ROOT / re.search(r"\((.+)\)", picture).group(1)).is_file()  # type: ignore[union-attr]
