@@ -26,10 +26,8 @@ from rewardgen.sim.kept_episodes import load_episodes, pack_episodes
 from rewardgen.sim.vec_env import Step, VecEnv
 from rewardgen.store.records import RewardSpec
 from rewardgen.tasks.fitness import measure_episodes
-from rewardgen.tasks.gym_task import GymTask
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import task_files
-from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.policies import Policy, load_policy, misfit
 from rewardgen.training.protocol import POLICY_KINDS
@@ -98,19 +96,17 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 def _envs(task: Task, renderer: str) -> VecEnv:
     seeds = [derive_seed(_SEED, "film")]
-    if isinstance(task, GymTask):
-        os.environ |= {**_HEADLESS, "MUJOCO_GL": renderer}
-        try:
-            envs = task.make_envs(seeds, STARTS * max(1, len(task.known().agents)), pictures=True)
+    os.environ |= {**_HEADLESS, "MUJOCO_GL": renderer}
+    try:
+        envs = task.make_envs(seeds, STARTS, pictures=True)
+        if envs.agents:
+            envs = task.make_envs(seeds, STARTS * len(envs.agents), pictures=True)
+        if envs.model is None:
             envs.reset()
             envs.picture(0)
-        except TaskError as error:
-            hint = 'its environment has to take `render_mode="rgb_array"`, and `render` then return (H, W, 3) uint8'
-            raise TaskError(f"films are not available here: {error.message}", hint) from error
-        return envs
-    envs = task.make_envs(seeds, STARTS)
-    if envs.model is None:
-        raise TaskError("films are not available here: the task has no MuJoCo model", "film a `MujocoTask`")
+    except TaskError as error:
+        hint = 'its environment has to take `render_mode="rgb_array"`, and `render` then return (H, W, 3) uint8'
+        raise TaskError(f"films are not available here: {error.message}", hint) from error
     return envs
 
 
@@ -202,7 +198,7 @@ def _save_scene(task: Task, model: mujoco.MjModel, motion: np.ndarray) -> None:
     floor = float(moving[..., 2].min()) - _BELOW_M if moving.size else None
     size = float(np.ptp(moving, axis=1).max(1).mean().clip(0.01)) if moving.size else 1.0
     filmed = model
-    if (files := task.model_files()) and isinstance(task, MujocoTask):
+    if files := task.model_files():
         try:
             filmed = dressed(files[0], floor, size, task.edit_model)
         except ValueError:

@@ -136,6 +136,9 @@ class Task(Protocol):
         """Return the id of the Gymnasium environment, or an empty text without one."""
         return ""
 
+    def edit_model(self, spec: Any) -> None:
+        """Change the `mujoco.MjSpec` of the model in place before it is compiled."""
+
     def model_files(self) -> tuple[Path, ...]:
         """Return the files of the MuJoCo model, the main one first; empty without a model."""
         return ()
