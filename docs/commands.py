@@ -20,7 +20,7 @@ This page is written by `python -m docs.commands`.
 _FIELDS = """## The configuration of a run
 
 `run` takes every field as an option, with `-` for `_`; `run --help` shows those in groups. `--config FILE` reads them
-from TOML, such as the `run.toml` in the folder of a run; options win over the file. `rewardgen.run` takes the same names.
+from TOML, such as the `run.toml` in the folder of a run; options win over the file. `rewardgen.run` takes these names.
 """
 
 
