@@ -146,8 +146,8 @@ def trainings(histories: Sequence[History]) -> dict[str, dict[str, dict[int, Tra
     for history in histories:
         assert history.card is not None and history.training is not None
         steps = history.training.env_steps
-        for (phase, candidate_id, seed), result in history.trained.items():
-            if phase != "confirm" and result.curve and result.final_fitness is not None:
+        for (_, candidate_id, seed), result in history.trained.items():
+            if result.curve and result.final_fitness is not None:
                 by_source = found[f"{history.card.name} {steps // 1000}k"]
                 by_source[_source(history, candidate_id)][seed] = _training(result, steps)
     return {subject: dict(by_source) for subject, by_source in found.items()}

@@ -14,14 +14,15 @@ from rewardgen.api.tracking import require_trackers, tracked
 from rewardgen.cli.drafting import ROBOT, draft
 from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, home_of, print_json
 from rewardgen.cli.watching import Memory, confirm, ended, watch
-from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, read_config
+from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, options_text, read_config
 from rewardgen.core.errors import UsageError
+from rewardgen.core.text import one_line
 from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.search import lifecycle
-from rewardgen.search.forecast import forecast, told
+from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.history import History
-from rewardgen.store.origin import Terms, can_sign
+from rewardgen.store.origin import can_sign
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.tables import plain_table
@@ -41,14 +42,16 @@ _UNSIGNED = (
     "no key can be kept in ~/.local/state/rewardgen or $XDG_STATE_HOME/rewardgen, so this run is not signed as yours:"
     " `resume` will ask about it"
 )
-_NAMED = {
-    "task": "its file is run as your own code",
-    "model": "is asked, with your key for it",
-    "critic_model": "is asked too",
-    "api_base": "gets the key, and all that is asked",
-    "sandbox": "what keeps generated code from your files and the network",
-    "cluster": "gets the task's files and trains; its results are trusted",
+_CONSENT = {
+    "task": "its file runs as your own code",
+    "model": "is called, with your key for it",
+    "critic_model": "is called too",
+    "api_base": "receives the key and all requests",
+    "sandbox": "keeps generated code from your files and the network",
+    "executor": "trains the candidates",
+    "cluster": "receives the task's files and trains; its results are trusted",
 }
+"""Fields of a configuration and why the user is asked about them before a foreign run is resumed."""
 _UNASKED_USD = 1.0
 """Price from which a run without `--max-cost` asks before it starts [USD]."""
 
@@ -189,8 +192,8 @@ def _print_forecast(config: RunConfig, json: bool) -> int:
         print_json(estimate.model_dump(mode="json"))
         return 0
     table = plain_table("this run takes", "")
-    for noun, amount in told(estimate, config):
-        table.add_row(noun, amount)
+    for row in forecast_rows(estimate, config):
+        table.add_row(*row)
     results().print(table)
     return 0
 
@@ -252,9 +255,9 @@ def resume(
         if changes.get(name):
             changes[name] = lasting_model(str(changes[name]), runs_dir)
     how = lifecycle.Resume(changes, generations=generations or 0)
-    unsigned = lifecycle.unsigned_terms(folder, how)
+    unsigned = lifecycle.foreign_config(folder, how)
     if unsigned is not None and not yes:
-        confirm(_terms_text(unsigned), "read what the run names, and its files, before you agree")
+        confirm(_consent_text(folder.id, unsigned), "read what the run names, and its files, before you agree")
     require_trackers(track)
     was_finished = History.load(folder).summary is not None and not generations
 
@@ -268,11 +271,13 @@ def resume(
     return ended(outcome, runs_dir, json)
 
 
-def _terms_text(unsigned: Terms) -> str:
-    """Question about a run that the user did not start here."""
-    named = {name.replace("_", " "): (getattr(unsigned, name), effect) for name, effect in _NAMED.items()}
-    lines = [f"  {name} {value}: {effect}" for name, (value, effect) in named.items() if value]
-    origin = "was not started here by you, or was changed since"
+def _consent_text(run_id: str, config: RunConfig) -> str:
+    """Question about a run that the user did not start here with this configuration."""
+    values = {name: one_line(str(getattr(config, name) or "")) for name in _CONSENT}
+    lines = [f"  {name.replace('_', ' ')} {value}: {_CONSENT[name]}" for name, value in values.items() if value]
+    options = one_line(options_text(config), 400)
+    lines += [f"  options {options}"] if options else []
+    origin = "was not started here by you, or its configuration was changed"
     if not can_sign():
         origin = "may be anybody's, because no key of yours can be kept here"
-    return "\n".join([f"run {unsigned.run_id} {origin}; if it continues,", *lines])
+    return "\n".join([f"run {run_id} {origin}; if it continues,", *lines])

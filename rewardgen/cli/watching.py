@@ -166,7 +166,7 @@ def _data(outcome: Outcome, reward: Path | None, report: Path | None) -> dict[st
 
 def _hint(history: History, folder: RunFolder) -> str:
     """Next step after a run without a reward."""
-    if history.own_fault:
+    if history.task_fault:
         return "fix what the task itself does wrong, whatever the reward"
     if history.designed and not any(designed.source for designed in history.designed.values()):
         again = f"`resume {folder.word} --generations 1` with another `--model`"

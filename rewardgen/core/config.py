@@ -81,12 +81,6 @@ class RunConfig(Frozen):
     device: Device | Literal["auto"] = "cpu"
     """What simulates and learns: `cpu`; `cuda`, a GPU by MuJoCo Warp; `auto`, the GPU if there is one; or `warp-cpu`,
     the GPU's code on the CPU, to try it. Fitness that decides is measured on the CPU always."""
-    auto_steps: bool = False
-    """If the task's own rewards cannot be told apart after the first generation, and their curves still rise, train it
-    again with as many steps as the curves say that it takes; else the run only says so."""
-    confirm: float | None = Field(default=None, gt=1, le=20)
-    """At the end, train the winner and the human reward with so many times the steps, on 5 of the fresh seeds: whether
-    one only learns faster or also ends higher."""
     seed: int = Field(default=0, ge=0)
     """Seed of the whole run."""
     strategy: str = "evolve"

@@ -37,6 +37,13 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(_replacement, _SEQUENCE.sub("", text))
 
 
+def one_line(text: str, most: int = 120) -> str:
+    """A text on one line, cut in the middle to a number of characters."""
+    line = visible(text).replace("\\", "\\\\").replace("\n", "\\n").replace("\t", " ")
+    half = most // 2
+    return line if len(line) <= most else f"{line[:half]} [...] {line[-half:]}"
+
+
 def _replacement(found: re.Match[str]) -> str:
     character = found.group()
     if "\ud800" <= character <= "\udfff":

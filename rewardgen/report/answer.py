@@ -147,10 +147,6 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
         Fact("Fitness", number(row.fitness.value), fitness_ends, _short(card.fitness)),
     ]
     facts += [fact for name in BASELINES if (fact := _against(history, name))]
-    if summary.confirmed:
-        words, tone = _STANDINGS[summary.confirmed]
-        steps = number(history.config.confirm or 1.0) if history.config else ""
-        facts.append(Fact("With more steps", words, about=f"Both trained with {steps} times the steps", tone=tone))
     if judgement is None:
         return [*facts, Fact("As asked", "not judged", about="no language model read the episodes")]
     answers: dict[str | None, tuple[str, Tone]] = {
@@ -200,7 +196,7 @@ def final_difference(history: History, name: str) -> Interval | None:
 
 def _cautions(history: History) -> list[str]:
     texts = [history.goal_check.text] if history.goal_check and history.goal_check.answer != "yes" else []
-    texts += [history.doubt] if history.doubt and not history.raised else []
+    texts += [history.steps_doubt] if history.steps_doubt else []
     return [f"{text[:1].upper()}{text[1:]}" for text in texts + history.changes]
 
 

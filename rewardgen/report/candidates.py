@@ -21,7 +21,6 @@ _MOST_REASON = 300
 PHASES: dict[Phase, str] = {
     "search": "Search",
     "final": "Finals, fresh seeds",
-    "confirm": "With more steps",
 }
 
 

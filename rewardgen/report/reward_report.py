@@ -122,8 +122,7 @@ def _untested(history: History, record: CandidateRecord | None) -> list[str]:
     lines = ["Anything but the simulator: no hardware, and no disturbance, delay or sensor noise but the task's own."]
     lines += [f"Starts beyond the {STARTS} of each seed, all drawn as the task draws them."]
     lines += ["Another learner, other networks, or other settings of this one."]
-    if config.confirm is None:
-        lines.append("The comparison with more steps of training (`--confirm`).")
+    lines += ["The comparison with more steps of training (`--env-steps`)."]
     missing = [name for name in ("human", "sparse") if name not in history.baselines]
     if missing:
         lines.append(f"Against a {' or a '.join(missing)} reward: the task has none.")

@@ -156,7 +156,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
     else:
         lines += [f"**{history.judgement.text}**", ""] if history.judgement else []
         lines += [summary.conclusion, "", *closing_markdown(summary), "", f"The search stopped: {summary.reason}.", ""]
-    for _, earlier in history.opened:
+    for _, earlier in history.earlier_finals:
         if earlier:
             lines += ["## Earlier finals", "", earlier.conclusion, "", *closing_markdown(earlier), ""]
     lines += ["## Generations", "", "| candidate | operator | parents | fitness | idea, or reason |"]
@@ -167,7 +167,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
 def _remarks(history: History) -> list[str]:
     """Objections, changes and feedback."""
     remarks = [history.goal_check.text] if history.goal_check else []
-    remarks += [history.doubt] if history.doubt and not history.raised else []
+    remarks += [history.steps_doubt] if history.steps_doubt else []
     remarks += history.changes
     return remarks + [
         f"Feedback, for g{each.generation:02d} and later: {' '.join(each.text.split())}" for each in history.feedback

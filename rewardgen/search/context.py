@@ -1,4 +1,4 @@
-"""What every step of the search works with: what was asked, who does the work, and the run's memory."""
+"""The context of every step of the search: the configuration, the roles that do the work, and the run's memory."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from rewardgen.search.strategy import Strategy
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal
 from rewardgen.store.messages import Usage
+from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import CandidateRecord, CandidateResult, Judgement, TaskCard
 from rewardgen.training.cache import BaselineCache
 from rewardgen.training.protocol import Trainer
@@ -32,51 +33,47 @@ Result = TypeVar("Result")
 
 
 class Parts(NamedTuple):
-    """Who does the work of a search."""
+    """The roles that do the work of a search."""
 
     designer: Designer
     critic: Critic
     analyzer: Analyzer
     trainer: Trainer
-    longer: Callable[[float], Trainer]
-    """Makes a trainer with so many times the steps."""
     strategy: Strategy
     judge: Judge
     usage: Callable[[], Usage]
-    """What the language model calls of the run took so far."""
+    """Returns the usage of the run's model calls so far."""
     policies: Path
-    """Folder for trained policies."""
+    """Folder of trained policies."""
     cache: BaselineCache | None = None
     """Trainings of the task's own rewards by other runs."""
     judge_result: Callable[[CandidateResult, tuple[str, ...]], Coroutine[Any, Any, Judgement]] | None = None
-    """A language model that says whether what came of the chosen reward is what was asked for, by feedback too."""
+    """Asks a language model whether the chosen reward led to what the user and their feedback want."""
 
 
 def processes(config: RunConfig, device: str) -> int:
-    """How many trainings of a run go on side by side, each in a process: on a GPU all are one batch.
+    """Number of trainings side by side, each in a process; on a GPU all are one batch.
 
     Args:
-        config: Of the run.
-        device: On which it trains, as the trainer's settings have it.
+        config: The run's configuration.
+        device: Device of the trainer's settings.
     """
     return 1 if device == "cuda" else config.workers or usable_cores()
 
 
 def final_trainings(config: RunConfig, baselines: int) -> int:
-    """Trainings of the finals at most.
+    """Number of trainings in the finals at most.
 
     Args:
-        config: Of the run.
-        baselines: How many rewards the task has of its own.
+        config: The run's configuration.
+        baselines: Number of the task's own rewards.
     """
-    first = min(BLOCK, config.final_seeds)
-    longer = math.ceil(first * 2 * config.confirm) if config.confirm and baselines else 0
-    longer += config.final_seeds if config.init else 0
-    return config.final_seeds * (1 + min(1, baselines)) + first * max(0, baselines - 1) + longer
+    compared = 1 + min(1, baselines) + (1 if config.init else 0)
+    return config.final_seeds * compared + min(BLOCK, config.final_seeds) * max(0, baselines - 1)
 
 
 class Context(NamedTuple):
-    """One run, as its steps see it. Every step asks the history first and records what it did."""
+    """One run, as its steps see it."""
 
     config: RunConfig
     card: TaskCard
@@ -85,46 +82,46 @@ class Context(NamedTuple):
 
     @property
     def history(self) -> History:
-        """All that is known of the run so far."""
+        """State of the run so far."""
         return self.journal.history
 
     @property
     def steps_left(self) -> float:
-        """Control steps that are left to trainings; infinite without a limit."""
+        """Control steps left to trainings; infinite without a limit."""
         most = self.config.max_steps
         return math.inf if most is None else most - self.history.spent_steps
 
     @property
     def final_steps(self) -> int:
-        """Control steps that the finals take at most."""
+        """Control steps of the finals at most."""
         assert self.history.training is not None
         return self.history.training.env_steps * final_trainings(self.config, len(self.history.baselines))
 
     @property
     def time_up(self) -> str:
-        """That the time of the search is up, in words; empty if it is not."""
+        """Message once the time of the search is up; empty before."""
         return f"time limit of {self.config.max_minutes:g} min reached" if self.remaining_s == 0.0 else ""
 
     @property
     def remaining_s(self) -> float | None:
-        """Wall-clock time that is left to the search [s]; None without a limit."""
+        """Wall-clock time left to the search [s]; None without a limit."""
         most = self.config.max_minutes
-        spent_s = self.journal.elapsed_s - self.history.began_s
+        spent_s = self.journal.elapsed_s - self.history.search_began_s
         return None if most is None else max(0.0, 60.0 * most - spent_s - self._final_s)
 
     @property
     def _final_s(self) -> float:
-        """Wall-clock time that the finals take at most, by the trainings so far [s]; 0 before there is one."""
-        known = [each for each in self.history.trained.values() if not each.failure and each.env_steps]
-        if not known:
+        """Wall-clock time of the finals at most, estimated from the trainings so far [s]; 0 before the first."""
+        runs = [run for run in self.history.trained.values() if not run.failure and run.env_steps]
+        if not runs:
             return 0.0
-        per_step_s = sum(each.wall_s for each in known) / sum(each.env_steps for each in known)
+        per_step_s = sum(run.wall_s for run in runs) / sum(run.env_steps for run in runs)
         device = str(self.history.training.settings.get("device")) if self.history.training else "cpu"
         return self.final_steps * per_step_s / processes(self.config, device)
 
     @contextmanager
     def time_limit(self) -> Iterator[threading.Event]:
-        """An event that is set when the time of the search is up; what a worker was at then is left undone."""
+        """Yield an event that is set when the time of the search is up; unfinished work of a worker is dropped then."""
         up, remaining_s = threading.Event(), self.remaining_s
         timer = threading.Timer(remaining_s or 0.0, up.set)
         timer.daemon = True
@@ -139,16 +136,21 @@ class Context(NamedTuple):
             timer.cancel()
 
     def records(self, before: int | None = None) -> list[CandidateRecord]:
-        """All candidates so far, in order; only those of generations before an index, if one is given."""
+        """All candidates in the order of planning, of all generations or those before an index."""
         generations = self.history.generations[:before]
-        return [record for each in generations for id in each.ids if (record := self.history.record(id))]
+        return [record for generation in generations for id in generation.ids if (record := self.history.record(id))]
+
+    def rank_with_baselines(self) -> Ranking:
+        """Rank all candidates and the task's own rewards."""
+        own = [record for name in self.history.baselines if (record := self.history.baseline_record(name))]
+        return self.parts.judge.rank([*self.records(), *own])
 
     async def within_budget(self, call: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
-        """The result of a language model's call; `otherwise` if money or time is up, which ends the search."""
+        """Return the result of a model call, or `otherwise` if money or time is up, which ends the search."""
         limit = asyncio.timeout(self.remaining_s)
         try:
             if self.time_up:
-                call.close()  # begun, it would be sent and paid for
+                call.close()  # awaited, the request would be sent and paid for
                 raise BudgetExhausted(self.time_up)
             async with limit:
                 return await call
@@ -163,7 +165,7 @@ class Context(NamedTuple):
         return otherwise
 
     def gather(self, calls: Sequence[Coroutine[Any, Any, None]]) -> None:
-        """Run calls concurrently. All of them end, and are recorded, before the first error is raised."""
+        """Run calls concurrently. All of them end and are recorded before the first error is raised."""
 
         async def all_of_them() -> list[BaseException | None]:
             return await asyncio.gather(*calls, return_exceptions=True)
@@ -171,7 +173,7 @@ class Context(NamedTuple):
         if not calls:
             return
         try:
-            errors = [each for each in run_coroutine(all_of_them()) if each is not None]
+            errors = [error for error in run_coroutine(all_of_them()) if error is not None]
         finally:
             usage = self.parts.usage()
             if usage != self.history.usage:

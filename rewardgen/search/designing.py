@@ -34,7 +34,7 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
     def settle() -> None:
         """Record the calls without an answer as failures once an answer shows that it is not for want of a model."""
         replies = [
-            each for each in designed.values() if each.id != run.history.given_id and each.operator != "constants"
+            each for each in designed.values() if each.id != run.history.init_id and each.operator != "constants"
         ]
         answered = [each for each in replies if not each.failure.startswith((NO_REPLY, REFUSED))]
         here = any(each.id in ids for each in answered)
@@ -55,8 +55,8 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
 
     missing = [slot for slot in slots if (slot.candidate_id, 0) not in designed]
     for slot in missing:
-        if slot.candidate_id == run.history.given_id:
-            _record(run, _given(slot, run.history.given))
+        if slot.candidate_id == run.history.init_id:
+            _record(run, _given(slot, run.history.init_source))
         elif slot.operator == "constants" and (parent := run.history.record(slot.parents[0])):
             _record(run, tuned_candidate(slot, generation, parent.candidate))
     run.gather([design_one(slot) for slot in missing if (slot.candidate_id, 0) not in designed])

@@ -1,4 +1,8 @@
-"""The steps that train candidates and study what came of it."""
+"""The steps that train candidates, give the leaders further seeds, and study the results.
+
+Further seeds go where they decide: for the same number of trainings, that picks a better reward than equal seeds for
+every candidate, unless candidates differ far more than seeds do (docs/statistics.md has the simulation).
+"""
 
 from __future__ import annotations
 
@@ -7,73 +11,119 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from rewardgen.core.config import FURTHER_SHARE
 from rewardgen.search.context import Context
-from rewardgen.store.history import Phase
-from rewardgen.store.records import BASELINES, RewardSpec, SliceFailure, SliceResult, SliceSpec, Slot
+from rewardgen.store.history import Phase, SeedRound
+from rewardgen.store.ranking import Ranking, leads
+from rewardgen.store.records import BASELINES, Analysis, RewardSpec, SliceFailure, SliceResult, SliceSpec, Slot
 
 
 def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
-    """Train what is not yet trained in this phase, on the seeds that are opened for it.
+    """Train the slices of a phase that have no result yet.
 
-    When the time of the search is up, what has not been trained to the end has failed.
+    Slices that the time limit of the search interrupts have failed.
 
     Args:
         run: The run.
-        phase: What for.
+        phase: Purpose of the trainings.
         sources: Id to reward, of candidates and of the task's own rewards.
     """
     history = run.history
     slices = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in history.seeds(phase, id)]
-    missing = [each for each in slices if (phase, each.candidate_id, each.seed) not in history.trained]
-    # The final figures are those of the full budget.
+    missing = [spec for spec in slices if (phase, spec.candidate_id, spec.seed) not in history.trained]
+    # The reported figures are those of the full budget.
     stop_hacking = phase == "search" and "analyzer" not in run.config.ablate
-    trainer, cache, folder = run.parts.trainer, run.parts.cache, run.parts.policies / phase
-    if phase == "confirm":
-        assert run.config.confirm is not None
-        trainer, cache = run.parts.longer(run.config.confirm), None
+    cache, folder = run.parts.cache, run.parts.policies / phase
 
-    def keep(result: SliceResult) -> None:
+    def record(result: SliceResult) -> None:
         run.journal.record("trained", phase=phase, slice=result.model_dump(mode="json"))
         if phase == "search" and result.candidate_id not in BASELINES and history.result(phase, result.candidate_id):
             ranking = run.parts.judge.rank(run.records())
             if ranking.ids[:1] != history.ranking.ids[:1]:
                 run.journal.record("ranked", ranking=ranking.model_dump(mode="json"))
 
+    def finish(result: SliceResult) -> None:
+        if cache and result.candidate_id in BASELINES:
+            cache.keep(result, sources[result.candidate_id], folder, stop_hacking=stop_hacking)
+        record(result)
+
     def progress(message: dict[str, Any]) -> None:
         run.journal.listener.progress({**message, "phase": phase})
 
-    for each in [each for each in missing if cache and each.candidate_id in BASELINES]:
+    for spec in [spec for spec in missing if cache and spec.candidate_id in BASELINES]:
         assert cache is not None
-        if found := cache.bring(each, sources[each.candidate_id], folder, stop_hacking=stop_hacking):
-            keep(found)
-            missing.remove(each)
+        if cached := cache.bring(spec, sources[spec.candidate_id], folder, stop_hacking=stop_hacking):
+            record(cached)
+            missing.remove(spec)
     if not missing:
         return
-    wanted = {each.candidate_id for each in missing}
-
-    def trained(result: SliceResult) -> None:
-        if cache and result.candidate_id in BASELINES:
-            cache.keep(result, sources[result.candidate_id], folder, stop_hacking=stop_hacking)
-        keep(result)
-
+    ids = {spec.candidate_id for spec in missing}
+    rewards = [RewardSpec(candidate_id=id, source=sources[id], own=id in BASELINES) for id in sources if id in ids]
     with run.time_limit() if phase == "search" else nullcontext(threading.Event()) as cancel:
-        trainer.train(
-            [
-                RewardSpec(candidate_id=id, source=source, own=id in BASELINES)
-                for id, source in sources.items()
-                if id in wanted
-            ],
+        run.parts.trainer.train(
+            rewards,
             missing,
             folder=folder,
             on_progress=progress,
-            on_slice=trained,
+            on_slice=finish,
             stop_hacking=stop_hacking,
             cancel=cancel,
         )
-    for each in missing if cancel.is_set() else ():
-        # A further seed that there was no time for is no failure of a leader.
-        if each.seed in history.search_seeds and (phase, each.candidate_id, each.seed) not in history.trained:
-            keep(SliceResult(**each.model_dump(), failure=SliceFailure(kind="timeout", message=run.time_up)))
+    for spec in missing if cancel.is_set() else ():
+        # A further seed without time is no failure of a leader.
+        if spec.seed in history.search_seeds and (phase, spec.candidate_id, spec.seed) not in history.trained:
+            record(SliceResult(**spec.model_dump(), failure=SliceFailure(kind="timeout", message=run.time_up)))
+
+
+def settle(run: Context, generation: int, rounds: int | None = None) -> None:
+    """Give the leaders further seeds, one each per round, until the order is settled or their seeds are used up.
+
+    Args:
+        run: The run.
+        generation: Index of the generation that was trained last; after the search, the number of generations.
+        rounds: Rounds at most.
+    """
+    history = run.history
+    finished = generation < len(history.generations) and history.generations[generation].finished
+    while True:
+        trained = [record.candidate for record in run.records() if record.result]
+        train(run, "search", {candidate.id: candidate.source for candidate in trained})
+        keys = [(seed_round.phase, seed_round.generation) for seed_round in history.seed_rounds]
+        if finished or run.time_up or keys.count(("search", generation)) == rounds:
+            return
+        seeds = _next_round(run)
+        if not seeds:
+            return
+        seed_round = SeedRound(phase="search", generation=generation, seeds=seeds)
+        run.journal.record("seeds-opened", **seed_round.model_dump(mode="json"))
+
+
+def _next_round(run: Context) -> dict[str, tuple[int, ...]]:
+    history, config = run.history, run.config
+    assert history.training is not None
+    ranking = run.parts.judge.rank(run.records())
+    counts = {id: len(history.seeds("search", id)) for id in ranking.ids}
+    spent = sum(len(seeds) for (phase, _), seeds in history.extra_seeds.items() if phase == "search")
+    left = len(ranking.ids) * len(history.search_seeds) // FURTHER_SHARE - spent
+    if config.max_steps is not None:
+        left = min(left, int((run.steps_left - run.final_steps) // history.training.env_steps))
+    ids = contenders(ranking, counts, config.leaders, config.leader_seeds)[: max(0, left)]
+    return {id: (history.search_seeds[0] + counts[id],) for id in ids}
+
+
+def contenders(ranking: Ranking, counts: Mapping[str, int], leaders: int, most: int) -> list[str]:
+    """Leaders of which any may be the best, fewest seeds first; none if the order is settled.
+
+    Args:
+        ranking: Ranking of all candidates.
+        counts: Seeds of each candidate.
+        leaders: Number of candidates that count as leaders.
+        most: Seeds of a leader at most.
+    """
+    first = ranking.ranks[:leaders]
+    undecided = [rank.candidate_id for rank in first[1:] if not leads(first[0], rank)]
+    ids = [first[0].candidate_id, *undecided] if undecided else []
+    return sorted((id for id in ids if counts[id] < most), key=counts.__getitem__)
 
 
 def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
@@ -81,35 +131,35 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
 
     Args:
         run: The run.
-        slots: What they were designed from.
-        diagnose: Whether to ask for written diagnoses, which only the designers of a further generation read.
+        slots: The candidates' slots.
+        diagnose: True to ask for written diagnoses, which only designers of a further generation read.
     """
-    known = run.history.studied
+    studied, archive = run.history.studied, run.records()
+    order = run.parts.judge.rank(archive).ids
+
+    def place(id: str) -> int:
+        return order.index(id) if id in order else len(order)
+
+    def is_open(slot: Slot) -> bool:
+        analysis = studied.get(slot.candidate_id)
+        return analysis is None or (diagnose and bool(run.history.wanted_generations) and _lacks_diagnosis(analysis))
 
     async def study_one(slot: Slot) -> None:
-        found = run.history.record(slot.candidate_id)
-        if found is None or found.result is None:
+        record = run.history.record(slot.candidate_id)
+        if record is None or record.result is None:
             return
-        before = known.get(slot.candidate_id)
-        parents = [each for id in sorted(slot.parents, key=place) if (each := run.history.record(id))]
-        analysis = before or run.parts.analyzer.study(found, parents, run.card, archive)
+        before = studied.get(slot.candidate_id)
+        parents = [parent for id in sorted(slot.parents, key=place) if (parent := run.history.record(id))]
+        analysis = before or run.parts.analyzer.study(record, parents, run.card, archive)
         if diagnose and slot.operator != "constants":
-            call = run.parts.analyzer.diagnose(analysis, found, run.card)
+            call = run.parts.analyzer.diagnose(analysis, record, run.card)
             analysis = await run.within_budget(call, analysis)
         if analysis != before:
             run.journal.record("studied", analysis=analysis.model_dump(mode="json"))
 
-    archive = run.records()
-    ranked = run.parts.judge.rank(archive).ids
-
-    def place(id: str) -> int:
-        return ranked.index(id) if id in ranked else len(ranked)
-
-    def is_open(slot: Slot) -> bool:
-        """Whether it is not studied yet or, in a run that was extended, lacks the diagnosis that nobody was to read."""
-        analysis = known.get(slot.candidate_id)
-        if analysis is None or not (diagnose and run.history.promised):
-            return analysis is None
-        return not analysis.diagnosis and not any(each.detector == "no-diagnosis" for each in analysis.flags)
-
     run.gather([study_one(slot) for slot in slots if is_open(slot)])
+
+
+def _lacks_diagnosis(analysis: Analysis) -> bool:
+    """True for the last generation of a run that was extended: nobody was to read its diagnoses then."""
+    return not analysis.diagnosis and not any(flag.detector == "no-diagnosis" for flag in analysis.flags)

@@ -1,4 +1,4 @@
-"""Evolution: who becomes a parent, and which operator each new candidate gets."""
+"""Evolution: the parents and the operator of each new candidate."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from rewardgen.store.records import CandidateRecord, Operator, Slot
 
 GAINING: tuple[Operator, ...] = ("tune", "edit", "add", "crossover", "explore", "remove")
 STALLED: tuple[Operator, ...] = ("explore", "rewrite", "crossover", "edit", "explore", "tune")
-"""After a generation without a gain: more of what is new, less of the same."""
+"""After a generation without a gain: more new ideas, less of the same."""
 RESTARTED: tuple[Operator, ...] = ("draft", "explore", "crossover", "draft", "rewrite", "edit")
-"""After two such generations or more, a plateau: fresh drafts, which see no parent, beside what is left to try."""
+"""After two or more generations without a gain: also fresh drafts, which see no parent."""
 PLATEAU = 2
-"""Generations without a gain after which the search starts afresh; the patience of a run is longer by default."""
+"""Generations without a gain before fresh drafts; the default patience of a run is longer."""
 _LED_BY_A_LENS: tuple[Operator, ...] = ("draft", "explore", "rewrite")
 _OF_THE_BEST = 2
 """Slots of a generation whose first parent is the best of the archive."""
 _DRAWS = 8
-"""Draws of parents for an operator before the next operator is taken."""
+"""Draws of parents for an operator before the next operator is tried."""
 
 Pair = tuple[Operator, tuple[str, ...]]
-"""An operator and the parents that it is applied to."""
+"""An operator and its parents."""
 
 
 class Evolve:
     """Plans drafts first, then operators on parents from the whole archive, better ranks more often.
 
-    No operator is applied again to the parents to which it was applied in vain in the generation before.
+    An operator without a gain in the previous generation is not applied to the same parents again.
 
     Args:
         config: The run's configuration.
@@ -80,7 +80,7 @@ def _mix(archive: Sequence[str], stalled: int) -> tuple[Operator, ...]:
 
 
 def in_vain(records: Sequence[CandidateRecord], ranking: Ranking, generation: int) -> set[Pair]:
-    """What was done to which parents in a generation without making them better."""
+    """Operators and parents of a generation whose children are no better than their parents."""
     return {
         (record.candidate.operator, record.candidate.parents)
         for record in records
@@ -89,7 +89,7 @@ def in_vain(records: Sequence[CandidateRecord], ranking: Ranking, generation: in
 
 
 def _chosen(archive: Sequence[str], mix: Sequence[Operator], number: int, spent: set[Pair], rng: random.Random) -> Pair:
-    """Operator and parents of a slot: the mix's own operator, or the next one that was not just tried in vain."""
+    """Operator and parents of a slot: the operator of the mix, or the next one that is not spent."""
     for turn in range(len(mix)):
         operator = mix[(number + turn) % len(mix)]
         if operator == "crossover" and len(archive) < 2:
@@ -103,11 +103,11 @@ def _chosen(archive: Sequence[str], mix: Sequence[Operator], number: int, spent:
 
 
 def _parents(archive: Sequence[str], operator: Operator, of_the_best: bool, rng: random.Random) -> tuple[str, ...]:
-    """The best of the archive, or a draw from all of it, better ranks more often; for a crossover another one too."""
+    """The best of the archive, or a draw from it; a crossover has a second parent."""
     if operator == "draft":
         return ()
     first = archive[0] if of_the_best else _drawn(archive, rng)
-    return (first, _drawn([each for each in archive if each != first], rng)) if operator == "crossover" else (first,)
+    return (first, _drawn([id for id in archive if id != first], rng)) if operator == "crossover" else (first,)
 
 
 def _drawn(archive: Sequence[str], rng: random.Random) -> str:

@@ -1,16 +1,16 @@
-"""Which candidates are better: the one answer that parents, stop rules, finalists and every report go by.
+"""Judges: the ranking of candidates that parents, stop rules and finals go by.
 
-To add a judge, write a class with `rank` and register what makes it of a run's configuration:
+To add a judge, write a class with `rank`, and register a function that builds it from a run's configuration:
 
     class Shortest:
         def rank(self, records):
-            trained = [each for each in records if each.result and not each.result.failure]
-            ranks = [Rank(candidate_id=each.candidate.id, estimate=-len(each.candidate.source)) for each in trained]
-            return Ranking(ranks=tuple(sorted(ranks, key=lambda each: each.estimate, reverse=True)))
+            trained = [record.candidate for record in records if record.result and not record.result.failure]
+            ranks = [Rank(candidate_id=candidate.id, estimate=-len(candidate.source)) for candidate in trained]
+            return Ranking(ranks=tuple(sorted(ranks, key=lambda rank: rank.estimate, reverse=True)))
 
     JUDGES.register("shortest", lambda config: Shortest())
 
-A run then takes it by `RunConfig(judge="shortest")`.
+A run uses it with `--judge shortest`.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from rewardgen.store.records import CandidateRecord
 
 
 class Judge(Protocol):
-    """Ranks candidates by what their trainings showed.
+    """Ranks candidates by the results of their trainings.
 
-    It is asked again and again, also for parts of the records, and by a resumed run as by the one before: the same
-    records always get the same ranking.
+    The same records must always give the same ranking, so that a run can be resumed. A judge is also asked for parts of
+    the records.
     """
 
     def rank(self, records: Sequence[CandidateRecord]) -> Ranking:
-        """The ranking of candidates.
+        """Rank candidates.
 
         Args:
-            records: The candidates, in the order in which they were planned; some were never trained, or failed. The
-                task's own rewards may be among them, to compare candidates with.
+            records: The candidates in the order of planning, some of them untrained or failed. The task's own rewards
+                may be among them, for comparison.
         """
         ...
 
@@ -53,21 +53,20 @@ class FitnessJudge:
 
     def rank(self, records: Sequence[CandidateRecord]) -> Ranking:
         """See `Judge.rank`. A candidate with a failed seed has no fitness and is not ranked."""
-        found = []
+        measured = []
         for record in records:
             result = record.result
             if result is None or result.fitness is None:
                 continue
-            values = [each.final_fitness for each in result.slices if each.final_fitness is not None]
-            lengths = [each.curve[-1].episode_steps for each in result.slices if each.curve]
+            values = [run.final_fitness for run in result.slices if run.final_fitness is not None]
+            lengths = [run.curve[-1].episode_steps for run in result.slices if run.curve]
             merit = (round(result.fitness, 6), result.success_rate or 0.0, sum(lengths) / max(len(lengths), 1))
-            found.append((merit, record.candidate.id, values))
-        errors, freedom = standard_errors([values for *_, values in found])
-        ranked = sorted(zip(found, errors, strict=True), key=lambda each: each[0][0], reverse=True)
+            measured.append((merit, record.candidate.id, values))
+        errors, freedom = standard_errors([values for *_, values in measured])
+        ranked = sorted(zip(measured, errors, strict=True), key=lambda pair: pair[0][0], reverse=True)
         return Ranking(
             ranks=tuple(
-                # What a candidate with one seed would have with another, nobody knows. Where no seeds differ at all,
-                # there is no noise.
+                # The noise of a single seed is unknown. Where no seeds differ at all, there is no noise.
                 Rank(
                     candidate_id=id,
                     estimate=merit[0],
@@ -83,17 +82,16 @@ JUDGES.register("fitness", lambda config: FitnessJudge())
 
 
 def improves(record: CandidateRecord, ranking: Ranking) -> bool:
-    """Whether a candidate is ranked above all its parents; one that has none, or is not ranked itself, is not."""
+    """True if a candidate is ranked above all its ranked parents, of which there must be one."""
     own = ranking.rank(record.candidate.id)
-    parents = [rank for each in record.candidate.parents if (rank := ranking.rank(each))]
-    return own is not None and bool(parents) and all(own.estimate > each.estimate for each in parents)
+    parents = [rank for id in record.candidate.parents if (rank := ranking.rank(id))]
+    return own is not None and bool(parents) and all(own.estimate > parent.estimate for parent in parents)
 
 
 def stalled_generations(records: Sequence[CandidateRecord], judge: Judge) -> int:
-    """Generations in a row, up to the last, that brought no gain beyond noise.
+    """Count the latest generations in a row without a gain beyond noise.
 
-    A gain is a new best candidate that leads the best before it by more than noise. The first generation with a ranked
-    candidate is a gain.
+    A gain is a new best candidate that leads the previous best by more than noise, or the first ranked candidate.
     """
     best, stalled = "", 0
     for generation in range(max((record.candidate.generation for record in records), default=-1) + 1):

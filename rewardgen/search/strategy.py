@@ -1,6 +1,6 @@
-"""What the next generation tries: the plan of a search, one slot for each candidate.
+"""Strategies: the plan of a generation, one slot for each candidate.
 
-To add a strategy, write a class with `learns` and `plan`, made of a run's configuration and judge, and register it:
+To add a strategy, write a class with `learns` and `plan`, built from a run's configuration and judge, and register it:
 
     class Drafts:
         learns = False
@@ -14,7 +14,7 @@ To add a strategy, write a class with `learns` and `plan`, made of a run's confi
 
     STRATEGIES.register("drafts", Drafts)
 
-A run then takes it by `RunConfig(strategy="drafts")`. `search/evolve.py` and `search/best_of_n.py` are two.
+A run uses it with `--strategy drafts`. `BestOfN` below and `search/evolve.py` are two.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from rewardgen.store.records import CandidateRecord, Slot
 
 
 def slot_id(generation: int, number: int) -> str:
-    """Id of a generation's candidate, such as `g02-k7`; both are counted from 0."""
+    """Id of a candidate, such as `g02-k7`; generation and number count from 0."""
     return f"g{generation:02d}-k{number}"
 
 
 class Strategy(Protocol):
-    """Plans generations. The same records always get the same plan, so that a run can be resumed."""
+    """Plans generations. The same records must always give the same plan, so that a run can be resumed."""
 
     learns: bool
-    """Whether later candidates depend on what became of earlier ones.
+    """True if later candidates depend on the results of earlier ones.
 
-    If not, designers are told nothing of what failed before, the critic compares no reward with the episodes of earlier
-    candidates, no diagnosis is asked for, and the search does not stop for want of gains.
+    If False, designers see no earlier results, the critic compares no reward with episodes of earlier candidates, no
+    diagnosis is written, and the search does not stop for want of gains.
     """
 
     def plan(self, records: Sequence[CandidateRecord], generation: int) -> tuple[Slot, ...]:
-        """The candidates of a generation.
+        """Plan the candidates of a generation.
 
         Args:
-            records: All candidates of the earlier generations, in the order in which they were planned.
+            records: All candidates of earlier generations, in the order of planning.
             generation: Index of the generation, from 0.
         """
         ...
@@ -81,15 +81,39 @@ LENSES = (
     "describe the end state, or the steady motion, in full: one bounded term for each variable that has a definite"
     " value there, hardest weighted most",
 )
-"""Structures for a reward, for tasks of any kind: hints that make the drafts of one generation differ."""
+"""Structures of a reward for any task: hints that make the drafts of one generation differ."""
 
 
-def lenses(seed: int, given: int) -> Iterator[str]:
-    """Each lens in an order of the run's own, then none, for what a designer would write unasked, and so on.
+def lenses(seed: int, used: int) -> Iterator[str]:
+    """Repeat all lenses in an order drawn from the seed, then no lens, for an unbiased draft.
 
     Args:
-        seed: Of the run.
-        given: How many candidates had one already.
+        seed: The run's seed.
+        used: Number of candidates that had a lens already.
     """
     order = (*random.Random(f"{seed}/lenses").sample(LENSES, len(LENSES)), "")
-    return (order[number % len(order)] for number in count(given))
+    return (order[number % len(order)] for number in count(used))
+
+
+class BestOfN:
+    """Independent drafts without feedback, a control: the first generation of `evolve`, again and again.
+
+    Args:
+        config: The run's configuration.
+        judge: Not used.
+    """
+
+    learns = False
+
+    def __init__(self, config: RunConfig, judge: Judge) -> None:
+        self._config = config
+
+    def plan(self, records: Sequence[CandidateRecord], generation: int) -> tuple[Slot, ...]:
+        """See `Strategy.plan`."""
+        seed, candidates = self._config.seed, self._config.candidates
+        rng, hints = random.Random(f"{seed}/{generation}"), lenses(seed, generation * candidates)
+        ids = (slot_id(generation, number) for number in range(candidates))
+        return tuple(Slot(candidate_id=id, operator="draft", lens=next(hints), seed=rng.randrange(2**31)) for id in ids)
+
+
+STRATEGIES.register("best-of-n", BestOfN)

@@ -18,10 +18,10 @@ from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.improvement import improvement_probability, mean_probability
 from rewardgen.core.schema import Frozen, read_toml, validated
 from rewardgen.core.statistics import Interval, bootstrap_interval, human_normalised, interquartile_mean
-from rewardgen.search.assembly import check_names
+from rewardgen.search.assembly import make_roles
 from rewardgen.search.finals import human_scale
 from rewardgen.search.inspect_rewards import read_reward
-from rewardgen.search.lifecycle import Confirm, Outcome, Resume, agreed, lasting, resume, start, unsigned_terms
+from rewardgen.search.lifecycle import Confirm, Outcome, Resume, agreed, foreign_config, lasting, resume, start
 from rewardgen.store.history import History
 from rewardgen.store.journal import Listener
 from rewardgen.store.records import BASELINES
@@ -108,7 +108,7 @@ def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
             config = config.model_copy(update={"patience": config.generations})
         cells.append(Cell(task, strategy, designer, lasting(config, runs_dir)))
     for cell in cells[: len(designers) * len(strategies)]:  # for other tasks and seeds, the same are named
-        check_names(RunFolder(runs_dir / "none"), cell.config)
+        make_roles(RunFolder(runs_dir / "none"), cell.config)
         if cell.config.init:
             read_reward(Path(cell.config.init))
     first: dict[RunConfig, Cell] = {}
@@ -169,7 +169,7 @@ class Runs:
         if folder is None:
             return start(cell.config, self._runs_dir, listener, confirm)
         # Whoever started it: it does what the suite asks for in its user's name, and nothing else.
-        return resume(folder, listener, Resume(agreed=unsigned_terms(folder, Resume())))
+        return resume(folder, listener, Resume(agreed=foreign_config(folder, Resume())))
 
 
 class CellResult(Frozen):

@@ -14,9 +14,9 @@ from rewardgen.core.files import explain_os_error, read_plain
 from rewardgen.core.schema import Frozen, VisibleData
 
 _MOST_BYTES = 1 << 29
-"""Of a log; the longest runs take some tens of MiB."""
+"""Largest log that is read; the longest runs take some tens of MiB."""
 FORMAT = 3
-"""Of what the events hold. A log in another one is refused: see `read_events`."""
+"""Version of the events' data. A log in another format is refused: see `read_events`."""
 
 EventKind = Literal[
     "run-started",
@@ -31,7 +31,6 @@ EventKind = Literal[
     "studied",
     "seeds-opened",
     "steps-doubted",
-    "steps-raised",
     "generation-finished",
     "search-ended",
     "finals-started",
@@ -47,29 +46,29 @@ EventKind = Literal[
 class Event(Frozen):
     """One line of `events.jsonl`.
 
-    What `data` holds, by kind: `run-started`, `run-resumed`, `seeds-opened` and `finals-started`, what `Beginning`,
-    `Resumption`, `Opening` and `Finals` of `rewardgen.store.history` say; `goal-checked` {check}; `feedback` {text};
+    `data` by kind: `run-started`, `run-resumed`, `seeds-opened` and `finals-started` hold the fields of `Beginning`,
+    `Resumption`, `SeedRound` and `Finals` in `rewardgen.store.history`; `goal-checked` {check}; `feedback` {text};
     `generation-started` {generation, slots}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase,
-    slice}; `ranked` {ranking} (when another candidate leads it); `studied` {analysis}; `steps-doubted` {why} and
-    `steps-raised` {env_steps, why} (after the first generation); `generation-finished` {generation, ranking};
-    `search-ended` {reason}; `usage` {usage} (so far); `budget-exhausted` {reason}; `judged` {judgement} (of the chosen
-    reward's policy); `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
+    slice}; `ranked` {ranking} (a new leader); `studied` {analysis}; `steps-doubted` {why} (after the first generation);
+    `generation-finished` {generation, ranking}; `search-ended` {reason}; `usage` {usage} (total so far);
+    `budget-exhausted` {reason}; `judged` {judgement}; `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
     """
 
-    kind: EventKind
+    kind: str
+    """An `EventKind`, or a kind of another version, which readers ignore."""
     at: str
     """UTC time, ISO 8601."""
     elapsed_s: float
-    """Seconds that the run has been at work so far, over all its sessions."""
+    """Working time of the run so far, over all its sessions [s]."""
     data: VisibleData = {}
-    """Whoever wrote its texts, a model, a worker or another user: they may be shown and told again."""
+    """Plain data; texts by models, workers and other users are made safe to show."""
 
 
 class EventLog:
     """Appends events to a file, each flushed to disk before the call returns.
 
     Args:
-        path: The `events.jsonl` file. A torn last line, left by a crash, is cut off.
+        path: The `events.jsonl` file. A torn last line, left by a crash, is removed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -84,7 +83,7 @@ class EventLog:
         """Append one event.
 
         Raises:
-            RunFolderError: The line could not be written; a part of it that was is removed again.
+            RunFolderError: The line could not be written; no part of it stays.
         """
         event = Event(kind=kind, at=datetime.now(UTC).isoformat(timespec="seconds"), elapsed_s=elapsed_s, data=data)
         line = event.model_dump_json().encode() + b"\n"
@@ -96,7 +95,7 @@ class EventLog:
             if written != len(line):
                 raise OSError(28, "No space left on device")
         except OSError as error:
-            with suppress(OSError):  # the file may not be there, or not be ours to write
+            with suppress(OSError):  # the file may be missing or read-only
                 _truncate(self._path, size)
             raise explain_os_error(self._path, error) from error
         return event
@@ -112,15 +111,15 @@ class LogReader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.position = 0
-        """Bytes that were read so far."""
+        """Bytes read so far."""
         self._lines = 0
 
     def new(self) -> list[Event]:
-        """The events that were not read before; a torn last line is none yet.
+        """Return the events since the last call, without a torn last line.
 
         Raises:
-            RunFormatError: Another version of rewardgen wrote it, in another format.
-            RunFolderError: There is no log, or a line before the last is damaged.
+            RunFormatError: The log has the format of another version of rewardgen.
+            RunFolderError: The log is missing, or a line before the last is damaged.
         """
         path = self._path
         try:
@@ -132,10 +131,10 @@ class LogReader:
         for line in lines:
             self._lines += 1
             try:
-                told = json.loads(line)
-                if self._lines == 1 and told["kind"] == "run-started":
-                    _check_format(told["data"].get("format", 1), path)
-                events.append(Event.model_validate(told))
+                data = json.loads(line)
+                if self._lines == 1 and data["kind"] == "run-started":
+                    _check_format(data["data"].get("format", 1), path)
+                events.append(Event.model_validate(data))
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
                 raise RunFolderError(
                     f"{path} is damaged at line {self._lines}",
@@ -150,20 +149,20 @@ def read_events(path: Path) -> list[Event]:
     return LogReader(path).new()
 
 
-def _check_format(found: object, path: Path) -> None:
-    if found != FORMAT:
+def _check_format(number: object, path: Path) -> None:
+    if number != FORMAT:
         raise RunFormatError(
-            f"run {path.parent.name} was made by {_maker(path.parent)}: its events are in format {found}, "
+            f"run {path.parent.name} was made by {_maker(path.parent)}: its events are in format {number}, "
             f"this version reads format {FORMAT}",
-            "look at it with that version, or start it anew",
+            "look at it with that version, or start a new run",
         )
 
 
 def _maker(folder: Path) -> str:
-    """The version that made a run, as its provenance has it."""
+    """The version that made a run, from its provenance."""
     try:
-        known = json.loads(read_plain(folder / "provenance.json", 1 << 20))
-        version, commit = known["packages"]["rewardgen"], (known["commit"] or {}).get("id")
+        provenance = json.loads(read_plain(folder / "provenance.json", 1 << 20))
+        version, commit = provenance["packages"]["rewardgen"], (provenance["commit"] or {}).get("id")
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return "another version of rewardgen"
     return f"rewardgen {version}" + (f" at commit {commit[:12]}" if commit else "")

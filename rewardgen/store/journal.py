@@ -1,4 +1,4 @@
-"""The journal: records each finished step of a run as an event, and tells a listener."""
+"""The journal: records each finished step of a run as an event, and passes it to a listener."""
 
 from __future__ import annotations
 
@@ -14,38 +14,39 @@ class Listener(Protocol):
     """Watches a run, for a screen or plain lines."""
 
     def event(self, event: Event, history: History) -> None:
-        """An event was recorded; the history already includes it."""
+        """Handle a recorded event, which the history already includes."""
 
     def progress(self, message: dict[str, Any]) -> None:
-        """An evaluation during training: candidate_id, seed, phase, env_steps, fitness, success_rate, stopped.
+        """Handle progress between events.
 
-        Or a step of a review: candidate_id, phase (which is `review`) and the gate that is begun.
+        Either an evaluation during training: candidate_id, seed, phase, env_steps, fitness, success_rate, stopped. Or a
+        step of a review: candidate_id, phase (`review`) and the gate that begins.
         """
 
     def note(self, text: str) -> None:
-        """A line for the user that is not an event."""
+        """Show a line that is not an event."""
 
 
 class SilentListener:
-    """A `Listener` that says nothing."""
+    """A `Listener` that shows nothing."""
 
     def event(self, event: Event, history: History) -> None:
-        """Not of interest."""
+        """Ignore the event."""
 
     def progress(self, message: dict[str, Any]) -> None:
-        """Not of interest."""
+        """Ignore the message."""
 
     def note(self, text: str) -> None:
-        """Not of interest."""
+        """Ignore the line."""
 
 
 class Journal:
-    """Appends to the event log and keeps the history in step with it. Safe to use from several threads.
+    """Appends to the event log and keeps the history up to date. Safe to use from several threads.
 
     Args:
         log: The run's event log.
-        history: What is known so far; updated in place.
-        listener: Told of every event.
+        history: The state so far; updated in place.
+        listener: Receives every event.
     """
 
     def __init__(self, log: EventLog, history: History, listener: Listener) -> None:
@@ -57,14 +58,14 @@ class Journal:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds at work, over all sessions of the run."""
+        """Working time over all sessions of the run [s]."""
         return time.monotonic() - self._started
 
     def record(self, kind: EventKind, **data: Any) -> None:
-        """Record an event on disk, then in the history.
+        """Record an event.
 
         Raises:
-            RunFolderError: It could not be written.
+            RunFolderError: The event could not be written.
         """
         with self._lock:
             event = self._log.append(kind, round(self.elapsed_s, 1), data)

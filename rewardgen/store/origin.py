@@ -1,9 +1,8 @@
-"""Whether this user started a run: a signature of what it does in their name, by a key that only they have here.
+"""Consent: a signature over a run's configuration, by a key that only this user has here.
 
-A run folder can come from anybody. What in it decides about the user's code, keys and files is signed when the run
-begins, and again when the user agrees to go on with a run that lacks their signature: somebody else's, one that was
-changed, or their own on another machine. Where no key can be kept, every run lacks it. Nothing else in a folder is
-signed, so what it holds is never run on the strength of a signature but by going on with the run.
+A run folder can come from anybody. The configuration decides about the user's code, keys, files and money, so it is
+signed when the run begins, and again when the user agrees to resume a run without their signature. Nothing else in a
+folder is signed: code in it runs only when the user resumes the run.
 """
 
 from __future__ import annotations
@@ -11,75 +10,43 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from rewardgen.core.config import RunConfig, SandboxMode
+from rewardgen.core.config import RunConfig
 from rewardgen.core.files import read_plain
-from rewardgen.core.schema import Frozen
 
 _KEY_BYTES = 32
 
 
-class Terms(Frozen):
-    """What a run does in its user's name."""
-
-    run_id: str
-    task: str
-    """Its file is run as the user's own code."""
-    model: str
-    """Is asked with the user's key, or reads and writes in a mailbox."""
-    critic_model: str | None
-    api_base: str | None
-    """Gets the key, and all that is asked."""
-    sandbox: SandboxMode
-    cluster: str | None = None
-    """Gets the task's files, and answers as one trusts it."""
-
-
-def terms(run_id: str, config: RunConfig) -> Terms:
-    """What a run with this configuration does in its user's name."""
-    return Terms(run_id=run_id, **{name: getattr(config, name) for name in Terms.model_fields if name != "run_id"})
-
-
-def signature(agreed: Terms) -> str:
-    """The user's signature under these terms; empty where there is no key and none can be kept."""
+def signature(run_id: str, config: RunConfig) -> str:
+    """The user's signature of a configuration; empty where no key can be kept."""
     key = _key()
-    # What is as it always was is left out, so that runs stay signed which are older than a field.
-    told = agreed.model_dump_json(exclude_defaults=True).encode()
-    return hmac.new(key, told, "sha256").hexdigest() if key else ""
+    # Fields at their defaults are left out, so that a new field leaves the signatures of older runs valid.
+    signed = f"{run_id}\n{config.model_dump_json(exclude_defaults=True)}"
+    return hmac.new(key, signed.encode(), "sha256").hexdigest() if key else ""
 
 
-def is_signed(agreed: Terms, by: str) -> bool:
-    """Whether a signature is this user's, under exactly these terms."""
-    own = signature(agreed)
+def is_signed(run_id: str, config: RunConfig, by: str) -> bool:
+    """True if `by` is this user's signature of exactly this configuration."""
+    own = signature(run_id, config)
     return bool(own) and hmac.compare_digest(own.encode(), by.encode())
 
 
 def can_sign() -> bool:
-    """Whether a key of the user's is, or can be, kept here."""
+    """True if a key of the user can be kept here."""
     return bool(_key())
 
 
 def _key() -> bytes:
-    """The user's key, made when it is first asked for; empty where it cannot be kept."""
+    """The user's key, made at first use; empty where it cannot be kept."""
     with suppress(OSError, RuntimeError):
         base = Path(os.environ.get("XDG_STATE_HOME", ""))
         path = (base if base.is_absolute() else Path.home() / ".local" / "state") / "rewardgen" / "key"
-        if not path.exists():
+        with suppress(FileExistsError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            _make_key(path)
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb", buffering=0) as file:
+                file.write(secrets.token_bytes(_KEY_BYTES))
         key = read_plain(path, _KEY_BYTES)
         return key if len(key) == _KEY_BYTES else b""
     return b""
-
-
-def _make_key(path: Path) -> None:
-    """Put a whole key at the path, or leave the one that another process put there first."""
-    with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # readable to nobody else
-        file.write(secrets.token_bytes(_KEY_BYTES))
-        file.flush()
-        os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            os.link(file.name, path)

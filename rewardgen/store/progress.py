@@ -29,7 +29,7 @@ _MOST_BYTES = 1 << 18
 """Of the file, some two thousand messages; one that is full is begun anew."""
 _MOST_POINTS = 64
 """Of a course."""
-_AFRESH = ("run-resumed", "generation-started", "steps-raised", "seeds-opened", "finals-started")
+_AFRESH = ("run-resumed", "generation-started", "seeds-opened", "finals-started")
 """Events with which other trainings begin."""
 
 

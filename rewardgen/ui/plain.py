@@ -88,8 +88,6 @@ def describe(event: Event, history: History) -> str:
             return _opened(data["phase"], data["seeds"])
         case "steps-doubted":
             return data["why"]
-        case "steps-raised":
-            return history.changes[-1]
         case "generation-finished":
             return past_line(history, history.generations[data["generation"]])
         case "finals-started":
@@ -109,8 +107,6 @@ def _designed(candidate: Mapping[str, object]) -> str:
 
 
 def _trained(phase: str, id: str, history: History) -> str:
-    if phase == "confirm":
-        return ""
     rows = search_rows(history, [id], {}) if phase == "search" else final_rows(history, {})
     row = next(row for row in rows if row.id == id)
     if row.status == "failed":
@@ -123,6 +119,4 @@ def _trained(phase: str, id: str, history: History) -> str:
 def _opened(phase: str, seeds: Mapping[str, Sequence[int]]) -> str:
     if phase == "search":
         return f"one more seed for the leaders {', '.join(seeds)}, which are within noise"
-    if phase == "confirm":
-        return f"more steps for {' and '.join(seeds)}, to confirm the result"
     return f"{count(max(map(len, seeds.values())), 'fresh seed')} for {', '.join(seeds)}"

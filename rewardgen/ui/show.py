@@ -39,7 +39,7 @@ def run_page(history: History, status: str) -> RenderableType:
         head.append(f"\ngoal: {history.config.goal}")
     if history.goal_check:
         head.append(f"\n{history.goal_check.text}", "yellow" if history.goal_check.speaks_against else "")
-    doubts = [history.doubt] if history.doubt and not history.raised else []
+    doubts = [history.steps_doubt] if history.steps_doubt else []
     for text in doubts + history.changes:
         head.append(f"\n{text}", "yellow")
     for remark in history.feedback:
@@ -53,7 +53,7 @@ def run_page(history: History, status: str) -> RenderableType:
             parts += section(f"Lineage of {chosen}", _lineage(history, chosen))
     elif history.finalists:
         parts += section("Finals", RowsTable(final_rows(history, {})))
-    for _, earlier in history.opened:
+    for _, earlier in history.earlier_finals:
         parts += section("Earlier finals", closing_table(earlier)) if earlier else []
     if history.error:
         parts += section("Error", Text(f"{history.error}\nhint: {history.hint}"))

@@ -12,17 +12,11 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.formatting import count, duration, money, roughly, tokens, with_spread
-from rewardgen.core.provenance import usable_cores
-from rewardgen.core.sequential import BLOCK
+from rewardgen.search.forecast import remaining
 from rewardgen.store.events import Event
 from rewardgen.store.history import Generation, History
 from rewardgen.store.progress import Live, LiveProgress
-from rewardgen.view.rows import Row, confirmation_rows, final_rows, once_started, search_rows
-
-_ENOUGH = 0.1
-"""Trainings to see before a remaining time is shown."""
-_USUAL_BLOCKS = 2
-"""Blocks of fresh seeds after which finals are often decided."""
+from rewardgen.view.rows import Row, final_rows, once_started, search_rows
 
 
 class View(NamedTuple):
@@ -79,12 +73,12 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         return View()
     past, rows = history.generations, []
     if history.summary is None and history.finalists:
-        rows = confirmation_rows(history, live) or final_rows(history, live)
+        rows = final_rows(history, live)
     elif history.summary is None and past:
         *past, current = past
         rows = search_rows(history, (*current.ids, *history.baselines), live)
     rows, elapsed_s = once_started(rows), history.elapsed_s + since_s
-    done, remaining_s = _foreseen(history, config, live, elapsed_s)
+    done, remaining_s = remaining(history, live, elapsed_s)
     doing = _doing(rows) if history.status == "running" and rows else ""
     scheme, _, place = config.model.partition(":")
     return View(
@@ -124,8 +118,8 @@ def _doing(rows: list[Row]) -> str:
 def _warnings(history: History) -> Iterator[str]:
     if history.goal_check and history.goal_check.answer != "yes":
         yield history.goal_check.text
-    if history.doubt and not history.raised:
-        yield history.doubt
+    if history.steps_doubt:
+        yield history.steps_doubt
 
 
 def stage(history: History) -> str:
@@ -133,8 +127,6 @@ def stage(history: History) -> str:
     if history.summary is not None:
         return "finished"
     if history.finalists:
-        if any(phase == "confirm" for phase, _ in history.further):
-            return "confirming with more steps"
         opened, most = len(history.seeds("final", history.finalists[0])), len(history.final_seeds)
         return f"finals on {f'{opened} of ' if opened else ''}at most {count(most, 'fresh seed')}"
     if not history.generations or history.config is None:
@@ -165,63 +157,6 @@ def past_line(history: History, generation: Generation) -> str:
         else "nothing trained so far"
     )
     return f"{generation_name(generation)}: {', '.join(parts)}; {leader}"
-
-
-def _foreseen(history: History, config: RunConfig, live: Live, elapsed_s: float) -> tuple[float, float | None]:
-    """Share of the trainings that is done, and the time to the end.
-
-    Trainings to come take as long as those so far; everything else takes what it took per generation.
-    """
-    if history.summary is not None:
-        return 1.0, None
-    if history.training is None:
-        return 0.0, None
-    steps = history.training.env_steps
-    under_way = [
-        message["env_steps"] for key, message in live.items() if key not in history.trained and key[0] != "review"
-    ]
-    begun = sum(min(1.0, at / steps) for at in under_way)
-    search, finals = _trainings_left(history, config)
-    left = max(0.0, search + finals - begun)
-    done = len(history.trained) + begun
-    share = done / max(1.0, done + left)
-    if history.status != "running":
-        return share, None
-    speeds = [run.wall_s / run.env_steps for run in history.trained.values() if not run.failure and run.env_steps]
-    if speeds:
-        training_s = steps * sum(speeds) / len(speeds) / (config.workers or usable_cores())
-    elif begun >= _ENOUGH:
-        training_s = (elapsed_s - history.training_since_s) / begun
-    else:
-        return share, None
-    otherwise_s = 0.0
-    if not config.model.startswith("mailbox:"):
-        now_s = elapsed_s - history.elapsed_s if begun else 0.0
-        otherwise_s = max(0.0, elapsed_s - history.training_s - now_s) / max(1, len(history.generations))
-    to_come = 0 if history.stop_reason else max(0, config.generations - len(history.generations))
-    search_s = training_s * max(0.0, search - begun) + to_come * otherwise_s
-    if config.max_minutes is not None and not history.stop_reason:
-        limit_s = 60.0 * config.max_minutes - (elapsed_s - history.began_s) - training_s * finals
-        search_s = min(search_s, max(0.0, limit_s))
-    return share, search_s + training_s * max(0.0, finals - max(0.0, begun - search))
-
-
-def _trainings_left(history: History, config: RunConfig) -> tuple[float, float]:
-    """Unfinished trainings of the search and of the finals, as far as they can be foreseen."""
-    keys = [(phase, id, seed) for (phase, id), seeds in history.further.items() for seed in seeds]
-    opened = [("final", id, seed) for id in history.finalists for seed in history.seeds("final", id)]
-    unfinished = sum(key not in history.trained for key in {*keys, *opened})
-    blocks, baselines = min(len(history.final_seeds), _USUAL_BLOCKS * BLOCK), len(history.baselines)
-    if opened:
-        confirming = any(phase == "confirm" for phase, _, _ in keys)
-        unopened = 0 if confirming else max(0, blocks - len(history.seeds("final", history.finalists[0])))
-        return 0.0, unfinished + unopened * min(2, len(history.finalists))
-    finals = blocks * (1 + min(1, baselines)) + BLOCK * max(0, baselines - 1)
-    if history.stop_reason:
-        return unfinished, finals
-    ended = sum(row.has_ended_badly for row in search_rows(history, history.ids(), {}))
-    planned = config.generations * config.candidates + (config.generations - 1) * config.tune - ended + baselines
-    return max(0.0, planned * len(history.search_seeds) - len(history.trained)), finals
 
 
 class Watcher:

@@ -57,11 +57,6 @@ def final_rows(history: History, live: Live) -> list[Row]:
     return _later_rows("final", history.finalists, history, live)
 
 
-def confirmation_rows(history: History, live: Live) -> list[Row]:
-    """Rows of the trainings with more steps; none before they begin."""
-    return _later_rows("confirm", [id for phase, id in history.further if phase == "confirm"], history, live)
-
-
 def _later_rows(phase: Phase, ids: Sequence[str], history: History, live: Live) -> list[Row]:
     chosen = history.summary.chosen if history.summary else None
     rows = []
@@ -127,7 +122,7 @@ def failure_text(failure: SliceFailure) -> str:
 
 
 def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
-    seeds, steps = history.seeds(phase, row.id), planned_steps(history, phase)
+    seeds, steps = history.seeds(phase, row.id), history.training.env_steps if history.training else 0
     courses: list[list[tuple[float, float]]] = []
     runs: list[SliceResult] = []
     progress, fitness, success = 0.0, [], []
@@ -160,13 +155,6 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
         stopped=bool(result.stops),
         course=_mean_course(courses, steps),
     )
-
-
-def planned_steps(history: History, phase: Phase) -> float:
-    """Control steps per training run."""
-    if history.training is None or history.config is None:
-        return 0.0
-    return history.training.env_steps * ((history.config.confirm or 1.0) if phase == "confirm" else 1.0)
 
 
 def _mean_course(courses: Sequence[Sequence[tuple[float, float]]], steps: float) -> tuple[tuple[float, float], ...]:

@@ -5,7 +5,7 @@ import pytest
 
 from rewardgen.cli.app import main
 from rewardgen.core.config import RunConfig
-from rewardgen.store.origin import signature, terms
+from rewardgen.store.origin import signature
 from tests.ui.story import RUN_ID, events
 
 
@@ -42,7 +42,7 @@ def write_run(runs_dir, told=None, run_id=RUN_ID, own=False):
     folder.mkdir(parents=True)
     first, *rest = told if told is not None else events()
     if own:
-        signed = signature(terms(first.data["run_id"], RunConfig.model_validate(first.data["config"])))
+        signed = signature(first.data["run_id"], RunConfig.model_validate(first.data["config"]))
         first = first.model_copy(update={"data": first.data | {"signature": signed}})
     lines = [event.model_dump_json() for event in (first, *rest)]
     (folder / "events.jsonl").write_text("\n".join(lines) + "\n")

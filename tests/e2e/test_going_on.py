@@ -84,9 +84,9 @@ def test_each_result_is_judged_by_what_was_said_before_it(gone_on):
 def test_each_finals_have_seeds_of_their_own_and_the_end_says_that_there_were_others(gone_on):
     folder, before, *_ = gone_on
     found = History.load(folder)
-    seeds = [seeds for seeds, _ in found.opened] + [found.final_seeds]
+    seeds = [seeds for seeds, _ in found.earlier_finals] + [found.final_seeds]
     assert seeds == [(5000,), (5001,), (5002,)]
-    assert found.opened[0][1] == before
+    assert found.earlier_finals[0][1] == before
     assert "opened" not in before.conclusion
     assert f"Finals were opened 2 times before, on other seeds, and chose {before.chosen}" in found.summary.conclusion
     write_readme(folder, found)
@@ -109,7 +109,7 @@ def test_a_run_whose_calls_are_used_up_goes_on_only_with_a_higher_limit(tmp_path
         found = resume(folder, Listener(), Resume({"max_tokens": 10**6}, generations=1)).history
     assert not found.exhausted and found.summary.chosen in found.generations[-1].ids
     assert found.config.max_tokens == 10**6 and "`max_tokens` changed from 1 to 1000000" in found.changes[0]
-    assert not found.opened, "there was nothing to open them with"
+    assert not found.earlier_finals, "there was nothing to open them with"
 
 
 def test_a_designer_is_told_as_much_of_the_words_as_there_is_room_for_the_newest_first():

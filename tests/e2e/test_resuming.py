@@ -9,11 +9,8 @@ import pytest
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import ModelError, RunFolderError
-from rewardgen.search.changed_task import measured_anew
 from rewardgen.search.lifecycle import Resume, resume, start
-from rewardgen.store.events import Event
-from rewardgen.store.history import History, Resumption
-from rewardgen.store.records import Finding, Verdict
+from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import POINT, SHORTER, history, run_folder
@@ -101,81 +98,6 @@ def test_a_model_that_does_not_exist_changes_nothing(run):
     with pytest.raises(Exception, match="no provider is known"):
         resume(run, Listener(), Resume({"model": "no-such-model"}))
     assert run.events.read_bytes() == before
-
-
-def test_a_task_whose_fitness_was_mended_goes_on_if_the_user_says_so(run, interrupted):
-    edit(interrupted, "return episode.share", "return 0.5 * episode.share")
-    with pytest.raises(RunFolderError) as caught:
-        resume(run, Listener())
-    assert "--changed-task" in caught.value.hint
-    found = resume(run, Listener(), Resume(changed_task=True)).history
-    assert 0.0 < highest(found) <= 0.5
-    assert "the task changed in how it judges" in " ".join(History.load(run).changes)
-
-
-def test_what_the_ranking_of_episodes_refused_is_reviewed_again_after_the_fitness_changed(run, interrupted):
-    known = History.load(run)
-    refused = Finding(gate="preference", detector="ranks-against-fitness", severity="reject", message="it ranks wrong")
-    known.reviewed["g00-k0", 0] = Verdict(candidate_id="g00-k0", findings=(refused,))
-    others = {*known.reviewed} - {("g00-k0", 0)}
-    edit(interrupted, "return episode.share", "return 0.5 * episode.share")
-    task = measured_anew(run, known.config, known.card, known.training, known.baselines)
-    resumed = Resumption(task=task).model_dump(mode="json", exclude_defaults=True)
-    known.apply(Event(kind="run-resumed", at="", elapsed_s=1.0, data=resumed))
-    assert others and {*known.reviewed} == others and not known.trained
-
-
-def test_a_finished_run_goes_on_by_the_fitness_as_it_was_mended(run, interrupted):
-    before = resume(run, Listener()).history
-    assert highest(before) > 0.5
-    edit(interrupted, "return episode.share", "return 0.5 * episode.share")
-    found = resume(run, Listener(), Resume(changed_task=True, generations=1)).history
-    assert found.ids()[: len(before.ids())] == before.ids() and 0.0 < highest(found) <= 0.5
-    assert [seeds for seeds, _ in found.opened] == [before.final_seeds]
-
-
-def highest(history):
-    """Of all that a run knows of fitness now."""
-    assert history.summary is not None
-    results = [history.result("search", id) for id in (*history.ids(), *history.baselines)]
-    known = [each.fitness for each in results if each and each.fitness is not None]
-    return max(*known, *(row.fitness.value for row in history.summary.rows if row.fitness))
-
-
-PHYSICS = {
-    "control step": (("frame_skip = 2", "frame_skip = 3"), "control step s"),
-    "episode length": (("episode_steps = 60", "episode_steps = 50"), "episode steps"),
-    "unit": (('velocity = Var("m/s"', 'velocity = Var("mm/s"'), "the variable velocity"),
-    "reset": (("draw.uniform(-1.0, 1.0, 1)", "draw.uniform(-0.9, 1.0, 1)"), "transitions of input.position"),
-    "observation": (('variables["velocity"]), -1)', '-variables["velocity"]), -1)'), "what a policy observes"),
-    "human reward": (("-4.0 * position", "-5.0 * position"), "the human or the sparse reward"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("change", PHYSICS)
-def test_a_task_of_which_more_has_changed_is_refused_with_what_has(run, interrupted, change):
-    (old, new), said = PHYSICS[change]
-    edit(interrupted, old, new)
-    known = History.load(run)
-    with pytest.raises(RunFolderError, match="more than the fitness") as caught:
-        measured_anew(run, known.config, known.card, known.training, known.baselines)
-    assert said in caught.value.message
-
-
-def test_a_model_file_that_weighs_more_is_refused(run, interrupted):
-    edit(interrupted, "<mujoco", "<mujoco ", "point.xml")
-    known = History.load(run)
-    assert measured_anew(run, known.config, known.card, known.training, known.baselines).card.name == "point"
-    edit(interrupted, 'mass="1"', 'mass="1.1"', "point.xml")
-    with pytest.raises(RunFolderError, match="recorded transitions"):
-        measured_anew(run, known.config, known.card, known.training, known.baselines)
-
-
-def test_without_its_transitions_nothing_tells_whether_physics_is_as_it_was(run, interrupted):
-    edit(interrupted, "return episode.share", "return 0.5 * episode.share")
-    run.transitions.unlink()
-    with pytest.raises(RunFolderError, match="is gone"):
-        resume(run, Listener(), Resume(changed_task=True))
 
 
 def test_lost_episodes_of_earlier_candidates_end_a_resume_with_their_names_and_a_way_on(run):

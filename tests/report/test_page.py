@@ -129,7 +129,7 @@ def test_the_page_may_run_no_script_but_its_own(folder):
 def test_the_reward_report_tells_what_detectors_saw_and_what_nobody_tested():
     sections = {each.title: " ".join(each.lines) for each in reward_report(History(events()))}
     assert set(GAMING) <= {each.name for each in DETECTORS}
-    assert "(`--confirm`)" in sections["What was not tested"]
+    assert "(`--env-steps`)" in sections["What was not tested"]
     assert "no language model judged it" in sections["What was not tested"]
 
 

@@ -11,7 +11,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
 from rewardgen.critic.critic import Critic, Review
 from rewardgen.critic.llm_review import Reader
-from rewardgen.search import best_of_n, evolve  # noqa: F401  (they register themselves)
+from rewardgen.search import evolve  # noqa: F401  (they register themselves)
 from rewardgen.search.context import Parts
 from rewardgen.search.judge import JUDGES
 from rewardgen.search.search import run_search
@@ -162,7 +162,6 @@ def a_search(
         critic=critic or crew,  # type: ignore[arg-type]
         analyzer=crew,  # type: ignore[arg-type]
         trainer=crew,
-        longer=lambda times: crew,
         strategy=STRATEGIES.get(settings.strategy)(settings, judge),
         judge=judge,
         usage=Usage,

@@ -13,8 +13,9 @@ class Preferring:
     """Likes candidates the better, the lower the last digit of their id; sees no fitness."""
 
     def rank(self, records):
-        trained = [each.candidate.id for each in records if each.result and not each.result.failure]
-        ranks = [Rank(candidate_id=id, estimate=-float(id[-1])) for id in trained]
+        trained = [record.candidate for record in records if record.result and not record.result.failure]
+        ids = [candidate.id for candidate in trained if candidate.operator != "baseline"]
+        ranks = [Rank(candidate_id=id, estimate=-float(id[-1])) for id in ids]
         return Ranking(ranks=tuple(sorted(ranks, key=lambda each: each.estimate, reverse=True)))
 
 

@@ -13,7 +13,7 @@ def a_history(**fitness):
     history.final_seeds = (10, 11, 12, 13, 14)
     for id, values in fitness.items():
         history.designed[id, 0] = Candidate(id=id, generation=0, operator="draft")
-        history.further["final", id] = history.final_seeds[: len(values)]
+        history.extra_seeds["final", id] = history.final_seeds[: len(values)]
         for seed, value in zip(history.final_seeds, values, strict=False):
             result = failed_slice(id, seed) if value is None else slice_result(id, seed, value)
             history.trained["final", id, seed] = result
@@ -130,7 +130,7 @@ def test_a_run_killed_between_blocks_opens_the_same_ones(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             search()
         search, history = a_search(tmp_path / f"cut{cut}", Near(), generations=1, final_seeds=20)
-        assert search() == table and history.openings == expected.openings
+        assert search() == table and history.seed_rounds == expected.seed_rounds
 
 
 class Fragile(Crew):
@@ -182,8 +182,8 @@ def test_if_the_human_reward_fails_the_sparse_one_is_compared_with_to_the_end(tm
                 return failed_slice(id, seed)
             return slice_result(id, seed, 5.0 + 0.1 * (7 * seed % 5))
 
-    search, history = a_search(tmp_path, Broken(), generations=1, final_seeds=20, confirm=2.0)
+    search, history = a_search(tmp_path, Broken(), generations=1, final_seeds=20)
     summary = search()
     assert opened(history) == {summary.chosen: 10, "human": 5, "sparse": 10}
-    assert summary.against_sparse == summary.confirmed == "on par"
+    assert summary.against_sparse == "on par"
     assert "The human reward failed to train" in summary.conclusion

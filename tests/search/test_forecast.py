@@ -5,7 +5,7 @@ import pytest
 from rewardgen.core.config import RunConfig
 from rewardgen.core.sequential import power
 from rewardgen.search.context import final_trainings, processes
-from rewardgen.search.forecast import forecast, told
+from rewardgen.search.forecast import forecast, forecast_rows
 from tests.search.parts import Crew, a_search
 from tests.tasks.files import POINT
 
@@ -16,7 +16,7 @@ def noisy(id):
     return {"g00-k1": 2.0, "g00-k2": 2.001}.get(id, 1.0)
 
 
-@pytest.mark.parametrize("options", [{}, {"leaders": 4}, {"final_seeds": 20}, {"confirm": 2.0, "final_seeds": 20}])
+@pytest.mark.parametrize("options", [{}, {"leaders": 4}, {"final_seeds": 20}])
 def test_no_run_trains_more_than_is_foreseen(tmp_path, options):
     crew = Crew(fitness=noisy)
     search, history = a_search(tmp_path, crew, **options)
@@ -29,9 +29,9 @@ def test_no_run_trains_more_than_is_foreseen(tmp_path, options):
 
 def test_a_short_training_tells_the_minutes_and_the_finals_what_they_can_detect():
     found = forecast(RUN.model_copy(update={"env_steps": 8192}))
-    words = dict(told(found, RUN))
+    words = dict(forecast_rows(found, RUN))
     assert found.minutes and 0.0 < found.minutes.low < found.minutes.high
-    assert "in 81 % of runs" in words["finals"]
+    assert "81 % of runs" in words["finals"]
     assert "price" not in words and found.calls.high == 0
 
 

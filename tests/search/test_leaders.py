@@ -7,8 +7,8 @@ import pytest
 
 from rewardgen.core.config import FURTHER_SHARE
 from rewardgen.core.statistics import standard_errors
+from rewardgen.search.evaluating import contenders
 from rewardgen.search.judge import FitnessJudge
-from rewardgen.search.leaders import contenders
 from rewardgen.store.history import History
 from rewardgen.store.ranking import Rank, Ranking, leads
 from rewardgen.store.run_folder import RunFolder
@@ -45,14 +45,14 @@ def test_leaders_train_once_more_after_each_generation_and_to_the_end_before_the
     crew = Crew(fitness=noisy)
     search, history = a_search(tmp_path, crew, generations=2, **CLOSE)
     search()
-    after = [opening.generation for opening in history.openings if opening.phase == "search"]
+    after = [opening.generation for opening in history.seed_rounds if opening.phase == "search"]
     assert after.count(0) == 1 and after.count(1) == 1 and after.count(2) >= 1
     assert len(history.seeds("search", "g00-k1")) > 2 == len(history.seeds("search", "g00-k0"))
-    further = sum(len(seeds) for (phase, _), seeds in history.further.items() if phase == "search")
+    further = sum(len(seeds) for (phase, _), seeds in history.extra_seeds.items() if phase == "search")
     assert further <= 2 * 6 * 2 // FURTHER_SHARE
     result = history.result("search", "g00-k1")
     assert [each.seed for each in result.slices] == list(history.seeds("search", "g00-k1"))
-    assert not {seed for _, seeds in history.further.items() for seed in seeds} & set(history.search_seeds)
+    assert not {seed for _, seeds in history.extra_seeds.items() for seed in seeds} & set(history.search_seeds)
 
 
 def test_a_run_killed_at_any_event_settles_the_same_way(tmp_path):
@@ -65,8 +65,8 @@ def test_a_run_killed_at_any_event_settles_the_same_way(tmp_path):
         with suppress(KeyboardInterrupt):
             search()
         again, history = a_search(path, Crew(fitness=noisy), generations=2, **CLOSE)
-        assert again() == table and history.openings == expected.openings
-        assert History.load(RunFolder(path)).further == expected.further
+        assert again() == table and history.seed_rounds == expected.seed_rounds
+        assert History.load(RunFolder(path)).extra_seeds == expected.extra_seeds
 
 
 def ranking_of(seen):
@@ -116,7 +116,7 @@ def test_a_further_seed_that_there_was_no_time_for_costs_a_leader_nothing(tmp_pa
     search, history = a_search(tmp_path, Late(fitness=noisy), max_minutes=0.01, **CLOSE)
     summary = search()
     assert summary.reason == "time limit of 0.01 min reached" and summary.chosen in ("g00-k1", "g00-k2")
-    assert history.further["search", summary.chosen] and not history.result("search", summary.chosen).failure
+    assert history.extra_seeds["search", summary.chosen] and not history.result("search", summary.chosen).failure
 
 
 class Sobering(Crew):

@@ -10,7 +10,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.designer.protocol import NO_REPLY
 from rewardgen.reward.signature import read_signature
-from rewardgen.search.assembly import check_names
+from rewardgen.search.assembly import make_roles
 from rewardgen.search.earlier_ideas import failed_ideas, leading_ideas
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.search.tuning import one_of_each_tuned, tuned_candidate, tuned_slots
@@ -110,7 +110,7 @@ def test_a_tuned_candidate_is_no_idea_of_its_own(fitness):
 
 def test_a_strategy_that_does_not_learn_is_no_use_to_a_tuner(tmp_path):
     with pytest.raises(UsageError, match="best-of-n") as caught:
-        check_names(RunFolder(tmp_path), RunConfig(task="point", strategy="best-of-n", tune=2))
+        make_roles(RunFolder(tmp_path), RunConfig(task="point", strategy="best-of-n", tune=2))
     assert "--strategy evolve" in caught.value.hint
 
 

@@ -12,7 +12,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.serve.site import Site
 from rewardgen.store.events import FORMAT
 from rewardgen.store.history import History
-from rewardgen.store.origin import signature, terms
+from rewardgen.store.origin import signature
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import expert_file, shipped_tasks
 from rewardgen.testing.server import Answer, ChatServer
@@ -75,7 +75,7 @@ def was_changed_after_it_was_signed(run):
     run.interrupted()
 
     def change(data):
-        data["signature"] = signature(terms(RUN_ID, RunConfig.model_validate(data["config"])))
+        data["signature"] = signature(RUN_ID, RunConfig.model_validate(data["config"]))
         data["config"]["api_base"] = run.server.api_base
 
     run.change("run-started", change)
@@ -86,8 +86,20 @@ def trains_on_another_cluster(run):
     run.interrupted()
 
     def change(data):
-        data["signature"] = signature(terms(RUN_ID, RunConfig.model_validate(data["config"])))
+        data["signature"] = signature(RUN_ID, RunConfig.model_validate(data["config"]))
         data["config"] |= {"executor": "ray", "cluster": run.server.api_base.split("/")[2]}
+
+    run.change("run-started", change)
+
+
+def spends_without_a_limit(run):
+    """The user's own run, with its limit taken out."""
+    run.interrupted()
+
+    def change(data):
+        data["config"]["max_cost"] = 1.0
+        data["signature"] = signature(RUN_ID, RunConfig.model_validate(data["config"]))
+        data["config"]["max_cost"] = None
 
     run.change("run-started", change)
 
@@ -96,7 +108,7 @@ def has_the_signature_of_another_run(run):
     run.interrupted(task=str(run.task), model="builtin")
 
     def change(data):
-        data["signature"] = signature(terms("another-run", RunConfig.model_validate(data["config"])))
+        data["signature"] = signature("another-run", RunConfig.model_validate(data["config"]))
 
     run.change("run-started", change)
 
@@ -261,7 +273,7 @@ ATTACKS = [
     *((attack, RESUME, "was not started here by you") for attack in (
         asks_another_server, reads_along_on_another_server, runs_a_task_file_unconfined, runs_a_task_file,
         writes_into_a_mailbox, signs_with_another_key, was_changed_after_it_was_signed,
-        has_the_signature_of_another_run, trains_on_another_cluster,
+        has_the_signature_of_another_run, trains_on_another_cluster, spends_without_a_limit,
     )),
     *((attack, command, "") for attack in (runs_a_task_file, runs_a_task_file_unconfined) for command in (SHOW, LIST)),
     *((attack, REWARDS, "is not run") for attack in (runs_a_task_file, runs_a_task_file_unconfined)),
@@ -417,7 +429,7 @@ def test_an_own_run_is_asked_about_once_where_there_was_no_key_and_then_signed(r
     config = RunConfig.model_validate(json.loads(log.read_text().splitlines()[0])["data"]["config"])
     os.environ["XDG_STATE_HOME"], before = str(state), os.environ["XDG_STATE_HOME"]
     try:
-        own = signature(terms(RUN_ID, config))
+        own = signature(RUN_ID, config)
     finally:
         os.environ["XDG_STATE_HOME"] = before
     elsewhere.change("run-started", lambda data: data.update(signature=own))
@@ -446,11 +458,10 @@ def test_where_no_key_can_be_kept_it_is_said_and_every_run_is_asked_about(reward
         (("--model", "builtin"), "`--model`"),
         (("--critic-model", ""), "`--critic-model`"),
         (("--api-base", "http://localhost:1/v1", "--ablate", "tpe"), "`--api-base`, `--ablate`"),
-        (("--changed-task",), "`--changed-task`"),
     ],
 )
 def test_options_that_would_change_nothing_of_a_finished_run_are_not_ignored(rewardgen, elsewhere, options, named):
     elsewhere.make()
     done = rewardgen(*RESUME, *options)
-    assert done.returncode == 2 and f"is finished: no call, training or measurement is left that {named}" in done.stderr
+    assert done.returncode == 2 and f"is finished: {named} cannot change it" in done.stderr
     assert "start a new run with `rewardgen run`" in done.stderr
