@@ -114,12 +114,12 @@ def _load(folder: Path, spec: SliceSpec, env: VecEnv) -> list[Policy] | str:
 def _measure(
     task: Task, policies: dict[SliceSpec, list[Policy]], payload: dict[str, Any]
 ) -> dict[SliceSpec, PolicyMeasurement]:
-    owners = [spec for spec, own in policies.items() for _ in own]
+    owners = [spec for spec, last in policies.items() for _ in last]
     if not owners:
         return {}
     episodes = payload["episodes"]
     seeds = [derive_seed(payload["seed"], f"final evaluation {spec.seed}") for spec in owners]
-    stack = side_by_side([policy for own in policies.values() for policy in own])
+    stack = side_by_side([policy for last in policies.values() for policy in last])
     envs = task.make_envs(seeds, episodes)
     evaluation = evaluate(task, envs, stack)
     rows = envs.num_envs // len(seeds)  # a few more than asked for where several agents share an env

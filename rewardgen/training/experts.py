@@ -44,9 +44,9 @@ def make_expert(
     settings = settings_for(DEFAULT_TRAINER, measured, env_steps)
     reward = RewardSpec(candidate_id="human", source=measured.baselines["human"], own=True)
     training = Training(trainer=DEFAULT_TRAINER, settings=settings.model_dump(mode="json"))
-    wanted = RewardTraining(task, measured.files, reward, training, workers)
+    plan = RewardTraining(task, measured.files, reward, training, workers)
     with scratch_folder() as scratch:
-        results = train_reward(wanted, range(seeds), scratch / "policies", on_progress=on_progress)
+        results = train_reward(plan, range(seeds), scratch / "policies", on_progress=on_progress)
         best = max(results, key=_fitness)
         if best.final_fitness is None:
             reason = best.failure.message if best.failure else "its policy could not be measured"

@@ -93,7 +93,7 @@ class Arrays:
         """
         array = self._raw(name)
         fits = array.ndim == len(shape) and all(
-            size in (None, own) for size, own in zip(shape, array.shape, strict=True)
+            size in (None, actual) for size, actual in zip(shape, array.shape, strict=True)
         )
         if array.dtype != dtype or not fits:
             raise ValueError(f"`{name}` is {array.dtype} {array.shape}, expected {np.dtype(dtype)} {shape}")

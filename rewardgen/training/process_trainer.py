@@ -84,8 +84,8 @@ class ProcessTrainer:
         if self._setup.isolate:
             batches = by_candidate(slices)
         else:
-            own = {reward.candidate_id for reward in rewards if reward.own}
-            groups = [[spec for spec in slices if (spec.candidate_id in own) == of_task] for of_task in (True, False)]
+            of_the_task = {reward.candidate_id for reward in rewards if reward.own}
+            groups = [[spec for spec in slices if (spec.candidate_id in of_the_task) == its] for its in (True, False)]
             batches = [batch for group in groups if group for batch in split(group, self._parts(len(group)))]
         kernels = self._compiled.folder if self._compiled else None
         measuring = max(1, self._setup.workers // self._batches)

@@ -45,8 +45,8 @@ def settings_for(
         if settings.device != "cpu" and not find_spec("mujoco_warp"):
             raise MachineError("`--device` needs MuJoCo Warp, which is not installed", install_hint("gpu"))
     elif device not in ("cpu", "auto"):
-        what = f"{task.card.name} is simulated" if not task.on_device else f"the trainer `{trainer}` trains"
-        raise UsageError(f"{what} on the CPU only", "leave out `--device`")
+        message = f"{task.card.name} is simulated" if not task.on_device else f"the trainer `{trainer}` trains"
+        raise UsageError(f"{message} on the CPU only", "leave out `--device`")
     return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
 
 
@@ -72,8 +72,8 @@ def card_for(
     trainer = trainer or trainer_of(task)
     kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps, device)
     if task.card.choices and not kind.chooses:
-        what = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
-        raise UsageError(what, "train with `--trainer sb3-ppo`")
+        message = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
+        raise UsageError(message, "train with `--trainer sb3-ppo`")
     notes = f"{kind.notes} {settings.origin}".strip()
     update = {"learner": kind.learner, "learner_notes": notes, "discount": settings.discount}
     return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "seeds": seeds})

@@ -46,7 +46,7 @@ class NumpyPolicy:
         elif kind == "mlp":
             self._activation, self._squash = str(arrays["activation"]), str(arrays["squash"])
             self._choices = arrays["choices"].tolist()
-            self._layers = [(arrays[f"layer{each}/weight"].T, arrays[f"layer{each}/bias"]) for each in numbers]
+            self._layers = [(arrays[f"layer{number}/weight"].T, arrays[f"layer{number}/bias"]) for number in numbers]
         else:
             raise ValueError(f"this file loads no policy of kind {kind}")
         variance = arrays["normaliser/variance"]

@@ -45,8 +45,8 @@ def packed(reference: str, files: Iterable[str]) -> tuple[PackedTask, dict[str, 
     paths = {path for part in (task, *map(Path, files)) for path in _plain(Path(os.path.normpath(part)))}
     root = os.path.commonpath([path.parent for path in paths])
     if sum(path.stat().st_size for path in paths) > _MOST_BYTES:
-        what = f"the files of {task.name} take more than {_MOST_BYTES >> 30} GiB, too much to send to other machines"
-        raise TaskError(what, "name less in `reads`, or train on this machine alone")
+        message = f"the files of {task.name} take more than {_MOST_BYTES >> 30} GiB, too much to send to other machines"
+        raise TaskError(message, "name less in `reads`, or train on this machine alone")
     try:
         content = {os.path.relpath(path, root): path.read_bytes() for path in sorted(paths)}
     except OSError as error:

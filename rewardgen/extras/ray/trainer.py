@@ -130,8 +130,8 @@ class RayTrainer:
                     except (StopIteration, *lost) as error:
                         del running[task]
                         if missing[id] and id in repeated:
-                            what = f"the training of {id} was lost with its node twice: {_in_brief(error)}"
-                            raise MachineError(what, _AGAIN) from error
+                            message = f"the training of {id} was lost with its node twice: {_in_brief(error)}"
+                            raise MachineError(message, _AGAIN) from error
                         if missing[id]:
                             repeated.add(id)
                             waiting.append(id)
@@ -149,8 +149,8 @@ class RayTrainer:
                 if cancel is not None and cancel.is_set():
                     raise WorkerCancelled("the training was cancelled")
         except errors.RayTaskError as error:
-            what = f"a node cannot train: {str(error).strip().splitlines()[-1]}"
-            raise MachineError(what, "install the same rewardgen, and what the task needs, on every node") from error
+            message = f"a node cannot train: {str(error).strip().splitlines()[-1]}"
+            raise MachineError(message, "install the same rewardgen, and what the task needs, on every node") from error
         except errors.RayError as error:
             raise MachineError(f"the Ray cluster failed: {_in_brief(error)}", _AGAIN) from error
         finally:

@@ -71,8 +71,8 @@ class RslRlTraining(SliceTraining):
             self._runner = kind(self._env, config, device=str(self.envs.device))
         self._actor = self._runner.alg.get_policy()
         if self._actor.obs_dim != self.envs.observation_size:
-            what = f"the policy sees {self._actor.obs_dim} numbers, the task observes {self.envs.observation_size}"
-            raise TaskError(what, 'give it one group of observations: `options={"obs_groups": {"actor": ["actor"]}}`')
+            message = f"the policy sees {self._actor.obs_dim} numbers, the task observes {self.envs.observation_size}"
+            raise TaskError(message, 'use one group of observations: `options={"obs_groups": {"actor": ["actor"]}}`')
 
     @property
     def steps(self) -> int:
@@ -144,7 +144,7 @@ def _plain(actor: dict[str, Any]) -> Activation:
     """
     kinds = actor["class_name"], (actor.get("distribution_cfg") or {}).get("class_name"), actor["activation"]
     if kinds[:2] != ("MLPModel", "GaussianDistribution") or kinds[2] not in get_args(Activation):
-        what = f"a policy that is a {kinds[0]} with {kinds[1]} and `{kinds[2]}` cannot be saved"
+        message = f"a policy that is a {kinds[0]} with {kinds[1]} and `{kinds[2]}` cannot be saved"
         hint = f"use MLPModel with GaussianDistribution and {' or '.join(get_args(Activation))} in `options`"
-        raise TaskError(what, f"{hint}, or train with `--trainer ppo`")
+        raise TaskError(message, f"{hint}, or train with `--trainer ppo`")
     return cast("Activation", kinds[2])

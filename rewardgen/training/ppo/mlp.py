@@ -72,7 +72,7 @@ class StackedMLP:
 
     def _make_room(self, rows: Tensor) -> None:
         shapes = [(len(bias), rows.shape[1], bias.shape[2]) for _, bias in self._layers[:-1]]
-        if [tuple(each.shape) for each in self._hidden] != shapes:
+        if [tuple(hidden.shape) for hidden in self._hidden] != shapes:
             self._hidden = [rows.new_empty(shape) for shape in shapes]
             self._deltas = [rows.new_empty(shape) for shape in shapes]
 
@@ -100,7 +100,7 @@ def _products(
         return _multiply(left, right, bias, factor, out)
     # Each slice as the first of two that are equal: on a cache line, and not single.
     operands = (left, right) if bias is None else (left, right, bias)
-    pairs = ([each[index].expand(2, -1, -1) for each in operands] for index in range(len(left)))
+    pairs = ([operand[index].expand(2, -1, -1) for operand in operands] for index in range(len(left)))
     return torch.stack([_multiply(*pair, factor=factor)[0] for pair in pairs], out=out)
 
 

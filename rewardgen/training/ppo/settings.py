@@ -1,4 +1,4 @@
-"""The settings of PPO, and what one of its workers is asked to do. Loads no torch: task files import it."""
+"""Settings of PPO. Loads no torch: task files import it."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ class PpoSettings(DeviceSettings):
 
 
 class PpoJob(TrainJob):
-    """What one PPO worker does."""
+    """Payload of one worker."""
 
     settings: PpoSettings

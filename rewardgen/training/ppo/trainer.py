@@ -53,8 +53,8 @@ def _compiled(setup: TrainerSetup) -> Compiled:
     settings = cast("DeviceSettings", setup.settings)
     per_slice = settings.num_envs + settings.evaluation_envs
     if most is not None and most < per_slice:
-        what = f"the device's free memory has room for {most} envs, and one policy needs {per_slice}"
-        raise MachineError(what, "train with a smaller `num_envs`, or `--device cpu`")
+        message = f"the device's free memory has room for {most} envs, and one policy needs {per_slice}"
+        raise MachineError(message, "train with a smaller `num_envs`, or `--device cpu`")
     return Compiled(used.parent, most and most // per_slice)
 
 

@@ -31,8 +31,8 @@ class Sb3Settings(TrainerSettings):
     def _only_numbers_fall(self) -> Self:
         for name in self.falling:
             if name != "learning_rate" and not isinstance(self.options.get(name), int | float):
-                what = f"`falling` names `{name}`, which is no number in `options`"
-                raise UsageError(what, f'give it one, such as `options={{"{name}": 0.2}}`')
+                message = f"`falling` names `{name}`, which is no number in `options`"
+                raise UsageError(message, f'give it one, such as `options={{"{name}": 0.2}}`')
         return self
 
 
@@ -81,8 +81,8 @@ class Sb3Job(TrainJob):
 
 def tuned(algorithm: str, environment: str) -> dict[str, Any]:
     """Return the settings of rl-baselines3-zoo for an environment of Gymnasium of any version, or none."""
-    wanted = _unversioned(environment.rpartition(":")[2])
-    name = next((name for name in _zoo()[algorithm] if _unversioned(name) == wanted), "")
+    id = _unversioned(environment.rpartition(":")[2])
+    name = next((name for name in _zoo()[algorithm] if _unversioned(name) == id), "")
     if not name:
         return {}
     settings = dict(_zoo()[algorithm][name])
