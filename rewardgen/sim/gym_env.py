@@ -1,7 +1,4 @@
-"""Environments over any `gymnasium.Env`: episodes, automatic reset, time limit, inputs of rewards.
-
-They are stepped one after another in this process. Computes no reward and no fitness.
-"""
+"""Environments over any `gymnasium.Env`, stepped one after another in this process."""
 
 from __future__ import annotations
 
@@ -30,24 +27,22 @@ if TYPE_CHECKING:
 
 _NUMBERS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Tuple, spaces.Dict)
 MOST_SEEN = 4096
-"""Numbers in an observation: a picture of more is seen smaller."""
-_SIDE = 40
-"""Rows and columns of a smaller picture, at most."""
+"""Most numbers in an observation."""
 _UNBOUNDED = 1.0
-"""Largest size of an entry of an action that has no limit."""
+"""Range of an entry of an action that has no limit."""
 
 
 class ActionCoder:
-    """Turns rows of numbers, as policies give them, into actions of a space, and says what rewards read of them.
+    """Turns rows of numbers, as policies return them, into actions of a space.
 
     A choice among n is n numbers of which the largest is taken; rewards read 1 for it and 0 for the others.
 
     Args:
         space: `Box`, `Discrete`, `MultiDiscrete` or `MultiBinary`.
-        names: Names of the entries, if the environment's documentation has one for each.
+        names: Names of the entries, if each has one.
 
     Raises:
-        TaskError: It is another kind of space.
+        TaskError: The space is of another kind.
     """
 
     def __init__(self, space: spaces.Space[Any], names: Sequence[str] = ()) -> None:
@@ -77,7 +72,7 @@ class ActionCoder:
         self.parts = tuple(names) if len(names) == len(plain) else tuple(plain)
 
     def taken(self, action: np.ndarray) -> np.ndarray:
-        """What rewards read of actions (N, A): these, or 0 and 1 where something is chosen."""
+        """Actions (N, A) as rewards read them: 0 and 1 where something is chosen."""
         if isinstance(self._space, spaces.MultiBinary):
             return (action > 0.5).astype(np.float32)
         if not self.choices:
@@ -90,7 +85,7 @@ class ActionCoder:
         return chosen
 
     def decoded(self, taken: np.ndarray) -> Any:
-        """The action of one environment, of what rewards read of it, (A,)."""
+        """The action of one environment, from what rewards read of it, (A,)."""
         space = self._space
         if isinstance(space, spaces.Box):
             whole = np.issubdtype(space.dtype, np.integer)
@@ -106,16 +101,16 @@ class ActionCoder:
 
 
 class GymReading(NamedTuple):
-    """What is read of an environment.
+    """What is read from an environment.
 
     Attributes:
         declared: The variables by name.
-        info: Keys of `info` that are kept, with their shapes; one that a step lacks stays what it was.
+        info: Keys of `info` to read, with their shapes; a key that a step lacks keeps its value.
         read: From observations and infos, each (N, ...), to the variables.
-        rows: Whether it gets observations as rows of numbers (N, O), and not as the environment gives them.
-        success: Key of `info` that tells of success; empty if there is none.
-        model: What is read off the model of MuJoCo's environments, by name.
-        model_file: Of that model.
+        rows: `read` gets observations as rows of numbers (N, O), instead of those of the environment.
+        success: Key of `info` with success; empty if there is none.
+        model: Quantities of the MuJoCo model, by name.
+        model_file: File of that model.
     """
 
     declared: Mapping[str, Var]
@@ -132,13 +127,13 @@ class GymVecEnv(VecEnv):
 
     Args:
         path: The task file, for messages.
-        make: Makes one environment, without a time limit of its own or with one that is not below `episode_steps`.
-        reading: What is read of it.
-        coder: Of its actions.
+        make: Makes one environment, with no time limit below `episode_steps`.
+        reading: What is read from it.
+        coder: Converts its actions.
         seeds: One seed per group of environments.
         envs_per_seed: Environments of each seed.
         episode_steps: Control steps of a full episode.
-        control_step_s: Duration of one [s].
+        control_step_s: Duration of a control step [s].
         rows_per_env: Rows of one environment, all of the same episode.
 
     Raises:
@@ -169,7 +164,6 @@ class GymVecEnv(VecEnv):
         self.action_high = torch.from_numpy(coder.high).float()
         self.action_size, self.action_parts = len(coder.parts), coder.parts
         self.choices = coder.choices
-        """Sizes of the groups of numbers of which an action takes the largest; empty where it takes all."""
         self.variables = (*reading.declared, ENV_REWARD, ENV_SUCCESS)
         self._path, self._reading, self._coder = path, reading, coder
         with env_faults(path):
@@ -205,13 +199,10 @@ class GymVecEnv(VecEnv):
         return torch.from_numpy(self._flat.copy())
 
     def picture(self, index: int) -> np.ndarray:
-        """How one of the environments looks now, (H, W, 3) uint8.
-
-        Args:
-            index: Which one.
+        """See `VecEnv.picture`.
 
         Raises:
-            TaskError: It makes no pictures.
+            TaskError: The environment makes no pictures.
         """
         with env_faults(self._path):
             env = self._envs[index // self._each]
@@ -264,29 +255,22 @@ class GymVecEnv(VecEnv):
         )
 
     def _rows(self, index: int) -> slice:
-        """Of one environment."""
         return slice(index * self._each, (index + 1) * self._each)
 
     def _observed(self) -> int:
-        """Entries of an observation."""
         self._space = readable(self._envs[0].observation_space)
         return seen_size(self._space)
 
     def _advance(self, index: int, taken: np.ndarray) -> None:
-        """One control step of one environment.
-
-        Args:
-            index: Which.
-            taken: What rewards read of its actions, (rows, A).
-        """
-        told: Any = self._envs[index].step(self._coder.decoded(taken[0]))
-        observation, reward, terminated, truncated, info = told
+        """One control step of one environment, by actions as rewards read them, (rows, A)."""
+        step: Any = self._envs[index].step(self._coder.decoded(taken[0]))
+        observation, reward, terminated, truncated, info = step
         self._see(index, observation)
         self._ended[:, index] = terminated, truncated
         self._take(index, reward, info)
 
     def _take(self, row: int, reward: Any, info: Mapping[str, Any]) -> None:
-        """Keep what a step says of a row besides its observation."""
+        """Store the reward, success and info of a row."""
         self._reward[row] = one_number(reward)
         self._success[row] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
         for key, values in self._info.items():
@@ -294,7 +278,7 @@ class GymVecEnv(VecEnv):
             values[row] = found if found.shape == values[row].shape else values[row]
 
     def _begin(self, index: int) -> None:
-        """The next episode of one environment: what happens in it depends on these three numbers alone."""
+        """Begin the next episode of one environment, which depends on these three numbers alone."""
         seed = start_seed(self._seeds[index], self._index[index], self._episode[index])
         self._ended[:, self._rows(index)] = False
         self._reset(index, seed)
@@ -325,10 +309,7 @@ class GymVecEnv(VecEnv):
 
 
 def of_mujoco() -> Any:
-    """The module `gym_model`; None where MuJoCo is not loaded, as no environment is MuJoCo's then.
-
-    It is not loaded for an environment that does without: where an exported one runs it may be missing.
-    """
+    """The module `gym_model`; None while MuJoCo is not loaded, which an export may lack."""
     if sys.modules.get("mujoco") is None:
         return None
     from rewardgen.sim import gym_model
@@ -337,10 +318,10 @@ def of_mujoco() -> Any:
 
 
 def one_number(reward: Any) -> float:
-    """What an environment pays for a step.
+    """An environment's reward for a step.
 
     Raises:
-        TaskError: It is not one number.
+        TaskError: The reward is not one number.
     """
     paid = np.asarray(reward)
     if paid.size != 1:
@@ -353,23 +334,13 @@ def one_number(reward: Any) -> float:
 
 
 def start_seed(seed: int, index: int, episode: int) -> int:
-    """The seed with which an environment is reset.
-
-    Args:
-        seed: Of its group of environments.
-        index: Its place in the group.
-        episode: How many it has begun before.
-    """
+    """The seed of one episode of one environment, by its group's seed and its index in the group."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{index}/{episode}".encode()).digest()[:4], "big") >> 1
 
 
 @contextmanager
 def env_faults(path: Path) -> Iterator[None]:
-    """Turn what an environment raises into a `TaskError`: as a fault of the task file, if it is defined there.
-
-    Args:
-        path: The task file.
-    """
+    """Turn what an environment raises into a `TaskError`, with the line if the task file defines the environment."""
     try:
         yield
     except TaskError:
@@ -391,62 +362,30 @@ def env_faults(path: Path) -> Iterator[None]:
 
 
 def readable(space: spaces.Space[Any]) -> spaces.Space[Any]:
-    """The part of a space of observations that is made of numbers: of a dict, the entries that are.
+    """The part of an observation space that is made of numbers; of a dict, the entries that are.
 
     Raises:
-        TaskError: None is.
+        TaskError: The space has no numbers.
     """
     if isinstance(space, spaces.Dict):
-        kept: dict[str, spaces.Space[Any]] = {key: each for key, each in space.items() if isinstance(each, _NUMBERS)}
-        if kept:
-            return spaces.Dict(kept)
+        parts: dict[str, spaces.Space[Any]] = {key: part for key, part in space.items() if isinstance(part, _NUMBERS)}
+        if parts:
+            return spaces.Dict(parts)
     elif isinstance(space, _NUMBERS):
         return space
     raise TaskError(f"its observations are {type(space).__name__}", "wrap the environment so that it observes numbers")
 
 
 def seen_numbers(space: spaces.Space[Any], observation: Any) -> np.ndarray:
-    """An observation as the row of numbers that a policy sees.
-
-    Args:
-        space: The part of its space that is made of numbers.
-        observation: As the environment gives it.
-    """
+    """An observation as the row of numbers that a policy sees; `space` is the result of `readable`."""
     if isinstance(space, spaces.Dict):
-        return np.concatenate([seen_numbers(each, observation[key]) for key, each in space.items()])
-    if is_large_picture(space):
-        return _smaller(np.asarray(observation))
+        return np.concatenate([seen_numbers(part, observation[key]) for key, part in space.items()])
     return np.asarray(spaces.flatten(space, observation))
 
 
 def seen_size(space: spaces.Space[Any]) -> int:
-    """How many numbers `seen_numbers` gives."""
-    if isinstance(space, spaces.Dict):
-        return sum(map(seen_size, space.values()))
-    return len(_smaller(np.zeros(space.shape or ()))) if is_large_picture(space) else spaces.flatdim(space)
-
-
-def is_large_picture(space: spaces.Space[Any]) -> bool:
-    """Whether a space is that of a picture of which a policy sees a smaller one."""
-    return isinstance(space, spaces.Box) and len(space.shape) in (2, 3) and spaces.flatdim(space) > MOST_SEEN
-
-
-def _smaller(picture: np.ndarray) -> np.ndarray:
-    """The means of blocks of a picture (H, W), (H, W, C) or (C, H, W), in a row; red, green and blue are one shade.
-
-    Other channels, such as those of some frames one after another, stay apart. Whole numbers become parts of 255.
-    """
-    shades = picture.astype(np.float32) / (255.0 if np.issubdtype(picture.dtype, np.integer) else 1.0)
-    if shades.ndim == 3:
-        first = shades.shape[0] < shades.shape[2]
-        shades = shades if first else np.moveaxis(shades, 2, 0)
-        shades = shades.mean(0, keepdims=True) if len(shades) == 3 else shades
-    for axis in (-2, -1):
-        side = shades.shape[axis]
-        starts = np.arange(0, side, -(-side // _SIDE))
-        shades = np.add.reduceat(np.moveaxis(shades, axis, -1), starts, -1) / np.diff(starts, append=side)
-        shades = np.moveaxis(shades, -1, axis)
-    return shades.astype(np.float32).ravel()
+    """Size of the result of `seen_numbers`."""
+    return spaces.flatdim(space)
 
 
 def _stacked(raw: Sequence[Any]) -> Any:

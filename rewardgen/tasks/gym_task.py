@@ -28,7 +28,6 @@ from rewardgen.sim.gym_env import (
     GymReading,
     GymVecEnv,
     env_faults,
-    is_large_picture,
     of_mujoco,
     one_number,
     readable,
@@ -279,9 +278,7 @@ def env_name(task: type[GymTask]) -> str:
 
 
 def _observation_words(space: spaces.Space[Any]) -> str:
-    parts = space.values() if isinstance(space, spaces.Dict) else [space]
-    smaller = ", of pictures the shades of a smaller one" if any(map(is_large_picture, parts)) else ""
-    return f"The environment's own observation, {seen_size(space)} numbers{smaller}."
+    return f"The environment's own observation, {seen_size(space)} numbers."
 
 
 # Making an environment.
@@ -356,7 +353,9 @@ def _look(task: type[GymTask]) -> Known:
         env.close()
     if (size := seen_size(space)) > MOST_SEEN:
         what = f"{kind.__name__} observes {size} numbers: no policy here learns from so many"
-        raise TaskError(what, "wrap the environment in a task file, so that it observes fewer")
+        raise TaskError(
+            what, "wrap it in a task file, as by `gymnasium.wrappers.ResizeObservation` and `GrayscaleObservation`"
+        )
     keyed = dict(space.items()) if isinstance(space, spaces.Dict) else {}
     observed = observation_variables(size, {key: seen_size(part) for key, part in keyed.items()})
     pictures = [*map(is_picture, keyed.values())] if keyed else [is_picture(space)] * len(observed)

@@ -439,23 +439,10 @@ class Seen(Slide):
 """
 
 
-@pytest.mark.parametrize(
-    ("shape", "lit", "row"),
-    [
-        ((20, 20, 3), "0, 0", None),  # small enough as it is
-        ((80, 80, 3), "0:2, 2:4", {1: 1.0}),
-        ((3, 80, 80), ":, 2:4, 0:2", {40: 1.0}),
-    ],
-)
-def test_of_a_large_picture_a_policy_sees_a_smaller_one_and_a_reward_none(tmp_path, shape, lit, row):
-    task = load_task(own(tmp_path, further=SEEN.replace("SHAPE", str(shape)).replace("LIT", lit)))
-    assert [*task.declared()] == ["gap"]
-    seen = task.make_envs([0], 1).reset()[0]
-    if row is None:
-        assert len(seen) == np.prod(shape) and "smaller" not in first_paragraph(task, "observe")
-    else:
-        assert {int(place): float(seen[place]) for place in seen.nonzero()[:, 0]} == pytest.approx(row)
-        assert f"{len(seen)} numbers, of pictures the shades of a smaller one" in first_paragraph(task, "observe")
+def test_a_large_picture_must_be_wrapped(tmp_path):
+    with pytest.raises(TaskError, match="observes 19200 numbers") as raised:
+        load_task(own(tmp_path, further=SEEN.replace("SHAPE", "(80, 80, 3)").replace("LIT", "0, 0"))).declared()
+    assert "ResizeObservation" in raised.value.hint
 
 
 def test_more_numbers_than_a_policy_learns_from_are_told(tmp_path):
