@@ -1,4 +1,4 @@
-"""Numbers of a model or a task on the device of a simulation. Each is sent there once: sending makes the host wait."""
+"""Numbers of a model or a task on the device of a simulation, sent there once: sending makes the host wait."""
 
 from __future__ import annotations
 
@@ -14,15 +14,10 @@ Numbers = float | Sequence[float] | NDArray[np.generic]
 
 
 def constant(values: Numbers, device: torch.device) -> Tensor:
-    """A tensor of numbers: float64, int64 where all are whole by their type, or bool. It is the caller's own.
-
-    Args:
-        values: The numbers, of any shape.
-        device: Where it is to lie.
-    """
-    found = np.ascontiguousarray(values)
-    kind = {"f": np.float64, "b": np.bool_}.get(found.dtype.kind, np.int64)
-    return _sent(found.astype(kind).tobytes(), kind, np.shape(values), device).clone()
+    """A new tensor of numbers: float64, int64 where all are whole by their type, or bool."""
+    numbers = np.ascontiguousarray(values)
+    kind = {"f": np.float64, "b": np.bool_}.get(numbers.dtype.kind, np.int64)
+    return _sent(numbers.astype(kind).tobytes(), kind, np.shape(values), device).clone()
 
 
 @lru_cache(maxsize=1024)

@@ -1,4 +1,4 @@
-"""What a task's methods must return: every breach of shape, type and naming as a problem with a hint."""
+"""Checks of what a task's methods return: each breach of shape, type and naming is a problem with a hint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewardgen.core.errors import TaskError, UnknownName, did_you_mean, nearest
 from rewardgen.sim.variables import Var
 
 _MOST_PARTS = 12
-"""Of a vector whose declaration is written out in a hint."""
+"""Longest vector whose declaration a hint writes out."""
 
 
 class Problem(NamedTuple):
@@ -23,10 +23,10 @@ class Problem(NamedTuple):
 
 
 class Named(dict[str, Any]):
-    """Values by name for task code; a name that is not there is told with those that are.
+    """Values by name for task code; the error for an unknown name lists the known ones.
 
     Args:
-        what: What task code calls it.
+        what: Name of the mapping in task code.
         values: The values.
     """
 
@@ -39,22 +39,13 @@ class Named(dict[str, Any]):
 
 
 def require(problems: list[Problem]) -> None:
-    """Raise the first of the problems, if there is one.
-
-    Raises:
-        TaskError: There is a problem.
-    """
+    """Raise the first of the problems, if any, as a `TaskError`."""
     if problems:
         raise TaskError(problems[0].what, problems[0].hint)
 
 
 def mapping_problems(method: str, found: Any) -> list[Problem]:
-    """What is wrong with what should be a dict.
-
-    Args:
-        method: Which method returned it.
-        found: What it returned.
-    """
+    """Problems of a method's result that should be a dict."""
     if isinstance(found, Mapping):
         return []
     example = {"variables": '`return {"height": height}`', "terminated": '`return {"fell": height < 0.5}`, or `{}`'}
@@ -63,13 +54,7 @@ def mapping_problems(method: str, found: Any) -> list[Problem]:
 
 
 def variable_problems(declared: Mapping[str, Var], values: Any, num_envs: int) -> list[Problem]:
-    """What is wrong with the values of `variables`.
-
-    Args:
-        declared: The task's declared variables.
-        values: What the method returned.
-        num_envs: N.
-    """
+    """Problems of the values that `variables` returned."""
     if problems := mapping_problems("variables", values):
         return problems
     problems = [_undeclared(name, declared) for name in values if name not in declared]
@@ -111,13 +96,13 @@ def _like(name: str, values: Mapping[str, Any]) -> str:
 
 
 def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: bool = False) -> list[Problem]:
-    """What is wrong with a tensor.
+    """Problems of a tensor.
 
     Args:
         what: Its name for the message.
         value: The value.
-        shape: The shape it must have; -1 stands for any size.
-        boolean: Whether it must be bool; any real number type otherwise.
+        shape: The required shape; -1 stands for any size.
+        boolean: Require bool; otherwise any real number type.
     """
     if not isinstance(value, Tensor):
         return [Problem(f"{what} is {type(value).__name__}, expected a torch tensor", _tensor_hint(value))]
@@ -158,12 +143,7 @@ def _shape_hint(found: tuple[int, ...], shape: tuple[int, ...]) -> str:
 
 
 def termination_problems(causes: Any, num_envs: int) -> list[Problem]:
-    """What is wrong with the causes that `terminated` returned.
-
-    Args:
-        causes: What the method returned.
-        num_envs: N.
-    """
+    """Problems of the causes that `terminated` returned."""
     problems = mapping_problems("terminated", causes)
     for name, value in () if problems else causes.items():
         problems += tensor_problems(f"termination cause `{name}`", value, (num_envs,), boolean=True)
@@ -182,14 +162,7 @@ def _goal_problems(goals: Any, num_envs: int) -> list[Problem]:
 
 
 def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]:
-    """What is wrong with the initial state, and perhaps the goals, that `reset` returned.
-
-    Args:
-        state: What the method returned.
-        num_envs: Envs that were to be reset.
-        nq: Size of the positions.
-        nv: Size of the velocities.
-    """
+    """Problems of the initial state, and perhaps goals, that `reset` returned."""
     if not isinstance(state, tuple) or len(state) not in (2, 3):
         hint = "return positions (n, nq), velocities (n, nv), and if it draws any, goals as {name: tensor}"
         return [Problem("`reset` does not return two tensors", hint)]

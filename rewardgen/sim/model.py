@@ -17,7 +17,7 @@ import mujoco
 
 from rewardgen.core.errors import TaskError
 from rewardgen.core.resources import model_asset
-from rewardgen.sim.contacts import check_contacts
+from rewardgen.sim.geometry import check_contacts
 from rewardgen.sim.live_fields import action_parts
 
 Role = Literal["robot", "object", "world"]

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.text import quoted
-from rewardgen.sim.contacts import geoms_of
+from rewardgen.sim.geometry import geoms_of
 from rewardgen.sim.protocol import OWN_SENSORS
 from rewardgen.sim.rotations import heading, upright
 from rewardgen.sim.rows import put_rows, rows_of
@@ -29,7 +29,7 @@ from rewardgen.sim.variables import Var
 
 XYZ = ("x", "y", "z")
 _FOUND, _FORCE = 1, 2
-"""What a contact sensor tells: how many contacts there are, and their force."""
+"""Data of a contact sensor: the number of contacts, and their force."""
 _NET_FORCE = 3
 
 _Kind = Literal["xbody", "body", "geom", "site", "camera", "joint", "tendon", "actuator", "thing", "contact"]
@@ -44,12 +44,13 @@ _KINDS = {
     "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
 }
 _LISTED = {"xbody": "bodies", "body": "bodies"}
-"""What lists the parts of a kind in a `MjSpec`, where it is not the kind with an s."""
+"""Attribute of `MjSpec` that lists the parts of a kind, where it is not the kind with an s."""
 
 
 class Part(NamedTuple):
-    """A part of a model. `thing` is the body, geom, site or camera of a name, the first there is; `contact` the same of
-    bodies and geoms. `geom:foot` is the geom, where a body is called `foot` too.
+    """A part of a model. `thing` is the first body, geom, site or camera of a name; `contact` the first body or geom.
+
+    `geom:foot` is the geom, where a body is called `foot` too.
     """
 
     kind: _Kind
@@ -57,12 +58,12 @@ class Part(NamedTuple):
 
 
 class Sensed(NamedTuple):
-    """A sensor that has to be in the model.
+    """A sensor to be added to the model.
 
     Attributes:
         kind: Its type, as MuJoCo's `mjSENS_` constants name it.
-        of: What it is on; None if it is on the whole model.
-        to: In whose frame, or between which two.
+        of: The part it is on; None for the whole model.
+        to: The part in whose frame it measures, or the second of two parts.
     """
 
     kind: str
@@ -71,7 +72,7 @@ class Sensed(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is called in the model."""
+        """Name in the model."""
         return OWN_SENSORS + ":".join([self.kind, *(f"{each.kind}/{each.name}" for each in (self.of, self.to) if each)])
 
 
@@ -80,10 +81,10 @@ class Quantity(Var):
     """A variable that is read off the model.
 
     Args:
-        read: From the simulation to its value, (N,) or (N, k).
-        code: The expression that declares it.
-        sensed: The sensors that it reads.
-        turning: The body whose turns it counts; empty if it counts none.
+        read: From the simulation to the value, (N,) or (N, k).
+        code: The expression that declares the quantity.
+        sensed: The sensors that `read` needs.
+        turning: The body whose turns are counted, if any.
     """
 
     read: Callable[[SimView], Tensor] = field(compare=False)
@@ -92,21 +93,12 @@ class Quantity(Var):
     turning: str = ""
 
     def told(self, meaning: str) -> Quantity:
-        """The same, explained to the designer in other words.
-
-        Args:
-            meaning: What it is in this task, with its frame and sign convention.
-        """
+        """The same quantity with other words for the designer: its meaning, frame and sign convention."""
         return replace(self, meaning=meaning, code=f"{self.code}.{call('told', meaning)}")
 
 
 def call(function: str, *arguments: str | tuple[str, ...]) -> str:
-    """The source of a call. Names of a model's parts may be anything, so they are quoted as Python does.
-
-    Args:
-        function: Its name.
-        arguments: Its arguments.
-    """
+    """The source of a call. Names of a model's parts may hold any character, so they are quoted as Python does."""
     return f"{function}({', '.join(map(quoted, arguments))})"
 
 
@@ -118,7 +110,7 @@ def _quantity(
     parts: tuple[str, ...] = (),
     change: Callable[[Tensor], Tensor] | None = None,
 ) -> Quantity:
-    """One that a single sensor tells; of a scalar, the first number."""
+    """A quantity of a single sensor; the first number if it has no parts."""
     change = change or ((lambda values: values) if parts else (lambda values: values[:, 0]))
     sensor = sensed.name
     read = lambda sim: change(sim.sensor(sensor))  # noqa: E731
@@ -126,14 +118,14 @@ def _quantity(
 
 
 class _Placed:
-    """Something with a place in the world."""
+    """A part with a place in the world."""
 
     def __init__(self, name: str, kind: _Kind, code: str) -> None:
         self.name, self._part, self._code = name, Part(kind, name), code
 
     @property
     def position(self) -> Quantity:
-        """Position of its frame's origin in the world, (N, 3) [m]: of a limb mostly where it hangs, not its middle."""
+        """Position of its frame's origin in the world, (N, 3) [m]: for a limb mostly its joint, not its middle."""
         return self._of("position", "m", f"position of {self.name} in the world", "FRAMEPOS", XYZ)
 
     @property
@@ -160,11 +152,7 @@ class _Placed:
 
 
 class Body(_Placed):
-    """A body of the model, by name.
-
-    Args:
-        name: Its name.
-    """
+    """A body of the model, by name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "xbody", call("Body", name))
@@ -212,11 +200,7 @@ class Body(_Placed):
         return Quantity("m", meaning, read=read, code=f"{self._code}.clearance")
 
     def turns(self, axis: Literal["x", "y", "z"]) -> Quantity:
-        """Full turns about one of its own axes since the episode began, (N,): the sum of all rotations, signed.
-
-        Args:
-            axis: Which axis.
-        """
+        """Full turns about one of its own axes since the episode began, (N,): the signed sum of all rotations."""
         number = XYZ.index(axis)
         turned = {"x": "from y to z", "y": "from z to x", "z": "from x to y"}[axis]
         meaning = f"full turns of {self.name} about its own {axis} axis since the episode began, positive {turned}"
@@ -231,22 +215,14 @@ class Body(_Placed):
 
 
 class Site(_Placed):
-    """A site of the model.
-
-    Args:
-        name: Its name.
-    """
+    """A site of the model, by name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "site", call("Site", name))
 
 
 class Geom(_Placed):
-    """A geom of the model.
-
-    Args:
-        name: Its name.
-    """
+    """A geom of the model, by name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "geom", call("Geom", name))
@@ -259,11 +235,7 @@ class Geom(_Placed):
 
 
 class CentreOfMass:
-    """The centre of mass of a body with all that hangs on it.
-
-    Args:
-        body: Name of the body.
-    """
+    """The centre of mass of a body, by name, with all that hangs on it."""
 
     def __init__(self, body: str) -> None:
         self._body, self._part = body, Part("body", body)
@@ -302,11 +274,7 @@ class _Joint:
 
 
 class Hinge(_Joint):
-    """A hinge joint of the model.
-
-    Args:
-        name: Its name.
-    """
+    """A hinge joint of the model, by name."""
 
     _class = "Hinge"
 
@@ -322,16 +290,12 @@ class Hinge(_Joint):
 
     @property
     def torque(self) -> Quantity:
-        """What the actuators exert on it, (N,) [N m]."""
+        """Torque of the actuators on the joint, (N,) [N m]."""
         return self._effort("torque", "N m")
 
 
 class Slide(_Joint):
-    """A slide joint of the model.
-
-    Args:
-        name: Its name.
-    """
+    """A slide joint of the model, by name."""
 
     _class, _type = "Slide", mujoco.mjtJoint.mjJNT_SLIDE
 
@@ -347,16 +311,12 @@ class Slide(_Joint):
 
     @property
     def force(self) -> Quantity:
-        """What the actuators exert on it, (N,) [N]."""
+        """Force of the actuators on the joint, (N,) [N]."""
         return self._effort("force", "N")
 
 
 class Tendon:
-    """A tendon of the model.
-
-    Args:
-        name: Its name.
-    """
+    """A tendon of the model, by name."""
 
     def __init__(self, name: str) -> None:
         self._name, self._part = name, Part("tendon", name)
@@ -376,14 +336,7 @@ class Tendon:
 
 
 def Sensor(name: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Quantity:  # noqa: N802
-    """A sensor that the model has itself.
-
-    Args:
-        name: Its name.
-        unit: Unit of what it tells.
-        meaning: What it tells.
-        parts: Names of the numbers, if it tells several.
-    """
+    """A sensor of the model, by name, with its unit and meaning, and names of its numbers if it has several."""
     read = (lambda sim: sim.sensor(name)) if parts else (lambda sim: sim.sensor(name)[:, 0])
     code = call("Sensor", name, unit, meaning, *([parts] if parts else []))
     return Quantity(unit, meaning, parts, read=read, code=code)
@@ -392,26 +345,17 @@ def Sensor(name: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Q
 def Distance(one: str, other: str) -> Quantity:  # noqa: N802
     """Distance between the frame origins of two bodies, geoms or sites, (N,) [m].
 
-    A name that several have means the body; `geom:foot` and `site:foot` are the others.
-
-    Args:
-        one: Name of one.
-        other: Name of the other.
+    A shared name means the body; `geom:foot` and `site:foot` are the others.
     """
     return _between(
-        "Distance", one, other, "m", f"distance between the frame origins of {_told(one)} and {_told(other)}"
+        "Distance", one, other, "m", f"distance between the frame origins of {_phrase(one)} and {_phrase(other)}"
     )
 
 
 def Direction(one: str, other: str) -> Quantity:  # noqa: N802
-    """The way from one body, geom or site to another along the world's axes, (N, 3) [m].
-
-    Args:
-        one: Name of where it begins.
-        other: Name of where it ends.
-    """
+    """The way from one body, geom or site to another along the world's axes, (N, 3) [m]."""
     return _between(
-        "Direction", one, other, "m", f"the way from {_told(one)} to {_told(other)} along the world's axes", XYZ
+        "Direction", one, other, "m", f"the way from {_phrase(one)} to {_phrase(other)} along the world's axes", XYZ
     )
 
 
@@ -427,64 +371,43 @@ def _between(code: str, one: str, other: str, unit: str, meaning: str, parts: tu
 
 
 def Touching(one: str, other: str) -> Quantity:  # noqa: N802
-    """Whether two bodies or geoms are in contact, (N,): 1 or 0.
+    """1 while two bodies or geoms are in contact, else 0, (N,).
 
     A body touches with its own geoms, not with those of bodies that hang on it. A geom without a name is called after
     its body, `foot_geom`, the next one `foot_geom_2`. Where a body has the same name, `geom:foot` is the geom.
-
-    Args:
-        one: Name of a body or geom.
-        other: Name of another.
     """
     sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
-    meaning = f"1 while {_told(one)} touches {_told(other)}, else 0"
+    meaning = f"1 while {_phrase(one)} touches {_phrase(other)}, else 0"
     return _quantity(
         call("Touching", one, other), "1", meaning, sensed, change=lambda told: (told[:, 0] > 0.0).to(told.dtype)
     )
 
 
 def ContactForce(one: str, other: str) -> Quantity:  # noqa: N802
-    """Size of the net contact force between two bodies or geoms, (N,) [N]. For names, see `Touching`.
-
-    Args:
-        one: Name of a body or geom.
-        other: Name of another.
-    """
+    """Size of the net contact force between two bodies or geoms, (N,) [N]. For names, see `Touching`."""
     sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
-    meaning = f"size of the net contact force between {_told(one)} and {_told(other)}, 0 without contact"
+    meaning = f"size of the net contact force between {_phrase(one)} and {_phrase(other)}, 0 without contact"
     return _quantity(
         call("ContactForce", one, other), "N", meaning, sensed, change=lambda told: told[:, 1:4].norm(dim=1)
     )
 
 
 def Energy(kind: Literal["kinetic", "potential"]) -> Quantity:  # noqa: N802
-    """Energy of all there is in the model, (N,) [J].
-
-    Args:
-        kind: Of its motion, or of its place.
-    """
+    """Kinetic or potential energy of the whole model, (N,) [J]."""
     return _quantity(call("Energy", kind), "J", f"{kind} energy of the whole model", Sensed(f"E_{kind.upper()}"))
 
 
 def Effort(actuator: str) -> Quantity:  # noqa: N802
-    """What an actuator exerts, (N,) [N or N m].
-
-    Args:
-        actuator: Its name.
-    """
+    """Force or torque of an actuator, by name, (N,) [N or N m]."""
     sensed = Sensed("ACTUATORFRC", Part("actuator", actuator))
     return _quantity(call("Effort", actuator), "N", f"force (or torque, in N m) of the actuator {actuator}", sensed)
 
 
 def with_sensors(spec: mujoco.MjSpec, quantities: Iterable[Quantity]) -> None:
-    """Add to a model the sensors that quantities read.
-
-    Args:
-        spec: The model; every part has a name: see `rewardgen.sim.model.name_parts`.
-        quantities: The quantities.
+    """Add to a model, all of whose parts have names, the sensors that quantities read.
 
     Raises:
-        TaskError: The model has no parts of some names, all of which are told.
+        TaskError: The model lacks parts of some names; the message lists them all.
     """
     missing: dict[str, str] = {}
     for each in dict.fromkeys(sensed for quantity in quantities for sensed in quantity.sensed):
@@ -521,26 +444,21 @@ def _found(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:
     raise TaskError(f"the model has no {sort} `{part.name}`", hint)
 
 
-def _told(name: str) -> str:
-    """What is said of a part, `geom:foot` being the geom of that name."""
+def _phrase(name: str) -> str:
+    """A part in words; `geom:foot` is the geom of that name."""
     kind, _, rest = name.partition(":")
     return f"the {kind} {rest}" if rest and kind in _KINDS else name
 
 
 def _rotated_back(vector: Tensor, quaternion: Tensor) -> Tensor:
-    """A vector of the world in the frame of a body, (N, 3)."""
+    """Rotate a vector of the world into the frame of a body, (N, 3)."""
     w, axis = quaternion[:, :1], -quaternion[:, 1:]
     twice = 2.0 * torch.linalg.cross(axis, vector)
     return vector + w * twice + torch.linalg.cross(axis, twice)
 
 
 class TurnCounter:
-    """Adds up the rotations of bodies about their own axes, step by step; no rotation of a step may reach a half turn.
-
-    Args:
-        view: The simulation; gets the sums under `rotated`.
-        bodies: Names of the bodies.
-    """
+    """Sums the rotations of bodies about their own axes into `view.rotated`; a step must turn less than a half turn."""
 
     def __init__(self, view: SimView, bodies: Iterable[str]) -> None:
         self._view = view
@@ -550,26 +468,17 @@ class TurnCounter:
 
     @classmethod
     def of(cls, view: SimView, declared: Iterable[Var]) -> TurnCounter:
-        """A counter for those of some variables that count turns.
-
-        Args:
-            view: The simulation.
-            declared: The variables.
-        """
+        """A counter for the variables that count turns."""
         return cls(view, (each.turning for each in declared if isinstance(each, Quantity) and each.turning))
 
     def begin(self, which: Tensor) -> None:
-        """Count from zero in some envs.
-
-        Args:
-            which: Which envs, (n,) int64, or (N,) bool.
-        """
+        """Count from zero in some envs, (n,) int64 or (N,) bool."""
         for name, last in self._last.items():
             put_rows(last, which, rows_of(self._now(name), which))
             put_rows(self._view.rotated(name), which, 0.0)
 
     def advance(self) -> None:
-        """Take in what a control step turned."""
+        """Add the rotation of a control step."""
         for name, last in self._last.items():
             now = self._now(name)
             self._view.rotated(name).add_(_rotation(last, now))

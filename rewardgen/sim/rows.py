@@ -1,4 +1,4 @@
-"""Some of N envs: by their numbers, (n,) int64, or by a mask, (N,) bool, for which a host need not wait for a GPU."""
+"""Rows of some of N envs: by their numbers, (n,) int64, or by a mask, (N,) bool, which needs no wait for a GPU."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ def rows_of(values: Tensor, which: Tensor) -> Tensor:
 
 
 def put_rows(target: Tensor, which: Tensor, values: Tensor | float) -> None:
-    """Write into the rows of some envs.
-
-    Args:
-        target: (N, ...), changed in place.
-        which: The envs.
-        values: A number, or what `rows_of` would give of them: (n, ...) by their numbers, (N, ...) by a mask.
-    """
+    """Write a number, or values as `rows_of` returns them, into the rows of some envs in place."""
     if which.dtype != torch.bool:
         target[which] = values
     elif isinstance(values, Tensor):

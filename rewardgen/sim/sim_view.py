@@ -16,8 +16,8 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.provenance import usable_cores
-from rewardgen.sim.clearance import lowest_point
 from rewardgen.sim.constants import constant
+from rewardgen.sim.geometry import lowest_point
 from rewardgen.sim.model import body_roles
 from rewardgen.sim.protocol import OWN_SENSORS, MujocoSimulator
 from rewardgen.sim.state_view import StateView

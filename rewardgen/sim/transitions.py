@@ -1,4 +1,4 @@
-"""The bank of transitions as a value and as a file: inputs of rewards, which rollout each row is of, facts of the task.
+"""The bank of transitions as a value and as a file: inputs of rewards, the episode of each row, facts of the task.
 
 Holds no fitness and no success, and none of the task's code: it goes to processes that run generated code.
 """

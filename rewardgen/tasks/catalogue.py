@@ -17,7 +17,7 @@ import mujoco
 import torch
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.contacts import can_touch, geoms_of
+from rewardgen.sim.geometry import can_touch, geoms_of
 from rewardgen.sim.model import Role, action_parts, actuator_hint, body_roles, compile_model
 from rewardgen.sim.model_words import geom_words, site_words
 from rewardgen.sim.mujoco_cpu import CpuSimulator
