@@ -1,4 +1,4 @@
-"""Errors in a user's task code, told by file, method and line instead of by a traceback. Loads no torch."""
+"""Errors in a user's task code, with file, method and line instead of a traceback. Loads no torch."""
 
 from __future__ import annotations
 
@@ -34,20 +34,17 @@ _HINTS = (
     (r"^No module named 'gym'$", "its successor is Gymnasium: `import gymnasium as gym`"),
     (r"^No module named '(\w+)'$", "install it, perhaps by `pip install` with that name"),
 )
-"""What Python and torch say where first authors go wrong, and the edit."""
+"""Messages of Python and torch at common mistakes, and the edit."""
 
 
 @contextmanager
 def task_faults(path: Path, method: str = "", device: torch.device | None = None) -> Iterator[None]:
-    """Turn an exception out of task code into a `TaskError` with the method and the line.
-
-    A file that the sandbox refused is told as that: else nothing would explain why a file that is there and may be read
-    cannot be opened.
+    """Turn an exception of task code into a `TaskError` with the method and the line, or with the refused file.
 
     Args:
         path: The task file whose code runs.
-        method: What is being called, if no frame of the task file tells.
-        device: Of the tensors that it is given: those that it makes without saying where lie there too.
+        method: The called method, if no frame of the task file shows it.
+        device: Default device of tensors that the code makes.
 
     Raises:
         TaskError: The code raised.
@@ -76,12 +73,7 @@ def task_faults(path: Path, method: str = "", device: torch.device | None = None
 
 
 def neighbour(path: Path, module: str) -> str:
-    """What to do about a module that no installed package has and that lies beside a task file; empty if none does.
-
-    Args:
-        path: The task file.
-        module: Its name.
-    """
+    """Hint for a missing module that lies beside the task file; empty if none does."""
     top = module.partition(".")[0]
     beside = (path.with_name(f"{top}.py"), path.with_name(top)) if top else ()
     near = next((each for each in beside if each.exists()), None)
@@ -94,12 +86,7 @@ def neighbour(path: Path, module: str) -> str:
 
 
 def hint_for(error: Exception, path: Path) -> str:
-    """The edit that mends what a task raised, where that can be known; empty elsewhere.
-
-    Args:
-        error: What was raised.
-        path: The task file.
-    """
+    """The edit that fixes an error of a task file, if known; else empty."""
     if isinstance(error, RewardgenError):
         return error.hint
     if isinstance(error, PermissionError) and error.errno == errno.EPERM:
@@ -134,7 +121,7 @@ def _place(error: Exception, path: str) -> tuple[str, int | None]:
 
 
 def _refused(error: BaseException | None) -> str | None:
-    """The file that could not be opened though its modes, which are all that `access` looks at, allow it."""
+    """The file that could not be opened although its modes allow it: the sandbox refused."""
     while error is not None:
         if isinstance(error, PermissionError) and error.errno == errno.EACCES:
             name = error.filename

@@ -1,6 +1,6 @@
-"""What can be read off the MuJoCo model of Gymnasium's environments: their state, in a copy of the model with sensors.
+"""Quantities of Gymnasium's MuJoCo environments, read in a copy of the model with sensors.
 
-What an actuator exerts and turns since the episode began are not in that state, and are not read.
+Actuator forces and turns since the episode began are not part of a state, and cannot be read.
 """
 
 # MuJoCo's compiled modules carry no type stubs.
@@ -28,7 +28,7 @@ _MOMENTS = ("JOINTACTFRC", "ACTUATORFRC")
 
 
 def state_of(env: Any) -> np.ndarray | None:
-    """Positions, velocities and mocap bodies of an environment, one after the other; None if it is not MuJoCo's."""
+    """Positions, velocities and mocap bodies of an environment in one row; None if it is not MuJoCo's."""
     data: Any = getattr(env.unwrapped, "data", None)
     if not (isinstance(getattr(env.unwrapped, "model", None), mujoco.MjModel) and isinstance(data, mujoco.MjData)):
         return None
@@ -36,14 +36,14 @@ def state_of(env: Any) -> np.ndarray | None:
 
 
 def render_fast(env: Any) -> None:
-    """Have a model rendered as films need it: soft shadows of many texels take seconds for a picture without a GPU."""
+    """Set a model to render fast: soft shadows of many texels take seconds per picture without a GPU."""
     model: Any = getattr(getattr(env, "unwrapped", env), "model", None)
     if isinstance(model, mujoco.MjModel):
         model.vis.quality.shadowsize, model.vis.quality.offsamples = 1024, 0
 
 
 def model_file(env: Any) -> Path | None:
-    """The file of an environment's model, if it has one that tells the whole of it: none is changed at run time."""
+    """The file of an environment's model, if the model was not changed after loading."""
     state, path = state_of(env), Path(str(getattr(env.unwrapped, "fullpath", "")))
     if state is None or not path.is_file():
         return None
@@ -51,7 +51,7 @@ def model_file(env: Any) -> Path | None:
     try:
         reader = ModelReader(path, {}, 1)
         reader.read([state])
-    except (TaskError, RuntimeError):  # its state is not one of this model
+    except (TaskError, RuntimeError):  # the state does not fit this model
         return None
     mujoco.mj_kinematics(own, data)
     for name in ("xpos", "site_xpos"):
@@ -62,20 +62,15 @@ def model_file(env: Any) -> Path | None:
 
 
 def readable_off(quantity: Quantity) -> bool:
-    """Whether a state alone tells it."""
+    """True if a state determines the quantity."""
     return not quantity.turning and not any(each.kind in _MOMENTS for each in quantity.sensed)
 
 
 class ModelReader:
-    """Reads quantities off the states of N environments.
-
-    Args:
-        path: The file of their model.
-        quantities: By name.
-        num_envs: N.
+    """Reads quantities of the states of N environments of one model file.
 
     Raises:
-        TaskError: The model has no such part, or a state does not tell a quantity.
+        TaskError: The model lacks a part, or a state does not determine a quantity.
     """
 
     def __init__(self, path: Path, quantities: Mapping[str, Quantity], num_envs: int) -> None:
@@ -88,11 +83,7 @@ class ModelReader:
         self.view = SimView(self._simulator)
 
     def read(self, states: Sequence[np.ndarray]) -> dict[str, Tensor]:
-        """The quantities, each (N,) or (N, k).
-
-        Args:
-            states: What `state_of` says of each environment.
-        """
+        """The quantities, each (N,) or (N, k), from the `state_of` each environment."""
         model = self._simulator.model
         qpos, qvel, mocap = torch.from_numpy(np.stack(states)).split((model.nq, model.nv, 7 * model.nmocap), 1)
         places = mocap.reshape(-1, model.nmocap, 7) if model.nmocap else None

@@ -1,4 +1,4 @@
-"""Where code on tensors makes the host wait for a GPU. It is seen on any device: what counts is what is called."""
+"""Detects calls that make the host wait for a GPU, on any device, by the names of the calls."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _READS = frozenset(
         *("__contains__", "__format__", "__repr__", "repeat_interleave", "bincount"),
     )
 )
-"""The host needs numbers, or has to know how many there are."""
+"""Calls for which the host needs numbers, or their count."""
 _SENDS = frozenset(("tensor", "as_tensor", "asarray", "from_numpy", "new_tensor"))
-"""Numbers go from the host to the device, which waits for them, and the host for that."""
+"""Calls that send numbers from the host to the device."""
 
 
 class HostWaits(TorchFunctionMode):
-    """Notes what makes a host wait, while it is entered: the usual calls, not all there are.
+    """Notes the usual calls that make a host wait, while it is entered.
 
     Attributes:
         reads: Names of the calls for which the host needs what the device computes.
@@ -49,12 +49,12 @@ class HostWaits(TorchFunctionMode):
 
 
 def _parts(key: Any) -> Sequence[Any]:
-    """What is between the brackets of `values[...]`."""
+    """The parts of an index `values[...]`."""
     return key if isinstance(key, tuple) else [key]
 
 
 def _is_read(part: Any) -> bool:
-    """Whether it is a mask, or a slice up to a number on the device."""
+    """True for a mask, or a slice up to a number on the device."""
     bounds = (part.start, part.stop, part.step) if isinstance(part, slice) else ()
     is_mask = isinstance(part, Tensor) and part.dtype in (torch.bool, torch.uint8)
     return is_mask or any(isinstance(each, Tensor) for each in bounds)

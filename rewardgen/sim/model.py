@@ -1,4 +1,4 @@
-"""MuJoCo models: finding and compiling them, and what their actuators are called and accept."""
+"""MuJoCo models: finding, compiling and naming them, and the roles of their bodies."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -24,14 +24,10 @@ Role = Literal["robot", "object", "world"]
 
 
 def load_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = None) -> mujoco.MjModel:
-    """Compile a model that a policy can act in.
-
-    Args:
-        path: The MJCF file.
-        prepare: See `compile_model`.
+    """Compile an MJCF file that a policy can act in; see `compile_model`.
 
     Raises:
-        TaskError: The file does not compile, an actuator has no control range, or a variable is of what never touches.
+        TaskError: The file does not compile, an actuator has no control range, or a variable's parts never touch.
     """
     model = compile_model(path, prepare)
     _check_actuators(model, path)
@@ -40,18 +36,16 @@ def load_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = Non
 
 
 def compile_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = None) -> mujoco.MjModel:
-    """Compile a model.
-
-    MuJoCo's automatic reset of a diverged simulation is switched off, so that a divergence can be seen.
+    """Compile an MJCF or URDF file, without MuJoCo's automatic reset, so that a divergence can be seen.
 
     Args:
-        path: The MJCF or URDF file.
-        prepare: Changes it before it is compiled; all its parts have names then.
+        path: The file.
+        prepare: Changes the model before it is compiled; all its parts have names then.
 
     Raises:
         TaskError: The file does not compile.
     """
-    # MuJoCo would log each warning to a file in the working folder; `CpuSimulator` tells of divergences by itself.
+    # MuJoCo would log each warning to a file in the working folder; `restore_diverged` reports divergences.
     mujoco.set_mju_user_warning(lambda message: None)
     try:
         if prepare is None:
@@ -69,12 +63,9 @@ def compile_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = 
 
 
 def name_parts(spec: mujoco.MjSpec) -> None:
-    """Name what has no name after what it is in: `torso_2` is the second body in `torso`, `foot_geom` a geom of `foot`.
+    """Name unnamed parts after their body: `torso_2` is the second body in `torso`, `foot_geom` a geom of `foot`.
 
-    A plane of the world is the `floor`. A name stays the same as long as nothing is put in before its part.
-
-    Args:
-        spec: The model.
+    A plane of the world is the `floor`. Names stay the same as long as nothing is inserted before their part.
     """
     sorts = {"body": spec.bodies, "geom": spec.geoms, "joint": spec.joints, "site": spec.sites}
     sorts["actuator"] = spec.actuators
@@ -100,14 +91,10 @@ def name_parts(spec: mujoco.MjSpec) -> None:
 
 
 def find_model(name: object, task_file: Path) -> Path:
-    """The file of a model that a task file names.
-
-    Args:
-        name: A file relative to the task file, or one that `model_asset` knows.
-        task_file: The task file.
+    """The model file that a task file names, relative to itself or as `model_asset` knows it.
 
     Raises:
-        TaskError: It names no model, or there is no such file.
+        TaskError: The task file names no model, or the file is missing.
     """
     if not isinstance(name, str):
         raise TaskError(f"{task_file.name} names no model", 'set `model = "robot.xml"`, a file beside it, in the class')
@@ -122,7 +109,7 @@ def find_model(name: object, task_file: Path) -> Path:
 
 
 def included_files(path: Path) -> tuple[Path, ...]:
-    """A model's file, then all that it includes, wherever that is; empty for a model that cannot be read."""
+    """A model's file, then all files that it includes; empty for a model that cannot be read."""
     try:
         return tuple(dict.fromkeys((path, *map(Path, mujoco.mju_getXMLDependencies(str(path))))))
     except mujoco.FatalError:
@@ -141,12 +128,7 @@ def _check_actuators(model: mujoco.MjModel, path: Path) -> None:
 
 
 def actuator_hint(model: mujoco.MjModel, path: Path) -> str:
-    """How a model without actuators gets some, for its first joints.
-
-    Args:
-        model: The model.
-        path: Its file.
-    """
+    """The edit that gives a model actuators for its first joints."""
     motors = []
     for index in range(model.njnt):
         name, kind = model.joint(index).name, mujoco.mjtJoint(model.jnt_type[index])
@@ -162,12 +144,9 @@ def actuator_hint(model: mujoco.MjModel, path: Path) -> str:
 
 
 def body_roles(model: mujoco.MjModel) -> list[Role]:
-    """What each body is: of the robot if its tree has an actuator, an object if it can move, else part of the world.
+    """The role of each body: robot if its tree has an actuator, object if it can move, else world.
 
-    A model without actuators is taken for a robot that lacks them: then the largest tree is the robot.
-
-    Args:
-        model: The model.
+    In a model without actuators the largest tree is the robot.
     """
     driven = {int(model.body_rootid[body]) for body in _driven_bodies(model)}
     if not driven:
