@@ -84,9 +84,11 @@ class ProcessTrainer:
         if self._setup.isolate:
             batches = by_candidate(slices)
         else:
-            of_the_task = {reward.candidate_id for reward in rewards if reward.own}
-            groups = [[spec for spec in slices if (spec.candidate_id in of_the_task) == its] for its in (True, False)]
-            batches = [batch for group in groups if group for batch in split(group, self._parts(len(group)))]
+            # The task's own rewards train apart from generated code, which could change their results.
+            of_the_task = [spec for spec in slices if by_id[spec.candidate_id].own]
+            generated = [spec for spec in slices if not by_id[spec.candidate_id].own]
+            groups = filter(None, (of_the_task, generated))
+            batches = [batch for group in groups for batch in split(group, self._parts(len(group)))]
         kernels = self._compiled.folder if self._compiled else None
         measuring = max(1, self._setup.workers // self._batches)
         work = _Work(self._setup, self._job, by_id, folder, kernels, stop_hacking, measuring)

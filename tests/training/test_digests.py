@@ -130,11 +130,3 @@ def test_saturation_is_the_share_of_steps_near_the_largest_value():
     points = component_points(evaluation(), env_steps=640)
     assert points["up"].saturation == pytest.approx(3 / 9)  # three threes among nine steps
     assert points["cost"].saturation == 1.0
-
-
-def test_return_is_correlated_with_fitness_and_success_over_the_episodes():
-    point = evaluation_point(evaluation(), env_steps=640)
-    assert point.return_correlation == pytest.approx(0.982, abs=1e-3)  # returns 0, 2, 6 against 0.1, 0.2, 0.3
-    assert point.success_correlation == pytest.approx(0.945, abs=1e-3)
-    none = evaluation_point(evaluation(success=torch.zeros(3, dtype=torch.bool)), env_steps=640)
-    assert none.success_correlation is None

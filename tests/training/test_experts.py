@@ -102,16 +102,6 @@ def test_an_expert_that_does_not_fit_the_task_names_itself_and_how_to_mend_it(tr
     assert f"rewardgen tasks expert {task.path}" in caught.value.hint and "delete it" in caught.value.hint
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-200], lambda data: b"", lambda data: b"no policy" * 50])
-def test_a_damaged_expert_is_told_by_its_name(trained, place, damage):
-    task = equipped(trained, place)
-    path = expert_file(task.path)
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(TaskError, match=r"point\.expert\.npz") as caught:
-        load_expert(task)
-    assert "delete it" in caught.value.hint
-
-
 def test_a_task_without_a_human_reward_is_told_before_any_training(place):
     with pytest.raises(TaskError, match="no human reward") as caught:
         make(point(place, WITHOUT_REWARD))

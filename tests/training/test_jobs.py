@@ -63,17 +63,6 @@ def test_measured_fitness_depends_on_the_seed_only(task, trained):
     assert measure(task, folder, BOTH, seed=1) != measure(task, folder, BOTH)
 
 
-def test_every_episode_of_both_policies_is_told_in_the_order_of_their_starts(task, trained, tmp_path):
-    folder, _ = trained
-    (both,) = measure(task, folder, BOTH[:1])
-    (tmp_path / "a-s0.npz").write_bytes((folder / "a-s0.npz").read_bytes())
-    (final,) = measure(task, tmp_path, BOTH[:1])
-    assert len(both["outcomes"]) == 8 and both["outcomes"][:4] == final["outcomes"]
-    assert sum(each["fitness"] for each in both["outcomes"]) / 8 == pytest.approx(both["fitness"])
-    left = [each["ending"] == "left" for each in both["outcomes"]]
-    assert left == [each["success"] for each in both["outcomes"]] == [each["steps"] < 40 for each in both["outcomes"]]
-
-
 def test_ranges_are_those_of_the_steps_that_the_final_policy_lived(task, trained, tmp_path):
     folder, _ = trained
     (found,) = measure(task, folder, BOTH[:1])
@@ -160,14 +149,6 @@ def test_a_metric_that_raises_for_one_policy_is_told_with_its_line_as_that_slice
     ) + 1
     assert problem.startswith(f"`metric` of leaver.py at line {line}: IndexError: ")
     assert "99]" not in problem  # it is told to the designer, who must not see the code
-
-
-@pytest.mark.parametrize("body", ["episode.lengths[0]", "episode.lengths / 0.0", "episode['y']"])
-def test_a_broken_fitness_is_the_problem_of_every_slice(tmp_path, body):
-    policy = trained_policy(tmp_path, leaver(tmp_path, "episode.lengths.float()"))
-    task = leaver(tmp_path, body)
-    found = evaluate(task, task.make_envs([0, 1], 8), side_by_side([policy, policy]))
-    assert found.problems.keys() == {0, 1} and all("fitness" in each for each in found.problems.values())
 
 
 def test_a_full_disk_is_not_the_fault_of_the_policy(tmp_path, small_disk):

@@ -60,13 +60,6 @@ def flat_gradients(network):
     return [(each.grad.T if each.dim() == 2 else each.grad).flatten() for each in network.parameters()]
 
 
-def test_forward_for_learning_equals_the_forward_for_acting():
-    networks = stacked([3, 4])
-    observation = torch.randn(2, 7, 5)
-    mean, value = networks.forward(observation)
-    assert torch.equal(mean, networks.policy(observation)) and torch.equal(value, networks.value(observation))
-
-
 def test_initial_parameters_of_a_slice_do_not_depend_on_its_neighbours():
     assert torch.equal(stacked([3, 4, 5]).flat[1], stacked([4]).flat[0])
     assert not torch.equal(stacked([3]).flat[0], stacked([4]).flat[0])

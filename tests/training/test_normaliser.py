@@ -42,11 +42,6 @@ def test_scaled_return_has_unit_spread_within_an_episode_only():
     assert RewardScaler(1, 4, 0.99, CPU)(reward, ~ends).max() < 0.2
 
 
-def test_constant_zero_reward_stays_zero():
-    scaler = RewardScaler(1, 4, 0.99, CPU)
-    assert not scaler(torch.zeros(40, 1, 4), torch.zeros(40, 1, 4, dtype=torch.bool)).any()
-
-
 def test_part_of_a_reward_that_is_cut_off_is_told_for_each_slice():
     reward = torch.zeros(1000, 3, 2)
     reward[:, 1] = torch.randn(1000, 2)

@@ -36,14 +36,6 @@ def test_stacked_adam_equals_an_adam_and_a_clip_per_slice():
         torch.testing.assert_close(flat[index], single.data)
 
 
-def test_parameters_may_learn_at_rates_of_their_own():
-    rates = torch.tensor([1.0, 3.0, 0.0])
-    plain, rated = torch.zeros(2, 3), torch.zeros(2, 3)
-    StackedAdam(plain, 1e-3, 10.0).step(torch.ones(2, 3))
-    StackedAdam(rated, 1e-3, 10.0, rates).step(torch.ones(2, 3))
-    torch.testing.assert_close(rated, plain * rates)
-
-
 def test_every_slice_has_a_learning_rate_of_its_own():
     optimiser = StackedAdam(torch.zeros(3, 2), 1e-3, max_grad_norm=1.0)
     optimiser.adapt(torch.tensor([0.1, 0.01, 0.0001]), target=0.01)

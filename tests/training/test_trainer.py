@@ -93,14 +93,6 @@ def test_slices_for_which_a_device_has_no_room_at_a_time_are_trained_one_batch_a
     }
 
 
-@pytest.mark.slow
-def test_a_reward_that_hangs_fails_alone(tmp_path):
-    heard = train(tmp_path, {"good": UPRIGHT, "hangs": HANG})
-    good, hangs = heard.results["good", 0], heard.results["hangs", 0]
-    assert good.failure is None and good.final_fitness is not None
-    assert hangs.failure and "processor time in one call" in hangs.failure.message and hangs.final_fitness is None
-
-
 LONGER = TINY.model_copy(update={"env_steps": 8192})
 
 
