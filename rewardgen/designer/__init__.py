@@ -1,1 +1,1 @@
-"""What proposes and repairs rewards: a language model, or rules."""
+"""Designers of rewards: a language model, or rules."""

@@ -1,7 +1,6 @@
-"""What training showed of a candidate as compact text: for prompts, the terminal and `analysis.md` alike.
+"""The analysis of a candidate as compact text, for prompts, the terminal and `analysis.md`.
 
-Its lines fit a terminal of 80 columns. Numbers stand in rows of a common scale, so that they are read at a glance and
-cost few tokens.
+Lines fit 80 columns. Numbers stand in rows of a common scale, to be read at a glance and cost few tokens.
 """
 
 from __future__ import annotations
@@ -26,33 +25,33 @@ from rewardgen.store.records import (
 )
 
 LINE = 78
-"""Longest line of a table: what is left of 80 columns by the margin that the pages have."""
+"""Longest line: 80 columns without the margin of the pages."""
 MOST_COLUMNS = 5
 _ENDS = 24
-"""Columns for what is told of a component at the end."""
+"""Width of the last columns of a component's row."""
 NAME = 18
-"""Least width of the names of rows."""
+"""Least width of row names."""
 LONGEST = 27
-"""Of a row's name with its unit; a longer name is cut before its unit."""
+"""Longest row name with its unit; a longer name is cut before its unit."""
 SMALL = 0.1
 """Share of the reward below which a component has no row in the episodes."""
 MOMENTS, MOMENTS_OF_THE_SECOND = 6, 4
-"""Of an episode; of another one only the last: it is shown for how it ends."""
+"""Moments of the first episode, and of the second, shown for its end."""
 TINY = 0.01
-"""Share below which, throughout, a component has no row at all."""
+"""Share below which a component has no row in the curve."""
 NOTABLE = 0.1
-"""Of its range over training: so much better than at the end, a moment of a training is told."""
+"""Lead of the best moment of training over its end that is mentioned, as a share of the range."""
 
 _RELATION = re.compile(r" [<>]=? ")
 
 
 class _Form(NamedTuple):
-    """How the numbers of a row are set.
+    """Format of a row's numbers.
 
     Attributes:
-        digits: Digits of the row's largest number.
-        least: A row whose largest number is below it is told in a smaller unit.
-        width: Columns of each, the gap before it included.
+        digits: Digits of the largest number.
+        least: Largest number below which the row gets a smaller unit.
+        width: Columns of a number with the gap before it.
     """
 
     digits: int = 3
@@ -66,30 +65,29 @@ _COMPONENT = _Form(digits=2, least=1.0)
 
 
 def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
-    """What it reached and beside what, learning curve, components, and single episodes.
+    """Fitness, learning curve, components and episodes of a candidate; without an analysis only the fitness.
 
     Args:
-        record: A candidate; of one without an analysis only the fitness, or why it has none.
-        episodes: How many single episodes to show at most; the two are half of the text.
+        record: The candidate.
+        episodes: Most episodes to show; the two are half of the text.
     """
     analysis = record.analysis
     sections = [_fitness_lines(record)]
     if analysis and analysis.curves.curve:
         sections += [_curve_lines(analysis)]
-        told = [each for each in analysis.episodes if each.times_s]
-        shown = zip(told[:episodes], (MOMENTS, MOMENTS_OF_THE_SECOND), strict=False)
-        sections += [_episode_lines(analysis, *each) for each in shown]
+        timed = [episode for episode in analysis.episodes if episode.times_s]
+        moments = (MOMENTS, MOMENTS_OF_THE_SECOND)
+        sections += [_episode_lines(analysis, *pair) for pair in zip(timed[:episodes], moments, strict=False)]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
 def outcomes_text(claims: Sequence[PredictionOutcome]) -> str:
-    """What became of the claims of a prediction: `fitness 0.82 (failed), share[speed] 0.4 (held)`."""
-    measured = [
-        each.claim if each.measured is None else f"{_RELATION.split(each.claim)[0]} {number(each.measured)}"
-        for each in claims
-    ]
-    outcomes = [f"{each.outcome}, for it hardly counts" if each.dead else each.outcome for each in claims]
-    return ", ".join(f"{text} ({outcome})" for text, outcome in zip(measured, outcomes, strict=True))
+    """Outcomes of the claims of a prediction: `fitness 0.82 (failed), share[speed] 0.4 (held)`."""
+    texts = []
+    for claim in claims:
+        value = "" if claim.measured is None else f"{_RELATION.split(claim.claim)[0]} {number(claim.measured)}"
+        texts.append(f"{value or claim.claim} ({claim.outcome}{', for it hardly counts' if claim.dead else ''})")
+    return ", ".join(texts)
 
 
 def parts_lines(parts: Mapping[str, float]) -> list[str]:
@@ -97,7 +95,7 @@ def parts_lines(parts: Mapping[str, float]) -> list[str]:
     if not parts:
         return []
     together = named(parts).replace(" ", "\xa0").replace(",\xa0", ", ")  # a name and its number stay on one line
-    return [each.replace("\xa0", " ") for each in textwrap.wrap(f"parts of the fitness: {together}", LINE)]
+    return [line.replace("\xa0", " ") for line in textwrap.wrap(f"parts of the fitness: {together}", LINE)]
 
 
 def _fitness_lines(record: CandidateRecord) -> list[str]:
@@ -106,14 +104,14 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
         return [f"not trained: {record.outcome}"]
     if result.fitness is None:
         return [f"failed: {record.outcome or 'no fitness could be measured'}"]
-    values = ", ".join(number(each.final_fitness) for each in result.slices if each.final_fitness is not None)
+    values = ", ".join(number(run.final_fitness) for run in result.slices if run.final_fitness is not None)
     success = "" if result.success_rate is None else f"; success {percent(result.success_rate)}"
     lines = [f"fitness {number(result.fitness)} (by seed: {values}){success}"]
     lines += _outcome_lines(result, analysis)
-    for each in result.slices if len(result.slices) > 1 else ():
-        lines += _wrapped(f"seed {each.seed}: {named(each.final_parts)}") if each.final_parts else []
+    for run in result.slices if len(result.slices) > 1 else ():
+        lines += _wrapped(f"seed {run.seed}: {named(run.final_parts)}") if run.final_parts else []
     lines += parts_lines(result.parts)
-    lines += [line for each in result.slices for line in _best_seen(each)]
+    lines += [line for run in result.slices for line in _best_seen(run)]
     if analysis and analysis.parent and analysis.fitness_delta is not None:
         parent, delta = analysis.parent, analysis.fitness_delta
         judged = "which may be noise: there are too few seeds to tell"
@@ -125,33 +123,30 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
 
 
 def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[str]:
-    """What the fitness is the mean of: how many episodes of what, their spread, and how those end that fail."""
-    told = [each for slice_ in result.slices for each in slice_.outcomes]
-    if not told:
+    """The episodes behind the fitness: their number, their spread, and the ends of those that fail."""
+    outcomes = [outcome for run in result.slices for outcome in run.outcomes]
+    if not outcomes:
         return []
-    measured = [each for each in result.slices if each.outcomes]
+    measured = [run for run in result.slices if run.outcomes]
     seeds = "1 seed" if len(measured) == 1 else f"{len(measured)} seeds"
-    counts = {-(-len(each.outcomes) // STARTS) for each in measured}
+    counts = {-(-len(run.outcomes) // STARTS) for run in measured}
     checkpoints = "last checkpoint" if counts == {1} else "last two checkpoints"
     of = f"{seeds} x {checkpoints} x {min(STARTS, len(measured[0].outcomes))} starts"
-    ordered = sorted(each.fitness for each in told)
+    ordered = sorted(outcome.fitness for outcome in outcomes)
     marks = [ordered[round(share * (len(ordered) - 1))] for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    lines = _wrapped(f"mean of {len(told)} episodes without action noise: {of}, the same for all candidates")
+    lines = _wrapped(f"mean of {len(outcomes)} episodes without action noise: {of}, the same for all candidates")
     spread = f"worst, quartiles, best: {' / '.join(map(number, marks))}"
-    failed = [each for each in told if not each.success]
-    if failed and len(failed) < len(told):
-        good = [each.fitness for each in told if each.success]
+    failed = [outcome for outcome in outcomes if not outcome.success]
+    if failed and len(failed) < len(outcomes):
+        good = [outcome.fitness for outcome in outcomes if outcome.success]
         spread += f"; mean of the {len(good)} successes {number(sum(good) / len(good))}"
     lines += _wrapped(spread)
     if failed:
-        ends = Counter(each.ending for each in failed)
-        lines += _wrapped(
-            f"{len(failed)} fail, and end by: " + ", ".join(f"{end} {n}" for end, n in ends.most_common())
-        )
+        ends = ", ".join(f"{end} {count}" for end, count in Counter(outcome.ending for outcome in failed).most_common())
+        lines += _wrapped(f"{len(failed)} fail, and end by: {ends}")
     if analysis and analysis.hard_starts:
-        lines += _wrapped(
-            f"of the starts that fail, {len(analysis.hard_starts)} are hard for most other candidates too"
-        )
+        hard = len(analysis.hard_starts)
+        lines += _wrapped(f"of the starts that fail, {hard} are hard for most other candidates too")
     return lines
 
 
@@ -163,7 +158,7 @@ def _best_seen(run: SliceResult) -> list[str]:
     lowest = min(point.fitness for point in run.curve)
     if best.fitness - last.fitness <= max(NOTABLE * (best.fitness - lowest), best.fitness_spread + last.fitness_spread):
         return []
-    rates = [f" with {percent(each.success_rate)} success" if best.success_rate else "" for each in (best, last)]
+    rates = [f" with {percent(point.success_rate)} success" if best.success_rate else "" for point in (best, last)]
     seen = f"{number(best.fitness)}{rates[0]} at {thousands(best.env_steps)} steps"
     return _wrapped(f"seed {run.seed} had {seen} in training, and {number(last.fitness)}{rates[1]} at the end")
 
@@ -173,27 +168,27 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _curve_lines(analysis: Analysis) -> list[str]:
-    """Learning curve, and every component: its mean per step over training, its share, its use, and what changed."""
+    """Learning curve, and each component: its mean per step over training, share, activation and change."""
     curves, parent = analysis.curves, analysis.parent
-    shown = {name: points for name, points in curves.components.items() if not _is_tiny(points)}
-    tiny = [name for name in curves.components if name not in shown]
-    units = {name: _scaled([point.mean for point in points], _COMPONENT)[0] for name, points in shown.items()}
+    components = {name: points for name, points in curves.components.items() if not _is_tiny(points)}
+    tiny = [name for name in curves.components if name not in components]
+    units = {name: _scaled([point.mean for point in points], _COMPONENT)[0] for name, points in components.items()}
     width = _name_width([_titled(name, unit) for name, unit in units.items()])
     columns = max(2, min(MOST_COLUMNS, (LINE - width - _ENDS) // _PLAIN.width))
     points = _thinned(curves.curve, columns)
-    succeeded = [f"{100 * each.success_rate:.0f}" for each in points]
-    lengths = [each.episode_steps for each in points]
+    succeeded = [f"{100 * point.success_rate:.0f}" for point in points]
+    lengths = [point.episode_steps for point in points]
     seeds = f"means over {curves.seeds} seeds" if curves.seeds > 1 else "one seed"
-    head = _row("steps", width, [thousands(each.env_steps) for each in points])
+    head = _row("steps", width, [thousands(point.env_steps) for point in points])
     lines = [
         *_wrapped(f"during training (few episodes a point, the same starts at every point; {seeds}):"),
-        head + (f"{'share %':>9}{'active':>7}{'change' if parent else '':>8}".rstrip() if shown else ""),
-        _numbers("fitness", width, [each.fitness for each in points]),
-        *([_row("success rate %", width, succeeded)] if any(each.success_rate for each in points) else []),
+        head + (f"{'share %':>9}{'active':>7}{'change' if parent else '':>8}".rstrip() if components else ""),
+        _numbers("fitness", width, [point.fitness for point in points]),
+        *([_row("success rate %", width, succeeded)] if any(point.success_rate for point in points) else []),
         *([_numbers("steps per episode", width, lengths)] if max(lengths) - min(lengths) > 0.5 else []),
-        _numbers("reward per episode", width, [each.episode_return for each in points]),
+        _numbers("reward per episode", width, [point.episode_return for point in points]),
     ]
-    for name, series in shown.items():
+    for name, series in components.items():
         unit, cells = _scaled([point.mean for point in _thinned(series, columns)], _COMPONENT)
         ends = f"{_share(series):>9}{100 * series[-1].activation:>7.0f}"
         change = f"{_change(parent, name, series[-1].mean, unit):>8}" if parent else ""
@@ -201,9 +196,9 @@ def _curve_lines(analysis: Analysis) -> list[str]:
         lines.append((row + ends + change).rstrip())
     if tiny:
         lines += _wrapped(f"under 1 % of the reward throughout: {', '.join(tiny)}")
-    if shown:
-        told = "components: mean per step; share of all sizes, first→last; active: % of the last steps where not ~0"
-        lines += _wrapped(f"({told}{'; change against the parent' if parent else ''})")
+    if components:
+        key = "components: mean per step; share of all sizes, first→last; active: % of the last steps where not ~0"
+        lines += _wrapped(f"({key}{'; change against the parent' if parent else ''})")
     for agent, paid in curves.credits.items():
         lines += _wrapped(f"reward per episode of {agent}: {number(sum(paid.values()))} ({named(paid)})")
     return lines
@@ -214,7 +209,7 @@ def _share(points: Sequence[ComponentPoint]) -> str:
 
 
 def _change(parent: ParentComparison, name: str, mean: float, unit: str) -> str:
-    """Of a component's mean, in the unit of its row."""
+    """Change of a component's mean, in the unit of its row."""
     before = parent.component_means.get(name)
     if before is None:
         return "new"
@@ -231,7 +226,7 @@ def _is_small(points: Sequence[ComponentPoint]) -> bool:
 
 
 def _episode_lines(analysis: Analysis, shown: ShownEpisode, moments: int) -> list[str]:
-    """One episode: how it went, and its variables and components when most changed."""
+    """One episode: its outcome, and its variables and components at the moments of most change."""
     small = {name for name, points in analysis.curves.components.items() if _is_small(points)}
     rank = {"best": "best", "median": "typical", "worst": "worst"}[shown.rank]
     when = "" if moments < MOMENTS else "; when most changes:"
@@ -253,17 +248,15 @@ def _episode_lines(analysis: Analysis, shown: ShownEpisode, moments: int) -> lis
     lines += [_row(_titled(name), width, cells, 8) for name, cells in rows.items()]
     if rest := [f"{name} {_reading(values[-1])}" for name, values in still.items() if values]:
         lines += _wrapped(f"hardly changing: {', '.join(rest)}")
-    if moments == MOMENTS and (swings := [_swing(name, each) for name, each in shown.swings.items()]):
+    if moments == MOMENTS and (swings := [_swing(name, swing) for name, swing in shown.swings.items()]):
         lines += _wrapped(f"to and fro: {'; '.join(swings)}")
     for name, stay in shown.stays.items():
         if stay.visits == 1 and stay.first <= shown.times_s[0] and (stay.last_left or math.inf) >= shown.times_s[-1]:
             lines.append(f"{name}: throughout")
             continue
-        left = "" if stay.last_left is None else f", last left at {number(stay.last_left)} s"
+        end = ", to the end" if stay.last_left is None else f", last left at {number(stay.last_left)} s"
         visits = "once" if stay.visits == 1 else f"{stay.visits} times"
-        lines += _wrapped(
-            f"{name}: from {number(stay.first)} s, {visits}, longest {number(stay.longest_s)} s{left or ', to the end'}"
-        )
+        lines += _wrapped(f"{name}: from {number(stay.first)} s, {visits}, longest {number(stay.longest_s)} s{end}")
     return lines
 
 
@@ -272,16 +265,16 @@ def _swing(name: str, swing: Swing) -> str:
 
 
 def _moves(name: str, values: Sequence[float], series: Mapping[str, Sequence[float]]) -> bool:
-    """Whether a row changes visibly: a part of a vector, beside the part that changes most."""
-    own = max(values) - min(values)
+    """True if a row changes visibly; a part of a vector is compared with the part that changes most."""
+    span = max(values) - min(values)
     owner, _, part = name.partition(" ")
-    beside = [each for other, each in series.items() if part and other.startswith(f"{owner} ")]
-    widest = max((max(each) - min(each) for each in beside), default=own)
-    return own > max(0.02 * widest, 1e-3 * max(map(abs, values)))
+    siblings = [row for other, row in series.items() if part and other.startswith(f"{owner} ")]
+    widest = max((max(row) - min(row) for row in siblings), default=span)
+    return span > max(0.02 * widest, 1e-3 * max(map(abs, values)))
 
 
 def _reading(value: float) -> str:
-    """Two significant digits: what is small may be what is left to do."""
+    """Two significant digits, also of small numbers: they may be the rest of the way."""
     if not math.isfinite(value) or abs(value) >= 1e5:
         return number(value)
     rounded = float(f"{value:.2g}")
@@ -294,8 +287,8 @@ def _numbers(title: str, width: int, values: Sequence[float]) -> str:
 
 
 def _row(title: str, width: int, cells: Sequence[str], cell: int = _PLAIN.width) -> str:
-    """A line: its title, and cells set to the right."""
-    return title.ljust(width) + "".join(each.rjust(cell) for each in cells).rstrip()
+    """A line with a title and right-aligned cells."""
+    return title.ljust(width) + "".join(text.rjust(cell) for text in cells).rstrip()
 
 
 def _name_width(names: Sequence[str]) -> int:

@@ -70,14 +70,14 @@ class MailboxLLM:
         """
         name = call_name(request)
         posted, reply = self._folder / f"{name}{_REQUEST}", self._folder / f"{name}.reply.md"
-        taken = self._answered / reply.name
+        answered = self._answered / reply.name
         started = time.monotonic()
         try:
             self._make_folders()
-            if not os.path.lexists(taken):
+            if not os.path.lexists(answered):
                 write_atomic(posted, _request_text(request, name, reply.name))
-                await self._take(reply, taken, started + self._timeout_s)
-            text = self._read(taken)
+                await self._take(reply, answered, started + self._timeout_s)
+            text = self._read(answered)
             if os.path.lexists(posted):
                 os.replace(posted, self._answered / posted.name)
         except (OSError, RunFolderError) as error:
@@ -94,7 +94,7 @@ class MailboxLLM:
             if folder.is_symlink():
                 raise UsageError(f"{folder} is a link", "remove it: the mailbox makes the folder itself")
 
-    async def _take(self, reply: Path, taken: Path, deadline: float) -> None:
+    async def _take(self, reply: Path, answered: Path, deadline: float) -> None:
         """Wait for a reply, and take it by a rename: only one run can do that, and it follows no link."""
         last, quiet = None, 0
         while time.monotonic() < deadline:
@@ -102,7 +102,7 @@ class MailboxLLM:
             quiet = quiet + 1 if state == last else 0
             if state is not None and quiet >= _QUIET_POLLS:
                 try:
-                    os.rename(reply, taken)
+                    os.rename(reply, answered)
                     return
                 except FileNotFoundError:
                     state = None  # another run was faster
@@ -111,19 +111,19 @@ class MailboxLLM:
         hint = "write that file, or raise `--call-timeout-s`"
         raise CallFailed(f"no reply in {reply} after {self._timeout_s:g} s", hint, transient=False)
 
-    def _read(self, taken: Path) -> str:
+    def _read(self, answered: Path) -> str:
         """The reply. An unreadable one is moved out of the way and fails the call."""
         fault = "it is empty"
         try:
-            text = read_plain(taken, MOST_BYTES).decode(errors="replace")
+            text = read_plain(answered, MOST_BYTES).decode(errors="replace")
             if text.strip():
                 return text
         except OSError as error:
             fault = error.strerror or "it cannot be read"
-        number = 1 + len(list(taken.parent.glob(f"{taken.stem}.refused-*")))
-        os.replace(taken, taken.with_suffix(f".refused-{number}"))
+        number = 1 + len(list(answered.parent.glob(f"{answered.stem}.refused-*")))
+        os.replace(answered, answered.with_suffix(f".refused-{number}"))
         hint = f"write a reply as a plain file of at most {MOST_BYTES} bytes"
-        raise CallFailed(f"the reply {taken.name} is not used: {fault}", hint, transient=False)
+        raise CallFailed(f"the reply {answered.name} is not used: {fault}", hint, transient=False)
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:

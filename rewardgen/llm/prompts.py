@@ -114,8 +114,8 @@ def template_versions() -> dict[str, int]:
 def designer_messages(design_request: DesignRequest) -> tuple[Message, ...]:
     """Ask a designer for a new candidate: the part that is the same for all calls first, the request last."""
     card = design_request.card
-    ends, wanted = bool(card.termination_causes), card.ends_wanted
-    facts = {"ends": ends, "ends_badly": ends and not wanted, "success_ends": card.success_terminates}
+    ends, ends_well = bool(card.termination_causes), card.ends_wanted
+    facts = {"ends": ends, "ends_badly": ends and not ends_well, "success_ends": card.success_terminates}
     return _pair("designer/system", _design_request(design_request), **facts)
 
 

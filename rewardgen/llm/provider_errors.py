@@ -116,9 +116,9 @@ def _model_hint(endpoint: Endpoint) -> str:
         return f"OpenAI-compatible addresses usually end in `/v1`: check `--api-base {base}` and the model's name"
     if base:
         return f"check the model's name: {base}/models lists the server's"
-    wanted = endpoint.model.removeprefix(f"{endpoint.provider}/")
+    model = endpoint.model.removeprefix(f"{endpoint.provider}/")
     names = [name.removeprefix(f"{endpoint.provider}/") for name in endpoint.known_models]
-    close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(model, names, n=3, cutoff=0.5)
     return f"did you mean `{close[0]}`?" if close else "check the model's name with the provider"
 
 

@@ -54,14 +54,14 @@ def with_own(folder: Path) -> Templates:
         UsageError: The folder holds no template, or one that cannot be read.
     """
     try:
-        own = _read(folder)
+        texts = _read(folder)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise UsageError(f"cannot read the prompts in {folder}: {reason}", "give a folder of text files") from error
-    if not own:
+    if not texts:
         eject = shlex.join(["rewardgen", "prompts", "eject", str(folder)])
         raise UsageError(f"there is no prompt in {folder}, where files end in `{ENDING}`", f"copy some with `{eject}`")
-    return Templates({**shipped_templates().sources, **own}, frozenset(own), folder)
+    return Templates({**shipped_templates().sources, **texts}, frozenset(texts), folder)
 
 
 def _read(folder: Path) -> dict[str, str]:

@@ -106,8 +106,8 @@ def _handled(version: int) -> Right:
 
 def _ruleset(version: int) -> int:
     fields = [int(_handled(version)), _TCP, _SCOPES]
-    known = 3 if version >= 6 else 2 if version >= 4 else 1
-    attributes = struct.pack(f"={known}Q", *fields[:known])
+    supported = 3 if version >= 6 else 2 if version >= 4 else 1
+    attributes = struct.pack(f"={supported}Q", *fields[:supported])
     return call("landlock_create_ruleset", attributes, ctypes.c_size_t(len(attributes)), 0)
 
 

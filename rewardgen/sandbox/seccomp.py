@@ -189,9 +189,9 @@ def assemble(gpu: bool, pid: int, on: str) -> list[Instruction]:
     if on == "x86_64":
         program += [Instruction(_AT_LEAST, 0, 1, _X32), _answer(KILL)]
     for name, cases in rules(gpu, pid).items():
-        if (known := number(name, on)) is not None:
+        if (code := number(name, on)) is not None:
             body = _body(cases)
-            program += [Instruction(_EQUAL, 0, len(body), known), *body]
+            program += [Instruction(_EQUAL, 0, len(body), code), *body]
     return [*program, _answer(refuse(errno.EPERM))]
 
 

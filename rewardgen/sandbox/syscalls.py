@@ -85,10 +85,10 @@ def call(name: str, *arguments: object) -> int:
     Raises:
         OSError: The call fails, or this machine has none of this name.
     """
-    known = number(name, machine())
-    if sys.platform != "linux" or known is None:
+    code = number(name, machine())
+    if sys.platform != "linux" or code is None:
         raise OSError(errno.ENOSYS, f"there is no {name} on {sys.platform} {machine()}")
-    result = _libc().syscall(ctypes.c_long(known), *arguments)
+    result = _libc().syscall(ctypes.c_long(code), *arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), f"{name}: {os.strerror(ctypes.get_errno())}")
     return result

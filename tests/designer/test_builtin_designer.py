@@ -10,8 +10,8 @@ import torch
 
 import rewardgen.designer.builtin as package
 from rewardgen.designer.builtin.designer import BuiltinDesigner
+from rewardgen.designer.builtin.features import features_of
 from rewardgen.designer.builtin.ideas import ideas_on
-from rewardgen.designer.builtin.readings import readings
 from rewardgen.designer.builtin.terms import SHAPES, make_term, parse, render
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.program import compile_reward
@@ -185,7 +185,7 @@ def test_nothing_is_paid_for_where_a_target_lies_but_for_the_way_to_it():
     assert "fingertip_to_target_close" in names
 
 
-# Reading.
+# Feature.
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -227,18 +227,18 @@ def test_a_source_in_another_form_is_not_read(source):
 )
 def test_the_value_of_a_wanted_state_is_read_from_a_meaning(meaning, value):
     variable = reacher_card().variables[0].model_copy(update={"meaning": meaning, "shape": (), "parts": ()})
-    assert readings(reacher_card(variables=(variable,)))[0].wanted == value
+    assert features_of(reacher_card(variables=(variable,)))[0].wanted == value
 
 
 def test_kinds_follow_units_and_words():
-    kinds = {number.name: number.kind for number in readings(measured("hopper"))}
+    kinds = {number.name: number.kind for number in features_of(measured("hopper"))}
     assert (kinds["x_velocity"], kinds["pitch"], kinds["healthy"]) == ("speed", "angle", "flag")
     assert (kinds["height"], kinds["joint_velocity"], kinds["joint_velocity_leg"]) == ("length", "vector", "rate")
 
 
 def test_parts_of_a_vector_get_their_own_words():
     changes = {"name": "velocity", "unit": "m/s", "meaning": "velocity of the base: x forward, y to the left"}
-    forward, left, _ = readings(reacher_card(variables=(reacher_card().variables[0].model_copy(update=changes),)))
+    forward, left, _ = features_of(reacher_card(variables=(reacher_card().variables[0].model_copy(update=changes),)))
     assert forward.says("forward") and not left.says("forward")
 
 

@@ -114,8 +114,9 @@ def parse(source: str, card: TaskCard) -> Reward | None:
         terms = _terms(function, source) if isinstance(function, ast.FunctionDef) else ()
     except (SyntaxError, ValueError):
         return None
-    known = {*card.input_names(), "torch"}
-    return terms if terms and all(_names(term.expression) <= known | term.constants.keys() for term in terms) else None
+    inputs = {*card.input_names(), "torch"}
+    sound = all(_names(term.expression) <= inputs | term.constants.keys() for term in terms)
+    return terms if terms and sound else None
 
 
 def _terms(function: ast.FunctionDef, source: str) -> Reward:

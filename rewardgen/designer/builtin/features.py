@@ -19,11 +19,11 @@ _STOP_WORDS = (
 )
 _UNITS: dict[str, Kind] = {"m/s": "speed", "rad/s": "rate", "deg/s": "rate", "m": "length", "rad": "angle"}
 _EXPLANATION = re.compile(r"(?: in)? ?[,;:(\[]| - |\. ")
-"""Where a meaning ends and its explanation begins."""
+"""Separator of a meaning from its explanation."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class Feature:
     """A variable, one part of it, all of it as a vector, or a distance."""
 
     name: str
@@ -70,7 +70,7 @@ class Reading:
         return float(match[1].replace("zero", "0")) if match else None
 
 
-def readings(card: TaskCard) -> tuple[Reading, ...]:
+def features_of(card: TaskCard) -> tuple[Feature, ...]:
     """All numbers of a card that actions can change: variables, parts of vectors, whole vectors, distances."""
     numbers = [number for variable in card.variables for number in _read(variable)]
     targets = [variable for variable in card.variables if has(_words(variable), "target|goal")]
@@ -82,32 +82,34 @@ def readings(card: TaskCard) -> tuple[Reading, ...]:
     return tuple(numbers)
 
 
-def _read(variable: VariableCard) -> list[Reading]:
+def _read(variable: VariableCard) -> list[Feature]:
     """A scalar variable; or each part of a vector, the vector, and its length if it points to another place."""
-    name, words, unit, what = variable.name, _words(variable), _unit(variable), _meaning(variable)
+    name, words, unit, meaning = variable.name, _words(variable), _unit(variable), _meaning(variable)
     if not variable.shape:
         low, middle, high = _range(variable, 0)
-        scalar = Reading(name, name, what, _kind(unit, words, low, high), words, low, middle, high)
+        scalar = Feature(name, name, meaning, _kind(unit, words, low, high), words, low, middle, high)
         return [] if any(variable.given) else [scalar]
     size, clauses = variable.shape[0], re.split(r"[,;:()]", words)
     parts = [*variable.parts, *map(str, range(len(variable.parts), size))]
-    numbers: list[Reading] = []
+    numbers: list[Feature] = []
     for index, part in enumerate(parts):
         others = "|".join(re.escape(other.lower()) for other in parts if other != part)
-        own = " ".join([part.lower(), *(clause for clause in clauses if not others or not has(clause, others))])
+        about = " ".join([part.lower(), *(clause for clause in clauses if not others or not has(clause, others))])
         label = f"{name}_{'_'.join(re.findall('[a-z0-9]+', part.lower()))}"
         low, middle, high = _range(variable, index)
-        kind = _kind(unit, own, low, high)
-        numbers.append(Reading(label, f"{name}[:, {index}]", f"{what} ({part})", kind, own, low, middle, high, size))
+        kind = _kind(unit, about, low, high)
+        numbers.append(
+            Feature(label, f"{name}[:, {index}]", f"{meaning} ({part})", kind, about, low, middle, high, size)
+        )
     reach = math.hypot(*(number.extent for number in numbers))
     offset = r"vector (?:from|to)|offset|displacement|from \w+ (?:\w+ )?to|relative to the (?:target|goal)"
     if unit == "m" and size in (2, 3) and has(words, offset):
         norm, words = f"{name}.norm(dim=-1)", f"distance {words}"
-        numbers.append(Reading(f"{name}_norm", norm, f"length of {what}", "distance", words, 0.0, reach / 2, reach))
+        numbers.append(Feature(f"{name}_norm", norm, f"length of {meaning}", "distance", words, 0.0, reach / 2, reach))
     if any(variable.given):
-        return [number for number, given in zip(numbers, variable.given, strict=False) if not given]
+        return [number for number, fixed in zip(numbers, variable.given, strict=False) if not fixed]
     extent = max((number.extent for number in numbers), default=1.0)
-    return [*numbers, Reading(name, name, what, "vector", f"{unit} {words}", high=extent)]
+    return [*numbers, Feature(name, name, meaning, "vector", f"{unit} {words}", high=extent)]
 
 
 def _range(variable: VariableCard, part: int) -> tuple[float, float, float]:
@@ -118,13 +120,13 @@ def _range(variable: VariableCard, part: int) -> tuple[float, float, float]:
     return measured[0][0], measured[1][0], measured[2][0]
 
 
-def _gap(point: VariableCard, target: VariableCard) -> Reading:
+def _gap(point: VariableCard, target: VariableCard) -> Feature:
     """The distance of a point to its target."""
     ranges = zip(point.minimum, point.maximum, target.minimum, target.maximum, strict=False)
     reach = math.hypot(*(max(abs(high - least), abs(most - low)) for low, high, least, most in ranges)) or 1.0
     x = f"({point.name} - {target.name}).{'norm(dim=-1)' if point.shape else 'abs()'}"
-    name, what = f"{point.name}_to_{target.name}", f"distance of {_meaning(point)} to {_meaning(target)}"
-    return Reading(name, x, what, "distance", f"distance to target {_words(point)}", 0.0, reach / 2, reach)
+    name, meaning = f"{point.name}_to_{target.name}", f"distance of {_meaning(point)} to {_meaning(target)}"
+    return Feature(name, x, meaning, "distance", f"distance to target {_words(point)}", 0.0, reach / 2, reach)
 
 
 def _kind(unit: str, words: str, low: float, high: float) -> Kind:
