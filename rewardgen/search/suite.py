@@ -1,7 +1,7 @@
-"""A suite: strategies and designers side by side on tasks, each cell an ordinary run, and what came of them.
+"""Suites: strategies and designers compared over many tasks, each cell an ordinary run.
 
-The runs are the suite's memory: a run belongs to the cell whose configuration it has. So a suite that was killed, or
-got more tasks, strategies or seeds, goes on with what there is.
+The runs are the suite's memory: a run belongs to the cell with its configuration. A suite that was killed, or got more
+tasks, strategies or seeds, continues with the runs it has.
 """
 
 from __future__ import annotations
@@ -32,42 +32,42 @@ Fields = dict[str, Any]
 
 ALL_TASKS = "all tasks"
 _WINNER = "winner"
-_OF_THE_CELL = ("task", "seed")
-"""Fields that the axes of a suite say."""
+_AXES = ("task", "seed")
+"""Fields that the suite's lists set."""
 _FOR_SPEED = {"workers": None, "concurrency": 1}
-"""Fields that change no result: a run belongs to a cell whatever they are."""
-_EXAMPLE = 'the least of a suite is a file with `tasks = ["hopper"]`; docs/suite.md has an example with all tables'
+"""Fields that change no result: a run belongs to a cell with any value."""
+_EXAMPLE = 'the smallest suite is a file with `tasks = ["hopper"]`; docs/suite.md has an example with all tables'
 _BUDGET = ("seeds", "leaders", "leader_seeds", "env_steps")
 
 
 class Suite(Frozen):
-    """What a suite's file holds. Each table takes any field of a run's configuration but `task` and `seed`."""
+    """A suite's file. Each table takes any field of a run's configuration but `task` and `seed`."""
 
     noun = "a suite"
 
     tasks: tuple[str, ...] = Field(min_length=1)
     seeds: tuple[Annotated[int, Field(ge=0, strict=True)], ...] = Field(default=(0,), min_length=1)
-    """Seeds of whole runs; of the training seeds within a run, `[run]` says how many."""
+    """Seeds of whole runs; `[run]` sets the number of training seeds within a run."""
     run: Fields = {}
-    """For all runs."""
+    """Fields for all runs."""
     strategies: dict[str, Fields] = {}
-    """By name, which is the strategy's unless the table has a `strategy`. Others are compared with the first."""
+    """By name, which is the strategy's unless the table sets `strategy`. Others are compared with the first."""
     designers: dict[str, Fields] = {}
-    """By name, which is the model's unless the table has a `model`."""
+    """By name, which is the model's unless the table sets `model`."""
 
 
 class Cell(NamedTuple):
     """One run of a suite."""
 
     task: str
-    """As the file names it."""
+    """Name in the suite's file."""
     strategy: str
     designer: str
     config: RunConfig
 
     @property
     def name(self) -> str:
-        """It in words."""
+        """The cell in words."""
         return f"{self.task}, {self.strategy}, {self.designer}, seed {self.config.seed}"
 
 
@@ -75,20 +75,20 @@ def read_suite(file: Path) -> Suite:
     """Read a suite's file.
 
     Raises:
-        UsageError: It cannot be read, or is no suite.
+        UsageError: The file cannot be read, or is no suite.
     """
     return validated(Suite, read_toml(file, _EXAMPLE), f"{file}", _EXAMPLE)
 
 
 def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
-    """All cells, in the order in which they run: the first seed of all, then the next.
+    """All cells in the order of running: the first seed of all, then the next.
 
     Args:
         suite: The suite.
-        runs_dir: Where its runs are.
+        runs_dir: Folder of its runs.
 
     Raises:
-        RewardgenError: A run of it could not start: an unknown key, value, task, strategy or model, or a missing key.
+        RewardgenError: A run could not start: an unknown key, value, task, strategy or model, or a missing key.
     """
     strategies = suite.strategies or {suite.run.get("strategy", RunConfig.model_fields["strategy"].default): {}}
     designers = suite.designers or {suite.run.get("model", BUILTIN): {}}
@@ -99,29 +99,34 @@ def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
     cells: list[Cell] = []
     for seed, task, designer, strategy in product(suite.seeds, suite.tasks, designers, strategies):
         fields = {**suite.run, "model": designer, **designers[designer], "strategy": strategy, **strategies[strategy]}
-        for name in ("model", "critic_model"):  # a mailbox or a recording of its own for each run
-            for key, value in {"task": Path(task).stem, "strategy": strategy, "seed": seed}.items():
-                if isinstance(model := fields.get(name), str):
-                    fields[name] = model.replace(f"{{{key}}}", str(value))
+        places = {"task": Path(task).stem, "strategy": strategy, "seed": seed}
+        fields |= {name: _filled(fields.get(name), places) for name in ("model", "critic_model")}
         config = validated(RunConfig, {**fields, "task": task, "seed": seed}, f"{strategy} with {designer}", _EXAMPLE)
-        if "patience" not in fields:  # budgets shall be equal: no plateau ends a run before its last generation
+        if "patience" not in fields:  # for equal budgets, no plateau ends a run early
             config = config.model_copy(update={"patience": config.generations})
         cells.append(Cell(task, strategy, designer, lasting(config, runs_dir)))
-    for cell in cells[: len(designers) * len(strategies)]:  # for other tasks and seeds, the same are named
+    for cell in cells[: len(designers) * len(strategies)]:  # other tasks and seeds have the same names
         make_roles(RunFolder(runs_dir / "none"), cell.config)
         if cell.config.init:
             read_reward(Path(cell.config.init))
     first: dict[RunConfig, Cell] = {}
     for cell in cells:
         if (other := first.setdefault(_decisive(cell.config), cell)) is not cell:
-            raise UsageError(f"the same run twice: {other.name}; and {cell.name}", "leave out one, or tell them apart")
+            raise UsageError(f"the same run twice: {other.name}; and {cell.name}", "remove one, or change its fields")
     return cells
 
 
+def _filled(model: object, places: Fields) -> object:
+    """A model string with `{task}`, `{strategy}` and `{seed}` filled in: a mailbox or recording of each run's own."""
+    for name, value in places.items() if isinstance(model, str) else ():
+        model = str(model).replace(f"{{{name}}}", str(value))
+    return model
+
+
 def _check_keys(table: str, fields: Fields) -> None:
-    valid = RunConfig.model_fields.keys() - _OF_THE_CELL
+    valid = RunConfig.model_fields.keys() - _AXES
     for key in (key for key in fields if key not in valid):
-        hint = f"the list `{key}s` at the top of the file says it" if key in _OF_THE_CELL else did_you_mean(key, valid)
+        hint = f"set the list `{key}s` at the top of the file" if key in _AXES else did_you_mean(key, valid)
         raise UsageError(f"unknown key `{key}` in [{table}]", hint)
 
 
@@ -130,50 +135,48 @@ def _decisive(config: RunConfig) -> RunConfig:
 
 
 class Runs:
-    """The runs of a suite's folder by their configuration; of several the latest.
-
-    A run whose task file has changed since belongs to no cell.
+    """The runs in a suite's folder by configuration, the latest of each; runs whose task file changed do not count.
 
     Args:
         runs_dir: The folder.
 
     Raises:
-        RunFolderError: A run in it cannot be read.
+        RunFolderError: A run cannot be read.
     """
 
     def __init__(self, runs_dir: Path) -> None:
         self._runs_dir = runs_dir
-        self._found: dict[RunConfig, tuple[RunFolder, bool]] = {}
+        self._runs: dict[RunConfig, tuple[RunFolder, bool]] = {}
         for folder in list_runs(runs_dir):
             history = History.load(folder)
             if history.config and not changed(history.task_files):
-                self._found[_decisive(history.config)] = folder, history.summary is not None
+                self._runs[_decisive(history.config)] = folder, history.summary is not None
 
     def left_over(self, cells: Iterable[Cell]) -> list[str]:
-        """Ids of runs that belong to none of the cells: the suite's file was another then, or they were changed."""
-        asked = [_decisive(cell.config) for cell in cells]
-        return [folder.id for config, (folder, _) in self._found.items() if config not in asked]
+        """Ids of runs that belong to none of the cells."""
+        wanted = [_decisive(cell.config) for cell in cells]
+        return [folder.id for config, (folder, _) in self._runs.items() if config not in wanted]
 
     def is_finished(self, cell: Cell) -> bool:
-        """Whether nothing of it is left to do."""
-        return self._found.get(_decisive(cell.config), (None, False))[1]
+        """True if the cell's run is finished."""
+        return self._runs.get(_decisive(cell.config), (None, False))[1]
 
     def work(self, cell: Cell, listener: Listener, confirm: Confirm = agreed) -> Outcome:
-        """See its run to the end, from where it is.
+        """Start or resume the cell's run and finish it.
 
         Raises:
-            RewardgenError: As `start` and `resume` do.
+            RewardgenError: As `start` and `resume`.
             KeyboardInterrupt: Likewise.
         """
-        folder, _ = self._found.get(_decisive(cell.config), (None, False))
+        folder, _ = self._runs.get(_decisive(cell.config), (None, False))
         if folder is None:
             return start(cell.config, self._runs_dir, listener, confirm)
-        # Whoever started it: it does what the suite asks for in its user's name, and nothing else.
+        # The run has the configuration that the suite asks for, whoever started it.
         return resume(folder, listener, Resume(agreed=foreign_config(folder, Resume())))
 
 
 class CellResult(Frozen):
-    """What came of one cell."""
+    """Result of one cell."""
 
     task: str
     strategy: str
@@ -182,11 +185,10 @@ class CellResult(Frozen):
     run_id: str
     winner: str | None
     fitness: dict[str, dict[int, float]]
-    """On the run's fresh seeds: of `winner`, `human` and `sparse`; empty for what failed."""
+    """Fitness of `winner`, `human` and `sparse` on the fresh seeds; empty where a training failed."""
     candidates: int
-    """Planned in the search."""
     search_steps: int
-    """Control steps of its candidates' trainings."""
+    """Control steps of the candidates' trainings in the search."""
     calls: int
     tokens: int
     cost_usd: float | None
@@ -194,14 +196,15 @@ class CellResult(Frozen):
 
 
 def measure(cell: Cell, history: History) -> CellResult:
-    """What came of a cell.
+    """Result of a cell.
 
     Args:
         cell: The cell.
-        history: Of its finished run.
+        history: State of its finished run.
     """
     winner, usage = history.summary.chosen if history.summary else None, history.usage
     ids = {**({_WINNER: winner} if winner else {}), **dict(zip(BASELINES, BASELINES, strict=True))}
+    results = {name: history.result("final", id) for name, id in ids.items()}
     return CellResult(
         task=cell.task,
         strategy=cell.strategy,
@@ -209,7 +212,7 @@ def measure(cell: Cell, history: History) -> CellResult:
         seed=cell.config.seed,
         run_id=history.run_id,
         winner=winner,
-        fitness={name: found.by_seed if (found := history.result("final", id)) else {} for name, id in ids.items()},
+        fitness={name: result.by_seed if result else {} for name, result in results.items()},
         candidates=len(history.ids()),
         search_steps=history.search_steps,
         calls=usage.calls,
@@ -222,8 +225,7 @@ def measure(cell: Cell, history: History) -> CellResult:
 class SuiteRow(Frozen):
     """One row of a suite's table: a strategy with a designer on a task, or one of the task's own rewards.
 
-    Candidates, steps, calls, tokens, price and time are means over the runs; None for the task's own rewards, which the
-    runs train in their finals.
+    Candidates, steps, calls, tokens, price and time are means over the runs; None for the task's own rewards.
     """
 
     task: str
@@ -231,9 +233,9 @@ class SuiteRow(Frozen):
     designer: str = ""
     runs: int
     won: int
-    """Of them, those that ended with a winner."""
+    """Runs that ended with a winner."""
     fitness: Interval | None = None
-    """Interquartile mean over the runs of what their winners reach on fresh seeds; of a single run, over its seeds."""
+    """Interquartile mean over the runs of their winners' fitness on fresh seeds; of a single run, over its seeds."""
     human_normalised: Interval | None = None
     improvement: Interval | None = None
     """Probability that a run does better than one of the task's first row; None for that row."""
@@ -246,21 +248,16 @@ class SuiteRow(Frozen):
 
 
 class SuiteTable(Frozen):
-    """All that came of a suite so far."""
+    """Results of a suite so far."""
 
     rows: tuple[SuiteRow, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a reader has to know of them."""
+    """Cautions for a reader."""
     runs: tuple[CellResult, ...] = ()
 
 
 def suite_table(cells: Sequence[Cell], results: Sequence[CellResult]) -> SuiteTable:
-    """The table of a suite.
-
-    Args:
-        cells: What was asked for.
-        results: What came of it so far.
-    """
+    """Build the table of a suite from the results so far."""
     rows = tabulate(results)
     return SuiteTable(rows=tuple(rows), notes=tuple(budget_notes(cells, rows)), runs=tuple(results))
 
@@ -273,12 +270,7 @@ def tabulate(results: Sequence[CellResult]) -> list[SuiteRow]:
 
 
 def budget_notes(cells: Sequence[Cell], rows: Sequence[SuiteRow]) -> list[str]:
-    """What was not the same for all strategies and designers, in sentences.
-
-    Args:
-        cells: What was asked for.
-        rows: What came of it.
-    """
+    """Sentences on budgets that differ between strategies or designers."""
     names = [name for name in RunConfig.model_fields if name in _BUDGET or name.startswith("max_")]
     apart = [f"`{name}`" for name in names if len({getattr(cell.config, name) for cell in cells}) > 1]
     planned = {(row.task, row.candidates) for row in rows if row.candidates}
@@ -312,7 +304,7 @@ def _baseline(id: str, results: Sequence[CellResult]) -> list[list[float]]:
 
 
 def _scores(values: Sequence[Sequence[float]]) -> list[float]:
-    """What each run reached; less than anything if it ended without a winner."""
+    """Fitness of each run; minus infinity without a winner."""
     return [interquartile_mean(each) if each else float("-inf") for each in values]
 
 
@@ -339,7 +331,7 @@ def _costs(cells: Sequence[CellResult]) -> Fields:
 
 
 def _overall(rows: Sequence[SuiteRow], tasks: int) -> list[SuiteRow]:
-    """How often each is better than the first, over all tasks; only what every task has."""
+    """Probability of improvement over all tasks, for strategies that every task has."""
     groups: dict[tuple[str, str], list[SuiteRow]] = {}
     for row in rows:
         groups.setdefault((row.strategy, row.designer), []).append(row)
