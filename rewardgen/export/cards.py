@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import re
-from importlib.metadata import PackageNotFoundError, version
 
 from rewardgen import __version__
 from rewardgen.core.formatting import count, number, percent
 from rewardgen.store.history import History
 from rewardgen.view.closing import MEASURED, fitness_text
-
-_TITLES = {
-    "torch": "A reward for torch",
-    "gymnasium": "A Gymnasium environment with a designed reward",
-    "sb3": "A policy for Stable-Baselines3",
-    "onnx": "A policy as ONNX",
-}
 
 
 def card_text(history: History, id: str, kind: str, use: str, tested: str, needs: tuple[str, ...]) -> str:
@@ -34,15 +25,14 @@ def card_text(history: History, id: str, kind: str, use: str, tested: str, needs
     assert card is not None
     cells = [(_code(var.name), *map(_cell, (var.unit, ", ".join(var.parts), var.meaning))) for var in card.variables]
     action_range = _cell(f"{list(card.action_low)} to {list(card.action_high)}")
-    versions = ", ".join([f"Python {platform.python_version()}", *filter(None, map(_version, needs))])
     objective = f"fitness: {card.fitness}\nsuccess: {card.success}\nan observation: {card.observation}"
     lines = [
-        f"# {_TITLES.get(kind, kind)}: {_cell(card.name)}\n",
+        f"# {_cell(card.name)} for {kind}\n",
         f"{_fenced(card.description)}\n",
         f"From run `{history.run_id}`, reward `{id}`, by rewardgen {__version__}.\n",
         f"## Results\n\n{_results(history, id)}\n",
         f"## Use\n\n{use}\n",
-        f"## Tests\n\n{tested}\n\nMade with {versions}.\n",
+        f"## Tests\n\n{tested} Needs {', '.join(needs)}.\n",
         f"## Task\n\nA control step takes {card.control_step_s:g} s; an episode has {card.episode_steps} steps.\n",
         "| variable | unit | parts | meaning |\n|---|---|---|---|",
         *(f"| {' | '.join(row)} |" for row in cells),
@@ -62,13 +52,6 @@ def _results(history: History, id: str) -> str:
         return "Not trained to the end: no results."
     fitness = f"- fitness {number(result.fitness)} over {len(result.slices)} seeds of the search, not on fresh seeds"
     return f"{fitness}\n- success rate {percent(result.success_rate)}\n\n{MEASURED}"
-
-
-def _version(name: str) -> str:
-    try:
-        return f"{name} {version(name)}"
-    except PackageNotFoundError:
-        return ""
 
 
 def _code(name: str) -> str:

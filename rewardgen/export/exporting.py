@@ -109,9 +109,6 @@ def export(
         kind: One of `KINDS`.
         agreed: True to run the task file of a run from elsewhere.
 
-    Returns:
-        The files.
-
     Raises:
         UsageError: The kind or candidate is unknown, the reward lacks what the kind needs, or the folder is not empty.
         RewardgenError: A file cannot be read or written, or a worker failed.

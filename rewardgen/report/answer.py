@@ -44,7 +44,7 @@ class Fact(NamedTuple):
     tone: Tone = "open"
 
 
-class Answer(NamedTuple):
+class FirstScreen(NamedTuple):
     """Content of the first screen."""
 
     asked: str
@@ -60,11 +60,11 @@ class Answer(NamedTuple):
     """Objections to the goal, the step budget, or the comparison."""
 
 
-def answer_of(history: History, status: Status) -> Answer:
+def answer_of(history: History, status: Status) -> FirstScreen:
     """The answer so far."""
     goal = history.config.goal if history.config else ""
     asked = goal or _opening_words(history.card.description if history.card else "")
-    answer = Answer(asked, bool(goal), *_unfinished(history, status), cautions=tuple(_cautions(history)))
+    answer = FirstScreen(asked, bool(goal), *_unfinished(history, status), cautions=tuple(_cautions(history)))
     if (summary := history.summary) is None:
         return answer._replace(facts=tuple(_so_far(history)), sure=_SO_FAR if history.best() else "")
     row = chosen_row(summary)

@@ -65,11 +65,7 @@ class ServedRun(Watcher):
         return told | {"text": " · ".join(each for each in (shown.stage, waits, times) if each)}
 
     def page(self) -> str:
-        """The run's report as it is now.
-
-        Raises:
-            RunFolderError: The run is damaged, or of another version.
-        """
+        """The run's report now."""
         with self._turn:
             state, films = self._state(), films_of(self.folder)
             key = f"{state['version']} {[each.name for each in films]}"
@@ -120,7 +116,6 @@ class Site:
 
         Raises:
             UsageError: Fewer than two or more than `_MOST_SIDES` of these runs exist.
-            RunFolderError: A run is damaged, or of another version.
         """
         folders = self.folders()
         named = [folders[id] for id in dict.fromkeys(ids) if id in folders]

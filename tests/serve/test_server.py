@@ -198,7 +198,7 @@ def test_ticked_runs_are_set_side_by_side(client, tmp_path):
     assert page.count("20261120-191500-hopper-ffff") > 1 and "within noise" in page
     for query in ("", f"?run={RUN_ID}", f"?run={RUN_ID}&run=../../secret"):
         answer = client.get(f"/compare{query}")
-        assert answer.status == 400 and "tick from two" in answer.read().decode()
+        assert answer.status == 400 and "tick two" in answer.read().decode()
 
 
 def test_films_come_in_the_parts_that_are_asked_for(client, tmp_path):
