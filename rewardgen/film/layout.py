@@ -1,4 +1,4 @@
-"""What stands around the picture of a film: whose policy it is, its reward's components, and the fitness so far."""
+"""The frame of a film around its picture: the policy, its reward's components, and the fitness so far."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewardgen.core.formatting import number
 from rewardgen.core.text import visible
 
 WIDTH, HEIGHT = 480, 270
-"""Of the picture of one policy [pixels]."""
+"""Size of one policy's picture [pixels]."""
 _HEAD, _ROW, _MARGIN = 30, 18, 12
 _FEWEST_ROWS, _MOST_ROWS = 4, 6
 _NAME_END, _BAR, _VALUE_END = 150, (158, 270), 314
@@ -23,14 +23,14 @@ _OTHERS = "others"
 
 
 class Side(NamedTuple):
-    """What is told of one policy.
+    """Text and numbers beside one policy's picture.
 
     Attributes:
-        label: Whose it is.
-        detail: In which seed and episode.
-        components: Name to what it pays at each of F frames.
+        label: The policy's reward.
+        detail: Seed and start.
+        components: Component to its pay at each of F frames.
         so_far: Fitness at each frame, as if the episode had ended there; empty if unknown.
-        ended: What is said once it is over.
+        ended: Note after the end.
         frames: F.
     """
 
@@ -43,30 +43,25 @@ class Side(NamedTuple):
 
 
 def legible(text: str, most: int = 200) -> str:
-    """Anybody's text in letters that the font has, on one line.
-
-    Args:
-        text: Any text.
-        most: Characters that are kept.
-    """
+    """Any text as one line of at most `most` letters that the font has."""
     plain = unicodedata.normalize("NFKD", visible(text[: 4 * most]).replace("\u2013", "-").replace("\u2014", "-"))
     ascii_only = "".join(each if each.isascii() else "?" for each in plain if not unicodedata.combining(each))
     return " ".join(ascii_only.split())[:most]
 
 
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """The font that Pillow brings along."""
+    """Pillow's own font."""
     return ImageFont.load_default(size)
 
 
 class Panel:
-    """What stands around one policy's picture; what does not change is drawn once.
+    """The frame around one policy's picture; constant parts are drawn once.
 
     Args:
-        side: What is told.
+        side: The policy's text and numbers.
         frame_s: Time between two frames [s].
-        beside: What is told of all policies in the film: they share their height and the scale of the fitness.
-        speed: 1 in real time.
+        beside: The sides of the film, which share height and the scale of fitness.
+        speed: Playing speed, 1 in real time.
     """
 
     def __init__(self, side: Side, frame_s: float, beside: Sequence[Side], speed: float = 1.0) -> None:
@@ -99,12 +94,7 @@ class Panel:
         self._draw_axes(draw)
 
     def frame(self, picture: Image.Image, index: int) -> Image.Image:
-        """A frame of the film.
-
-        Args:
-            picture: Of the model.
-            index: Which of the F frames; one beyond them is after the end.
-        """
+        """One frame of the film around a picture of the model; an index beyond F shows the end note."""
         side, at = self._side, min(index, self._side.frames - 1)
         image = self._still.copy()
         image.paste(picture, (0, _HEAD))
@@ -165,7 +155,7 @@ class Panel:
 
 
 def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
-    """The components in the reward's order; of many, those that pay most, and the sum of the others."""
+    """Components in the reward's order; beyond six, those that pay most and the sum of the others."""
     if len(components) <= _MOST_ROWS:
         return dict(components)
     weights = {name: sum(map(abs, values)) for name, values in components.items()}
@@ -176,17 +166,12 @@ def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[fl
 
 
 def _told(value: float, scale: float) -> str:
-    """A number as exact as what is drawn of it; next to nothing is nothing."""
+    """A number in words; 0 if it is invisible on the scale."""
     return number(value) if abs(value) >= 0.005 * scale else "0"
 
 
 def title_strip(text: str, width: int) -> Image.Image:
-    """A strip with a sentence, on two lines at most.
-
-    Args:
-        text: The sentence.
-        width: Of the film [pixels].
-    """
+    """A strip as wide as the film with a sentence on at most two lines."""
     image = Image.new("RGB", (width, 84), PAPER)
     draw = ImageDraw.Draw(image)
     words, lines = legible(text, 300).split(), [""]

@@ -1,4 +1,4 @@
-"""Films of recorded positions: the pictures, put together and encoded. It runs no task and no generated code.
+"""Films of recorded positions: rendering, layout and encoding, without task code or generated code.
 
 MuJoCo renders by OpenGL without a display. Imported in a worker only.
 """
@@ -28,22 +28,22 @@ from rewardgen.store.names import FileName
 
 _MOST_VIDEO_BYTES, _MOST_PICTURE_BYTES = 400_000, 700_000
 _QUALITIES = (25, 29, 33, 38)
-"""Of H.264, the smaller the better: the first that makes a video small enough."""
+"""Quality levels of H.264, best first; the first that makes a video small enough is used."""
 _PICTURE_QUALITIES = (50, 30)
 _PICTURE_FRAMES = 160
-"""Of an animated picture at most."""
+"""Most frames of an animated picture."""
 _PICTURE_WIDTH = 720
-"""Of an animated picture at most [pixels]."""
+"""Largest width of an animated picture [pixels]."""
 _HELD_S = 1.2
-"""How long the last frame stands [s]."""
+"""Time for which the last frame stands [s]."""
 _RENDERED = round(1.5 * WIDTH), round(1.5 * HEIGHT)
-"""Size in which OpenGL renders, before it is made smaller, so that edges are smooth [pixels]."""
+"""Size in which OpenGL renders before scaling down, for smooth edges [pixels]."""
 _EXTENT, _FAR = 1.25, 10.0
-"""Of the scene, in distances of the camera: how far light and haze reach."""
+"""Reach of light and haze, in distances of the camera."""
 
 
 class _Film(Frozen):
-    """One film that is asked for."""
+    """One requested film."""
 
     name: FileName
     title: str
@@ -62,18 +62,7 @@ Report = Callable[[dict[str, Any]], None]
 
 
 def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Make films, each of one policy or of two side by side, as MP4, animated WebP and PNG in the working folder.
-
-    Args:
-        payload: See `rewardgen.film.film_jobs.render_job`.
-        report: Likewise.
-
-    Returns:
-        `renderer`: what made the pictures.
-
-    Raises:
-        UsageError: Nothing here renders in that way.
-    """
+    """Make films of one policy or of two side by side; see `rewardgen.film.film_jobs.render_job`."""
     how, folder = payload["how"], Path(payload["folder"])
     context = None if how == "keep" else _context(how)
     told = {"renderer": how if context is None else _renderer()}
@@ -97,7 +86,7 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def fitted(picture: np.ndarray) -> np.ndarray:
-    """A picture of any size as a film has it, (H, W, 3) uint8."""
+    """A picture of any size, scaled to the film's, (H, W, 3) uint8."""
     image = Image.fromarray(picture)
     larger = image.width < WIDTH and image.height < HEIGHT  # few pixels are meant to be seen as such
     method = Image.Resampling.NEAREST if larger else Image.Resampling.LANCZOS

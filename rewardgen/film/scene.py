@@ -18,19 +18,19 @@ from rewardgen.sim.model import name_parts
 
 Array = NDArray[np.float64]
 
-SKY_TOP, SKY_LOW = (0.74, 0.82, 0.90), (0.97, 0.98, 0.99)
-FLOOR_LIGHT, FLOOR_DARK = (0.93, 0.945, 0.955), (0.855, 0.88, 0.90)
-TILE_M = 0.5
+_SKY_TOP, _SKY_LOW = (0.74, 0.82, 0.90), (0.97, 0.98, 0.99)
+_FLOOR_LIGHT, _FLOOR_DARK = (0.93, 0.945, 0.955), (0.855, 0.88, 0.90)
+_TILE_M = 0.5
 """Edge of a tile of the floor, where a robot is a metre or two large [m]."""
-FIELD_OF_VIEW = 35.0
+_FIELD_OF_VIEW = 35.0
 """Vertical [degrees]."""
 _SHADOW = 1024
-"""Texels along an edge of the shadow: what a processor without a graphics card draws in time."""
+"""Texels along an edge of the shadow: few enough for a processor without a graphics card."""
 _FILLED = 0.84
-"""Share of the picture that the robot may take up."""
+"""Share of the picture that the robot fills."""
 _PARALLEL = 0.99
 _NEAR = 1.0
-"""How much of what stands is in view too, where the camera stands still, in sizes of what moves."""
+"""Margin around what moves in which standing shapes are shown too, in sizes of what moves."""
 _SMOOTHED_S = 0.6
 """Time over which the camera's movement is smoothed [s]."""
 
@@ -39,14 +39,14 @@ class Camera(NamedTuple):
     """Where the camera is, for each of F frames; angles as MuJoCo has them."""
 
     target: Array
-    """What it looks at, (F, 3)."""
+    """Point in the centre of the picture, (F, 3)."""
     distance: float
     azimuth: float
     elevation: float
 
     @property
     def axes(self) -> tuple[Array, Array, Array]:
-        """The directions of looking, to the right and up, (3,) each."""
+        """Directions ahead, to the right and up, (3,) each."""
         turn, tilt = np.deg2rad(self.azimuth), np.deg2rad(self.elevation)
         ahead = np.array((np.cos(turn) * np.cos(tilt), np.sin(turn) * np.cos(tilt), np.sin(tilt)))
         right = np.array((np.sin(turn), -np.cos(turn), 0.0))
@@ -56,16 +56,16 @@ class Camera(NamedTuple):
 def dressed(
     path: Path, floor: float | None, size: float = 1.4, edit: Callable[[mujoco.MjSpec], None] | None = None
 ) -> mujoco.MjModel:
-    """A model with the light, sky and floor of a film; its joints and bodies are as they were.
+    """A model with the light, sky and floor of a film, its joints and bodies unchanged.
 
     Args:
-        path: Its file.
-        floor: Height at which it gets a floor [m], if it has none.
-        size: Of what moves [m].
-        edit: What the task changes in it: see `MujocoTask.edit_model`.
+        path: The model's file.
+        floor: Height at which a model without a floor gets one [m].
+        size: Size of what moves [m].
+        edit: The task's own changes: see `MujocoTask.edit_model`.
 
     Raises:
-        ValueError: It does not compile.
+        ValueError: The model does not compile.
     """
     spec = mujoco.MjSpec.from_file(str(path))
     if edit is not None:
@@ -77,12 +77,12 @@ def dressed(
         spec.delete(texture)
     sky, tiles = spec.add_texture(name="film sky"), spec.add_texture(name="film floor")
     sky.type, sky.builtin = mujoco.mjtTexture.mjTEXTURE_SKYBOX, mujoco.mjtBuiltin.mjBUILTIN_GRADIENT
-    sky.rgb1, sky.rgb2, sky.width, sky.height = SKY_TOP, SKY_LOW, 128, 768
+    sky.rgb1, sky.rgb2, sky.width, sky.height = _SKY_TOP, _SKY_LOW, 128, 768
     tiles.type, tiles.builtin = mujoco.mjtTexture.mjTEXTURE_2D, mujoco.mjtBuiltin.mjBUILTIN_CHECKER
-    tiles.rgb1, tiles.rgb2, tiles.width, tiles.height = FLOOR_LIGHT, FLOOR_DARK, 256, 256
+    tiles.rgb1, tiles.rgb2, tiles.width, tiles.height = _FLOOR_LIGHT, _FLOOR_DARK, 256, 256
     material = spec.add_material(name="film floor", specular=0.0, shininess=0.0, texuniform=True)
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "film floor"
-    material.texrepeat = (0.5 / TILE_M / 2.0 ** round(np.log2(size / 1.4)),) * 2
+    material.texrepeat = (0.5 / _TILE_M / 2.0 ** round(np.log2(size / 1.4)),) * 2
     planes = [each for each in spec.geoms if each.type == mujoco.mjtGeom.mjGEOM_PLANE]
     if not planes and floor is not None:
         plane = spec.worldbody.add_geom(name="film floor", type=mujoco.mjtGeom.mjGEOM_PLANE)
@@ -96,20 +96,15 @@ def dressed(
     view = spec.visual
     view.headlight.ambient, view.headlight.diffuse, view.headlight.specular = (0.42,) * 3, (0.28,) * 3, (0.05,) * 3
     view.quality.shadowsize, view.quality.offsamples = _SHADOW, 0  # larger pictures cost less than more samples
-    view.rgba.haze = view.rgba.fog = (*SKY_LOW, 1.0)
-    view.global_.fovy = FIELD_OF_VIEW
+    view.rgba.haze = view.rgba.fog = (*_SKY_LOW, 1.0)
+    view.global_.fovy = _FIELD_OF_VIEW
     view.global_.offwidth, view.global_.offheight = 1280, 960
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         return spec.compile()
 
 
 def set_state(data: mujoco.MjData, state: Array) -> None:
-    """Put what is filmed in its place.
-
-    Args:
-        data: Of the model.
-        state: Positions, then position and quaternion of each mocap body, (nq + 7 nmocap,).
-    """
+    """Set positions, then position and quaternion of each mocap body, from one row, (nq + 7 nmocap,)."""
     count = len(data.qpos)
     data.qpos[:] = state[:count]
     places = state[count:].reshape(-1, 7)
@@ -117,7 +112,7 @@ def set_state(data: mujoco.MjData, state: Array) -> None:
 
 
 def moving_geoms(model: mujoco.MjModel) -> NDArray[np.intp]:
-    """Numbers of the shapes that can move and are meant to be seen."""
+    """Visible geoms that can move."""
     return np.flatnonzero((model.body_weldid[model.geom_bodyid] != 0) & _shown(model))
 
 
@@ -131,13 +126,7 @@ def _shown(model: mujoco.MjModel) -> NDArray[np.bool_]:
 
 
 def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> Array:
-    """Corners of the boxes around shapes at each of F positions, (F, 8 * geoms, 3).
-
-    Args:
-        model: The model.
-        motion: States of `set_state`, (F, nq + 7 nmocap).
-        geoms: Numbers of the shapes.
-    """
+    """Corners of the boxes around geoms at each of F states of `set_state`, (F, 8 * geoms, 3)."""
     data = mujoco.MjData(model)
     signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, 8).T
     boxes = model.geom_aabb[geoms]
@@ -152,15 +141,15 @@ def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> A
 
 
 def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: float) -> Camera:
-    """A camera that has all that moves in view and large: it goes along with what travels, and else stands still.
+    """A camera that shows everything that moves, large: it follows what travels, and else stands still.
 
-    What moves in a plane is seen from the side.
+    Planar motion is seen from the side.
 
     Args:
         model: The model.
-        motion: States of `set_state` at each frame, (F, nq + 7 nmocap).
+        motion: States of `set_state`, (F, nq + 7 nmocap).
         frame_s: Time between two frames [s].
-        aspect: Width of the picture by its height.
+        aspect: Width of the picture divided by its height.
     """
     geoms = moving_geoms(model)
     if not len(geoms):
@@ -180,20 +169,20 @@ def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: 
     camera = Camera(target, 1.0, *_direction(model, motion[0]))
     ahead, right, up = camera.axes
     offset = corners - target[:, None]
-    tangent = np.tan(np.deg2rad(FIELD_OF_VIEW) / 2.0) * _FILLED
+    tangent = np.tan(np.deg2rad(_FIELD_OF_VIEW) / 2.0) * _FILLED
     needed = [np.abs(offset @ up) / tangent, np.abs(offset @ right) / (tangent * aspect)]
     distance = float(np.quantile((np.maximum(*needed) - offset @ ahead).max(1), 0.98))
     return camera._replace(distance=max(distance, 0.1))
 
 
 def _roams(model: mujoco.MjModel) -> bool:
-    """Whether something can go anywhere, and does not just move to and fro between stops."""
+    """True if something can travel, not only move between stops."""
     slides = (model.jnt_type == mujoco.mjtJoint.mjJNT_SLIDE) & (model.jnt_limited == 0)
     return bool((slides | (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)).any())
 
 
 def _direction(model: mujoco.MjModel, state: Array) -> tuple[float, float]:
-    """Azimuth and elevation from which a model is best seen [degrees]."""
+    """Azimuth and elevation of the camera [degrees]."""
     data = mujoco.MjData(model)
     set_state(data, state)
     mujoco.mj_kinematics(model, data)

@@ -17,13 +17,7 @@ from rewardgen.film.scene import set_state
 
 
 def main(scene: str, motion: str, frame_s: str) -> None:
-    """Show a motion again and again until the window is closed.
-
-    Args:
-        scene: File of the model.
-        motion: File of the positions, (F, nq + 7 nmocap).
-        frame_s: Time between two of them [s].
-    """
+    """Show a motion file, (F, nq + 7 nmocap), of a model file again and again until the window is closed."""
     model = mujoco.MjModel.from_binary_path(scene)
     data = mujoco.MjData(model)
     with mujoco.viewer.launch_passive(model, data) as window:
