@@ -55,7 +55,7 @@ class _Film(Frozen):
     motions: tuple[FileName, ...]
     """Names of the policies whose motions it shows."""
     sides: tuple[Side, ...]
-    """What is told of each."""
+    """Text and numbers of each policy."""
 
 
 Report = Callable[[dict[str, Any]], None]

@@ -36,7 +36,7 @@ _SMOOTHED_S = 0.6
 
 
 class Camera(NamedTuple):
-    """Where the camera is, for each of F frames; angles as MuJoCo has them."""
+    """Place of the camera for each of F frames; angles as in MuJoCo."""
 
     target: Array
     """Point in the centre of the picture, (F, 3)."""

@@ -136,7 +136,7 @@ class Played(Frozen):
 
     @property
     def ended(self) -> str:
-        """How the episode ended, in words."""
+        """The episode's end in words."""
         result = f"{'success' if self.success else 'no success'}, fitness {number(self.fitness)}"
         if self.episode_s > self.seconds + self.frame_s:
             return f"the episode goes on to {number(self.episode_s)} s: {result}"
@@ -340,7 +340,7 @@ class _Components(Frozen):
 
 
 def _components(history: History, take: Take, played: Played, scratch: Path) -> dict[str, tuple[float, ...]]:
-    """What each component of a reward pays at each frame; empty if the reward fails."""
+    """Pay of each component of a reward at each frame; empty if the reward fails."""
     reward = RewardSpec(candidate_id=take.id, source=take.source, own=take.id in BASELINES)
     payload = {
         "file": str(scratch / "rollout" / f"{take.name}-steps.npz"),

@@ -1,4 +1,4 @@
-"""Whole episodes: what they are, recording them under a policy, and how they ended."""
+"""Whole episodes: values, recording under a policy, and endings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rewardgen.sim.rows import as_column
 from rewardgen.sim.vec_env import ActFunction, Step, VecEnv
 
 TIME_LIMIT = "time limit"
-"""How an episode ended that no termination condition ended."""
+"""Ending of an episode without a termination cause."""
 
 _LOOK_EVERY = {"cuda": 32}
-"""After how many control steps it is seen which episodes are over, by the kind of device: the host waits for that."""
+"""Control steps between checks for finished episodes, by kind of device: the host waits for each check."""
 
 TrivialPolicy = Literal["zero", "random"]
 _NOISE_SEED = 20_000_003
@@ -33,7 +33,7 @@ class Episode(Mapping[str, Tensor]):
     Args:
         values: Variable name to tensor (T, N, ...).
         lengths: Control steps that each env lived, (N,) int64, at least 1.
-        terminated: Whether each env ended by a termination condition, (N,) bool.
+        terminated: True where a termination condition ended the episode, (N,) bool.
         control_step_s: Duration of a control step [s].
         max_steps: Control steps of a full episode; T may be smaller if every env ended before.
     """
@@ -79,7 +79,7 @@ class Episode(Mapping[str, Tensor]):
         return torch.arange(steps, device=self.lengths.device)[:, None] < self.lengths
 
     def of_envs(self, part: slice) -> Episode:
-        """The episodes of some of the envs, as if they had been recorded alone."""
+        """The episodes of some envs, as if recorded alone."""
         values = _of_envs(self._values, part, self.lengths)
         return Episode(values, self.lengths[part], self.terminated[part], self.control_step_s, self.max_steps)
 
@@ -129,7 +129,7 @@ class Recording:
 
     Attributes:
         episode: The episodes, as `fitness` and `success` get them.
-        endings: How each env's episode ended: a termination cause, or `time limit`.
+        endings: Ending of each env's episode: a termination cause, or `time limit`.
         inputs: The inputs of rewards that were asked for, name to (T, N, ...), among them the episode's values.
     """
 
@@ -138,7 +138,7 @@ class Recording:
     inputs: dict[str, Tensor]
 
     def of_envs(self, part: slice) -> Recording:
-        """The episodes of some of the envs, as if they had been recorded alone."""
+        """The episodes of some envs, as if recorded alone."""
         inputs = _of_envs(self.inputs, part, self.episode.lengths)
         return Recording(self.episode.of_envs(part), self.endings[part], inputs)
 
@@ -153,7 +153,7 @@ def _of_envs(values: Mapping[str, Tensor], part: slice, lengths: Tensor) -> dict
 
 
 def trivial_policies(envs: VecEnv) -> dict[TrivialPolicy, ActFunction]:
-    """The policies that know nothing: no action at all, and uniform noise over the action range."""
+    """Policies for comparison: no action, and uniform noise over the action range."""
     still = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
     span = envs.action_high - envs.action_low
     generator = torch.Generator(envs.device).manual_seed(_NOISE_SEED)

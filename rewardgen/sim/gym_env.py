@@ -101,7 +101,7 @@ class ActionCoder:
 
 
 class GymReading(NamedTuple):
-    """What is read from an environment.
+    """The values to read from an environment.
 
     Attributes:
         declared: The variables by name.

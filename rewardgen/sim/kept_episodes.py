@@ -35,24 +35,19 @@ class KeptInputs(NamedTuple):
 
 
 def choose_episodes(fitness: Tensor, count: int) -> list[int]:
-    """Which episodes of a policy to keep: evenly spread over their ranks, the best and the worst among them.
-
-    Args:
-        fitness: (E,).
-        count: How many, at least 2.
-    """
+    """Choose `count` >= 2 episodes by fitness (E,), evenly spread over their ranks from best to worst."""
     order = fitness.argsort(descending=True, stable=True).tolist()
     places = [round(number * (len(order) - 1) / (count - 1)) for number in range(count)]
     return [order[place] for place in dict.fromkeys(places)]
 
 
 def pack_episodes(episode: Episode, chosen: Sequence[int], *, hidden: bool = False) -> bytes:
-    """The content of a file of episodes: what happened at each step that the envs lived.
+    """Content of a file with the lived steps of some of N episodes, in the order of `chosen`.
 
     Args:
         episode: Episodes of N envs.
-        chosen: Which of them, in the order in which they are kept.
-        hidden: Whether to keep what no generated reward may read, for the task's own.
+        chosen: Indices of the episodes.
+        hidden: Include values for the task's own rewards that no generated reward may read.
     """
     lengths = [int(episode.lengths[env]) for env in chosen]
     arrays = {
@@ -68,10 +63,7 @@ def pack_episodes(episode: Episode, chosen: Sequence[int], *, hidden: bool = Fal
 
 
 def load_episodes(path: Path) -> KeptInputs:
-    """Read a file of episodes.
-
-    Args:
-        path: What `pack_episodes` made, as a file.
+    """Read a file that `pack_episodes` made.
 
     Raises:
         RunFolderError: The file is missing or damaged.

@@ -1,4 +1,4 @@
-"""Which moments of an episode are told: those between which it runs straightest.
+"""Choice of the moments by which an episode is described: those between which it runs straightest.
 
 Shapes: T steps of an episode, R rows of its table, S steps of all episodes that are told together.
 """
@@ -32,7 +32,7 @@ def row_values(values: Tensor, part: int | None) -> Tensor:
 
 
 def spans(series: Tensor, owners: Sequence[str], leading: Collection[str]) -> Tensor:
-    """How far the rows go that say when most changes, (R,) float64; 0 for all others.
+    """Ranges of the rows that show when most changes, (R,) float64; 0 for all others.
 
     The parts of a vector share the widest of their spans: the tremble of a height says nothing beside a way of metres.
     What is 0 or 1 throughout, constant up to rounding, or not finite at some step does not count.
@@ -63,7 +63,7 @@ def leading_variables(units: Mapping[str, str]) -> set[str]:
 
 
 def crossings(values: Tensor) -> int:
-    """How often (T,) passes from clearly below the middle of its range to clearly above it, or back."""
+    """Count how often (T,) passes from clearly below the middle of its range to clearly above it, or back."""
     low, high = values.min(), values.max()
     place = values - (low + high) / 2
     sides = place[place.abs() > _CLEARLY * (high - low)].sign()

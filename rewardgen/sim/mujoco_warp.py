@@ -22,26 +22,26 @@ import warp as wp
 from torch import Tensor
 
 from rewardgen.core.errors import MachineError, TaskError
-from rewardgen.sim import warp_contacts  # noqa: F401  (mends MuJoCo Warp)
+from rewardgen.sim import warp_contacts  # noqa: F401  (fixes MuJoCo Warp)
 from rewardgen.sim.constants import constant
 from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, LiveFields, without_contact_forces
 from rewardgen.sim.rows import as_column, put_rows
 
 _ON_CPU = "train it with `--device cpu`"
 _STATE = ("time", "qpos", "qvel", "act", "qacc_warmstart")
-"""What an env goes on from, besides its controls and mocap bodies."""
+"""State of an env, besides its controls and mocap bodies."""
 _RESET = ("time", "act", "qacc_warmstart", "ctrl", "overflow", "qvel")
-"""What is zero when an episode begins."""
+"""Fields that are zero when an episode begins."""
 _LACKED_ROOM = mjw.OverflowType.ALL & ~(mjw.OverflowType.ITERATIONS | mjw.OverflowType.LS_ITERATIONS)
 """Contacts or constraints were left out of a step. A solver that stops early leaves out nothing."""
 _TRIED_EPISODES, _TRIED_STEPS = 4, 500
 _ROOM = 2
 """Contacts and constraints of an env, relative to the most that random actions made."""
 _SHARE = 0.5
-"""Of the free memory that envs may take; rollouts and networks need the rest."""
+"""Share of the free memory for envs; rollouts and networks need the rest."""
 _MANY, _WORTH = 4096, 0.75
-"""Of so many envs or more those at rest are left out, once no more than that part is awake. A step of fewer takes as
-long as one of half as many."""
+"""With at least `_MANY` envs, those at rest are left out once at most the share `_WORTH` is awake. With fewer, a step
+takes as long as one of half as many."""
 
 
 class WarpSimulator(LiveFields):
@@ -170,7 +170,7 @@ class WarpSimulator(LiveFields):
         return values.new_zeros(self.num_envs, *values.shape[1:]).index_copy(0, ids, values)
 
     def _has(self, ids: Tensor | None) -> bool:
-        """Whether some envs, or all, are among those that are simulated."""
+        """True if some envs, or all, are being simulated."""
         return ids is not None and bool(torch.isin(ids, self._rows).all())
 
     def _simulate(self, rows: Tensor) -> None:
@@ -297,13 +297,13 @@ def _room(model: mujoco.MjModel) -> dict[str, int]:
 
 
 def _most_envs(model: mujoco.MjModel, put: Any, room: dict[str, int], device: Any) -> int:
-    """How many envs fit into the free memory of the current device, with this room in each."""
+    """Number of envs that fit into the free memory of the current device, with this room in each."""
     one, two = (_peak_bytes(model, put, room, num_envs) for num_envs in (1, 2))
     return max(0, int((_SHARE * _free_bytes(device) - one) // (two - one)) + 1)
 
 
 def _peak_bytes(model: mujoco.MjModel, put: Any, room: dict[str, int], num_envs: int) -> int:
-    """The most memory that so many envs take at a time, what a step takes for itself included."""
+    """Peak memory of some envs, including that of a step."""
     native = wp._src.context.runtime.core  # what is public of it is a report to read
     with wp.ScopedMemoryTracker(print=False):
         native.wp_alloc_tracker_reset()

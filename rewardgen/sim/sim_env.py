@@ -44,7 +44,7 @@ class Dynamics(Protocol):
         ...
 
     def observe(self, sim: Any, variables: Mapping[str, Tensor]) -> Tensor:
-        """What the policy sees, (N, O)."""
+        """The policy's observation, (N, O)."""
         ...
 
     def terminated(self, sim: Any, variables: Mapping[str, Tensor]) -> dict[str, Tensor]:

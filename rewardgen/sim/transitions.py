@@ -33,14 +33,14 @@ _FACTS = "facts"
 
 
 class TransitionFacts(Frozen):
-    """What a probe needs to know of the task besides transitions."""
+    """Facts of the task for probes, besides transitions."""
 
     discount: float = 0.99
-    """Of the learner, as the card says; nothing that is recorded depends on it."""
+    """Discount of the learner; recordings do not depend on it."""
     episode_steps: int = 1000
     success_terminates: bool = False
     ends_early: bool = False
-    """Whether an episode can end without having succeeded."""
+    """True if an episode can end without success."""
     bounds: dict[str, float] = {}
     """Inputs that can never be larger than this in size, such as a cosine or the action."""
     radians: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class TransitionSet:
         return len(self.episode)
 
     def of(self, *sources: Source) -> Tensor:
-        """Which rows come from any of these sources, (M,) bool."""
+        """Mask of the rows from any of these sources, (M,) bool."""
         return torch.isin(self.source, torch.tensor([SOURCES.index(each) for each in sources], dtype=torch.int8))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a task declares about its variables: units, pairs of situations, and changes that mean nothing. Loads no torch.
+"""Declarations of a task about its variables: units, pairs of situations, invariances. Loads no torch.
 
 These are plain values: they go into files of transitions, and from there to processes that run generated code.
 """

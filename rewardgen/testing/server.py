@@ -1,4 +1,4 @@
-"""A local server that speaks OpenAI's chat protocol and answers as it is told, faults included."""
+"""A local server that speaks OpenAI's chat protocol and returns prepared answers, faults included."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COUNTED = object()
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server does with one request.
+    """The server's answer to one request.
 
     Args:
         text: The reply; None for a reply without content.
         status: HTTP status; from 400 on, `text` is the error's message.
-        code: The error's type and code.
+        code: Type and code of an error.
         headers: Further HTTP headers.
         body: Sent as it is instead of a well-formed answer.
         usage: Sent as it is instead of the counts of tokens.
