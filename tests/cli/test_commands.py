@@ -197,7 +197,7 @@ def test_a_task_check_finds_nothing_wrong_with_a_shipped_task(rewardgen):
 def test_doctor_judges_the_machine_the_sandbox_and_a_model(rewardgen, tmp_path):
     done = rewardgen("doctor", "--model", "openai/gpt-5.1", "--json", OTHER_API_KEY="secret-value")
     checks = {each["name"]: each for each in json.loads(done.stdout)["checks"]}
-    assert checks["sandbox: time limit"]["state"] == "ok"
+    assert checks["sandbox: limits"]["state"] == "ok"
     complete = checks["sandbox: landlock"]["state"] == checks["sandbox: seccomp"]["state"] == "ok"
     assert checks["sandbox: escapes"]["state"] == ("ok" if complete else "warn")
     assert "OTHER_API_KEY" in checks["api keys"]["detail"]
