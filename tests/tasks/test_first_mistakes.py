@@ -140,7 +140,7 @@ GYM = {
     "no environment": ("pass", "the task names no environment", '`env = "Reacher-v5"`'),
     "an option that it does not have": ('env = "Pendulum-v1"\n    env_options = {"gravty": 3}', "unexpected keyword argument 'gravty'", "make it, reset it"),
     "variables not computed": ('env = "Pendulum-v1"\n    angle = Var("rad", "angle")', "variables are declared and not computed", "`variables(self, obs, info)`"),
-    "variables of a simulator": ('env = "Pendulum-v1"\n    angle = Var("rad", "angle")\n\n    def variables(self, sim):\n        return {"angle": sim.qpos[:, 0]}', "takes 2 positional arguments but 3 were given", "fix "),
+    "variables of a simulator": ('env = "Pendulum-v1"\n    angle = Var("rad", "angle")\n\n    def variables(self, sim):\n        return {"angle": sim.qpos[:, 0]}', "Mine.variables() takes 2 positional arguments", "fix "),
     "ends of an episode": ('env = "Pendulum-v1"\n    ends = {"fell": 1.0}', "`ends` is a member of tasks on MuJoCo models", "leave it out"),
     "variables that are not declared": ('env = "Pendulum-v1"\n\n    def variables(self, obs, info):\n        return {"up": obs[:, 0]}', "the class declares none", 'declare what it returns: `height = Var('),
     "a program that it starts": ("env = lambda: (_ for _ in ()).throw(PermissionError(1, 'not permitted'))", "PermissionError", "`--sandbox off`"),
