@@ -23,8 +23,6 @@ GAMING = (
     "alive-attractor",
     "oscillation-farming",
     "early-ending-pays",
-    "termination-avoidance",
-    "settled-without-success",
     "against-fitness",
 )
 """Detectors of the analyzer for rewards that pay for the wrong behaviour."""

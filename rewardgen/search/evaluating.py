@@ -31,8 +31,6 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     history = run.history
     slices = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in history.seeds(phase, id)]
     missing = [spec for spec in slices if (phase, spec.candidate_id, spec.seed) not in history.trained]
-    # The reported figures are those of the full budget.
-    stop_hacking = phase == "search" and "analyzer" not in run.config.ablate
     cache, folder = run.parts.cache, run.parts.policies / phase
 
     def record(result: SliceResult) -> None:
@@ -44,7 +42,7 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
 
     def finish(result: SliceResult) -> None:
         if cache and result.candidate_id in BASELINES:
-            cache.keep(result, sources[result.candidate_id], folder, stop_hacking=stop_hacking)
+            cache.keep(result, sources[result.candidate_id], folder)
         record(result)
 
     def progress(message: dict[str, Any]) -> None:
@@ -52,7 +50,7 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
 
     for spec in [spec for spec in missing if cache and spec.candidate_id in BASELINES]:
         assert cache is not None
-        if cached := cache.bring(spec, sources[spec.candidate_id], folder, stop_hacking=stop_hacking):
+        if cached := cache.bring(spec, sources[spec.candidate_id], folder):
             record(cached)
             missing.remove(spec)
     if not missing:
@@ -66,7 +64,6 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
             folder=folder,
             on_progress=progress,
             on_slice=finish,
-            stop_hacking=stop_hacking,
             cancel=cancel,
         )
     for spec in missing if cancel.is_set() else ():

@@ -39,8 +39,6 @@ class Progress(SliceSpec):
     env_steps: Count
     fitness: Measure
     success_rate: Share
-    stopped: bool = False
-    """Whether it is stopped, for its reward rises while its fitness falls."""
 
 
 class _Training(Progress):

@@ -19,8 +19,6 @@ class TrainJob(Frozen):
     """Folder for the policies, under `policy_names`."""
     kernels: str | None = None
     """Folder of kernels compiled for the device, if it needs any."""
-    stop_hacking: bool = False
-    """True if slices whose reward rises while their fitness falls end early."""
 
 
 def policy_names(spec: SliceSpec) -> tuple[str, str]:

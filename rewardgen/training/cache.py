@@ -202,24 +202,24 @@ class BaselineCache:
         self._task, self._files = task, task_files
         self._key = (task, training.model_dump_json(), *task_files.values(), *code(TRAINING_SOURCES))
 
-    def bring(self, spec: SliceSpec, source: str, folder: Path, *, stop_hacking: bool) -> SliceResult | None:
+    def bring(self, spec: SliceSpec, source: str, folder: Path) -> SliceResult | None:
         """Return the training of an earlier run, with its files copied to a folder; None if there is none."""
         with suppress(*_UNUSABLE):
-            content, artifacts = _BASELINES.find(self._of(spec, source, stop_hacking)) or ({}, {})
+            content, artifacts = _BASELINES.find(self._of(spec, source)) or ({}, {})
             result = SliceResult.model_validate(content)
             for name, data in artifacts.items():
                 write_atomic(folder / name, data)
             return result
         return None
 
-    def keep(self, result: SliceResult, source: str, folder: Path, *, stop_hacking: bool) -> None:
+    def keep(self, result: SliceResult, source: str, folder: Path) -> None:
         """Store a training; a failed one is not kept, as the machine may have caused the failure."""
         if not result.failure:
             with suppress(*_UNUSABLE):
                 names = filter(None, (result.policy, result.episodes_file))
                 artifacts = {name: read_plain(folder / name, _MOST_BYTES) for name in names}
-                files, key = self._files | _beside(self._task), self._of(result.spec, source, stop_hacking)
+                files, key = self._files | _beside(self._task), self._of(result.spec, source)
                 _BASELINES.keep(key, result.model_dump(mode="json"), files, artifacts)
 
-    def _of(self, spec: SliceSpec, source: str, stop_hacking: bool) -> tuple[str, ...]:
-        return (*self._key, spec.model_dump_json(), source, str(stop_hacking))
+    def _of(self, spec: SliceSpec, source: str) -> tuple[str, ...]:
+        return (*self._key, spec.model_dump_json(), source)

@@ -69,7 +69,6 @@ class ProcessTrainer:
         folder: Path,
         on_progress: OnProgress,
         on_slice: OnSlice,
-        stop_hacking: bool = False,
         cancel: threading.Event | None = None,
     ) -> None:
         """See `rewardgen.training.protocol.Trainer.train`.
@@ -91,7 +90,7 @@ class ProcessTrainer:
             batches = [batch for group in groups for batch in split(group, self._parts(len(group)))]
         kernels = self._compiled.folder if self._compiled else None
         measuring = max(1, self._setup.workers // self._batches)
-        work = _Work(self._setup, self._job, by_id, folder, kernels, stop_hacking, measuring)
+        work = _Work(self._setup, self._job, by_id, folder, kernels, measuring)
         with ThreadPoolExecutor(self._batches, thread_name_prefix="train") as pool:
             try:
                 pending = {pool.submit(work.run, batch) for batch in batches}
@@ -147,11 +146,10 @@ class _Work:
         rewards: dict[str, RewardSpec],
         folder: Path,
         kernels: Path | None,
-        stop_hacking: bool,
         measuring: int,
     ) -> None:
         self._setup, self._job, self._rewards, self._folder = setup, job, rewards, folder
-        self._kernels, self._stop_hacking, self._measuring = kernels, stop_hacking, measuring
+        self._kernels, self._measuring = kernels, measuring
         self._news: queue.Queue[Progress | SliceResult] = queue.Queue()
         self.stop = threading.Event()
 
@@ -206,7 +204,6 @@ class _Work:
             settings=self._setup.settings,
             folder=str(scratch),
             kernels=str(self._kernels) if self._kernels else None,
-            stop_hacking=self._stop_hacking,
         )
         limits = limits_for(len(batch), self._setup.limits, self._setup.settings)
         validator = ResultValidator(job, limits.wall_s, names=self._setup.names)

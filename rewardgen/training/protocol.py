@@ -7,7 +7,7 @@ To add a trainer, write a class like `Trainer` with settings of its own, and reg
 
     class SacTrainer:
         def __init__(self, setup): ...
-        def train(self, rewards, slices, *, folder, on_progress, on_slice, stop_hacking=False, cancel=None): ...
+        def train(self, rewards, slices, *, folder, on_progress, on_slice, cancel=None): ...
 
     TRAINERS.register("sac", TrainerKind(SacTrainer, SacSettings, learner="SAC", notes="Observations are normalised."))
 
@@ -67,7 +67,6 @@ class Trainer(Protocol):
         folder: Path,
         on_progress: OnProgress,
         on_slice: OnSlice,
-        stop_hacking: bool = False,
         cancel: threading.Event | None = None,
     ) -> None:
         """Train all slices, and hand each to `on_slice`; a failed slice is a result too.
@@ -80,9 +79,8 @@ class Trainer(Protocol):
             slices: Candidate and seed of each training.
             folder: Folder for the policies, as `SliceResult.policy` names them.
             on_progress: Called in the caller's thread at each evaluation of each slice, with candidate_id, seed,
-                env_steps, fitness, success_rate and stopped.
+                env_steps, fitness and success_rate.
             on_slice: Called in the caller's thread with each result, its fitness included.
-            stop_hacking: End a slice early if its reward rises while its fitness falls.
             cancel: Ends all work promptly when set.
 
         Raises:

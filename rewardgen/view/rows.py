@@ -135,7 +135,7 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
             success.append(run.final_success_rate)
             courses.append([(point.env_steps, point.fitness) for point in run.curve])
         elif message and steps:
-            progress += 1.0 if message.get("stopped") else min(1.0, message["env_steps"] / steps)
+            progress += min(1.0, message["env_steps"] / steps)
             fitness.append(message.get("fitness"))
             success.append(message.get("success_rate"))
             courses.append([*message.get("course", ())])

@@ -98,10 +98,3 @@ def test_progress_that_is_taken_back_or_leads_somewhere_is_not_farmed():
     assert paced(kept=0.03) == ()
     assert paced(net=11.0) == ()
     assert flags(components=SOUND | UNRELATED, curves=curve(success=0.9), path_efficiencies=travel()) == ()
-
-
-def test_reward_that_is_content_without_success():
-    content = curve(ret=(5.0, 60.0, 90.0, 90.0, 91.0, 90.0), success=0.0)
-    fires(flags(curves=content, episodes=UNEVEN), "settled-without-success", "local optimum")
-    hovering = flags(curves=content, components=UNRELATED, episodes=episodes(REACHED))
-    assert [each.detector for each in hovering] == ["reach-and-hover"]

@@ -44,11 +44,6 @@ def test_fitness_that_falls_together_with_the_reward():
     fires(flags(curves=falls), "fitness-fell", "Fitness fell again after its peak")
 
 
-def test_reward_of_which_the_learner_cut_off_much_on_every_seed():
-    fires(flags(curves=curve(clipped=0.3)), "clipped-reward", "The learner cut off 30 % of the reward")
-    assert flags(curves=[curve(clipped=0.3), curve(clipped=0.01)]) == ()
-
-
 def test_fitness_that_still_rises():
     fires(flags(curves=curve(fitness=(0.0, 0.1, 0.2, 0.3, 0.6, 0.9))), "still-rising", "still rising")
 
@@ -72,10 +67,3 @@ def test_short_training_raises_no_flag_of_its_course(length):
     short = curve(fitness=(0.9, 0.1)[:length], ret=(1.0, 2.0)[:length])
     components = {"progress": {"mean": (0.1, 0.4)[:length]}}
     assert flags(curves=short, components=components) == ()
-
-
-def test_fitness_that_is_there_in_training_and_not_in_the_clean_evaluation():
-    told = "The fitness of 0.93 in training is 0.35 in the clean evaluation"
-    fires(flags(curves=curve(fitness_spread=0.02), fitness=(0.3, 0.4)), "simulator-error", told)
-    assert flags(curves=curve(fitness_spread=0.2), fitness=(0.3, 0.4)) == ()
-    assert flags(curves=curve(fitness_spread=0.02), fitness=(0.4, 0.92)) == flags(fitness=(0.4, 0.92))

@@ -1,6 +1,6 @@
 from rewardgen.store.measurements import IdleReading
 from tests.analyzer.flagged import fires, flags
-from tests.analyzer.trained import curve, digest
+from tests.analyzer.trained import curve
 
 SHORTENS = curve(steps=(80.0, 100.0, 90.0, 60.0, 40.0, 30.0))
 EARLY = {"left the track": 0.75, "time limit": 0.25}
@@ -38,21 +38,3 @@ def test_episodes_that_end_sooner_than_by_doing_nothing():
 
 
 # Where success ends the episode.
-
-
-def test_success_that_is_avoided_since_it_pays_less():
-    found = flags(success_terminates=True, curves=curve(success_correlation=-0.6))
-    fires(found, "termination-avoidance", "Episodes that succeed collect less reward (r = -0.60)")
-    assert flags(success_terminates=True, curves=curve(success_correlation=0.6)) == ()
-
-
-def test_success_that_is_never_reached_since_it_would_end_what_pays():
-    held = {
-        "curves": curve(success=0.0),
-        "episodes": (digest(components=RISES),),
-        "components": {"progress": {"r": 0.1}},
-    }
-    found = flags(success_terminates=True, **held)
-    fires(found, "termination-avoidance", "`progress` held near its best", "progress")
-    failing = held | {"terminations": {"left the track": 0.7, "time limit": 0.3}}
-    assert flags(success_terminates=True, **failing) == ()

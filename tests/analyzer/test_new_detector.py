@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from rewardgen.analyzer import detectors
-from rewardgen.analyzer.flags import DETECTORS, Detector, register
+from rewardgen.analyzer.flags import DETECTORS
 from rewardgen.analyzer.training_evidence import flag
+from rewardgen.core.detectors import Detector
 from rewardgen.core.errors import UsageError
 from tests.analyzer.flagged import flags
 from tests.analyzer.trained import curve
@@ -22,7 +23,7 @@ def short_episodes(evidence):
 
 @pytest.fixture
 def registered():
-    register(Detector("short-episodes", "a few steps", short_episodes, explained_by=("seeds-disagree",)))
+    DETECTORS.add(Detector("short-episodes", "a few steps", short_episodes, explained_by=("seeds-disagree",)))
     yield
     DETECTORS.remove("short-episodes")
 
@@ -42,18 +43,18 @@ def test_a_detector_with_a_fault_of_its_own_is_named_and_costs_nothing():
         return evidence.no_such_thing
 
     broken.__module__ = "mine"
-    register(Detector("broken", "nothing", broken))
+    DETECTORS.add(Detector("broken", "nothing", broken))
     try:
         found = flags(curves=curve(steps=5.0), fitness=(0.1, 1.0))
     finally:
         DETECTORS.remove("broken")
     assert [each.detector for each in found] == ["seeds-disagree", "broken"]
-    assert "`broken` of `mine` raised AttributeError" in found[1].message
+    assert "detector `broken` of `mine` raised AttributeError" in found[1].message
 
 
 def test_two_detectors_cannot_have_one_name(registered):
     with pytest.raises(UsageError, match="there is a detector `short-episodes` already"):
-        register(Detector("short-episodes", "another", short_episodes))
+        DETECTORS.add(Detector("short-episodes", "another", short_episodes))
 
 
 def test_every_flag_of_the_package_has_its_row():

@@ -10,7 +10,7 @@ from rewardgen.store.progress import LiveProgress, ProgressFile, ProgressReader
 
 def told(steps, id="g00-k1", seed=0, **more):
     message = {"phase": "search", "candidate_id": id, "seed": seed, "env_steps": steps, "fitness": steps / 1000}
-    return message | {"success_rate": 0.5, "stopped": False} | more
+    return message | {"success_rate": 0.5} | more
 
 
 REVIEW = {"phase": "review", "candidate_id": "g00-k1", "gate": "probe"}

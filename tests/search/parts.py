@@ -54,8 +54,6 @@ class Crew:
         """Which candidates can be repaired though this critic sees nothing wrong with them."""
         self.failure = "non-finite"
         """Of what fails."""
-        self.stop_hacking: dict[str, bool] = {}
-        """Whether slices may be stopped early, by phase."""
         self.fitness = fitness or (lambda id: int(id[1:3]) + int(id.split("k")[1]) / 10)
 
     # designer
@@ -107,8 +105,7 @@ class Crew:
 
     # trainer
 
-    def train(self, rewards, slices, *, folder, on_progress, on_slice, stop_hacking=False, cancel=None):
-        self.stop_hacking[folder.name] = stop_hacking
+    def train(self, rewards, slices, *, folder, on_progress, on_slice, cancel=None):
         assert {each.candidate_id for each in rewards} == {each.candidate_id for each in slices}
         for each in slices:
             self.calls.append((f"train {folder.name}", f"{each.candidate_id}/{each.seed}"))

@@ -26,14 +26,6 @@ def test_the_winner_and_the_baselines_train_on_seeds_that_the_search_never_used(
     assert Counter(trained(crew, "final"))["human"] == 3
 
 
-@pytest.mark.parametrize("ablate", [(), ("analyzer",)])
-def test_slices_may_be_stopped_in_the_search_with_the_analyzer_and_never_in_the_finals(tmp_path, ablate):
-    crew = Crew()
-    search, _ = a_search(tmp_path / "run", crew, generations=1, ablate=ablate)
-    search()
-    assert crew.stop_hacking == {"search": not ablate, "final": False}
-
-
 def test_rejected_candidate_is_repaired_once_and_then_trained(tmp_path):
     crew = Crew(repairable=["g00-k1"])
     search, history = a_search(tmp_path / "run", crew, generations=1)

@@ -79,7 +79,7 @@ def test_results_tell_curve_components_endings_and_episodes(tmp_path):
     results, reported = train(job(tmp_path, {"a": UPRIGHT}))
     result = results["a", 0]
     assert [point.env_steps for point in result.curve] == [1024, 2048] == [each["env_steps"] for each in reported]
-    assert set(reported[0]) == {"candidate_id", "seed", "env_steps", "fitness", "success_rate", "stopped"}
+    assert set(reported[0]) == {"candidate_id", "seed", "env_steps", "fitness", "success_rate"}
     ((name, points),) = result.components.items()
     assert name == "upright" and len(points) == 2 and points[0].share == 1.0
     # The only component is the whole reward, and every episode has 250 steps.

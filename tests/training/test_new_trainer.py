@@ -20,7 +20,7 @@ class GuessingTrainer:
     def __init__(self, setup):
         self.settings = setup.settings
 
-    def train(self, rewards, slices, *, folder, on_progress, on_slice, stop_hacking=False, cancel=None):
+    def train(self, rewards, slices, *, folder, on_progress, on_slice, cancel=None):
         for each in slices:
             fitness = self.settings.skill + 0.01 * (each.seed % 3)
             done = {"env_steps": self.settings.env_steps, "final_fitness": fitness, "final_success_rate": 0.0}

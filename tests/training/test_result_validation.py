@@ -23,8 +23,8 @@ def honest(tmp_path_factory):
     return [each.model_dump(mode="json") for each in results], reported
 
 
-def validator(names=NAMES, stops=False):
-    return ResultValidator(job("unused", {"a": UPRIGHT, "b": UPRIGHT}, stop_hacking=stops), 3600.0, names)
+def validator(names=NAMES):
+    return ResultValidator(job("unused", {"a": UPRIGHT, "b": UPRIGHT}), 3600.0, names)
 
 
 @pytest.mark.parametrize("names", [NAMES, None], ids=["with the task's names", "without"])
@@ -129,38 +129,6 @@ def test_a_result_out_of_contract_is_refused(honest, lie):
     assert caught.value.message.isprintable() and len(caught.value.message) < 400
 
 
-STOP = {
-    "env_steps": 1024,
-    "of_env_steps": 2048,
-    "return_from": 1.0,
-    "return_to": 2.0,
-    "fitness_from": 0.9,
-    "fitness_to": 0.1,
-}
-
-
-def stop(told, **changes):
-    """A slice that tells of a stop, with changes to what it tells."""
-    return {**told, "env_steps": 1024, "stopped": {**STOP, **changes}}
-
-
-def test_a_stop_is_taken_in_where_the_job_stops_slices(honest):
-    told = honest[0]
-    sound, _ = validator(stops=True).results({"slices": [stop(told[0]), told[1]]})
-    assert sound.stopped and sound.stopped.model_dump() == STOP and sound.policy == "a-s0.npz"
-    with pytest.raises(WorkerError, match="early stop that was not allowed"):
-        validator().results({"slices": [stop(told[0]), told[1]]})
-
-
-@pytest.mark.parametrize(
-    "change", [{"env_steps": 512}, {"of_env_steps": 10**9}, {"return_to": NAN}, {"why": "x"}], ids=str
-)
-def test_a_stop_out_of_contract_is_refused(honest, change):
-    told = honest[0]
-    with pytest.raises(WorkerError):
-        validator(stops=True).results({"slices": [stop(told[0], **change), told[1]]})
-
-
 REPORT = {"candidate_id": "a", "seed": 0, "env_steps": 1024, "fitness": 0.5, "success_rate": 0.0}
 
 
@@ -172,12 +140,6 @@ REPORT = {"candidate_id": "a", "seed": 0, "env_steps": 1024, "fitness": 0.5, "su
 def test_a_report_out_of_contract_is_refused(change):
     with pytest.raises(WorkerError):
         validator().progress({**REPORT, **change})
-
-
-def test_a_report_of_a_stop_is_taken_in_only_where_the_job_stops_slices():
-    assert validator(stops=True).progress({**REPORT, "stopped": True}).stopped
-    with pytest.raises(WorkerError, match="early stop that was not allowed"):
-        validator().progress({**REPORT, "stopped": True})
 
 
 def test_there_are_as_many_reports_as_evaluations():

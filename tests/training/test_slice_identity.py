@@ -13,7 +13,6 @@ from rewardgen.training.ppo.batch import SliceBatch
 from rewardgen.training.ppo.mlp import StackedMLP, Weights
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 from tests.devices import kernels  # noqa: F401
-from tests.training.stopping import AWAY, STAY, stayer_job
 
 REWARDS = {
     "cartpole": {
@@ -95,13 +94,6 @@ def test_a_slice_trains_to_the_same_bits_alone_and_among_others(tmp_path, task, 
     assert expected[0]["failure"] is None and expected[0]["curve"] and expected[1]
     assert [name for name, each in found.items() if each["a", 7] != expected] == []
     assert all(each["nan", 3][0]["failure"] for each in found.values() if ("nan", 3) in each)
-
-
-def test_a_slice_trains_to_the_same_bits_beside_one_that_is_stopped_early(tmp_path):
-    alone = trained(stayer_job(tmp_path / "alone", {"stay": STAY}, stop_hacking=True))
-    among = trained(stayer_job(tmp_path / "among", {"away": AWAY, "stay": STAY}, stop_hacking=True, seeds=(0, 1)))
-    assert among["away", 0][0]["stopped"]
-    assert among["stay", 0] == alone["stay", 0]
 
 
 def stacked(parameters, rows, gradient, sizes):

@@ -85,20 +85,6 @@ class Trained:
         return {flag.detector for flag in flags}
 
 
-def stopped(name: str, seeds: tuple[int, ...], folder: Path) -> dict[str, list[SliceResult]]:
-    """Train with both rewards, stopping slices whose reward rises while their fitness falls; results by kind.
-
-    At the task's own settings, but evaluated as often as the shipped tasks.
-    """
-    task = load_task(reference(name))
-    programs = sources(task)
-    settings = task.training["ppo"].model_copy(update={"evaluation_phases": PpoSettings().evaluation_phases})
-    job = _job(name, programs, seeds, settings, folder).model_copy(update={"stop_hacking": True})
-    slices = train_job(job.model_dump(mode="json"), lambda _: None)["slices"]
-    found = [SliceResult.model_validate(each) for each in slices]
-    return {kind: [each for each in found if each.candidate_id == kind] for kind in programs}
-
-
 def train(name: str, folder: Path) -> Trained:
     """Train a trap's policies with both rewards in one batch, at the task's own settings."""
     task = load_task(reference(name))

@@ -11,7 +11,7 @@ from rewardgen.reward.signature import check_signature
 from rewardgen.tasks.check import check_task
 from rewardgen.tasks.loading import load_task, shipped_tasks
 from rewardgen.training.shared.slices import input_names
-from tests.traps.builders import KINDS, NAMES, reference, sources, stopped, train
+from tests.traps.builders import KINDS, NAMES, reference, sources, train
 
 
 @pytest.fixture(scope="session")
@@ -70,13 +70,3 @@ def test_the_trap_is_named_for_the_naive_reward_and_not_for_the_sound_one(name, 
     trap = trained(name)
     assert trap.task.trap in trap.detected("naive")
     assert trap.task.trap not in trap.detected("sound")
-
-
-@pytest.mark.slow
-def test_hovering_before_the_goal_is_stopped_in_training_and_the_sound_reward_is_not(tmp_path):
-    # It is learned first to reach the goal, then not to: the two courses of the fitness could not be more different.
-    found = stopped("hover", (0, 1, 2, 3), tmp_path)
-    stops = [each.stopped for each in found["naive"] if each.stopped]
-    assert len(stops) >= 2
-    assert all(each.fitness_from > 0.7 and each.fitness_to < 0.1 for each in stops)
-    assert not any(each.stopped for each in found["sound"])

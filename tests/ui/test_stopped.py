@@ -45,13 +45,6 @@ def test_its_row_is_that_of_a_trained_candidate_with_the_stop_as_its_reason(told
     assert row.reason == STOP.message
 
 
-def test_a_seed_that_is_stopped_has_nothing_left_to_train(told):
-    message = {"env_steps": 150_000, "fitness": 1.0, "success_rate": 0.0, "stopped": True}
-    history = History(told[: told.index(next(each for each in told if each.kind == "trained"))])
-    (row,) = search_rows(history, ["g00-k1"], {("search", "g00-k1", 0): message})
-    assert row.progress == 0.5
-
-
 def test_the_line_of_its_training_says_so(told):
     assert describe(told[-1], History(told)).endswith(f"({STOP.message})")
 

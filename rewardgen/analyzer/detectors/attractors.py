@@ -1,11 +1,10 @@
-"""Detectors of policies that are content with what is not the task: hovering, standing still, pacing back and forth."""
+"""Detectors of policies that collect reward without doing the task: hovering, standing still, pacing back and forth."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from rewardgen.analyzer.training_curves import Curve
 from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
 from rewardgen.core.formatting import number, percent
 from rewardgen.core.statistics import later_mean
@@ -13,27 +12,25 @@ from rewardgen.store.measurements import EpisodeDigest
 from rewardgen.store.records import Flag
 
 COUNTS = 0.2
-"""Share of the reward from which on a component can be what a policy lives on."""
+"""Share of the reward from which on a component can sustain a policy."""
 NEAR_BEST = 0.85
-"""Of a component's largest reading in the episode: so much of it is held."""
+"""Share of a component's largest reading in the episode that counts as held."""
 ABOUT_FITNESS = 0.5
-"""Correlation with the fitness from which on a component is taken to be about the task."""
+"""Correlation with fitness from which on a component counts as part of the task."""
 AS_GOOD = 0.1
-"""Gap between the returns of doing nothing and of what was learned, relative to the larger, that is none."""
-FLAT = 0.05
-"""Change of the return over the later half, relative to its range over training."""
+"""Gap between the returns of doing nothing and of the learned policy, relative to the larger, that counts as none."""
 FARMED = 0.7
-"""Part of what a component hands out that stays in the sum, although the variable that it follows comes back."""
+"""Share of a component's pay that is kept although the variable that it follows comes back."""
 CAME_BACK = 0.35
 """Net change of that variable, relative to its way."""
 MOVES = 0.3
-"""Standard deviation of a component, relative to its mean, below which it is not paid for movement."""
+"""Standard deviation of a component, relative to its mean, below which it does not pay for movement."""
 UNSUCCESSFUL = 0.5
 """Success rate below which a way back and forth is not just how the task is done."""
 
 
 def hovering(evidence: TrainingEvidence) -> Iterator[Flag]:
-    """A component at its best in every episode, without success: reached and held, or there from the start."""
+    """Find a component at its best in every episode, without success: reached and held, or there from the start."""
     held = held_component(evidence)
     if held is None or not evidence.without_success or evidence.card.success_terminates:
         return
@@ -54,13 +51,13 @@ def hovering(evidence: TrainingEvidence) -> Iterator[Flag]:
 
 
 def held_component(evidence: TrainingEvidence) -> str | None:
-    """The largest positive component that is near its best in the later half of every episode and not about fitness."""
+    """Return the largest positive component that stays near its best in the later half of every episode."""
     held = []
     for name, points in evidence.curves.components.items():
-        episodes = [digest for each in evidence.result.slices for digest in each.episodes]
-        if _counts(evidence, name) and episodes and all(_stays_near_best(each, name) for each in episodes):
+        episodes = [digest for result in evidence.result.slices for digest in result.episodes]
+        if _counts(evidence, name) and episodes and all(_stays_near_best(digest, name) for digest in episodes):
             held.append((points[-1].share, name))
-    return max(held, key=lambda each: each[0])[1] if held else None
+    return max(held)[1] if held else None
 
 
 def _counts(evidence: TrainingEvidence, name: str) -> bool:
@@ -72,11 +69,11 @@ def _counts(evidence: TrainingEvidence, name: str) -> bool:
 
 
 def _in_episodes(evidence: TrainingEvidence, name: str) -> list[Sequence[float]]:
-    return [digest.components.get(name, ()) for each in evidence.result.slices for digest in each.episodes]
+    return [digest.components.get(name, ()) for result in evidence.result.slices for digest in result.episodes]
 
 
 def _stays_near_best(digest: EpisodeDigest, name: str) -> bool:
-    """Whether a component does over the later half of an episode's time; between its readings it runs straight."""
+    """Return True if a component does over the later half of an episode, interpolated between its readings."""
     readings = list(zip(digest.times_s, digest.components.get(name, ()), strict=False))
     if len(readings) < 2:
         return False
@@ -91,7 +88,7 @@ def _stays_near_best(digest: EpisodeDigest, name: str) -> bool:
 
 
 def doing_nothing_pays(evidence: TrainingEvidence) -> Iterator[Flag]:
-    """A policy that does nothing collects as much as the trained one, and more than nothing."""
+    """Find rewards of which doing nothing collects as much as the trained policy."""
     idle = evidence.idle
     if idle is None or not evidence.without_success or not evidence.curves.curve:
         return
@@ -106,12 +103,12 @@ def doing_nothing_pays(evidence: TrainingEvidence) -> Iterator[Flag]:
 
 
 def oscillation(evidence: TrainingEvidence) -> Iterator[Flag]:
-    """A component collects over a way back and forth, and gives nothing back on the way back."""
+    """Find a component that pays for moving back and forth, and takes nothing on the way back."""
     curves, runs = evidence.curves, evidence.result.slices
     if not curves.curve or curves.curve[-1].success_rate >= UNSUCCESSFUL:
         return
     for name, points in curves.components.items():
-        paths = [path for each in runs for path in each.path_efficiencies if path.component == name]
+        paths = [path for run in runs for path in run.path_efficiencies if path.component == name]
         farmed = all(path.kept >= FARMED and path.net <= CAME_BACK * path.path for path in paths)
         moves = points[-1].std >= MOVES * points[-1].mean
         if len(paths) < len(runs) or not (farmed and moves and _counts(evidence, name)):
@@ -122,18 +119,3 @@ def oscillation(evidence: TrainingEvidence) -> Iterator[Flag]:
             f"episode and ends {number(one.net)} from where it began, and nothing is taken back on the way back."
         )
         yield flag("oscillation-farming", message, name, kept=one.kept, path=one.path, net=one.net)
-
-
-def settled(evidence: TrainingEvidence) -> Iterator[Flag]:
-    """The reward no longer changes, without success."""
-    curve = evidence.curves.curve
-    if len(curve) >= 3 and evidence.everywhere(_flat) and evidence.without_success:
-        message = "The reward was flat over the later half of training, without success: it settled in a local optimum."
-        yield flag("settled-without-success", message, episode_return=curve[-1].episode_return)
-
-
-def _flat(curve: Curve) -> bool:
-    values = [point.episode_return for point in curve]
-    later = values[len(values) // 2 :]
-    whole = max(values) - min(values)
-    return whole > 0 and max(later) - min(later) < FLAT * whole

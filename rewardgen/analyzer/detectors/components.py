@@ -24,10 +24,10 @@ COSTLY_SHARE = 0.2
 
 
 def worst_fault(evidence: TrainingEvidence) -> Iterator[Flag]:
-    """Of each component the worst of its faults, which makes the milder ones superfluous."""
+    """Find the worst fault of each component, which makes the milder ones superfluous."""
     for name, points in evidence.curves.components.items():
-        if found := _fault(name, points, evidence.learned):
-            yield found
+        if fault := _fault(name, points, evidence.learned):
+            yield fault
 
 
 def _fault(name: str, points: Sequence[ComponentPoint], learned: bool) -> Flag | None:
@@ -38,11 +38,11 @@ def _fault(name: str, points: Sequence[ComponentPoint], learned: bool) -> Flag |
     if all(_varies_less(point, CONSTANT_STD) for point in points):
         message = f"`{name}` was constant at {number(last.mean)}: it teaches nothing but to make episodes last or end."
         return flag("constant-component", message, name, mean=last.mean, std=last.std)
-    # A cost that was learned to be avoided does its work.
+    # A cost that the policy learned to avoid does its work.
     if last.activation < DEAD_ACTIVATION and last.mean >= 0:
         message = f"`{name}` is dead: at the end it is active at {100 * last.activation:.1f} % of the steps."
         return flag("dead-component", message, name, activation=last.activation)
-    # A cost may be as small as that; what is meant to be sought may not.
+    # A cost may be that small; a component to be sought may not.
     if len(points) >= 2 and last.share < NEGLIGIBLE_SHARE and last.mean >= 0:
         message = f"`{name}` is negligible: {100 * last.share:.2f} % of the reward."
         return flag("negligible-component", message, name, share=last.share)
@@ -62,7 +62,7 @@ def _varies_less(point: ComponentPoint, bound: float) -> bool:
 
 
 def dominance(evidence: TrainingEvidence) -> Iterator[Flag]:
-    """One component is nearly the whole reward."""
+    """Find one component that is nearly the whole reward."""
     components = evidence.curves.components
     for name, points in components.items():
         share = points[-1].share
@@ -72,9 +72,9 @@ def dominance(evidence: TrainingEvidence) -> Iterator[Flag]:
 
 
 def against_fitness(evidence: TrainingEvidence) -> Iterator[Flag]:
-    """A component, or the whole reward, is higher in episodes of lower fitness.
+    """Find components, or a whole reward, that are higher in episodes of lower fitness.
 
-    Where all episodes succeed, what they differ in is their initial states.
+    Episodes that all succeed differ in their initial states only.
     """
     if evidence.learned:
         return

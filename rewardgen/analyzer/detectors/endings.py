@@ -1,14 +1,12 @@
-"""Detectors that look at how episodes end: early endings that pay, and endings that are avoided."""
+"""Detector of episodes that end early."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewardgen.analyzer.detectors.attractors import held_component
 from rewardgen.analyzer.training_curves import Curve
 from rewardgen.analyzer.training_evidence import TrainingEvidence, flag
 from rewardgen.core.formatting import number, percent
-from rewardgen.core.statistics import later_mean
 from rewardgen.store.measurements import TIME_LIMIT
 from rewardgen.store.records import Flag
 
@@ -16,14 +14,10 @@ EARLY = 0.5
 """Share of the episodes that end early."""
 SHORTENED = 0.8
 """Steps per episode, relative to their maximum over training or to those of doing nothing."""
-LASTING = 0.8
-"""Share of the episodes that last until the time limit."""
-AVOIDED = -0.3
-"""Correlation of return with success."""
 
 
 def early_endings(evidence: TrainingEvidence) -> Iterator[Flag]:
-    """Episodes end early, because it pays or because nothing better was learned; success is not meant."""
+    """Find episodes that end early without success, because it pays or because nothing better was learned."""
     curve, idle = evidence.curves.curve, evidence.idle
     if evidence.card.success_terminates or evidence.card.ends_wanted or len(curve) < 3:
         return
@@ -56,24 +50,3 @@ def early_endings(evidence: TrainingEvidence) -> Iterator[Flag]:
 def _shortened_while_return_rose(curve: Curve) -> bool:
     longest, last = max(curve, key=lambda point: point.episode_steps), curve[-1]
     return last.episode_steps < SHORTENED * longest.episode_steps and last.episode_return > longest.episode_return
-
-
-def termination_avoidance(evidence: TrainingEvidence) -> Iterator[Flag]:
-    """Success would end the episode, and with it the reward: the policy stays short of it."""
-    curve = evidence.curves.curve
-    if not evidence.card.success_terminates or not curve:
-        return
-    last, r = curve[-1], later_mean([point.success_correlation for point in curve])
-    lasting = evidence.curves.terminations.get(TIME_LIMIT, 0.0) > LASTING
-    if r is not None and r <= AVOIDED:
-        message = (
-            f"Episodes that succeed collect less reward (r = {r:+.2f}): success ends the episode, and finishing is "
-            "worth less than going on."
-        )
-        yield flag("termination-avoidance", message, correlation=r, success_rate=last.success_rate)
-    elif evidence.without_success and lasting and (held := held_component(evidence)):
-        message = (
-            f"No episode succeeds and nearly all last to the end, with `{held}` held near its best: success would end "
-            "what it pays."
-        )
-        yield flag("termination-avoidance", message, held, success_rate=last.success_rate, steps=last.episode_steps)

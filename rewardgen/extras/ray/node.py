@@ -106,7 +106,6 @@ def _train(
                 folder=folder,
                 on_progress=lambda message: news.put({"progress": message}),
                 on_slice=send,
-                stop_hacking=order["stop_hacking"],
                 cancel=cancel,
             )
     except RewardgenError as error:

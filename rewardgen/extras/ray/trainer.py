@@ -97,7 +97,6 @@ class RayTrainer:
         folder: Path,
         on_progress: OnProgress,
         on_slice: OnSlice,
-        stop_hacking: bool = False,
         cancel: threading.Event | None = None,
     ) -> None:
         """See `rewardgen.training.protocol.Trainer.train`.
@@ -114,7 +113,7 @@ class RayTrainer:
 
         def begin(id: str) -> Any:
             specs = [spec.model_dump() for spec in missing[id].values()]
-            order = self._order | {"reward": sources[id].model_dump(), "slices": specs, "stop_hacking": stop_hacking}
+            order = self._order | {"reward": sources[id].model_dump(), "slices": specs}
             return self._task.remote(self._software, order, [self._files])
 
         waiting, running = [*missing], dict[Any, str]()

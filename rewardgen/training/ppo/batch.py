@@ -30,7 +30,7 @@ class SliceBatch:
         device = job.settings.device
         envs = envs_on(device, task, derived(seeds, "training"), job.settings.num_envs)
         self._settings = job.settings.model_copy(update={"num_envs": envs.num_envs // len(seeds)})
-        self._slices = Slices(task, job, report, planned_steps(self._settings), device)
+        self._slices = Slices(task, job, report, device)
         sizes = NetworkSizes(envs.observation_size, envs.action_size, job.settings.hidden)
         self._learner = Learner(sizes, seeds, self._settings, envs.device)
         self._action_range = envs.action_low, envs.action_high
@@ -47,7 +47,7 @@ class SliceBatch:
             self._drop_ended()
             if number in phases and self._slices.training:
                 final = number == phases[-1]
-                self._slices.evaluate(self._policy, self._env_steps, final=final)
+                self._slices.evaluate(self._policy, self._env_steps)
                 self._slices.save(self._policy.save, final=final, kept=number in phases[-2:])
                 self._drop_ended()
             if not self._slices.training:
@@ -77,7 +77,7 @@ class SliceBatch:
             slices.disable(index, "diverged", "the networks' parameters are no longer finite", self._env_steps)
 
     def _drop_ended(self) -> None:
-        """Remove the slices that have failed or were stopped from the stack, so that they cost nothing."""
+        """Remove the slices that have failed from the stack, so that they cost nothing."""
         if kept := self._slices.keep_active():
             for part in (self._learner, self._collector):
                 part.keep(kept)
@@ -91,11 +91,6 @@ def evaluation_updates(updates: int, phases: int) -> list[int]:
 def count_updates(settings: PpoSettings) -> int:
     """Updates nearest to the wanted control steps, at least one."""
     return max(1, round(settings.env_steps / (settings.num_envs * settings.rollout_steps)))
-
-
-def planned_steps(settings: PpoSettings) -> int:
-    """Control steps of a slice: whole updates only."""
-    return count_updates(settings) * settings.num_envs * settings.rollout_steps
 
 
 def unobservable(rollout: Rollout) -> list[int]:

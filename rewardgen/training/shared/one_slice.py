@@ -45,7 +45,7 @@ def train_in_turn(training: Callable[[Task, Job, Report], SliceTraining], job: J
 
 
 class SliceEndedError(Exception):
-    """The slice has failed or was stopped; the learner must let this exception pass."""
+    """The slice has failed; the learner must let this exception pass."""
 
 
 class SliceTraining(ABC):
@@ -72,7 +72,7 @@ class SliceTraining(ABC):
         self._begins = torch.ones(1, self.envs.num_envs, dtype=torch.bool, device=self.envs.device)
         least = self.envs.num_envs * rollout_steps if rollout_steps else 1
         self.env_steps = least * max(1, round(settings.env_steps / least))
-        self.slices = Slices(task, job, report, self.env_steps, device)
+        self.slices = Slices(task, job, report, device)
         phases = settings.evaluation_phases
         self._milestones = [round(self.env_steps * number / phases) for number in range(1, phases + 1)]
 
@@ -139,7 +139,7 @@ class SliceTraining(ABC):
         if any(not bool(part.isfinite().all()) for layer in policy.layers for part in layer):
             self._end("diverged", "the networks' parameters are no longer finite")
         log.clipped = log.clipped or [0.0]
-        self.slices.evaluate(side_by_side([policy.on(self.envs.device)]), self.steps, final=final)
+        self.slices.evaluate(side_by_side([policy.on(self.envs.device)]), self.steps)
         last = len(self._milestones) <= 1
         self.slices.save(lambda _, path: policy.save(path), final=final, kept=final or last)
         if not log.active:

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from rewardgen.analyzer.hacking import find_hacking
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import record_episodes
@@ -20,7 +19,6 @@ from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.episode_rows import episode_rows
 from rewardgen.store.measurements import (
     ComponentPoint,
-    EarlyStop,
     EpisodeDigest,
     EvaluationPoint,
     IdleReading,
@@ -55,12 +53,11 @@ class SliceLog:
     credits: dict[str, dict[str, float]] = field(default_factory=dict)
     idle: IdleReading | None = None
     failure: SliceFailure | None = None
-    stopped: EarlyStop | None = None
 
     @property
     def active(self) -> bool:
         """True while the slice trains."""
-        return self.failure is None and self.stopped is None
+        return self.failure is None
 
     def note(self, evaluation: digests.SliceEvaluation, env_steps: int) -> None:
         """Add an evaluation."""
@@ -77,12 +74,11 @@ class SliceLog:
 
     def result(self, env_steps: int, wall_s: float) -> SliceResult:
         """Return the result of the slice."""
-        ended = self.failure or self.stopped
-        same = ("failure", "stopped", "terminations", "episodes", "path_efficiencies", "credits", "idle")
+        same = ("failure", "terminations", "episodes", "path_efficiencies", "credits", "idle")
         return SliceResult(
             **self.spec.model_dump(),
             **{name: getattr(self, name) for name in same},
-            env_steps=ended.env_steps if ended else env_steps,
+            env_steps=self.failure.env_steps if self.failure else env_steps,
             wall_s=wall_s,
             curve=tuple(self.curve),
             components={name: tuple(points) for name, points in self.components.items()},
@@ -97,23 +93,20 @@ class Slices:
         task: The task.
         job: Rewards, slices, settings, and the folder for the policies.
         report: Called with each slice's progress at each evaluation.
-        planned_steps: Control steps of a slice.
         device: Device that simulates.
 
     Attributes:
         training: Logs of the slices that still train, in the order of networks, envs and rewards.
     """
 
-    def __init__(self, task: Task, job: TrainJob, report: Report, planned_steps: int, device: Device = "cpu") -> None:
+    def __init__(self, task: Task, job: TrainJob, report: Report, device: Device = "cpu") -> None:
         self.logs = [SliceLog(spec) for spec in job.slices]
         self.training = [*self.logs]
         self._task = task
         self._device: Device = device
         self._settings = job.settings
-        self._stops = job.stop_hacking
         self._folder = Path(job.folder)
         self._report = report
-        self._planned_steps = planned_steps
         self._envs = self._make_envs()
         parts = {name: variable.parts for name, variable in task.declared().items()} | {
             "action": self._envs.action_parts
@@ -145,8 +138,8 @@ class Slices:
         if log.active:
             log.failure = SliceFailure(kind=kind, message=message, env_steps=env_steps)
 
-    def evaluate(self, policy: PolicyStack, env_steps: int, *, final: bool) -> None:
-        """Measure the policies of the slices in `training`, and stop or disable slices accordingly."""
+    def evaluate(self, policy: PolicyStack, env_steps: int) -> None:
+        """Measure the policies of the slices in `training`, and disable slices that fail."""
         if self._envs_of != len(self.training):
             del self._envs
             if self._device == "cuda":  # the new ones are counted against what the old ones leave free
@@ -165,16 +158,13 @@ class Slices:
                 components, agents = priced.components[index], self._envs.agents
                 part = digests.of_slice(evaluation, components, index, episodes, self._rows, self._leading, agents)
                 log.note(part, env_steps)
-                if self._stops and not final:
-                    log.stopped = find_hacking(log.curve, self._planned_steps)
                 self._report_progress(log)
 
     def save(self, write: Callable[[int, Path], None], *, final: bool, kept: bool) -> None:
-        """Write the policies of the slices in `training` that count: all now, or those of stopped slices."""
+        """Write the policies of the slices in `training`, if `kept`."""
         for index, log in enumerate(self.training):
-            stops = log.stopped is not None
-            if stops or ((kept or self._stops) and log.active):
-                write(index, self._folder / policy_names(log.spec)[0 if final or stops else 1])
+            if kept and log.active:
+                write(index, self._folder / policy_names(log.spec)[0 if final else 1])
 
     def _make_envs(self) -> VecEnv:
         seeds = derived([log.spec.seed for log in self.training], "evaluation")
@@ -184,7 +174,6 @@ class Slices:
     def _report_progress(self, log: SliceLog) -> None:
         point = log.curve[-1]
         progress = {"env_steps": point.env_steps, "fitness": point.fitness, "success_rate": point.success_rate}
-        progress["stopped"] = log.stopped is not None
         self._report({"candidate_id": log.spec.candidate_id, "seed": log.spec.seed, **progress})
 
 
