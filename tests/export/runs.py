@@ -33,7 +33,7 @@ REWARDS = {
 
 
 def compute_reward(x_velocity, joint_velocity, prev_joint_velocity, healthy):
-    jerk = np.abs(joint_velocity - prev_joint_velocity).max(axis=-1)
+    jerk = np.abs(joint_velocity - prev_joint_velocity).amax(-1)
     return {"forward": np.clip(x_velocity, -1.0, 4.0), "smooth": -0.01 * jerk, "healthy": healthy, "bias": 0.5}
 """,
 }
