@@ -37,7 +37,7 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(_replacement, _SEQUENCE.sub("", text))
 
 
-def one_line(text: str, most: int = 120) -> str:
+def one_line(text: str, most: int = 300) -> str:
     """A text on one line, cut in the middle to a number of characters."""
     line = visible(text).replace("\\", "\\\\").replace("\n", "\\n").replace("\t", " ")
     half = most // 2

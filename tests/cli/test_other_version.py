@@ -27,7 +27,7 @@ def test_the_sentence_names_the_version_that_made_it_and_what_to_do(old_run):
         f"run {OLD} was made by rewardgen 0.1.0 at commit 7aa1d3a2a43c: its events are in format 1, "
         f"this version reads format {FORMAT}"
     )
-    assert caught.value.hint == "look at it with that version, or start it anew"
+    assert caught.value.hint == "look at it with that version, or start a new run"
 
 
 def test_a_run_without_provenance_or_of_a_later_version_is_refused_too(old_run):

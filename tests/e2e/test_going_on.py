@@ -88,10 +88,10 @@ def test_each_finals_have_seeds_of_their_own_and_the_end_says_that_there_were_ot
     assert seeds == [(5000,), (5001,), (5002,)]
     assert found.earlier_finals[0][1] == before
     assert "opened" not in before.conclusion
-    assert f"Finals were opened 2 times before, on other seeds, and chose {before.chosen}" in found.summary.conclusion
+    assert f"Earlier finals on other seeds chose {before.chosen}, " in found.summary.conclusion
     write_readme(folder, found)
     text = folder.readme.read_text()
-    assert "opened 2 times before" in text and "2 in all; the finals had been opened" in text
+    assert "Earlier finals on other seeds chose" in text and "2 in all; the finals had begun" in text
     assert before.conclusion in text, "a run that fails while it goes on keeps what it had"
     used = {seed for phase, _, seed in found.trained if phase == "final"}
     assert used == {5000, 5001, 5002} and all(row.seeds == 1 for row in found.summary.rows)

@@ -188,7 +188,7 @@ def test_a_tuner_s_candidates_are_trained_like_others_and_their_steps_count(tmp_
     done = rewardgen("run", POINT, *few, *more, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "1 candidate, then 2 more by the tuner" in done.stderr
-    assert "`--api-base` changes nothing here: the built-in designer asks no model" in done.stderr
+    assert "`--api-base` has no effect: the built-in designer asks no model" in done.stderr
     (row,) = [line for line in done.stdout.splitlines() if "★" in line]
     assert "[" not in row.partition("%")[0], "one seed has no interval of its fitness"
     found = history(tmp_path)

@@ -49,7 +49,7 @@ def slots(*each):
     [
         ((), "plans no candidate"),
         (slots(("g00-k0", "draft", ()), ("g00-k0", "draft", ())), "plans `g00-k0` twice"),
-        (slots(("g00-k0", "edit", ("g00-k7",))), "plans `g00-k0` from `g00-k7`, which there is not"),
+        (slots(("g00-k0", "edit", ("g00-k7",))), "plans `g00-k0` from the unknown `g00-k7`"),
         (slots(("g00-k0", "edit", ())), "plans `g00-k0` by `edit` without a parent"),
     ],
 )

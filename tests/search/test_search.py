@@ -76,7 +76,7 @@ def test_what_fails_with_the_tasks_own_rewards_too_is_not_tried_on_in_further_ge
     search, history = a_search(tmp_path / "run", crew, generations=2)
     summary = search()
     assert summary.chosen is None
-    assert ("the task's own rewards neither: component `speed` is nan" in summary.reason) == (kind == "crash")
+    assert ("not even the task's own: component `speed` is nan" in summary.reason) == (kind == "crash")
     assert len(history.generations) == (1 if kind == "crash" else 2)
 
 
@@ -88,7 +88,7 @@ def test_search_stops_at_the_target_fitness(tmp_path):
 
 def test_search_stops_where_no_higher_fitness_is_to_be_had(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(fitness=lambda id: 1.0), best_fitness=1.0)
-    assert "a fitness of 1 was reached, and 1 is all" in search().reason
+    assert "reached the maximum fitness, 1" in search().reason
     assert len(history.generations) == 1
     search, history = a_search(tmp_path / "other", Crew(fitness=lambda id: 0.98), best_fitness=1.0, generations=2)
     assert "all 2 generations done" in search().reason
@@ -379,7 +379,7 @@ def test_a_persons_reward_is_the_first_candidate_and_told_of_at_the_end(tmp_path
 def test_a_persons_reward_that_is_the_best_is_the_one_to_keep(tmp_path):
     search, _ = a_search(tmp_path, Crew(fitness=lambda id: -float(id[5:])), given=GIVEN, generations=1)
     summary = search()
-    assert summary.chosen == "g00-k0" and "nothing better was found" in summary.conclusion
+    assert summary.chosen == "g00-k0" and "no better one was found" in summary.conclusion
 
 
 def test_a_persons_reward_that_was_repaired_is_not_told_as_theirs(tmp_path):
@@ -390,7 +390,7 @@ def test_a_persons_reward_that_was_repaired_is_not_told_as_theirs(tmp_path):
 
 def test_a_persons_reward_that_is_rejected_is_told(tmp_path):
     search, _ = a_search(tmp_path, Crew(rejected=("g00-k0",)), given=GIVEN, generations=1)
-    assert "g00-k0, did not come to the finals" in search().conclusion
+    assert "g00-k0, did not reach the finals" in search().conclusion
 
 
 def test_a_model_that_refuses_everything_ends_the_run_though_a_reward_was_given(tmp_path):
