@@ -1,1 +1,1 @@
-"""What training showed: numbers, known failures, a diagnosis."""
+"""Turns the numbers of a training into curves, flags and a written diagnosis."""

@@ -1,4 +1,4 @@
-"""Turns what training showed of a candidate into numbers, flags and, with a language model, a written diagnosis."""
+"""Turns the training of a candidate into numbers, flags and, with a language model, a written diagnosis."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from rewardgen.store.records import (
 )
 
 MAX_TOKENS = 4096
-"""Of a diagnosis; models that think first need more than the 120 words asked for."""
+"""For a diagnosis of 120 words; models that think first need more."""
 _PARAGRAPH = re.compile(r"^\W*(BEHAVIOU?R|CAUSE|KEEP|CHANGE|LESSON)\W*:", re.MULTILINE | re.IGNORECASE)
 MOST_CHARS = 4_000
-"""Of a diagnosis that are kept, and told to designers."""
+"""Length of the diagnosis that is kept and shown to designers."""
 ALIKE = 0.05
-"""Difference of fitness, relative to the larger, of episodes that are not worth showing twice."""
+"""Relative difference of fitness below which two episodes are not worth showing both."""
 MOST_ROWS = 13
-"""Variables, and parts of vectors, that an episode is shown by."""
+"""Rows, variables or parts of vectors, that an episode is shown by."""
 OFTEN = 0.5
-"""Success rate from which on it says something of a start that a candidate fails there."""
+"""Success rate from which on a failure says something of its start."""
 
 
 class Analyzer:
@@ -57,13 +57,13 @@ class Analyzer:
         card: TaskCard,
         archive: Sequence[CandidateRecord] = (),
     ) -> Analysis:
-        """Curves, episodes, flags, outcome of the prediction and comparison with a parent, from the numbers.
+        """Return curves, episodes, flags, outcome of the prediction and comparison with the first trained parent.
 
         Args:
             record: The candidate; trained, failed or rejected.
-            parents: What it was designed from, best first: it is compared with the first that was trained.
+            parents: Its parents, best first.
             card: The task.
-            archive: All candidates so far, which tell how much seeds differ and which starts are hard.
+            archive: All candidates so far, for the noise over seeds and the hard starts.
         """
         result = record.result
         if result is None:
@@ -84,12 +84,7 @@ class Analyzer:
         )
 
     async def diagnose(self, analysis: Analysis, record: CandidateRecord, card: TaskCard) -> Analysis:
-        """The analysis with a written diagnosis, if there is a model to write it and a training to write about.
-
-        Args:
-            analysis: What `study` returned.
-            record: The candidate.
-            card: The task.
+        """Add a written diagnosis to an analysis, if there is a model to write it and a training to write about.
 
         Raises:
             CredentialsError: The API key is missing or was refused, or the account is empty.
@@ -116,11 +111,7 @@ class Analyzer:
 
 
 def fitness_alone(record: CandidateRecord) -> CandidateRecord:
-    """A candidate without what the analyzer found and looks at: what a designer knows when the analyzer is left out.
-
-    Args:
-        record: The candidate.
-    """
+    """Return a candidate with nothing of the analyzer's, for designers under `--ablate analyzer`."""
     if record.result is None:
         return record
     kept = {"candidate_id", "seed", "failure", "env_steps", "wall_s", "final_fitness", "final_success_rate"}
@@ -152,7 +143,7 @@ def _by_seed(record: CandidateRecord) -> list[float]:
 
 
 def _hard_starts(result: CandidateResult, others: Sequence[CandidateRecord]) -> tuple[tuple[int, int], ...]:
-    """Starts at which a candidate fails, and most of those that often succeed do too; of two others or more."""
+    """Return starts at which a candidate fails, and so do most of at least two others that often succeed."""
     able = [each.result for each in others if each.result and (each.result.success_rate or 0.0) >= OFTEN]
     if len(able) < 2 or (result.success_rate or 0.0) < OFTEN:
         return ()
@@ -163,7 +154,7 @@ def _hard_starts(result: CandidateResult, others: Sequence[CandidateRecord]) -> 
 
 
 def _failed_starts(result: CandidateResult) -> set[tuple[int, int]]:
-    """Seed and index of the starts at which a final policy fails."""
+    """Return seed and index of the starts at which a final policy fails."""
     return {
         (each.seed, index)
         for each in result.slices
@@ -173,9 +164,9 @@ def _failed_starts(result: CandidateResult) -> set[tuple[int, int]]:
 
 
 def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ...]:
-    """Two episodes that tell most: one that succeeds and one that does not, else a typical and the worst one.
+    """Return two episodes: a success and a failure, else a typical and the worst one.
 
-    Where all fail and the best is much fitter than a typical one, often as another seed's, the two are these.
+    Where all fail and the best is much fitter than a typical one, those two.
     """
     found = [(digest, each.seed) for each in result.slices for digest in each.episodes]
     ranked = [
@@ -203,13 +194,13 @@ def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ..
 
 
 def _alike(one: ShownEpisode, other: ShownEpisode) -> bool:
-    """Whether the second adds little: it goes the same way, and fails too or is as fit."""
+    """Return True if the second adds little: it ends alike, and fails too or is as fit."""
     close = abs(one.fitness - other.fitness) <= ALIKE * max(abs(one.fitness), abs(other.fitness))
     return (one.success, one.ending) == (other.success, other.ending) and (close or not one.success)
 
 
 def _shown_rows(card: TaskCard) -> set[str]:
-    """The rows of an episode that are shown, in the order of the task; the parts of rates come last."""
+    """Return the shown rows of an episode, in the order of the task; vectors of rates come last."""
     rates = {each.name for each in card.variables if "/s" in each.unit and each.shape}
     shown: set[str] = set()
     for variable in sorted(card.variables, key=lambda each: each.name in rates):

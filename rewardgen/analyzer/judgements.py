@@ -1,6 +1,6 @@
-"""Two questions to a language model about what a person asked for: does the fitness measure it, and was it done?
+"""Ask a language model two questions: does the fitness measure the goal, and does the policy reach it?
 
-Its answers decide nothing by themselves: they are told, and a person decides.
+The answers are shown to a person, who decides.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rewardgen.store.messages import VERDICT, LLMRequest, Message
 from rewardgen.store.records import GoalCheck, Judgement, TaskCard
 
 MAX_TOKENS = 4096
-"""Of an answer; models that think first need more than the two sentences asked for."""
+"""For two sentences; models that think first need more."""
 MOST_CHARS = 400
-"""Of a reason, or of what went wrong."""
+"""Length of a reason or a problem."""
 
 _NOTHING = ("none", "no", "nothing", "n/a", "-")
 
@@ -58,12 +58,7 @@ _Judged = TypeVar("_Judged", bound=Judgement)
 
 
 async def check_goal(llm: LLM, card: TaskCard, goal: str) -> GoalCheck:
-    """Whether a task's fitness measures a goal, and whether the task lets it be reached.
-
-    Args:
-        llm: The model.
-        card: The task, in words.
-        goal: The user's own.
+    """Ask if a task's fitness measures a goal, and if the task lets it be reached.
 
     Raises:
         CredentialsError: The API key is missing or was refused, or the account is empty.
@@ -78,13 +73,13 @@ async def check_goal(llm: LLM, card: TaskCard, goal: str) -> GoalCheck:
 async def judge_result(
     llm: LLM, card: TaskCard, goal: str, feedback: Sequence[str], episodes: Callable[[], str]
 ) -> Judgement:
-    """Whether what a policy does is what was asked for. Nothing that goes wrong here costs a run its result.
+    """Ask if a policy does what was asked for. A failure here costs a run nothing.
 
     Args:
         llm: The model.
-        card: The task, in words.
+        card: The task.
         goal: The user's own words; without them, the task's description is what was asked for.
-        feedback: What they said of earlier results, newest last.
+        feedback: The user's comments on earlier results, newest last.
         episodes: Makes the text of the policy's episodes.
     """
     try:

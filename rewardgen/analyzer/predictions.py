@@ -1,7 +1,4 @@
-"""Holds the designer's prediction against what was measured: claims such as `fitness >= 1.5` or `share[speed] >= 0.3`.
-
-What has another form than a claim is left as words.
-"""
+"""Compare the designer's prediction with the measurements: claims such as `fitness >= 1.5` or `share[speed] >= 0.3`."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from rewardgen.store.measurements import TIME_LIMIT, ComponentPoint, TrainingCur
 from rewardgen.store.records import CandidateResult, PredictionOutcome, TaskCard
 
 MOST = 6
-"""Claims that are held against the measurements; a designer is asked for three at most."""
+"""Claims that are compared; a designer is asked for three at most."""
 
 _WHOLE = r"(?P<whole>fitness|success[ _]rate|episode[ _]steps)"
 _PART = r"(?P<part>ending|share|mean|activation)\[(?P<of>[^\[\]\n]{1,100})\]"
@@ -47,11 +44,7 @@ class Claim(NamedTuple):
 
 
 def claims(prediction: str) -> tuple[Claim, ...]:
-    """The claims in a prediction, in order; what is not one is passed over.
-
-    Args:
-        prediction: As the designer wrote it.
-    """
+    """Return the claims in a prediction, in order; other words are skipped."""
     made = []
     for found in islice(_CLAIM.finditer(prediction), MOST):
         quantity = (found["whole"] or found["part"]).lower().replace("_", " ")
@@ -65,15 +58,10 @@ def claims(prediction: str) -> tuple[Claim, ...]:
 def scored(
     prediction: str, result: CandidateResult, curves: TrainingCurves, card: TaskCard
 ) -> tuple[PredictionOutcome, ...]:
-    """What became of each claim: `held` or `failed` with the measured number, or `not checkable`.
+    """Return the outcome of each claim: `held` or `failed` with the measured number, or `not checkable`.
 
-    At least so much of a component that is dead at the end has failed, whatever the numbers: `mean[bonus] >= 0`.
-
-    Args:
-        prediction: As the designer wrote it.
-        result: The candidate's training runs; fitness and success rate are those of the clean process.
-        curves: Their means over the seeds; all else is of the last evaluation.
-        card: The task, for its termination causes.
+    A claim such as `mean[bonus] >= 0` fails for a component that is dead at the end. Fitness and success rate are those
+    of the clean evaluation, all else is of the last evaluation in training.
     """
     outcomes = []
     for claim in claims(prediction):
@@ -87,7 +75,7 @@ def scored(
 
 
 def _claims_life(claim: Claim, components: Mapping[str, Sequence[ComponentPoint]]) -> bool:
-    """Whether a claim says that a component that is dead does something."""
+    """Return True if a claim says that a dead component does something."""
     if claim.sign not in (">", ">=") or claim.quantity == "ending" or claim.of not in components:
         return False
     last = components[claim.of][-1]

@@ -50,8 +50,6 @@ class TransitionFacts(Frozen):
     observations: str = ""
     """Digest of what policies saw on the way. No reward reads it: it tells whether two tasks show a policy the same."""
     pairs: tuple[Pair, ...] = ()
-    guessed_pairs: tuple[Pair, ...] = ()
-    """Pairs that the wording of the variables implies, of a task that declares none."""
     invariances: tuple[Annotated[Shift | Flip | Wrap, Field(discriminator="kind")], ...] = ()
 
 
