@@ -211,7 +211,7 @@ def test_an_environment_of_several_agents_by_its_name_alone_is_told_what_to_writ
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(TaskError) as raised:
         load_task("mpe2.simple_spread_v3:parallel_env")
-    assert "several agents" in raised.value.message and "docs/tasks.md" in raised.value.hint
+    assert "several agents" in raised.value.message and "docs/environments.md" in raised.value.hint
     with pytest.raises(TaskError, match="is a module, no environment") as raised:
         load_task("mpe2:simple_spread_v3")
     assert "`mpe2.simple_spread_v3:parallel_env`" in raised.value.hint

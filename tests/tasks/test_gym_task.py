@@ -448,7 +448,7 @@ def test_a_large_picture_must_be_wrapped(tmp_path):
 def test_more_numbers_than_a_policy_learns_from_are_told(tmp_path):
     with pytest.raises(TaskError) as error:
         load_task(own(tmp_path, further=SEEN.replace("SHAPE", "(5000,)").replace("LIT", "0"))).declared()
-    assert "observes 5000 numbers" in error.value.message and "wrap the environment" in error.value.hint
+    assert "observes 5000 numbers" in error.value.message and "wrap it in a task file" in error.value.hint
 
 
 def test_a_return_that_counts_as_solved_is_one_of_a_whole_episode(tmp_path):
