@@ -126,7 +126,7 @@ def test_resuming_a_finished_run_shows_its_table_again(rewardgen, finished_run):
     assert done.returncode == 0
     assert "It beats the sparse reward" in " ".join(done.stdout.split())
     assert f"next: rewardgen runs show {RUN_ID} " in done.stderr
-    assert "nothing left to do; `--generations N` has it go on" in done.stderr
+    assert "the run was finished already; `--generations N` continues it" in done.stderr
     assert (finished_run / "best" / "reward.py").is_file(), "it was not written by the run that was killed"
     assert "fresh seeds" in (finished_run / "README.md").read_text()
 
