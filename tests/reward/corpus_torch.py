@@ -4,45 +4,6 @@
 # ruff: noqa: E501
 
 HONEST_TORCH = {
-    "eureka humanoid": '''
-import torch
-from typing import Dict, Tuple
-from torch import Tensor
-
-
-@torch.jit.script
-def compute_reward(
-    x_velocity: Tensor, height: Tensor, pitch: Tensor, action: Tensor, joint_velocity: Tensor
-) -> Tuple[Tensor, Dict[str, Tensor]]:
-    """Run as fast as possible without falling over."""
-    device = x_velocity.device
-
-    # Temperature parameters for reward transformations
-    velocity_temperature: float = 0.5
-    upright_temperature: float = 0.1
-    action_temperature: float = 0.05
-
-    # Forward velocity reward
-    velocity_reward = torch.exp(velocity_temperature * torch.clamp(x_velocity, -3.0, 3.0)) - 1.0
-
-    # Uprightness reward
-    target_height = torch.tensor(1.25, device=device)
-    upright_reward = torch.exp(-torch.abs(height - target_height) / upright_temperature)
-    pitch_penalty = -torch.square(pitch)
-
-    # Energy penalty
-    energy_penalty = -action_temperature * torch.sum(torch.abs(action * joint_velocity), dim=-1)
-
-    total_reward = velocity_reward + 0.5 * upright_reward + 0.1 * pitch_penalty + energy_penalty
-
-    reward_dict = {
-        "velocity_reward": velocity_reward,
-        "upright_reward": 0.5 * upright_reward,
-        "pitch_penalty": 0.1 * pitch_penalty,
-        "energy_penalty": energy_penalty,
-    }
-    return total_reward, reward_dict
-''',
     "eureka shadow hand": """
 import torch
 from typing import Tuple, Dict
@@ -90,23 +51,6 @@ def compute_reward(orientation: torch.Tensor, position: torch.Tensor, target: to
         "success_bonus": success_bonus,
     }
 """,
-    "eureka cabinet": """
-def compute_reward(position, target, action, height):
-    # type: (Tensor, Tensor, Tensor, Tensor) -> Tuple[Tensor, Dict[str, Tensor]]
-    d = torch.norm(position - target, p=2, dim=-1)
-    dist_reward = 1.0 / (1.0 + d ** 2)
-    dist_reward *= dist_reward
-    dist_reward = torch.where(d <= 0.02, dist_reward * 2, dist_reward)
-
-    around_handle_reward = torch.zeros_like(dist_reward)
-    around_handle_reward = torch.where(position[:, 2] > target[:, 2],
-                                       torch.where(position[:, 1] < target[:, 1],
-                                                   around_handle_reward + 0.5, around_handle_reward), around_handle_reward)
-    action_penalty = torch.sum(action ** 2, dim=-1)
-    open_reward = height * around_handle_reward + height
-    rewards = 2.0 * dist_reward + 0.125 * around_handle_reward + 7.5 * open_reward - 0.01 * action_penalty
-    return rewards, {'dist': 2.0 * dist_reward, 'around': 0.125 * around_handle_reward, 'open': 7.5 * open_reward, 'action': -0.01 * action_penalty}
-""",
     "dreureka quadruped": """
 import torch
 
@@ -134,34 +78,6 @@ def compute_reward(x_velocity, height, pitch, joint_velocity, action, prev_actio
         "limits": limits,
         "feet": feet,
     }
-""",
-    "legged gym terms": """
-def _reward_lin_vel_z(prev_height, height):
-    return torch.square((height - prev_height) / 0.02)
-
-
-def _reward_ang_vel_xy(joint_velocity):
-    return torch.sum(torch.square(joint_velocity[:, :2]), dim=1)
-
-
-def _reward_tracking_lin_vel(x_velocity, command, sigma):
-    lin_vel_error = torch.square(command - x_velocity)
-    return torch.exp(-lin_vel_error / sigma)
-
-
-SCALES = dict(tracking_lin_vel=1.0, lin_vel_z=-0.002, ang_vel_xy=-0.05)
-
-
-def compute_reward(x_velocity, height, prev_height, joint_velocity, *, command: float = 1.5, sigma: float = 0.25):
-    terms = {
-        "tracking_lin_vel": _reward_tracking_lin_vel(x_velocity, command, sigma),
-        "lin_vel_z": _reward_lin_vel_z(prev_height, height),
-        "ang_vel_xy": _reward_ang_vel_xy(joint_velocity),
-    }
-    rewards = {}
-    for name in terms.keys():
-        rewards[name] = terms[name] * SCALES[name]
-    return rewards
 """,
     "revolve driving": """
 from typing import Dict, Tuple
@@ -191,30 +107,6 @@ def compute_reward(position, prev_position, target, *, scale: float = 10.0):
     reached = (potential(position, target) > -0.1).to(position.dtype)
     return {"shaping": scale * shaping, "reached": 50.0 * reached}
 ''',
-    "text2reward torch": """
-import torch
-
-def compute_reward(position, target, contact, height, prev_height):
-    # Milestone 1: move the gripper next to the cube
-    tcp_to_obj = torch.linalg.norm(position - target, axis=1)
-    reaching_reward = 1 - torch.tanh(5 * tcp_to_obj)
-    reward = reaching_reward
-
-    # Milestone 2: grasp it
-    is_grasped = contact > 0.5
-    reward = reward + is_grasped * 1.0
-
-    # Milestone 3: lift it
-    place_reward = 1 - torch.tanh(5 * torch.abs(height - 1.5))
-    reward = reward + place_reward * is_grasped
-
-    # Milestone 4: hold it still
-    static_reward = 1 - torch.tanh(5 * torch.abs(height - prev_height))
-    reward = reward + static_reward * (torch.abs(height - 1.5) < 0.05)
-
-    reward = torch.where(tcp_to_obj < 0.02, torch.full_like(reward, 5.0), reward)
-    return {"staged": reward / 5.0}
-""",
     "maniskill staged assignment": """
 def compute_reward(position, target, contact, height, joint_velocity):
     tcp_to_obj_dist = torch.linalg.norm(target - position, dim=1)
@@ -230,22 +122,6 @@ def compute_reward(position, target, contact, height, joint_velocity):
     reward[(obj_to_goal < 0.05) & is_grasped] = 5
     return {"normalized": reward / 5}
 """,
-    "dm_control product": '''
-_STAND_HEIGHT = 1.2
-_MOVE_SPEED = 2.0
-
-def compute_reward(height, pitch, x_velocity, action, joint_velocity):
-    """Standing times upright times control times moving, as in the control suite's humanoid."""
-    standing = tolerance(height, lower=_STAND_HEIGHT, upper=math.inf, margin=_STAND_HEIGHT / 4)
-    upright = tolerance(pitch.cos(), lower=0.9, upper=float('inf'), sigmoid='linear', margin=1.9, value_at_margin=0)
-    stand_reward = standing * upright
-    small_control = tolerance(action, margin=1, value_at_margin=0, sigmoid='quadratic').mean(dim=-1)
-    small_control = (4 + small_control) / 5
-    move = tolerance(x_velocity, lower=_MOVE_SPEED, upper=math.inf, margin=_MOVE_SPEED, value_at_margin=0, sigmoid='linear')
-    move = (5 * move + 1) / 6
-    small_velocity = tolerance(joint_velocity, margin=5.0).min(dim=-1).values
-    return {"reward": small_control * stand_reward * move * (1 + small_velocity) / 2}
-''',
     "dm_control own sigmoid": """
 def _sigmoids(x, value_at_1, sigmoid):
     if sigmoid == 'gaussian':
@@ -289,18 +165,6 @@ def compute_reward(position, target, joint_velocity):
     reward_components["still"] = -0.01 * sum(joint_velocity[:, j] ** 2 for j in range(3))
     return reward_components
 """,
-    "joint ranges": """
-def compute_reward(joint_velocity, action):
-    lower = torch.tensor([-1.0, -0.5, -2.0], device=joint_velocity.device)
-    upper = torch.tensor([1.0, 0.5, 2.0], device=joint_velocity.device)
-    mid = (lower + upper) / 2
-    half = (upper - lower) / 2
-    scaled = (joint_velocity - mid) / half
-    violation = (scaled.abs() - 1.0).clamp(min=0.0)
-    margins = [violation[:, k] for k in range(len(lower))]
-    worst = torch.stack(margins, dim=-1).max(dim=-1)[0]
-    return {"limits": -violation.sum(dim=-1), "worst": -0.5 * worst, "effort": -0.01 * torch.linalg.norm(action, ord=1, dim=-1)}
-""",
     "geometry helpers": '''
 def quat_to_up(q: torch.Tensor) -> torch.Tensor:
     """z axis of the body in the world frame."""
@@ -319,15 +183,6 @@ def compute_reward(orientation, position, target):
     alignment = (up * to_target).sum(dim=-1)
     return {"up": up[:, 2], "alignment": 0.5 * alignment, "heading": 0.1 * heading[:, 0]}
 ''',
-    "yaw from quaternion": """
-def compute_reward(orientation, target, position, *, yaw_weight: float = 0.3):
-    qw, qx, qy, qz = torch.unbind(orientation, dim=-1)
-    yaw = torch.atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy ** 2 + qz ** 2))
-    delta = target[:, :2] - position[:, :2]
-    wanted = torch.atan2(delta[:, 1], delta[:, 0])
-    error = torch.atan2(torch.sin(wanted - yaw), torch.cos(wanted - yaw))
-    return {"yaw": yaw_weight * (1.0 - error.abs() / torch.pi), "near": torch.exp(-delta.norm(dim=-1))}
-""",
     "rotation matrix": """
 def rotation_matrix(q):
     w, x, y, z = q.unbind(-1)
@@ -343,25 +198,6 @@ def compute_reward(orientation, position, target):
     trace = r[:, 0, 0] + r[:, 1, 1] + r[:, 2, 2]
     angle = torch.acos(((trace - 1.0) / 2.0).clamp(-1.0 + 1e-6, 1.0 - 1e-6))
     return {"ahead": torch.tanh(local[:, 0]), "aside": -0.1 * local[:, 1:].abs().sum(-1), "turned": -0.2 * angle}
-""",
-    "several lambdas": """
-def compute_reward(height, x_velocity, pitch, action):
-    gauss = lambda err, sigma: torch.exp(-0.5 * (err / sigma) ** 2)
-    hinge = lambda x, t: torch.relu(t - x)
-    l2 = lambda x: x.pow(2).sum(dim=-1)
-    w = {"h": 1.0, "v": 0.8, "p": 0.3, "a": 0.01}
-    return {
-        "height": w["h"] * gauss(height - 1.25, 0.15),
-        "velocity": w["v"] * (1.0 - torch.tanh(hinge(x_velocity, 2.0))),
-        "pitch": w["p"] * gauss(pitch, 0.3),
-        "action": -w["a"] * l2(action),
-    }
-""",
-    "module lambda": """
-clip01 = lambda x: x.clamp(0.0, 1.0)
-
-def compute_reward(height, x_velocity):
-    return {"height": clip01((height - 0.5) / 0.75), "speed": clip01(x_velocity / 3.0)}
 """,
     "curriculum of thresholds": """
 THRESHOLDS = (0.25, 0.5, 1.0, 2.0)
@@ -402,54 +238,6 @@ def compute_reward(joint_velocity, action, prev_action):
     out.update({f"{name}_speed": -0.01 * joint_velocity[:, i].square() / n_joints for i, name in enumerate(JOINT_NAMES)})
     return out
 ''',
-    "dict built up and summed": """
-def compute_reward(x_velocity, height, action):
-    rewards = dict()
-    rewards["forward"] = x_velocity.clone()
-    rewards["healthy"] = ((height > 0.8) & (height < 2.0)).float()
-    rewards["ctrl"] = -0.1 * torch.sum(action ** 2, -1)
-    total = torch.stack(list(rewards.values()), dim=0).sum(dim=0)
-    return total, rewards
-""",
-    "gymnasium hopper": """
-def compute_reward(x_velocity, height, pitch, action):
-    forward_reward = 1.0 * x_velocity
-    healthy_z = torch.logical_and(0.7 < height, height < float("inf"))
-    healthy_angle = torch.abs(pitch) < 0.2
-    is_healthy = healthy_z * healthy_angle
-    healthy_reward = is_healthy.float() * 1.0
-    ctrl_cost = 1e-3 * torch.sum(torch.square(action), dim=-1)
-    return {"reward_forward": forward_reward, "reward_survive": healthy_reward, "reward_ctrl": -ctrl_cost}
-""",
-    "normalised direction": """
-import torch.nn.functional as F
-
-def compute_reward(position, prev_position, target):
-    velocity = (position - prev_position) / 0.02
-    direction = F.normalize(target - position, p=2.0, dim=-1)
-    toward = torch.einsum("ni,ni->n", velocity, direction)
-    cosine = F.cosine_similarity(velocity, direction, dim=-1, eps=1e-6)
-    return {"toward": 0.01 * toward, "cosine": 0.1 * cosine}
-""",
-    "smooth max of terms": """
-def compute_reward(x_velocity, height, pitch):
-    terms = torch.stack([torch.tanh(x_velocity), torch.tanh(height), -pitch.abs()], dim=-1)
-    weights = torch.softmax(terms / 0.5, dim=-1)
-    soft = (weights * terms).sum(dim=-1)
-    lse = 0.1 * torch.logsumexp(terms, dim=-1)
-    geometric = torch.prod(torch.sigmoid(terms), dim=-1) ** (1.0 / 3.0)
-    return {"soft": soft, "lse": lse, "geometric": geometric}
-""",
-    "huber and logcosh": """
-def huber(x, delta=0.5):
-    a = x.abs()
-    return torch.where(a <= delta, 0.5 * x ** 2, delta * (a - 0.5 * delta))
-
-def compute_reward(height, pitch, x_velocity, *, delta: float = 0.5, target_speed: float = 1.5):
-    err = x_velocity - target_speed
-    log_cosh = torch.log(torch.cosh(err.clamp(-5, 5)))
-    return {"height": -huber(height - 1.25, delta=delta), "pitch": -0.2 * huber(pitch), "speed": -0.3 * log_cosh}
-""",
     "early return helper": """
 def shaped(x, kind, scale=1.0):
     if kind == "exp":
@@ -504,35 +292,5 @@ def compute_reward(joint_velocity, contact, action):
         "saturated": -0.05 * saturated,
         "contact": 0.1 * contact * all_slow,
     }
-""",
-    "prev difference with clamp": """
-def compute_reward(position, prev_position, height, prev_height, action, prev_action):
-    dt = 0.02
-    velocity = (position - prev_position) / dt
-    speed = velocity.norm(dim=-1)
-    vertical = (height - prev_height) / dt
-    jerk = torch.linalg.norm(action - prev_action, dim=-1)
-    return {
-        "speed": 0.01 * speed.clamp(max=10.0),
-        "vertical": -0.01 * vertical.abs().clamp(0, 20),
-        "jerk": -0.05 * torch.minimum(jerk, torch.ones_like(jerk)),
-    }
-""",
-    "gated by success": """
-def compute_reward(position, target, contact, joint_velocity, *, bonus: float = 5.0, radius: float = 0.5):
-    distance = (position - target).pow(2).sum(-1).sqrt()
-    inside = distance < radius
-    gate = torch.sigmoid((radius - distance) * 10.0)
-    still = torch.exp(-joint_velocity.pow(2).sum(-1))
-    return {"approach": -distance / (1.0 + distance), "hold": gate * still, "bonus": bonus * (inside & (contact > 0)).float()}
-""",
-    "walrus free ternaries": """
-USE_SQUARED = False
-NORM = 1 if USE_SQUARED else 2
-
-def compute_reward(action, x_velocity, *, w_speed: float = 1.0, w_effort: float = 0.01):
-    cost = action.pow(2).sum(-1) if USE_SQUARED else action.norm(p=NORM, dim=-1)
-    speed = w_speed * (x_velocity if w_speed >= 0 else -x_velocity)
-    return {"speed": speed, "effort": -w_effort * cost} if w_effort > 0 else {"speed": speed}
 """,
 }

@@ -41,7 +41,7 @@ def test_an_honest_reward_leaves_its_inputs_alone(style):
 
 
 def test_there_are_enough_of_them():
-    assert len(HONEST) >= 50
+    assert len(HONEST) >= 40
 
 
 def in_plain_python(source, names, envs):

@@ -450,18 +450,3 @@ def test_where_no_key_can_be_kept_it_is_said_and_every_run_is_asked_about(reward
         asked = rewardgen(*RESUME, XDG_STATE_HOME=state).stderr
         assert "no key of yours can be kept here" in asked and "unexpectedly" not in asked
     assert "signed" not in rewardgen("run", "no_such_task").stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (("--model", "builtin"), "`--model`"),
-        (("--critic-model", ""), "`--critic-model`"),
-        (("--api-base", "http://localhost:1/v1", "--ablate", "tpe"), "`--api-base`, `--ablate`"),
-    ],
-)
-def test_options_that_would_change_nothing_of_a_finished_run_are_not_ignored(rewardgen, elsewhere, options, named):
-    elsewhere.make()
-    done = rewardgen(*RESUME, *options)
-    assert done.returncode == 2 and f"is finished: {named} cannot change it" in done.stderr
-    assert "start a new run with `rewardgen run`" in done.stderr
