@@ -37,7 +37,7 @@ RECORD_TRANSITIONS = register(
 )
 CHECK_TASK = register("check", "rewardgen.training.expert_policy:check_job", inputs=TASK_FILES)
 
-TRAINING_SOURCES = ("sim/*.py", "tasks/*.py", "reward/*.py", "training/*.py", "training/*/*.py", "analyzer/hacking.py")
+TRAINING_SOURCES = ("sim/*.py", "tasks/*.py", "reward/*.py", "training/*.py", "training/*/*.py")
 """Modules of this package that decide the numbers of a training."""
 _TASK_SOURCES = (
     "sim/*.py",
