@@ -61,6 +61,8 @@ _MOST_STATES, _STARTS = 50, 5
 """States of the first episode, and starts of others, from which changing quantities are found."""
 _STANDING = 1e-4
 _SIMULATORS = {"gymnasium.envs.mujoco.": "mujoco", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
+_PACKAGE = __name__.removesuffix("tasks.gym_task")
+"""Prefix of this package's modules, also where they are copied into an export."""
 _OF_MODELS = ("model", "reset", "observe", "terminated", "ends", "edit_model", "scripted", "metric")
 """Members of tasks on MuJoCo models, which nothing reads in a task on an environment."""
 
@@ -123,7 +125,7 @@ class GymTask(Task):
         Raises:
             TaskError: The class has a member of tasks on MuJoCo models, which nothing would read.
         """
-        own = [base for base in cls.__mro__ if not base.__module__.startswith("rewardgen.")]
+        own = [base for base in cls.__mro__ if not base.__module__.startswith(_PACKAGE)]
         if unread := [name for name in _OF_MODELS if any(name in vars(base) for base in own)]:
             what = f"`{unread[0]}` is a member of tasks on MuJoCo models, and this task is on an environment"
             raise TaskError(what, "leave it out, or let `env` be a function that puts a wrapper around the environment")
