@@ -1,1 +1,1 @@
-"""Turns the numbers of a training into curves, flags and a written diagnosis."""
+"""Turns training results into curves, flags of known failures and a written diagnosis."""

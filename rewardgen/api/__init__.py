@@ -1,1 +1,1 @@
-"""What `import rewardgen` offers: searching, opening runs, rewards and policies in Python, training and measuring."""
+"""The public Python interface: run, open, check, train, evaluate, draft."""

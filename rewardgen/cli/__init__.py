@@ -1,1 +1,1 @@
-"""The command line: one module per noun, loaded only when it is called."""
+"""The command line, one module per noun, loaded when called."""

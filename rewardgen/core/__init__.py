@@ -1,1 +1,1 @@
-"""What everything else stands on: errors, configuration, files, statistics. No torch, no simulator."""
+"""Errors, configuration, files, statistics, registries. No torch, no simulator."""

@@ -1,1 +1,1 @@
-"""Designers of rewards: a language model, or rules."""
+"""Designers of rewards: a language model, or the built-in templates."""

@@ -1,1 +1,1 @@
-"""Language models: one protocol, several ways to reach a model, and the archive of every call."""
+"""Clients for language models, prompts, and the archive of every call."""

@@ -1,1 +1,1 @@
-"""The reward language: from a text in a reply to a checked, guarded, compiled program."""
+"""The reward language: allow-list, compiled program, pricing, distance."""

@@ -1,1 +1,1 @@
-"""Worker processes, confined by the operating system, and the jobs they are given. Knows no job itself."""
+"""Worker processes confined by the operating system. Knows no job."""

@@ -1,1 +1,1 @@
-"""The loop over generations, strategies and judges, the finals on fresh seeds, the life of a run."""
+"""The loop over generations, strategies, judges, finals, and the life of a run."""

@@ -1,1 +1,1 @@
-"""Runs as pages of a small server on this machine, which tells them when there is more to show."""
+"""A local server that shows runs while they go on."""

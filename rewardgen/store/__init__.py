@@ -1,1 +1,1 @@
-"""What a run remembers: records, events, history, journal, and the run folder."""
+"""The run's memory: records, events, history, journal, run folder."""

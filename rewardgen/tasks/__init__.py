@@ -1,1 +1,1 @@
-"""The task contract, loading of task files, the card that describes a task, and the checks on both."""
+"""The task protocol, task files, the card, checks, and drafts from words."""

@@ -1,1 +1,1 @@
-"""Public fakes for tests and examples: a scripted language model and a local OpenAI-compatible server."""
+"""Fakes for tests and examples: a scripted model and an OpenAI-compatible server."""

@@ -1,1 +1,1 @@
-"""Trainers: batched PPO in worker processes, clean evaluation, saved policies, validation of results."""
+"""Trainers in worker processes, clean evaluation, policies, validation of results."""
