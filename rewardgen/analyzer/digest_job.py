@@ -38,24 +38,24 @@ def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]
     lengths = torch.tensor(kept.lengths)
     step_s, most = payload["control_step_s"], payload["episode_steps"]
     parts = _parts(payload["task"], Episode(values, lengths, lengths < most, step_s, most))
-    found = []
+    readings = []
     table = torch.stack([row_values(values[name], part) for name, part, _ in payload["rows"]], -1)
     leading = leading_variables({name: unit for name, _, unit in payload["rows"]})
     span = spans(table.flatten(0, 1), [name for name, _, _ in payload["rows"]], leading)
     for index, length in enumerate(kept.lengths):
-        own = table[:length, index]
-        moments = choose_moments(own, span, payload["moments"])
+        rows_of_episode = table[:length, index]
+        moments = choose_moments(rows_of_episode, span, payload["moments"])
         action = values["action"][:length, index].flatten(1)
-        found.append(
+        readings.append(
             {
                 "times_s": [(step + 1) * step_s for step in moments],
-                "rows": [_row(row, moments, step_s) for row in own.T],
+                "rows": [_row(row, moments, step_s) for row in rows_of_episode.T],
                 "parts": {name: float(value[index]) for name, value in parts.items()},
                 "action_size": float(action.abs().mean()),
                 "action_change": float(action.diff(dim=0).abs().mean()) if length > 1 else 0.0,
             }
         )
-    return {"episodes": found}
+    return {"episodes": readings}
 
 
 def _padded(values: Tensor, steps: int) -> Tensor:
@@ -73,7 +73,7 @@ def _row(values: Tensor, moments: list[int], step_s: float) -> dict[str, Any]:
 
 
 def _parts(task: str, episode: Episode) -> dict[str, Tensor]:
-    """The named parts of the task's metric; none if it has no such metric, or that cannot be computed here."""
+    """Return the named parts of the task's metric; none if it has no metric, or the metric fails here."""
     try:
         measured = load_task(task).measured(episode)
     except TaskError:  # kept episodes hold only what rewards read

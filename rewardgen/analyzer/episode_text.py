@@ -1,4 +1,4 @@
-"""What a trained policy does, as text for a reader who has no film: a typical and its worst episode, by numbers.
+"""Describe the behaviour of a trained policy in numbers, for a reader without a film: a typical and the worst episode.
 
 Where the best episode stands out it is told too: without it nobody could say how the policy succeeds at all.
 
@@ -30,7 +30,7 @@ DIGEST = register("digest", "rewardgen.analyzer.digest_job:digest_job", reads=("
 MOMENTS = 7
 """Times at which each variable is told, at most."""
 MOST_ROWS = 24
-"""Of an episode, as `episode_rows` has them."""
+"""Rows of an episode, as in `episode_rows`."""
 ALIKE = 0.05
 """Difference of fitness, relative to the larger, below which the worst episode is not worth telling."""
 MUCH_FITTER = 0.5
@@ -45,11 +45,11 @@ class Reading(Frozen):
     """Value, and when [s]."""
     highest: tuple[float, float]
     crossings: Count
-    """How often it crosses the middle between the two."""
+    """Crossings of the middle between the two."""
 
 
 class EpisodeReading(Frozen):
-    """What a worker read in an episode."""
+    """A worker's reading of an episode."""
 
     times_s: tuple[float, ...] = Field(min_length=1, max_length=MOMENTS)
     rows: tuple[Reading, ...]
@@ -61,7 +61,7 @@ class EpisodeReading(Frozen):
 def episode_text(
     result: CandidateResult, task: str, card: TaskCard, policies: Path, limits: Limits, scratch: Path
 ) -> str:
-    """What the best policy of a result does, and how all of them fare.
+    """Describe the episodes of the best policy of a result, with the fitness of all.
 
     Args:
         result: Of the chosen reward on the fresh seeds.
@@ -96,7 +96,7 @@ def episode_text(
 
 
 def stands_out(best: KeptEpisode | EpisodeDigest, typical: KeptEpisode | EpisodeDigest) -> bool:
-    """Whether the best of some episodes shows what a typical one does not: success, or the way to it."""
+    """Return True if the best episode succeeds, or is much fitter, where a typical one fails."""
     much = best.fitness - typical.fitness > MUCH_FITTER * abs(best.fitness)
     return not typical.success and (best.success or much)
 

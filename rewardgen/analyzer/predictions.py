@@ -46,11 +46,11 @@ class Claim(NamedTuple):
 def claims(prediction: str) -> tuple[Claim, ...]:
     """Return the claims in a prediction, in order; other words are skipped."""
     made = []
-    for found in islice(_CLAIM.finditer(prediction), MOST):
-        quantity = (found["whole"] or found["part"]).lower().replace("_", " ")
-        of = (found["of"] or "").strip("`'\" ")
-        bound = float(found["bound"]) / (100 if found["percent"] else 1)
-        sign = {"≥": ">=", "≤": "<="}.get(found["sign"], found["sign"])
+    for match in islice(_CLAIM.finditer(prediction), MOST):
+        quantity = (match["whole"] or match["part"]).lower().replace("_", " ")
+        of = (match["of"] or "").strip("`'\" ")
+        bound = float(match["bound"]) / (100 if match["percent"] else 1)
+        sign = {"≥": ">=", "≤": "<="}.get(match["sign"], match["sign"])
         made.append(Claim(f"{quantity}{f'[{of}]' if of else ''} {sign} {bound:g}", quantity, of, sign, bound))
     return tuple(made)
 

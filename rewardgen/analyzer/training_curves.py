@@ -45,7 +45,7 @@ def training_curves(result: CandidateResult) -> TrainingCurves:
 
 
 def _credits(runs: Sequence[SliceResult]) -> dict[str, dict[str, float]]:
-    """What each component pays each agent of a game: the mean over the runs that tell of it."""
+    """Return the pay of each component to each agent of a game, mean over the runs."""
     paid: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for each in runs:
         for agent, components in each.credits.items():

@@ -1,4 +1,4 @@
-"""What a detector of the analyzer is given, and what several of them ask of it."""
+"""Evidence on a trained candidate, which detectors of the analyzer are given."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WITHOUT_SUCCESS = 0.05
 LEARNED = 0.8
 """Success rate from which on the balance of components and what still varies between episodes are no faults."""
 TRIVIAL_MARGIN = 0.02
-"""Of the trivial policy's fitness: so much more is no better."""
+"""Share of the trivial policy's fitness within which another is no better."""
 
 
 class TrainingEvidence(NamedTuple):
@@ -34,23 +34,23 @@ class TrainingEvidence(NamedTuple):
     card: TaskCard
 
     def everywhere(self, holds: Callable[[Curve], bool]) -> bool:
-        """Whether every seed's curve shows something: what only one of them shows may be chance."""
+        """Return True if a condition holds on every seed's curve; on one alone it may be chance."""
         return all(holds(curve) for curve in self.seed_curves)
 
     @property
     def without_success(self) -> bool:
-        """Whether hardly an episode of the last evaluation succeeded."""
+        """True if hardly any episode of the last evaluation succeeded."""
         return not self.curves.curve or self.curves.curve[-1].success_rate < WITHOUT_SUCCESS
 
     @property
     def learned(self) -> bool:
-        """Whether nearly all episodes of the last evaluation succeeded: there is little left to guide to."""
+        """True if nearly all episodes of the last evaluation succeeded."""
         return bool(self.curves.curve) and self.curves.curve[-1].success_rate >= LEARNED
 
     @property
     def idle(self) -> IdleReading | None:
-        """What the reward pays a policy that does nothing."""
-        return next((each.idle for each in self.result.slices if each.idle), None)
+        """Return and length of episodes in which nothing is done."""
+        return next((run.idle for run in self.result.slices if run.idle), None)
 
     @property
     def trivial(self) -> PolicyProbe | None:
@@ -59,7 +59,7 @@ class TrainingEvidence(NamedTuple):
 
     @property
     def no_better_than_trivial(self) -> bool:
-        """Whether the fitness is within noise of what a trivial policy reaches."""
+        """True if the fitness is within noise of a trivial policy's."""
         probe, fitness = self.trivial, self.result.fitness
         if probe is None or fitness is None:
             return False

@@ -26,9 +26,9 @@ def find_duplicate(
         distances: From it to others by their ids, those that are missing are unknown; None if it was left out.
         accepted: The candidates that were, or will be, trained.
     """
-    own = source_fingerprint(source)
+    fingerprint = source_fingerprint(source)
     for record in accepted:
-        if source_fingerprint(record.candidate.source) == own:
+        if source_fingerprint(record.candidate.source) == fingerprint:
             id = record.candidate.id
             message = f"the same program as {id}, but for names, comments and layout"
             return _finding("duplicate-program", message, f"see {id} for its result")
@@ -37,8 +37,8 @@ def find_duplicate(
             "what it pays could not be compared with what others pay: it fails, or takes too long, on transitions put"
             " together from recorded ones"
         )
-        found = _finding(_NOT_COMPARED, message, "keep every term finite and cheap for any combination of its inputs")
-        return found.model_copy(update={"severity": "warn"})
+        warning = _finding(_NOT_COMPARED, message, "keep every term finite and cheap for any combination of its inputs")
+        return warning.model_copy(update={"severity": "warn"})
     near = [
         (distance, record.candidate.id, record)
         for record in accepted
@@ -47,7 +47,7 @@ def find_duplicate(
     if not near:
         return None
     # The nearest, whatever the order in which they were reviewed: a resumed run must find the same.
-    distance, id, record = min(near, key=lambda each: each[:2])
+    distance, id, record = min(near, key=lambda finding: finding[:2])
     fitness = "" if record.fitness is None else f" (fitness {record.fitness:.4g})"
     message = (
         f"it pays what {id}{fitness} pays, but for scale, shift and potential shaping: "
@@ -58,8 +58,8 @@ def find_duplicate(
 
 
 def was_compared(record: CandidateRecord) -> bool:
-    """Whether what a candidate pays could be compared: one that could not would spoil every later comparison too."""
-    return all(each.detector != _NOT_COMPARED for each in record.verdict.findings)
+    """Return True if a candidate could be compared; one that could not would spoil every later comparison too."""
+    return all(finding.detector != _NOT_COMPARED for finding in record.verdict.findings)
 
 
 def _finding(detector: str, message: str, hint: str, evidence: Mapping[str, float] = {}) -> Finding:

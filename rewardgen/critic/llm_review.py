@@ -17,19 +17,19 @@ from rewardgen.store.messages import LLMRequest
 from rewardgen.store.records import Candidate, Finding, TaskCard
 
 MAX_TOKENS = 4096
-"""Of a reading; models that think first need more than the checklist takes."""
+"""For a checklist; models that think first need more."""
 
 MAY_VETO = ("task", "meaning", "leak")
-"""What no training can fix. The rest of the checklist only warns."""
+"""Items that no training can fix. The rest of the checklist only warns."""
 
 _READ_THE_REPLY = "read the reply in the candidate's folder; if it happens often, choose another `--critic-model`"
 _MOST_CHARS = 300
-"""Of a reason: an error may hold a whole page of the provider's."""
+"""Length of a reason: an error may hold a whole page of the provider."""
 _MOST_EVIDENCE = 600
 """Characters of an evidence or a fix; the rest is cut."""
 _LONGEST_NAME = 48
 _MOST_ENTRIES = 32
-"""Of a checklist of six items."""
+"""Entries that are read of a checklist of six items."""
 
 _Item = Literal["task", "meaning", "leak", "loophole", "balance", "gradient"]
 
@@ -66,7 +66,7 @@ class Reader:
     async def read(
         self, candidate: Candidate, card: TaskCard, goal: str, findings: Sequence[Finding]
     ) -> tuple[Finding, ...]:
-        """What the model objects to, and what of its reading is missing: a failed call must not pass for approval.
+        """Return the model's objections, and a warning for a missing reading: a failed call must not pass for approval.
 
         Args:
             candidate: The candidate.
@@ -93,7 +93,7 @@ class Reader:
 
 
 def parse_reading(text: str) -> tuple[Finding, ...]:
-    """The objections in a reply, and a warning for what cannot be read or does not count.
+    """Return the objections in a reply, and a warning for entries that cannot be read or do not count.
 
     Args:
         text: The model's reply.
@@ -106,8 +106,8 @@ def parse_reading(text: str) -> tuple[Finding, ...]:
         return (no_reading("the JSON of the reply has no list `checks` with entries", _READ_THE_REPLY),)
     asked = entries[:_MOST_ENTRIES]
     checks = [check for entry in asked if (check := _check(entry))]
-    objections = [each for each in checks if each.verdict != "pass"]
-    answered = {each.item for each in checks}
+    objections = [check for check in checks if check.verdict != "pass"]
+    answered = {check.item for check in checks}
     missing = [f"`{item}`" for item in get_args(_Item) if item not in answered]
     lacks = [f"it has no answer on {', '.join(missing)}"] if missing else []
     if wrong := len(asked) - len(checks):
@@ -115,18 +115,18 @@ def parse_reading(text: str) -> tuple[Finding, ...]:
     if more := len(entries) - len(asked):
         lacks.append(f"{more} entries beyond the first {len(asked)} do not count")
     unfounded = [
-        f"its {each.verdict} on `{each.item}` comes without evidence and does not count"
-        for each in objections
-        if not each.evidence
+        f"its {check.verdict} on `{check.item}` comes without evidence and does not count"
+        for check in objections
+        if not check.evidence
     ]
     return (
-        *(_finding(each) for each in objections if each.evidence),
+        *(_finding(check) for check in objections if check.evidence),
         *(no_reading(why, _READ_THE_REPLY) for why in (*filter(None, ["; ".join(lacks)]), *unfounded)),
     )
 
 
 def no_reading(why: str, hint: str) -> Finding:
-    """The warning on a candidate that was not read, or not all of it.
+    """Make the warning on a candidate that was not read, or only in part.
 
     Args:
         why: What the model or its reply lacks.

@@ -20,7 +20,7 @@ from rewardgen.store.records import CandidateRecord, Finding
 RIGHT_SHARE = 0.8
 """Share of the pairs that must rank right."""
 _CLEARLY = 0.3
-"""Of the range of fitness over all episodes: how far apart two episodes must be to count."""
+"""Share of the range of fitness by which two episodes must differ to count."""
 _FEWEST_PAIRS = 10
 _VETO_PAIRS, _VETO_POLICIES = 20, 3
 """Pairs of a success and a worse episode, and of policies that differ beyond noise: so many it takes to reject."""
@@ -60,7 +60,7 @@ class EpisodeFile(NamedTuple):
 
 
 def kept_files(records: Sequence[CandidateRecord]) -> list[EpisodeFile]:
-    """The episodes to rank by: of at most `_MOST_FILES` slices, evenly spread over fitness.
+    """Return the episodes to rank by: of at most `_MOST_FILES` slices, evenly spread over fitness.
 
     Args:
         records: Candidates that were trained.
@@ -95,15 +95,15 @@ def ordered_pairs(episodes: Sequence[RecordedEpisode]) -> list[tuple[int, int]]:
     """
     values = [each.fitness for each in episodes]
     apart = _CLEARLY * (max(values) - min(values)) if values else 0.0
-    found = []
+    pairs = []
     for first, second in combinations(range(len(episodes)), 2):
         better, worse = (first, second) if values[first] > values[second] else (second, first)
         gap = values[better] - values[worse]
         decided = episodes[better].success and not episodes[worse].success
         contradicts = episodes[worse].success and not episodes[better].success
         if gap > 0 and not contradicts and (decided or gap >= apart):
-            found.append((better, worse))
-    return found if len(found) >= _FEWEST_PAIRS else []
+            pairs.append((better, worse))
+    return pairs if len(pairs) >= _FEWEST_PAIRS else []
 
 
 def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[RecordedEpisode]) -> tuple[Finding, ...]:
@@ -150,7 +150,7 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
 
 
 def _doubt(share: float, pairs: int, policies: int) -> str:
-    """What speaks against rejecting a reward by its share of right pairs with a success; empty if nothing does."""
+    """Return the reason against rejecting a reward by its share of right pairs with a success; empty if none."""
     if not pairs:
         return "none of the episodes succeeds"
     if share >= RIGHT_SHARE:
@@ -165,8 +165,8 @@ def _differing(episodes: Sequence[RecordedEpisode]) -> int:
     fitness: dict[str, list[float]] = {}
     for each in episodes:
         fitness.setdefault(each.name, []).append(each.fitness)
-    known = [(fmean(each), variance(each) / len(each)) for each in fitness.values() if len(each) > 1]
-    return sum(abs(one - other) > _NOISE * math.sqrt(a + b) for (one, a), (other, b) in combinations(known, 2))
+    means = [(fmean(each), variance(each) / len(each)) for each in fitness.values() if len(each) > 1]
+    return sum(abs(one - other) > _NOISE * math.sqrt(a + b) for (one, a), (other, b) in combinations(means, 2))
 
 
 def not_ranked() -> Finding:
