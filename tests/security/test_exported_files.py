@@ -123,7 +123,7 @@ def test_a_policy_that_is_none_is_not_waited_for_nor_handed_out(rewardgen, elsew
     assert "unexpectedly" not in done.stderr
     assert not (elsewhere.folder / "best" / "policy.npz").exists() or os.geteuid() == 0
     if make is not hidden_by_its_modes and done.returncode == 0:
-        assert "their policies are gone" in (elsewhere.folder / "best" / "card.md").read_text()
+        assert "The policies were removed." in (elsewhere.folder / "best" / "card.md").read_text()
 
 
 def test_a_reward_file_that_never_ends_is_not_read(rewardgen, elsewhere, tmp_path):
