@@ -60,8 +60,6 @@ HOSTILE = {
     "NUL": f"DIAGNOSIS: a\x00b\n{CODE}\x00",
     "a record": '{"candidate": {"id": "../../x", "source": "x", "generation": -1}, "repairs": 7}',
     "a path as the model's name": raw(model="../../../etc/\x1b[31m\ud83d"),
-    "a number as the model's name": raw(model=10**30, usage={"prompt_tokens": 0.5}),
-    "parts instead of a text": raw([{"type": "text", "text": CODE}]),
     "fields that nobody knows": raw(usage={"prompt_tokens": 1, "cost": "free", "x": [None]}, candidate_id="g09-k9"),
 }
 

@@ -66,7 +66,7 @@ WRONG = {
     "unknown strategy": ({"strategies": {"evolv": {}}}, "unknown strategy `evolv`", "did you mean `evolve`?"),
     "missing key": ({"designers": {"openai/gpt-5.1": {}}}, "needs an API key", "export OPENAI_API_KEY="),
     "missing reward": ({"run": {"init": "gone.py"}}, "gone.py", ""),
-    "the same run twice": ({"seeds": [1, 1]}, "the same run twice: cartpole, evolve, builtin, seed 1", "leave out one"),
+    "the same run twice": ({"seeds": [1, 1]}, "the same run twice: cartpole, evolve, builtin, seed 1", "remove one"),
 }
 
 
