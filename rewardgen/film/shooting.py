@@ -166,7 +166,7 @@ def take_of(
     """
     record = history.record(id)
     source = record.candidate.source if record else history.baselines.get(id, "")
-    trained = {phase: _measured(history, phase, id) for phase in phases}
+    trained: dict[TakePhase, list[SliceResult]] = {phase: _measured(history, phase, id) for phase in phases}
     if not any(trained.values()):
         why = f": {record.outcome}" if record and record.outcome else ""
         raise UsageError(f"{id} has no policy to show, it was not trained{why}", "name a candidate that was trained")
