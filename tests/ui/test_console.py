@@ -74,7 +74,7 @@ def test_results_on_a_full_disk_are_an_error_and_without_a_reader_none(tmp_path,
     command = f"{sys.executable} -m rewardgen {arguments} {redirect}"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert done.returncode == code
-    assert ("error: cannot write what was asked for: No space left" in done.stderr) == (code == 2)
+    assert ("error: cannot write the output: No space left" in done.stderr) == (code == 2)
     assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
 
 
