@@ -102,7 +102,7 @@ def test_a_run_whose_calls_are_used_up_goes_on_only_with_a_higher_limit(tmp_path
     with ChatServer(Answer(REPLY)) as server:
         settings = {"model": "openai/other", "api_base": server.api_base, "max_tokens": 1}
         folder, found = start(RunConfig(task=str(POINT), **FEW | settings), tmp_path / "runs", Listener())
-        assert "has no room" in found.exhausted and not server.bodies
+        assert "no room" in found.exhausted and not server.bodies
         with pytest.raises(UsageError) as caught:
             resume(folder, Listener(), Resume(generations=1))
         assert "--max-tokens" in caught.value.hint
