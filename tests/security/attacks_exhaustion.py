@@ -23,6 +23,7 @@ HANGS = {
     "loop over loops": _hang(
         "total = sum(1 for a in range(10**5) for b in range(10**5) for c in range(10**5))", gate="probe"
     ),
+    "wait for nothing": _hang("import select\nselect.select([], [], [])"),
     "catches its interruption": _hang(
         """
 import signal, time
