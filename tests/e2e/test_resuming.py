@@ -71,7 +71,7 @@ def test_a_run_goes_on_with_another_model_at_another_address_and_says_so(run, mo
         "from builtin to openai/other",
         f"from none to {server.api_base}",
     ]
-    assert "from builtin to openai/other" in run.readme.read_text()
+    assert "from builtin to openai/other" in " ".join(History.load(run).changes)
     assert 'model = "openai/other"' in run.config.read_text()
 
 
