@@ -111,7 +111,7 @@ class GymTask(Task):
     """
 
     env: ClassVar[Any] = None
-    """The environment: its id, `module:id`, `module:Class`, or a function or class that makes it."""
+    """The environment: an id (with its module in front if needed), or a class or function that makes it."""
     env_options: ClassVar[Mapping[str, Any]] = {}
     """Keyword arguments to make it with."""
     episode_steps: ClassVar[int] = 0
