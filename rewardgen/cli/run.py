@@ -177,7 +177,7 @@ def run(
 def _configuration(task: str | None, options: RunConfig, file: Path | None) -> RunConfig:
     """Merge the command line over the file over the defaults."""
     fields = read_config(file) if file is not None else {}
-    fields |= {name: getattr(options, name) for name in options.model_fields_set}
+    fields |= {name: getattr(options, name) for name in options.model_fields_set - {"task"}}
     if task is not None:
         fields["task"] = task
     if not fields.get("task"):

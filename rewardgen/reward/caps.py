@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
@@ -71,12 +71,10 @@ def _asked(name: str, operands: tuple[Any, ...], options: Mapping[str, Any]) -> 
         count = math.prod(size for size in _integers(sizes) if size >= 0)
         return count * first.numel() if first is not None and name in _REPEATING else count
     if len(operands) == 2 and isinstance(operands[0], Tensor) and isinstance(operands[1], Tensor):
-        shapes = operands[0].shape, operands[1].shape
-        if shapes[0] != shapes[1]:
-            try:
-                return math.prod(torch.broadcast_shapes(*shapes))
-            except RuntimeError:  # not broadcast, as the two of a product are not
-                return 0
+        # Not `torch.broadcast_shapes`: its first call imports modules that change the process's warning filters.
+        pairs = [*zip_longest(*(reversed(operand.shape) for operand in operands), fillvalue=1)]
+        if all(one == other or 1 in (one, other) for one, other in pairs):  # operands of a matrix product may differ
+            return math.prod(0 if 0 in pair else max(pair) for pair in pairs)
     return 0
 
 

@@ -78,7 +78,8 @@ def price(
     Args:
         program: The reward.
         inputs: Every input of the reward, and any others, name to (T, N, ...) float32.
-        begins: (T, N) bool: True on the first step of an episode; the first of the T steps without it.
+        begins: (T, N) bool: True on the first step of an episode. Default: True at step 0
+            without a `carry`, else False.
         carry: From the `Priced` of the steps before.
         tunables: Values for the constants, each a float or (T * N,).
 

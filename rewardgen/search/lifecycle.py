@@ -160,9 +160,9 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
         if asked is not None and asked != how.agreed:
             message = f"run {folder.id} was not started here with this configuration"
             raise UsageError(message, "check its configuration, then add `--yes`")
+        discard(folder.scratch)  # killed workers may have left anything there
         _require_room(history, how)
         _require_same_task(history)
-        discard(folder.scratch)  # killed workers may have left anything there
         config = _changed(history, how.changes)
         prompts = kept_prompts(folder, config)
         roles = make_roles(folder, config)  # before the log says that the run goes on

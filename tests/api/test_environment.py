@@ -102,7 +102,7 @@ def test_an_action_that_the_space_cannot_hold_is_refused(action, told):
 
 @pytest.mark.parametrize(
     ("reward", "told"),
-    [("no_such_file.py", "cannot read"), (MINE.replace("position", "postion"), "the task has not")],
+    [("no_such_file.py", "cannot read"), (MINE.replace("position", "postion"), "which the task lacks")],
 )
 def test_a_reward_that_cannot_be_paid_is_refused_at_once(reward, told):
     with pytest.raises(UsageError, match=told):

@@ -42,7 +42,7 @@ def test_the_table_shows_the_spread_and_whether_a_target_is_reached(capsys):
     show(Report(bench="sim", settings={}, figures=figures, notes=("a note",)), json=False)
     lines = capsys.readouterr().out.splitlines()
     assert [" ".join(line.split()) for line in lines if "hopper" in line] == [
-        "hopper ours / C loop 0.80x [0.70, 0.90] ≥ 0.75 reached",
-        "hopper ours / C loop 0.50x [0.50, 0.50] ≥ 0.75 missed",
+        "hopper ours / C loop 0.8x [0.7, 0.9] ≥ 0.75 reached",
+        "hopper ours / C loop 0.5x [0.5, 0.5] ≥ 0.75 missed",
     ]
     assert "a note" in lines

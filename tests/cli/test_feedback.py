@@ -18,7 +18,7 @@ def test_words_are_kept_and_shown_wherever_the_run_is(rewardgen, finished_run):
     assert [(each.text, each.generation) for each in kept] == [("less hopping", 2), ("lower\ntorso", 2)]
     shown = rewardgen("runs", "show", "latest").stdout
     assert "feedback, for g02 and later: less hopping" in shown and "lower torso" in shown
-    assert "- for g02 and later: less hopping" in (finished_run / "README.md").read_text()
+    assert "Feedback, for g02 and later: less hopping" in (finished_run / "README.md").read_text()
     told = json.loads(rewardgen("runs", "show", "latest", "--json").stdout)
     assert told["feedback"][0] == {"text": "less hopping", "generation": 2}
 
@@ -90,5 +90,5 @@ def test_a_run_that_fails_while_it_goes_on_still_shows_the_finals_it_had(rewardg
     ]
     write_run(tmp_path / "runs", [*told, *more])
     shown = rewardgen("runs", "show", "latest").stdout
-    assert "failed" in shown and "Finals before more generations were asked for" in shown and "★ g01-k5" in shown
+    assert "failed" in shown and "Earlier finals" in shown and "★ g01-k5" in shown
     assert "the finals had been opened, so the next have other fresh seeds" in " ".join(shown.split())

@@ -42,11 +42,3 @@ def test_prompts_are_listed_shown_and_copied_to_be_edited(rewardgen, tmp_path):
     assert [row["about"] for row in rows if row["path"].startswith("mine")] == ["mine"]
     again = rewardgen("prompts", "designer/system", "--eject", "mine")
     assert again.returncode == 2 and "exists" in again.stderr and file.read_text().endswith("Hello.")
-
-
-def test_a_run_with_a_broken_prompt_does_not_begin(rewardgen, tmp_path):
-    (tmp_path / "mine" / "designer").mkdir(parents=True)
-    (tmp_path / "mine" / "designer" / "draft.md.j2").write_text("{{ gaol }}")
-    done = rewardgen("run", POINT, "--prompts", "mine")
-    assert done.returncode == 2 and "uses `gaol`" in done.stderr and "`goal`" in done.stderr
-    assert not list((tmp_path / "runs").iterdir())

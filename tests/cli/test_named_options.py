@@ -7,6 +7,7 @@ from pathlib import Path
 import rewardgen
 from benchmarks.__main__ import app
 from rewardgen.cli.app import COMMANDS, main
+from rewardgen.core.config import RunConfig
 
 PACKAGE = Path(rewardgen.__file__).parent
 ROOT = PACKAGE.parent
@@ -40,6 +41,7 @@ def shown(capsys, run, commands):
 
 def test_every_option_that_is_named_exists(capsys):
     ours = shown(capsys, main, ["", *(command.words for command in COMMANDS)]) | OF_OTHERS
+    ours |= {f"--{name.replace('_', '-')}" for name in RunConfig.model_fields}  # accepted, not all of them shown
     assert {"--call-timeout-s", "--max-cost", "--json"} <= ours
     measured = shown(capsys, app, ["sim", "train", "search"])
     found = named(*PACKAGE.rglob("*.py"), *(ROOT / "prompts").rglob("*.j2"))

@@ -10,6 +10,11 @@ from rewardgen.store.history import History
 from tests.ui.story import RUN_ID, events
 
 
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
 def ending_with(error):
     def work(listener):
         history = History()
@@ -29,7 +34,10 @@ def test_an_interrupted_run_prints_the_line_that_resumes_it(capsys):
 def test_an_error_within_a_run_is_passed_on_after_the_line_that_resumes_it(capsys):
     with pytest.raises(CredentialsError):
         watch(ending_with(CredentialsError("the key was refused", "set another")), Path("runs"))
-    assert f"`rewardgen resume {RUN_ID}` goes on once this is fixed, with `--model` also" in capsys.readouterr().err
+    assert (
+        f"`rewardgen resume {RUN_ID}` continues once this is fixed, also with another `--model`"
+        in capsys.readouterr().err
+    )
 
 
 def test_an_interruption_before_the_run_began_promises_nothing(capsys):

@@ -51,7 +51,7 @@ def test_a_run_that_was_killed_is_not_waited_for(tmp_path):
     write_run(tmp_path / "runs", events()[:12])
     done = process("runs", "watch", cwd=tmp_path)
     assert done.returncode == 1
-    assert "nobody works on it" in done.stderr and f"rewardgen resume {RUN_ID}" in done.stderr
+    assert "no process works on it" in done.stderr and f"rewardgen resume {RUN_ID}" in done.stderr
 
 
 @pytest.mark.parametrize("named", [["runs"], [], ["latest"]])
