@@ -73,7 +73,9 @@ def _asked(name: str, operands: tuple[Any, ...], options: Mapping[str, Any]) -> 
     if len(operands) == 2 and isinstance(operands[0], Tensor) and isinstance(operands[1], Tensor):
         # Not `torch.broadcast_shapes`: its first call imports modules that change the process's warning filters.
         pairs = [*zip_longest(*(reversed(operand.shape) for operand in operands), fillvalue=1)]
-        if all(one == other or 1 in (one, other) for one, other in pairs):  # operands of a matrix product may differ
+        if operands[0].shape != operands[1].shape and all(
+            one == other or 1 in (one, other) for one, other in pairs
+        ):  # operands of a matrix product may differ
             return math.prod(0 if 0 in pair else max(pair) for pair in pairs)
     return 0
 
