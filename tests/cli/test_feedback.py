@@ -91,4 +91,4 @@ def test_a_run_that_fails_while_it_goes_on_still_shows_the_finals_it_had(rewardg
     write_run(tmp_path / "runs", [*told, *more])
     shown = rewardgen("runs", "show", "latest").stdout
     assert "failed" in shown and "Earlier finals" in shown and "★ g01-k5" in shown
-    assert "the finals had been opened, so the next have other fresh seeds" in " ".join(shown.split())
+    assert "the finals had begun, so the next have other fresh seeds" in " ".join(shown.split())
