@@ -87,9 +87,9 @@ class TaskCard(Frozen):
     description: str
     variables: tuple[VariableCard, ...]
     agents: tuple[str, ...] = ()
-    """Those of a game, where several act in it by the same policy, each paid for itself."""
+    """Names of the agents of a game, which share one policy; empty for a single agent."""
     choices: bool = False
-    """Whether an action chooses: 1 for what is chosen, 0 for the rest."""
+    """True if actions are discrete, one-hot encoded per choice."""
     action_size: int
     action_parts: tuple[str, ...]
     action_low: tuple[float, ...]
@@ -108,13 +108,13 @@ class TaskCard(Frozen):
     success: str
     fitness: str
     best_fitness: float | None = None
-    """What no fitness exceeds; None where that is not known."""
+    """Highest possible fitness; None if unknown."""
     control_step_s: float
     episode_steps: int
     learner: str = "Reinforcement learning"
     """What trains on rewards."""
     learner_notes: str = ""
-    """What it does to observations and rewards before it learns from them."""
+    """Preprocessing of observations and rewards by the learner."""
     discount: float = 0.99
     """Of the learner."""
     env_steps: int = 0
@@ -129,7 +129,7 @@ class TaskCard(Frozen):
         return self.control_step_s * self.episode_steps
 
     def is_best(self, fitness: float | None) -> bool:
-        """Whether a fitness is within a hundredth of what none exceeds."""
+        """True if the fitness is within 1 % of `best_fitness`."""
         best = self.best_fitness
         return best is not None and fitness is not None and fitness >= best - 0.01 * abs(best)
 
@@ -167,7 +167,7 @@ class TrainerSettings(Frozen):
 
     @property
     def most_env_steps(self) -> int:
-        """Control steps that no slice passes; it may end with a whole rollout more than it was given."""
+        """Upper bound on the control steps of a slice, which ends with a whole rollout."""
         return 2 * self.env_steps
 
     @model_validator(mode="after")
@@ -184,7 +184,7 @@ class Training(Frozen):
     trainer: str
     """Name of the trainer."""
     settings: dict[str, Any]
-    """Its settings, in the form of its own class."""
+    """Settings of the trainer, as JSON."""
 
     @property
     def env_steps(self) -> int:
@@ -238,7 +238,7 @@ class SliceResult(SliceSpec):
 
     failure: SliceFailure | None = None
     stopped: EarlyStop | None = None
-    """Why it has fewer steps than it was given. No failure: its fitness is measured as it was then."""
+    """Reason for an early end of training; None if there was none. No failure: the policy is measured."""
     env_steps: Count = 0
     wall_s: float = Field(default=0.0, ge=0.0)
     """Its part of the wall clock of the batch it trained in."""
@@ -477,7 +477,7 @@ class Analysis(Frozen):
     fitness_delta: float | None = None
     """Fitness minus the parent's."""
     flags: tuple[Flag, ...] = ()
-    """What the numbers say by themselves."""
+    """Flags computed without a language model."""
     predictions: tuple[PredictionOutcome, ...] = ()
     """The claims in the designer's prediction that have the form of a measurement; the rest of it stays words."""
     diagnosis: str = ""
@@ -536,7 +536,7 @@ class GoalCheck(Judgement):
 
     @property
     def speaks_against(self) -> bool:
-        """Whether a run would be for nothing, if the model is right."""
+        """True if the model says that the goal is not measured or cannot be reached."""
         return self.answer == "no" or bool(self.obstacle)
 
     @property
@@ -564,7 +564,7 @@ class DesignRequest(Frozen):
     best: CandidateRecord | None = None
     """The best of all so far, for operators that have to do something else, if it is no parent."""
     leading_ideas: tuple[str, ...] = ()
-    """One line each: the best of what is not shown at length, and what it reached."""
+    """One line each: the best candidates not shown in full, with their results."""
     failed_ideas: tuple[str, ...] = ()
     """One line each: what was tried, why it failed."""
     bars: tuple[CandidateRecord, ...] = ()

@@ -16,7 +16,7 @@ from rewardgen.view.rows import final_rows, search_rows
 
 
 class RunFacts(NamedTuple):
-    """One run. Numbers are of the chosen reward on the fresh seeds, before the end of the leader in the search."""
+    """One run. Numbers describe the chosen reward on fresh seeds; before the end, the leader on search seeds."""
 
     id: str
     task: str = ""
