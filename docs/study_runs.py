@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tarfile
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -82,16 +83,24 @@ def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
 
 
 def unpack(archives: Path = ARCHIVES, into: Path = KEPT) -> None:
-    """Unpack the archives whose run is not unpacked yet.
+    """Unpack the archives whose run is not unpacked yet; several processes may do so at once.
 
     Args:
         archives: Folder of the archives.
         into: Folder of the unpacked runs.
     """
+    into.mkdir(parents=True, exist_ok=True)
     for archive in sorted(archives.glob("*.tar.xz")):
-        if not (into / archive.name.removesuffix(".tar.xz")).is_dir():
-            with tarfile.open(archive) as packed:
-                packed.extractall(into, filter="data")
+        run = into / archive.name.removesuffix(".tar.xz")
+        if run.is_dir():
+            continue
+        with tempfile.TemporaryDirectory(dir=archives, prefix=".unpacking-") as place, tarfile.open(archive) as packed:
+            packed.extractall(place, filter="data")
+            try:
+                (Path(place) / run.name).rename(run)
+            except OSError:
+                if not run.is_dir():  # otherwise another process was first
+                    raise
 
 
 def pack(run: Path, archives: Path = ARCHIVES) -> None:

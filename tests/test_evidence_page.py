@@ -1,6 +1,7 @@
 """docs/evidence.md says what the runs in benchmarks/evidence say, and these can be replayed anywhere."""
 
 import re
+from concurrent.futures import ProcessPoolExecutor
 from copy import copy
 
 import pytest
@@ -94,3 +95,13 @@ def test_a_packed_run_unpacks_to_the_same_files(tmp_path):
     packed = (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes()
     pack(tmp_path / "again" / folder.name, tmp_path)
     assert (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes() == packed
+
+
+def test_several_processes_unpack_at_once(tmp_path):
+    pack(KEPT / "cartpole-evolve-0", tmp_path)
+    pack(KEPT / "cartpole-built-in-0", tmp_path)
+    with ProcessPoolExecutor(4) as pool:
+        for done in [pool.submit(unpack, tmp_path, tmp_path / "runs") for _ in range(8)]:
+            done.result()
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["cartpole-built-in-0", "cartpole-evolve-0"]
+    assert not list(tmp_path.glob(".*"))
