@@ -194,3 +194,8 @@ def test_the_orchestrator_loads_nothing_heavy():
 def test_help_loads_no_part_of_the_package_but_the_command_table(arguments):
     loaded = _loaded_by(f"from rewardgen.cli.app import main\nmain({arguments!r})")
     assert loaded.isdisjoint({*HEAVY, "pydantic", "numpy", "jinja2", "rewardgen.extras"})
+
+
+def test_one_function_starts_every_other_python():
+    starters = {path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py") if "sys.executable" in path.read_text()}
+    assert starters == {Path("core/interpreter.py")}

@@ -25,6 +25,7 @@ from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.extras import DISTRIBUTION, install_hint, load_extras
 from rewardgen.core.files import explain_os_error
+from rewardgen.core.interpreter import python_command
 from rewardgen.core.provenance import provenance, usable_cores
 from rewardgen.film.shooting import INSTALL_OPENGL, NO_OPENGL, renderer
 from rewardgen.llm.factory import make_llm
@@ -140,7 +141,7 @@ def _room(name: str, free: int, text: str, hint: str) -> Check:
 
 def _gpu() -> Iterator[Check]:
     """Check that torch sees a GPU and that a confined worker computes on it."""
-    done = subprocess.run([sys.executable, "-c", _ASK_TORCH], capture_output=True, text=True)
+    done = subprocess.run(python_command("-c", _ASK_TORCH), capture_output=True, text=True)
     if done.returncode:
         yield Check("torch", "fail", done.stderr.strip().rpartition("\n")[2], "install torch again")
         return

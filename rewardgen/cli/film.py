@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import UsageError
+from rewardgen.core.interpreter import python_command
 from rewardgen.film.film import Film, make_films, plan_of
 from rewardgen.film.shooting import SECONDS, play_files, shoot
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
@@ -101,7 +102,7 @@ def play(
         raise UsageError("there is no display here for a window to open on", f"make a film of it: `{hint}`")
     plan = plan_of(found.folder, found.history, found.candidate, seed=seed)
     with play_files(found.folder, found.history, plan.take, seconds, agreed=yes) as files:
-        done = subprocess.run([sys.executable, "-m", "rewardgen.film.viewer", *files])
+        done = subprocess.run(python_command("-m", "rewardgen.film.viewer", *files))
     if done.returncode:
         raise UsageError("MuJoCo's viewer could not be opened", f"make a film: `rewardgen film {found.folder.word}`")
     return 0

@@ -16,9 +16,10 @@ from rewardgen.core.files import is_young
 
 _LOG_BYTES = 2 << 20
 """Largest log that is kept, more than a worker may write."""
-
-
-_SCRATCH = "rewardgen-"
+_SCRATCH = ".rewardgen-scratch-"
+_MARKER = ".rewardgen-scratch"
+"""Name of a file in each scratch folder; a folder without it is somebody else's."""
+_MARK = "rewardgen made this folder and deletes it.\n"
 
 
 @contextlib.contextmanager
@@ -28,21 +29,33 @@ def scratch_folder() -> Iterator[Path]:
         handle = os.open(name, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_SH)
+            (Path(name) / _MARKER).write_text(_MARK)
             yield Path(name)
         finally:
             os.close(handle)
 
 
 def sweep_scratch() -> list[Path]:
-    """Remove the scratch folders that killed processes of this user left behind, and return them."""
+    """Remove the scratch folders that killed processes of this user left behind, and return them.
+
+    Nothing is removed from the working folder, which Python takes where no temporary folder can be written.
+    """
+    temporary = Path(tempfile.gettempdir())
+    if temporary.resolve() == Path.cwd().resolve():
+        return []
     swept = []
-    for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+    for path in temporary.glob(f"{_SCRATCH}*"):
         with contextlib.suppress(OSError):
             status = path.stat(follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not is_held(path):
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and _is_ours(path) and not is_held(path):
                 discard(path)
                 swept.append(path)
     return swept
+
+
+def _is_ours(folder: Path) -> bool:
+    marker = folder / _MARKER
+    return not marker.is_symlink() and marker.is_file() and marker.read_text() == _MARK
 
 
 def is_held(folder: Path) -> bool:

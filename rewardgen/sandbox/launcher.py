@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.core.errors import MachineError
+from rewardgen.core.interpreter import python_command
 from rewardgen.sandbox import jobs, landlock, privileges
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.environment import worker_environment
@@ -76,8 +76,7 @@ class _Server:
         self._words: str | None = None
         with theirs:
             self._process = subprocess.Popen(
-                # -P: a file named like a module in the current folder must not be imported instead of it.
-                [sys.executable, "-P", "-m", "rewardgen.sandbox.forkserver", str(theirs.fileno()), *jobs.modules()],
+                python_command("-m", "rewardgen.sandbox.forkserver", str(theirs.fileno()), *jobs.modules()),
                 stdin=subprocess.DEVNULL,
                 stdout=self._said,
                 stderr=subprocess.STDOUT,

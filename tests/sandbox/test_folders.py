@@ -83,14 +83,23 @@ def test_scratch_folders_of_killed_processes_are_swept_and_no_others(tmp_path, m
     monkeypatch.setattr(tempfile, "tempdir", None)
     options = {"stdout": subprocess.PIPE, "text": True}
     killed, living = (subprocess.Popen([sys.executable, "-c", HOLDER], **options) for _ in range(2))
-    (tmp_path / "rewardgen-young").mkdir()
-    (tmp_path / "rewardgen-elsewhere").symlink_to(tmp_path / "rewardgen-young")
+    for name in ("rewardgen-clone", ".rewardgen-scratch-without-marker"):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / ".rewardgen-scratch-link").symlink_to(tmp_path / "rewardgen-clone")
     try:
         left, used = (Path(each.stdout.readline().strip()) for each in (killed, living))
         killed.kill()
         killed.wait()
         assert sweep_scratch() == [left]
-        assert not left.exists() and used.exists() and len(list(tmp_path.iterdir())) == 3
+        assert not left.exists() and used.exists() and len(list(tmp_path.iterdir())) == 4
+        living.kill()
+        living.wait()
+        monkeypatch.chdir(tmp_path)  # the temporary folder is the working folder
+        os.utime(used, (0, 0))
+        assert sweep_scratch() == [] and used.exists()
+        monkeypatch.chdir("/")
+        assert sweep_scratch() == [used]
     finally:
         living.kill()
         for each in (killed, living):

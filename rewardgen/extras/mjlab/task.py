@@ -7,7 +7,6 @@ import dataclasses
 import importlib
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -21,6 +20,7 @@ from torch import Tensor
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.interpreter import python_command
 from rewardgen.sandbox.environment import KERNELS
 from rewardgen.sim.gym_env import ActionCoder
 from rewardgen.sim.variables import Var
@@ -128,7 +128,7 @@ class MjlabTask(GymTask):
         folder = Path(place, "-".join(("mjlab", *versions)), self.env)
         if not folder.is_dir():
             code = "import sys; from rewardgen.extras.mjlab.task import compile_kernels; compile_kernels(*sys.argv[1:])"
-            subprocess.run([sys.executable, "-c", code, str(self.path), str(folder)], check=False)
+            subprocess.run(python_command("-c", code, str(self.path), str(folder)), check=False)
         if not folder.is_dir():
             return ()  # each worker compiles its kernels
         type(self)._kernels = folder
