@@ -11,18 +11,17 @@ from pydantic import ConfigDict, create_model
 
 from rewardgen.api.drafting import task_name
 from rewardgen.api.tracking import require_trackers, tracked
+from rewardgen.cli.consent import foreign_run_text, require_consent, require_consent_to_file
 from rewardgen.cli.drafting import ROBOT, draft
 from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, home_of, print_json
 from rewardgen.cli.watching import Memory, confirm, ended, watch
-from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, options_text, read_config
+from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import UsageError
-from rewardgen.core.text import one_line
 from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.search.lifecycle import Outcome
 from rewardgen.store.history import History
-from rewardgen.store.origin import can_sign
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.tables import plain_table
@@ -37,21 +36,6 @@ GROUPS = {
 }
 """Options that `run --help` shows, by group. It accepts the other fields too; docs/commands.md has them all."""
 
-_UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
-_UNSIGNED = (
-    "no key can be kept in ~/.local/state/rewardgen or $XDG_STATE_HOME/rewardgen, so this run is not signed as yours:"
-    " `resume` will ask about it"
-)
-_CONSENT = {
-    "task": "its file runs as your own code",
-    "model": "is called, with your key for it",
-    "critic_model": "is called too",
-    "api_base": "receives the key and all requests",
-    "sandbox": "keeps generated code from your files and the network",
-    "executor": "trains the candidates",
-    "cluster": "receives the task's files and trains; its results are trusted",
-}
-"""Fields of a configuration and why the user is asked about them before a foreign run is resumed."""
 _UNASKED_USD = 1.0
 """Price from which a run without `--max-cost` asks before it starts [USD]."""
 
@@ -155,6 +139,9 @@ def run(
 ) -> int:
     """Search for a reward."""
     asked = _configuration(task, options, config)
+    if config is not None and not yes:
+        typed = options.model_fields_set | ({"task"} if task else set())
+        require_consent_to_file(config, [asked], asked.model_fields_set - typed)
     if dry_run:
         if robot is not None:
             raise UsageError("a dry run needs a task file", "draft the task first, with `rewardgen new`")
@@ -210,19 +197,6 @@ def _confirm_price(config: RunConfig, runs_dir: Path) -> None:
         )
 
 
-def require_consent(configs: list[RunConfig], yes: bool) -> None:
-    """Ask before runs without a sandbox, and warn if runs cannot be signed.
-
-    Args:
-        configs: Configurations of the runs about to start.
-        yes: True if the user has agreed already.
-    """
-    if not yes and any(config.sandbox == "off" for config in configs):
-        confirm(_UNCONFINED, "leave out `--sandbox off`")
-    if not can_sign():
-        messages().print(_UNSIGNED, soft_wrap=True)
-
-
 def resume(
     ref: Reference = "latest",
     /,
@@ -257,7 +231,7 @@ def resume(
     how = lifecycle.Resume(changes, generations=generations or 0)
     unsigned = lifecycle.foreign_config(folder, how)
     if unsigned is not None and not yes:
-        confirm(_consent_text(folder.id, unsigned), "read what the run names, and its files, before you agree")
+        confirm(foreign_run_text(folder.id, unsigned), "read what the run names, and its files, before you agree")
     require_trackers(track)
     was_finished = History.load(folder).summary is not None and not generations
 
@@ -269,15 +243,3 @@ def resume(
     if outcome and was_finished:
         messages().print("the run was finished already; `--generations N` continues it", soft_wrap=True)
     return ended(outcome, runs_dir, json)
-
-
-def _consent_text(run_id: str, config: RunConfig) -> str:
-    """Question about a run that the user did not start here with this configuration."""
-    values = {name: one_line(str(getattr(config, name) or "")) for name in _CONSENT}
-    lines = [f"  {name.replace('_', ' ')} {value}: {_CONSENT[name]}" for name, value in values.items() if value]
-    options = one_line(options_text(config), 400)
-    lines += [f"  options {options}"] if options else []
-    origin = "was not started here by you, or its configuration was changed"
-    if not can_sign():
-        origin = "may be anybody's, because no key of yours can be kept here"
-    return "\n".join([f"run {run_id} {origin}; if it continues,", *lines])

@@ -8,10 +8,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from rewardgen.cli.consent import require_consent, require_consent_to_file
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import Json, next_steps, print_json, with_runs_dir
-from rewardgen.cli.run import Yes, require_consent
+from rewardgen.cli.run import Yes
 from rewardgen.cli.watching import watch
+from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import count
@@ -37,6 +39,8 @@ def suite(
         raise UsageError(f"{file} has no name ending in `.toml`", "rename it, or name a folder with `--runs-dir`")
     folder = runs_dir or file.with_suffix("")
     cells = plan(suite_config, folder)
+    if not yes:
+        require_consent_to_file(file, (cell.config for cell in cells), RunConfig.model_fields)
     require_consent([cell.config for cell in cells], yes)
     runs = Runs(folder)
     if left_over := runs.left_over(cells):

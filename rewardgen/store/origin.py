@@ -7,6 +7,7 @@ folder is signed: code in it runs only when the user resumes the run.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import os
 import secrets
@@ -38,11 +39,33 @@ def can_sign() -> bool:
     return bool(_key())
 
 
+def has_agreed(content: bytes) -> bool:
+    """True if the user agreed here to a file with exactly this content."""
+    with suppress(OSError, RuntimeError):
+        return _agreement(content).is_file()
+    return False
+
+
+def remember_agreement(content: bytes) -> None:
+    """Remember that the user agreed to a file's content, where that can be kept."""
+    with suppress(OSError, RuntimeError):
+        _agreement(content).parent.mkdir(parents=True, exist_ok=True)
+        _agreement(content).touch()
+
+
+def _agreement(content: bytes) -> Path:
+    return _state() / "agreed" / hashlib.sha256(content).hexdigest()
+
+
+def _state() -> Path:
+    base = Path(os.environ.get("XDG_STATE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "rewardgen"
+
+
 def _key() -> bytes:
     """The user's key, made at first use; empty where it cannot be kept."""
     with suppress(OSError, RuntimeError):
-        base = Path(os.environ.get("XDG_STATE_HOME", ""))
-        path = (base if base.is_absolute() else Path.home() / ".local" / "state") / "rewardgen" / "key"
+        path = _state() / "key"
         with suppress(FileExistsError):
             path.parent.mkdir(parents=True, exist_ok=True)
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb", buffering=0) as file:

@@ -53,6 +53,36 @@ def test_a_run_that_was_not_started_here_is_asked_about_in_the_same_way(tmp_path
     assert said in shown and returncode == 2 and "Traceback" not in shown
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("run", "hopper", "--config"), 'api_base = "http://192.0.2.1/v1"\nmodel = "openai/x"\ninit = "gone.py"'),
+        (("suite",), 'tasks = ["there.py"]\nseeds = [0]'),
+    ],
+)
+def test_a_file_that_names_code_or_an_address_is_asked_about_once(rewardgen, tmp_path, words, text):
+    file = tmp_path / "x.toml"
+    (tmp_path / "there.py").write_text("")
+    file.write_text(text)
+    command = (*words, "x.toml")
+    unasked = rewardgen(*command)
+    assert unasked.returncode == 2 and "x.toml decides:" in unasked.stderr and "add `--yes`" in unasked.stderr
+    assert ("api base http://192.0.2.1/v1: receives the key" in unasked.stderr) == (words[0] == "run")
+    assert "nothing was started" in on_a_terminal(tmp_path, "n\n", command)[1]
+    _, agreed = on_a_terminal(tmp_path, "y\n", command)
+    assert "x.toml decides:" in agreed and "nothing was started" not in agreed
+    assert "x.toml decides:" not in rewardgen(*command).stderr
+    file.write_text(f"{text}\n# changed")
+    assert "x.toml decides:" in rewardgen(*command).stderr
+
+
+def test_a_file_of_settings_alone_and_what_is_typed_need_no_word(rewardgen, tmp_path):
+    (tmp_path / "x.toml").write_text('task = "cartpole"\ncandidates = 0')
+    assert "decides:" not in rewardgen("run", "--config", "x.toml").stderr
+    (tmp_path / "x.toml").write_text('task = "there.py"\nmodel = "no/model"')
+    assert "decides:" not in rewardgen("run", "no_such_task", "--model", "builtin", "--config", "x.toml").stderr
+
+
 def on_a_terminal(folder, answer, words=OFF, within_s=60.0):
     """Exit code of the command and what it showed, with an answer typed ahead."""
     ours, theirs = pty.openpty()

@@ -34,12 +34,12 @@ def logs(place):
 
 def test_a_suite_prints_one_table_and_goes_on_with_what_is_there(rewardgen, tmp_path):
     (tmp_path / "suite.toml").write_text(ONE)
-    done = rewardgen("suite", "suite.toml")
+    done = rewardgen("suite", "suite.toml", "--yes")
     assert done.returncode == 0, done.stderr
     (first,) = logs(tmp_path).items()
 
     (tmp_path / "suite.toml").write_text(TWO.replace("[run]", "[run]\nworkers = 1"))  # which changes no result
-    done = rewardgen("suite", "suite.toml")
+    done = rewardgen("suite", "suite.toml", "--yes")
     assert done.returncode == 0, done.stderr
     found = logs(tmp_path)
     assert len(found) == 2 and found[first[0]] == first[1]
@@ -50,7 +50,7 @@ def test_a_suite_prints_one_table_and_goes_on_with_what_is_there(rewardgen, tmp_
     assert [row["search_steps"] for row in rows] == [8192.0, 8192.0, None, None]
     markdown = (tmp_path / "suite" / "table.md").read_text()
     assert all(strategy in text for strategy in ("best-of-n", "human", "sparse") for text in (markdown, done.stdout))
-    again = rewardgen("suite", "suite.toml")
+    again = rewardgen("suite", "suite.toml", "--yes")
     assert again.stdout == done.stdout and logs(tmp_path) == found
 
 

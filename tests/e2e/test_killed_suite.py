@@ -40,13 +40,13 @@ def test_a_suite_that_is_killed_twice_ends_with_the_same_table_and_repeats_nothi
         (place / "suite.toml").write_text(TWO.replace("[run]", "seeds = [0, 1]\n[run]"))
     killed, whole = places
     for runs, kind in ((1, "trained"), (3, "finals-started")):
-        running = start("suite", "suite.toml", cwd=killed)
+        running = start("suite", "suite.toml", "--yes", cwd=killed)
         wait_for(killed, runs, kind)
         os.killpg(running.pid, signal.SIGKILL)
         running.communicate(timeout=60)
     *finished, _ = logs(killed).items()
     for place in places:
-        done = rewardgen("suite", "suite.toml", cwd=place)
+        done = rewardgen("suite", "suite.toml", "--yes", cwd=place)
         assert done.returncode == 0, done.stderr
     assert told(killed) == told(whole)
     assert len(finished) == 2 and set(finished) < set(logs(killed).items())

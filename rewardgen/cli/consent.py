@@ -1,0 +1,86 @@
+"""Questions about runs and files that may come from somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from pathlib import Path
+
+from rewardgen.cli.watching import confirm
+from rewardgen.core.config import RunConfig, options_text
+from rewardgen.core.files import read_plain
+from rewardgen.core.text import one_line
+from rewardgen.store.origin import can_sign, has_agreed, remember_agreement
+from rewardgen.tasks.loading import shipped_tasks
+from rewardgen.ui.console import messages
+
+_UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
+_UNSIGNED = (
+    "no key can be kept in ~/.local/state/rewardgen or $XDG_STATE_HOME/rewardgen, so this run is not signed as yours:"
+    " `resume` will ask about it"
+)
+_CONSEQUENCES = {
+    "task": "its file runs as your own code",
+    "model": "is called, with your key for it",
+    "critic_model": "is called too",
+    "api_base": "receives the key and all requests",
+    "prompts": "its texts are read and sent to the model",
+    "sandbox": "keeps generated code from your files and the network",
+    "executor": "trains the candidates",
+    "cluster": "receives the task's files and trains; its results are trusted",
+}
+"""Fields of a configuration, and why the user is asked about them."""
+_MOST_FILE_BYTES = 1 << 20
+
+
+def require_consent(configs: list[RunConfig], yes: bool) -> None:
+    """Ask before runs without a sandbox, and warn if runs cannot be signed.
+
+    Args:
+        configs: Configurations of the runs about to start.
+        yes: True if the user has agreed already.
+    """
+    if not yes and any(config.sandbox == "off" for config in configs):
+        confirm(_UNCONFINED, "leave out `--sandbox off`")
+    if not can_sign():
+        messages().print(_UNSIGNED, soft_wrap=True)
+
+
+def require_consent_to_file(file: Path, configs: Iterable[RunConfig], names: Container[str]) -> None:
+    """Ask once about a file of settings that names code to run, a model or an address; then about a changed one.
+
+    Args:
+        file: The file.
+        configs: Configurations of its runs.
+        names: Fields that the file decides, not the user's command line.
+    """
+    configs = list(configs)
+    content = read_plain(file, _MOST_FILE_BYTES)
+    lines = _lines(configs, names, besides_defaults=True)
+    if lines and not has_agreed(content):
+        confirm("\n".join([f"{one_line(str(file))} decides:", *lines]), "read the file before you agree")
+        remember_agreement(content)
+
+
+def foreign_run_text(run_id: str, config: RunConfig) -> str:
+    """Question about a run that the user did not start here with this configuration."""
+    lines = _lines([config], _CONSEQUENCES)
+    options = one_line(options_text(config), 400)
+    lines += [f"  options {options}"] if options else []
+    origin = "was not started here by you, or its configuration was changed"
+    if not can_sign():
+        origin = "may be anybody's, because no key of yours can be kept here"
+    return "\n".join([f"run {run_id} {origin}; if it continues,", *lines])
+
+
+def _lines(configs: list[RunConfig], names: Container[str], besides_defaults: bool = False) -> list[str]:
+    """One line for each value with a consequence."""
+    # A run without a sandbox is asked about in any case: see `require_consent`.
+    harmless = {"task": {*shipped_tasks(), *map(str, shipped_tasks().values())}, "sandbox": {"off"}}
+    lines = []
+    for name, consequence in _CONSEQUENCES.items():
+        values = dict.fromkeys(str(value) for config in configs if (value := getattr(config, name)))
+        if besides_defaults:
+            passed = harmless.get(name, {str(RunConfig.model_fields[name].default)})
+            values = [value for value in values if name in names and value not in passed]
+        lines += [f"  {name.replace('_', ' ')} {one_line(value)}: {consequence}" for value in values]
+    return lines
