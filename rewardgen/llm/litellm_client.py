@@ -200,7 +200,8 @@ def _usage(response: Any, text: str, model: str, sent: Usage) -> Usage:
     prompt, completion = prompt or sent.prompt_tokens, completion or tokens_in(text)
     price = _price(model, prompt, completion)
     try:  # LiteLLM's own price knows of cached tokens
-        listed = _litellm().completion_cost(response, model=model) if counted == prompt + completion else price
+        believed = counted == prompt + completion and _adds_up(counts.model_dump(), counted)
+        listed = _litellm().completion_cost(response, model=model) if believed else price
     except Exception:  # LiteLLM raises bare exceptions for models without a price
         listed = price
     return Usage(
@@ -210,6 +211,13 @@ def _usage(response: Any, text: str, model: str, sent: Usage) -> Usage:
         calls=1,
         estimated_tokens=prompt + completion - counted,
     )
+
+
+def _adds_up(counts: Any, tokens: int) -> bool:
+    """True if no part of a server's counts, such as its cached tokens, is negative or more than all tokens."""
+    if isinstance(counts, dict):
+        return all(_adds_up(part, tokens) for part in counts.values())
+    return not isinstance(counts, int | float) or 0 <= counts <= tokens
 
 
 def _count(tokens: Any) -> int:
