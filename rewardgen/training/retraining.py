@@ -78,13 +78,15 @@ def train_reward(
         The result of each seed, in order, failures included.
 
     Raises:
-        UsageError: The reward is not written in the reward language; nothing is written then.
+        UsageError: The reward is not written in the reward language, or the folder holds other files; nothing is
+            written then.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
     try:
         importable = reward_file(wanted.reward.source)
     except UsageError as error:
         raise UsageError(f"{wanted.reward.candidate_id} cannot be trained: {error.message}", error.hint) from error
+    _require_own_folder(folder, importable)
     results = {} if anew else {result.seed: result for result in _stored(folder, wanted)}
 
     def keep(result: SliceResult) -> None:
@@ -108,12 +110,26 @@ def train_reward(
     return [results[seed] for seed in seeds]
 
 
-def _stored(folder: Path, wanted: RewardTraining) -> list[SliceResult]:
+def _require_own_folder(folder: Path, importable: str) -> None:
+    """Refuse a folder with files of the user's, unless a training stands there or began with the same reward."""
+    if _trained(folder) or not folder.is_dir() or not any(folder.iterdir()):
+        return
+    reward = folder / "reward.py"
+    if not (reward.is_file() and reward.read_text(errors="replace") == importable):
+        raise UsageError(f"{folder} holds other files", "name a new folder with `--folder`")
+
+
+def _trained(folder: Path) -> Trained | None:
     with suppress(OSError, ValidationError, RewardgenError):
-        trained = Trained.model_validate_json(read_plain(folder / TRAINING, _MOST_BYTES))
-        if trained.digest == wanted.digest:
-            return [one for one in trained.results if one.policy is None or (folder / one.policy).is_file()]
-    return []
+        return Trained.model_validate_json(read_plain(folder / TRAINING, _MOST_BYTES))
+    return None
+
+
+def _stored(folder: Path, wanted: RewardTraining) -> list[SliceResult]:
+    trained = _trained(folder)
+    if trained is None or trained.digest != wanted.digest:
+        return []
+    return [result for result in trained.results if result.policy is None or (folder / result.policy).is_file()]
 
 
 def _write(folder: Path, wanted: RewardTraining, results: Sequence[SliceResult]) -> None:

@@ -73,10 +73,12 @@ def test_only_missing_seeds_are_trained_and_another_reward_begins_anew(tmp_path)
     assert reward_in((tmp_path / "kept" / "reward.py").read_text()) == MINE
 
 
-def test_a_damaged_record_is_begun_anew(tmp_path):
-    (tmp_path / TRAINING).write_text('{"digest": "0", "results": [')
-    _, heard = train(POINT, folder=tmp_path, seeds=1)
-    assert heard.seeds == {0}
+@pytest.mark.parametrize("name", ["reward.py", TRAINING, "notes.txt"])
+def test_a_folder_with_other_files_is_left_as_it_is(tmp_path, name):
+    (tmp_path / name).write_text("the user's own")
+    with pytest.raises(UsageError, match="holds other files"):
+        train(POINT, folder=tmp_path, seeds=1)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: "the user's own"}
 
 
 def test_a_reward_that_fails_has_no_fitness_and_says_why(tmp_path):
