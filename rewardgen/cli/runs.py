@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.formatting import duration, money, number, percent
+from rewardgen.core.text import one_line
 from rewardgen.store.history import History, status_of
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, list_runs
@@ -44,9 +45,9 @@ def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int
         table.add_column("strategy")
         table.add_column("model", no_wrap=True, max_width=24)
     for run in runs:
-        cells = [run.id, run.status, run.best or "", number(run.fitness), percent(run.success_rate)]
+        cells = [one_line(run.id), run.status, run.best or "", number(run.fitness), percent(run.success_rate)]
         more = [str(run.candidates), duration(run.elapsed_s), money(run.cost_usd)]
-        table.add_row(*cells, *(more if roomy else []), *([run.strategy, run.model] if wide else []))
+        table.add_row(*cells, *(more if roomy else []), *([run.strategy, one_line(run.model)] if wide else []))
     results().print(table)
     next_steps((with_runs_dir(f"runs show {shlex.quote(runs[-1].id)}", runs_dir), "the newest run"))
     return 0
