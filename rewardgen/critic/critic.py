@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.critic.duplicates import find_duplicate, was_compared
 from rewardgen.critic.llm_review import Reader
-from rewardgen.critic.preference import EpisodeFile, check_preference, kept_files, not_ranked, ordered_pairs
+from rewardgen.critic.preference import (
+    EpisodeFile,
+    check_preference,
+    contradicted,
+    kept_files,
+    not_ranked,
+    ordered_pairs,
+)
 from rewardgen.critic.sandboxed import BatchReview, OnGate, Reviewer, ReviewRequest, RewardReview
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
@@ -99,6 +107,8 @@ class Critic:
             not_available = batch.not_available
             for candidate in sound:
                 findings[candidate.id] += _run_findings(batch.reviews[candidate.id], files)
+            if any(map(_ranks_wrong, findings.values())) and self._leader_ranks_wrong(earlier, request, files):
+                findings = {id: tuple(map(contradicted, found)) for id, found in findings.items()}
         else:
             batch = BatchReview(reviews={})
         if self._compares:
@@ -106,6 +116,22 @@ class Critic:
         self._read(sound, findings, card, goal, on_gate, read)
         verdicts = {id: Verdict(candidate_id=id, findings=found) for id, found in findings.items()}
         return Review(verdicts, not_available)
+
+    def _leader_ranks_wrong(
+        self, earlier: Sequence[CandidateRecord], request: ReviewRequest, files: Sequence[EpisodeFile]
+    ) -> bool:
+        """True if the ranking would reject the trained reward with the highest fitness so far."""
+        trained = [
+            (record.result.fitness, record.candidate)
+            for record in earlier
+            if record.result and record.result.fitness is not None
+        ]
+        if not trained or self._reviewer is None:
+            return False
+        _, leader = max(trained, key=itemgetter(0))
+        alone = request._replace(rewards=[_spec(leader)], others=None, on_gate=None)
+        review = self._reviewer.review(alone).reviews[leader.id]
+        return _ranks_wrong(_run_findings(review, files))
 
     def _read(
         self,
@@ -172,6 +198,10 @@ def _ranked_files(earlier: Sequence[CandidateRecord]) -> list[EpisodeFile]:
 
 def _spec(candidate: Candidate) -> RewardSpec:
     return RewardSpec(candidate_id=candidate.id, source=candidate.source)
+
+
+def _ranks_wrong(findings: Sequence[Finding]) -> bool:
+    return any(finding.gate == "preference" and finding.severity == "reject" for finding in findings)
 
 
 def _passes(findings: Sequence[Finding]) -> bool:

@@ -169,6 +169,14 @@ def _differing(episodes: Sequence[RecordedEpisode]) -> int:
     return sum(abs(one - other) > _NOISE * math.sqrt(a + b) for (one, a), (other, b) in combinations(means, 2))
 
 
+def contradicted(finding: Finding) -> Finding:
+    """Make a rejection by the ranking a warning, because it would reject the reward that trained best so far too."""
+    if finding.gate != "preference" or finding.severity != "reject":
+        return finding
+    message = f"{finding.message}; the best reward so far ranks them wrong as well, so this rejects nothing"
+    return finding.model_copy(update={"severity": "warn", "message": message})
+
+
 def not_ranked() -> Finding:
     """Said of a reward for which no returns could be computed."""
     return Finding(

@@ -130,6 +130,16 @@ def test_what_passes_the_probe_is_ranked_on_earlier_episodes_and_the_rest_is_not
     assert [each.gate for each in verdicts["c"].rejections] == ["probe"]
 
 
+def test_a_ranking_that_would_reject_the_best_reward_so_far_rejects_nothing(earlier):
+    rising, falling = {"x": [float(n // 2) for n in range(16)]}, {"x": [-float(n // 2) for n in range(16)]}
+    for leader, gates in ((falling, []), (rising, ["preference"])):
+        reviewer = FakeReviewer(returns={"a": rising, "b": falling, "g00-k7": leader})
+        verdicts = Critic(reviewer, compares=False).review([candidate(id) for id in "ab"], card(), earlier).verdicts
+        assert reviewer.probed == [["a", "b"], ["g00-k7"]]
+        assert [finding.gate for finding in verdicts["b"].rejections] == gates
+        assert len(verdicts["b"].findings) == 1 and not verdicts["a"].findings
+
+
 def test_what_could_not_be_priced_is_not_rejected_and_says_so(earlier):
     for returns in ({}, {"a": {"x": [1.0, 2.0]}}):
         verdict = Critic(FakeReviewer(returns=returns)).review([candidate("a")], card(), earlier).verdicts["a"]
