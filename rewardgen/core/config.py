@@ -61,9 +61,6 @@ class RunConfig(Frozen):
     """Generations at most."""
     candidates: int = Field(default=6, ge=1)
     """Candidates per generation."""
-    tune: int = Field(default=0, ge=0)
-    """Further candidates per generation after the first: the best reward so far with other constants, set by a tuner
-    without any language model call."""
     seeds: int = Field(default=2, ge=1)
     """Training seeds that every candidate begins with in the search."""
     leaders: int = Field(default=4, ge=1)

@@ -142,10 +142,10 @@ class Critic:
         on_gate: OnGate,
         read: Callable[[Sequence[Reading]], list[tuple[Finding, ...]]],
     ) -> None:
-        """Add the language model's objections to candidates that nothing else rejects, but for tuned constants."""
+        """Add the language model's objections to candidates that nothing else rejects."""
         readings: dict[str, Reading] = {}
         for candidate in candidates if self._reader else ():
-            if self._reader and candidate.operator != "constants" and _passes(findings[candidate.id]):
+            if self._reader and _passes(findings[candidate.id]):
                 on_gate(candidate.id, "model")
                 readings[candidate.id] = self._reader.read(candidate, card, goal, findings[candidate.id])
         if readings:

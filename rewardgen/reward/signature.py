@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, islice
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from rewardgen.core.errors import UsageError, nearest
@@ -67,27 +67,6 @@ def read_signature(source: str) -> Signature:
     defaults = zip(entry.args.kwonlyargs, entry.args.kw_defaults, strict=True)
     tunables = {argument.arg: value for argument, default in defaults if (value := _number(default)) is not None}
     return Signature(tuple(argument.arg for argument in entry.args.args), tunables, entry.lineno)
-
-
-def with_tunables(source: str, values: Mapping[str, float]) -> str:
-    """Write other defaults for the keyword-only parameters of a reward; every other character stays as it is.
-
-    Args:
-        source: The reward's source.
-        values: Finite, by the name of the parameter; the others keep theirs.
-
-    Raises:
-        UsageError: As `read_signature`.
-    """
-    arguments = _entry(source).args
-    text = source.removeprefix("\ufeff").encode()
-    starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
-    for argument, default in reversed([*zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]):
-        if argument.arg in values and default and default.end_lineno and default.end_col_offset:
-            begin = starts[default.lineno - 1] + default.col_offset
-            end = starts[default.end_lineno - 1] + default.end_col_offset
-            text = text[:begin] + repr(float(values[argument.arg])).encode() + text[end:]
-    return text.decode()
 
 
 def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, ...]:

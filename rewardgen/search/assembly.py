@@ -11,7 +11,6 @@ from rewardgen.analyzer.episode_text import episode_text
 from rewardgen.analyzer.judgements import check_goal, judge_result
 from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.config import BUILTIN, RunConfig
-from rewardgen.core.errors import UsageError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.critic.critic import Critic
 from rewardgen.critic.llm_review import Reader
@@ -62,17 +61,12 @@ def make_roles(folder: RunFolder, config: RunConfig) -> Roles:
         config: The run's configuration.
 
     Raises:
-        UsageError: An unknown trainer, executor, strategy, judge or kind of model; `--tune` with a strategy that does
-            not learn; a missing package.
+        UsageError: An unknown trainer, executor, strategy, judge or kind of model; a missing package.
         ModelError: A model string without a known provider.
         CredentialsError: A missing API key.
     """
-    strategy = STRATEGIES.get(config.strategy)(config, JUDGES.get(config.judge)(config))
-    if config.tune and not strategy.learns:
-        raise UsageError(
-            f"`--tune {config.tune}` needs a strategy that learns from results, and `{config.strategy}` does not",
-            "leave out `--tune`, or add `--strategy evolve`",
-        )
+    STRATEGIES.get(config.strategy)
+    JUDGES.get(config.judge)
     if config.trainer:
         TRAINERS.get(config.trainer)
     EXECUTORS.get(config.executor).check()

@@ -10,7 +10,6 @@ from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.search.context import Context
 from rewardgen.search.earlier_ideas import failed_ideas, leading_ideas
 from rewardgen.search.feedback import feedback_for
-from rewardgen.search.tuning import tuned_candidate
 from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import Candidate, CandidateRecord, DesignRequest, Slot, Verdict
 
@@ -33,9 +32,7 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
 
     def settle() -> None:
         """Record the calls without an answer as failures once an answer shows that it is not for want of a model."""
-        replies = [
-            each for each in designed.values() if each.id != run.history.init_id and each.operator != "constants"
-        ]
+        replies = [each for each in designed.values() if each.id != run.history.init_id]
         answered = [each for each in replies if not each.failure.startswith((NO_REPLY, REFUSED))]
         here = any(each.id in ids for each in answered)
         for candidate in unanswered[:]:
@@ -57,8 +54,6 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
     for slot in missing:
         if slot.candidate_id == run.history.init_id:
             _record(run, _given(slot, run.history.init_source))
-        elif slot.operator == "constants" and (parent := run.history.record(slot.parents[0])):
-            _record(run, tuned_candidate(slot, generation, parent.candidate))
     run.gather([design_one(slot) for slot in missing if (slot.candidate_id, 0) not in designed])
     if unanswered:
         raise _no_answers(unanswered)
@@ -89,8 +84,7 @@ def repair(run: Context, generation: int, slots: Sequence[Slot], verdicts: Mappi
         if repaired is not None:
             _record(run, repaired.model_copy(update={"repairs": 1}))
 
-    asked = [slot for slot in slots if slot.operator != "constants"]
-    repairable = [slot for slot in asked if (found := verdicts.get(slot.candidate_id)) and found.repairable]
+    repairable = [slot for slot in slots if (found := verdicts.get(slot.candidate_id)) and found.repairable]
     if not run.history.generations[generation].finished:  # else a repair failed for good back then
         run.gather([repair_one(slot) for slot in repairable if (slot.candidate_id, 1) not in designed])
     return [version for slot in slots if (version := designed.get((slot.candidate_id, 1)))]

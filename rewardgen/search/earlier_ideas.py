@@ -29,7 +29,7 @@ def failed_ideas(
     """
     lines = [
         _told(record, record.outcome[:160] or (_became(record) if _in_vain(record, ranking) else ""))
-        for record in reversed(_ideas(records))
+        for record in reversed(records)
         if record.candidate.id not in apart_from
     ]
     return tuple(line for line in lines if line)[:limit]
@@ -46,15 +46,10 @@ def leading_ideas(
         apart_from: Ids that are told of at length elsewhere.
         limit: Lines at most.
     """
-    by_id = {each.candidate.id: each for each in _ideas(records)}
+    by_id = {each.candidate.id: each for each in records}
     leaders = [by_id[id] for id in ranking.ids if id in by_id and id not in apart_from]
     lines = [_told(record, _became(record)) for record in leaders if not _in_vain(record, ranking)]
     return tuple(line for line in lines if line)[:limit]
-
-
-def _ideas(records: Sequence[CandidateRecord]) -> list[CandidateRecord]:
-    """All but a tuner's steps, which are no ideas, and as many as these."""
-    return [each for each in records if each.candidate.operator != "constants"]
 
 
 def _told(record: CandidateRecord, became: str) -> str:

@@ -148,7 +148,7 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
         before = studied.get(slot.candidate_id)
         parents = [parent for id in sorted(slot.parents, key=place) if (parent := run.history.record(id))]
         analysis = before or run.parts.analyzer.study(record, parents, run.card, archive)
-        if diagnose and slot.operator != "constants":
+        if diagnose:
             call = run.parts.analyzer.diagnose(analysis, record, run.card)
             analysis = await run.within_budget(call, analysis)
         if analysis != before:

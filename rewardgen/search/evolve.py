@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from rewardgen.core.config import RunConfig
 from rewardgen.search.judge import Judge, improves, stalled_generations
 from rewardgen.search.strategy import STRATEGIES, lenses, slot_id
-from rewardgen.search.tuning import one_of_each_tuned
 from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import CandidateRecord, Operator, Slot
 
@@ -49,7 +48,7 @@ class Evolve:
         """See `Strategy.plan`."""
         rng = random.Random(f"{self._config.seed}/{generation}")
         ranking = self._judge.rank(records)
-        archive = one_of_each_tuned(records, ranking)
+        archive = ranking.ids
         mix = _mix(archive, stalled_generations(records, self._judge))
         hints = lenses(self._config.seed, sum(record.candidate.operator in _LED_BY_A_LENS for record in records))
         spent = in_vain(records, ranking, generation - 1)

@@ -100,7 +100,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         fastest, slowest = _STACKED * seconds * trainings.low, seconds * trainings.high
         minutes = Span(low=fastest / workers / 60, high=slowest / workers / 60)
     return Forecast(
-        candidates=_candidates(config),
+        candidates=config.generations * config.candidates,
         trainings=trainings,
         env_steps=Span(low=trainings.low * settings.env_steps, high=trainings.high * settings.env_steps),
         minutes=minutes,
@@ -146,7 +146,11 @@ def _search_left(history: History, config: RunConfig) -> float:
     ended = [id for generation in history.generations if generation.finished for id in generation.ids]
     trained = [key for key in history.trained if key[0] == "search"]
     rejected = len({*ended} - {id for _, id, _ in trained})
-    return max(0.0, _most_in_search(config, len(history.baselines), _candidates(config) - rejected) - len(trained))
+    return max(
+        0.0,
+        _most_in_search(config, len(history.baselines), config.generations * config.candidates - rejected)
+        - len(trained),
+    )
 
 
 def _finals_left(history: History) -> float:
@@ -160,10 +164,6 @@ def _finals_left(history: History) -> float:
     return sum(key not in history.trained for key in opened) + unopened
 
 
-def _candidates(config: RunConfig) -> int:
-    return config.generations * config.candidates + max(0, config.generations - 1) * config.tune
-
-
 def _most_in_search(config: RunConfig, baselines: int, candidates: int) -> int:
     further = candidates * config.seeds // FURTHER_SHARE if config.leaders > 1 else 0
     return (candidates + baselines) * config.seeds + further
@@ -173,7 +173,9 @@ def _trainings(config: RunConfig, baselines: int) -> Span:
     """From a search that ends after one generation and is decided at once, to all possible trainings."""
     first = (config.candidates + baselines) * config.seeds
     fresh = min(BLOCK, config.final_seeds) * (1 + baselines)
-    most = _most_in_search(config, baselines, _candidates(config)) + final_trainings(config, baselines)
+    most = _most_in_search(config, baselines, config.generations * config.candidates) + final_trainings(
+        config, baselines
+    )
     return Span(low=first + fresh, high=most)
 
 

@@ -14,7 +14,6 @@ from rewardgen.search.evaluating import settle, study, train
 from rewardgen.search.finals import run_finals
 from rewardgen.search.reviewing import review
 from rewardgen.search.stopping import doubt_steps, stop_reason
-from rewardgen.search.tuning import tuned_slots
 from rewardgen.store.history import Summary
 from rewardgen.store.journal import Journal
 from rewardgen.store.records import Slot, TaskCard
@@ -53,7 +52,6 @@ def _plan(run: Context, generation: int) -> tuple[Slot, ...]:
     if generation == len(run.history.generations):
         records = run.records(before=generation)
         slots = run.parts.strategy.plan(records, generation)
-        slots += tuned_slots(run.config, run.parts.judge, records, generation, len(slots))
         _require_plan(run, slots)
         plan = [slot.model_dump(mode="json", exclude_defaults=True) for slot in slots]
         run.journal.record("generation-started", generation=generation, slots=plan)

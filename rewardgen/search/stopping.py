@@ -62,7 +62,7 @@ def _limit(run: Context, generation: int) -> str:
     if run.time_up or not generation:
         return run.time_up
     assert training is not None
-    steps = (config.candidates + config.tune) * config.seeds * training.env_steps
+    steps = config.candidates * config.seeds * training.env_steps
     if run.steps_left < steps + run.final_steps:
         return f"the limit of {config.max_steps or 0:,} steps has no room for another generation and the finals"
     return ""

@@ -37,7 +37,7 @@ Phase = Literal["search", "final"]
 """Purpose of a training: to search, or to report on fresh seeds."""
 Status = Literal["running", "interrupted", "failed", "finished"]
 
-_RETIRED = {"auto_steps", "confirm", "confirmed", "ray_address"}
+_RETIRED = {"auto_steps", "confirm", "confirmed", "ray_address", "tune"}
 """Fields of earlier versions that the logs of older runs still hold."""
 
 

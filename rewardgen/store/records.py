@@ -27,9 +27,8 @@ from rewardgen.store.measurements import (
 )
 from rewardgen.store.names import Baseline, CandidateId, FileName
 
-Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline", "constants"]
-"""What the designer is asked to do: `draft` from nothing, `explore` a different approach, the others on a parent.
-`constants` asks no designer: a tuner sets other defaults of the parent's keyword-only parameters."""
+Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
+"""What the designer is asked to do: `draft` from nothing, `explore` a different approach, the others on a parent."""
 
 Severity = Literal["reject", "warn"]
 
@@ -349,8 +348,6 @@ class Slot(Frozen):
     """A hint for the designer."""
     seed: int = 0
     """Of what the designer draws."""
-    tunables: dict[str, FiniteFloat] = {}
-    """What a tuner sets the parent's constants to: see `rewardgen.search.tuning`."""
 
 
 class Candidate(Frozen):

@@ -62,7 +62,6 @@ def describe(event: Event, history: History) -> str:
             shown, config = view(history, {}), history.config
             assert config is not None
             plan = f"up to {count(config.generations, 'generation')} of {count(config.candidates, 'candidate')}"
-            plan += f", then {config.tune} more by the tuner" if config.tune else ""
             return f"run {shown.run_id}: {shown.task}, {shown.model}, {plan}"
         case "run-resumed":
             new = len(data.get("changes", ())) + ("task" in data) + ("generations" in data)

@@ -104,7 +104,7 @@ def _may_be_repaired(history: History, record: CandidateRecord, live: Live) -> b
     if candidate.id not in current.ids or current.finished or history.status != "running":
         return False
     training = {id for phase, id, _ in (*live, *history.trained) if phase == "search"}
-    fixable = record.verdict.repairable and not candidate.repairs and candidate.operator != "constants"
+    fixable = record.verdict.repairable and not candidate.repairs
     return fixable and not training.intersection(current.ids)
 
 

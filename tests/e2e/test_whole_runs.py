@@ -182,24 +182,6 @@ def test_a_full_temporary_folder_is_a_clear_error(small_disk, tmp_path):
     assert done.returncode == 1 and "No space left" in done.stderr and "TMPDIR" in done.stderr, done.stderr
 
 
-def test_a_tuner_s_candidates_are_trained_like_others_and_their_steps_count(tmp_path):
-    few = ["--no-films", "--generations", "2", "--candidates", "1", "--seeds", "1", "--final-seeds", "1"]
-    more = ["--env-steps", "4096", "--tune", "2", "--api-base", "http://127.0.0.1:9/v1"]
-    done = rewardgen("run", POINT, *few, *more, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "1 candidate, then 2 more by the tuner" in done.stderr
-    assert "`--api-base` has no effect: the built-in designer asks no model" in done.stderr
-    (row,) = [line for line in done.stdout.splitlines() if "★" in line]
-    assert "[" not in row.partition("%")[0], "one seed has no interval of its fitness"
-    found = history(tmp_path)
-    tuned = [found.record(id) for id in found.generations[1].ids[1:]]
-    assert [(each.candidate.operator, each.candidate.parents) for each in tuned] == [("constants", ("g00-k0",))] * 2
-    assert all(each.verdict.accepted and each.result.slices[0].env_steps == 4096 for each in tuned)
-    assert all(each.analysis.fitness_delta is not None for each in tuned)
-    trained = {id for phase, id, _ in found.trained if phase == "search"}
-    assert trained >= {each.candidate.id for each in tuned}
-
-
 @pytest.mark.parametrize("limit", [(), ("--max-tokens", "100")], ids=["prose", "no room for a call"])
 def test_where_no_reply_held_a_reward_the_model_is_pointed_at_and_not_the_task(tmp_path, limit):
     few = ["--no-films", "--generations", "1", "--candidates", "1", "--seeds", "1", "--final-seeds", "1"]

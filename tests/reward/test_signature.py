@@ -3,7 +3,7 @@
 import pytest
 
 from rewardgen.core.errors import UsageError
-from rewardgen.reward.signature import check_signature, read_signature, with_tunables
+from rewardgen.reward.signature import check_signature, read_signature
 
 VALID = ("height", "x_velocity", "joint_velocity", "action", "prev_height", "prev_action")
 
@@ -66,29 +66,3 @@ def test_a_missing_or_doubled_entry_is_told(source, detector, said):
 def test_reading_a_reward_without_an_entry_is_a_usage_error():
     with pytest.raises(UsageError, match="compute_reward"):
         read_signature("x = 1\n")
-
-
-TUNABLE = '''# größer
-def helper(x, *, w: float = 7.0):
-    return w * x
-def compute_reward(
-    height, *, a: float = -1.0, b=+2,  # ö: two
-    c: float = (  1e-3), long: "größe" = 5.5, last=
-        - 3.0,
-):
-    """Height: a 1.0."""
-    return {"h": a * b * c * long * last * helper(height)}  # a = -1.0
-'''
-
-
-def test_other_defaults_change_nothing_else_of_the_text():
-    values = {"a": 0.25, "b": -3.0, "c": 1e-05, "long": 6.0, "last": 4.0}
-    changed = with_tunables(TUNABLE, values)
-    assert read_signature(changed).tunables == values
-    marks = (("-1.0, b=+2", "0.25, b=-3.0"), ("  1e-3)", "  1e-05)"), ("5.5", "6.0"), ("- 3.0", "4.0"))
-    expected = TUNABLE
-    for old, new in marks:
-        expected = expected.replace(old, new, 1)
-    assert changed == expected
-    assert with_tunables(TUNABLE, {}) == TUNABLE
-    assert with_tunables("\ufeff" + TUNABLE.replace("\n", "\r\n"), values) == expected.replace("\n", "\r\n")
