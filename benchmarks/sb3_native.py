@@ -85,7 +85,7 @@ def bench_native(options: NativeOptions, say: Say) -> Report:
 
 def _here(name: str, task: Any, settings: Any, options: NativeOptions) -> list[float]:
     results: list[SliceResult] = []
-    reward = RewardSpec(candidate_id="human", source=task.baselines["human"], own=True)
+    reward = RewardSpec(candidate_id="human", source=task.baselines["human"], is_baseline=True)
     slices = [SliceSpec(candidate_id="human", seed=seed) for seed in range(options.seeds)]
     with scratch_folder() as place:
         folder = place.resolve()

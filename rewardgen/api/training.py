@@ -210,7 +210,7 @@ def _of_run(reference: Reference, reward: str | Path | Reward | None, agreed: bo
     require_trust(history, agreed)
     if reward is None:
         own = reference.candidate in BASELINES
-        spec = RewardSpec(candidate_id=reference.candidate, source=reference.reward.source, own=own)
+        spec = RewardSpec(candidate_id=reference.candidate, source=reference.reward.source, is_baseline=own)
     else:
         spec = _spec(reward, history.baselines)
     files = changed(history.task_files)
@@ -227,7 +227,7 @@ def _spec(reward: str | Path | Reward, baselines: dict[str, str]) -> RewardSpec:
     if isinstance(reward, str) and reward in BASELINES:
         if reward not in baselines:
             raise UsageError(f"the task has no {reward} reward", "give a file with a `compute_reward`")
-        return RewardSpec(candidate_id=reward, source=baselines[reward], own=True)
+        return RewardSpec(candidate_id=reward, source=baselines[reward], is_baseline=True)
     text = reward_source(reward)
     name = reward.name if isinstance(reward, Reward) else "reward" if "\n" in str(reward) else Path(reward).stem
     fits = is_candidate_id(name) and name not in BASELINES

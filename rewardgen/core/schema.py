@@ -24,6 +24,9 @@ class Frozen(BaseModel):
     noun: ClassVar[str] = ""
     """What it is, where a user writes it; the class's name if empty."""
 
+    renamed: ClassVar[dict[str, str]] = {}
+    """Field names of older run folders to the present ones."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     @model_validator(mode="before")
@@ -31,6 +34,7 @@ class Frozen(BaseModel):
     def _refuse_unknown_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
             # An unset field that this version no longer has: run folders of earlier versions hold such.
+            data = {cls.renamed.get(key, key): value for key, value in data.items()}
             data = {key: value for key, value in data.items() if key in cls.model_fields or value is not None}
             unknown = [key for key in data if key not in cls.model_fields]
             if unknown:

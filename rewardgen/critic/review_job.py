@@ -121,7 +121,7 @@ class _Review:
     def __init__(self, payload: dict[str, Any], report: Report) -> None:
         recorded = load_transitions(Path(payload["transitions"]))
         self._card = TaskCard.model_validate(payload["card"])
-        early = recorded.facts.ends_early and not self._card.ends_wanted
+        early = recorded.facts.ends_early and not self._card.benign_terminations
         facts = recorded.facts.model_copy(update={"discount": self._card.discount, "ends_early": early})
         self.transitions = replace(recorded, facts=facts)
         self._report = report

@@ -341,7 +341,7 @@ class _Components(Frozen):
 
 def _components(history: History, take: Take, played: Played, scratch: Path) -> dict[str, tuple[float, ...]]:
     """Pay of each component of a reward at each frame; empty if the reward fails."""
-    reward = RewardSpec(candidate_id=take.id, source=take.source, own=take.id in BASELINES)
+    reward = RewardSpec(candidate_id=take.id, source=take.source, is_baseline=take.id in BASELINES)
     payload = {
         "file": str(scratch / "rollout" / f"{take.name}-steps.npz"),
         "reward": reward.model_dump(mode="json"),

@@ -114,7 +114,7 @@ def template_versions() -> dict[str, int]:
 def designer_messages(design_request: DesignRequest) -> tuple[Message, ...]:
     """Ask a designer for a new candidate: the part that is the same for all calls first, the request last."""
     card = design_request.card
-    ends, ends_well = bool(card.termination_causes), card.ends_wanted
+    ends, ends_well = bool(card.termination_causes), card.benign_terminations
     facts = {"ends": ends, "ends_badly": ends and not ends_well, "success_ends": card.success_terminates}
     return _pair("designer/system", _design_request(design_request), **facts)
 
@@ -126,7 +126,7 @@ def _design_request(design_request: DesignRequest) -> str:
         "failed_ideas": design_request.failed_ideas,
         "feedback": design_request.feedback,
         "lens": design_request.lens,
-        "bars": design_request.bars,
+        "bars": design_request.baselines,
     }
     if design_request.operator == "draft" or not design_request.parents:
         return render("designer/draft", **common, reached={})

@@ -97,7 +97,7 @@ def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
     if "analyzer" in run.config.ablate:
         parents, earlier = map(fitness_alone, parents), [*map(fitness_alone, earlier)]
     own = (run.history.baseline_record(name) for name in run.history.baselines) if run.parts.strategy.learns else ()
-    bars = tuple(each for each in own if each and each.fitness is not None)
+    baselines = tuple(each for each in own if each and each.fitness is not None)
     best = _best_beside(earlier, ranking, slot)
     at_length = (*slot.parents, *([best.candidate.id] if best else []))
     return DesignRequest(
@@ -111,7 +111,7 @@ def _request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         best=best,
         leading_ideas=leading_ideas(tuple(earlier), ranking, apart_from=at_length),
         failed_ideas=failed_ideas(tuple(earlier), ranking, apart_from=at_length),
-        bars=bars,
+        baselines=baselines,
         feedback=feedback_for(run.history, generation),
         seed=slot.seed,
     )

@@ -56,7 +56,9 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     if not missing:
         return
     ids = {spec.candidate_id for spec in missing}
-    rewards = [RewardSpec(candidate_id=id, source=sources[id], own=id in BASELINES) for id in sources if id in ids]
+    rewards = [
+        RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES) for id in sources if id in ids
+    ]
     with run.time_limit() if phase == "search" else nullcontext(threading.Event()) as cancel:
         run.parts.trainer.train(
             rewards,

@@ -231,7 +231,7 @@ def _seconds(
     limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
     setup = TrainerSetup(task=config.task, settings=short, workers=workers, scratch=scratch / "train", limits=limits)
     TRAINERS.get(name).make(setup).train(
-        [RewardSpec(candidate_id="human", source=next(iter(baselines.values()), nothing), own=True)],
+        [RewardSpec(candidate_id="human", source=next(iter(baselines.values()), nothing), is_baseline=True)],
         [SliceSpec(candidate_id="human", seed=number) for number in range(workers)],
         folder=scratch / "policies",
         on_progress=lambda message: None,

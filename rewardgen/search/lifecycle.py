@@ -277,7 +277,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     if source:
         _check_init(config, source, card, confirm)
     check = checked_goal(roles, config, card)
-    if check and check.speaks_against:
+    if check and check.is_objection:
         confirm(check.text, "give the goal to a task that measures it: `rewardgen new` writes one")
     write_atomic(folder.config, _toml(config))
     write_atomic(folder.provenance, json.dumps(origin | {"sandbox": layers.model_dump(mode="json")}, indent=1))

@@ -51,6 +51,8 @@ class VariableCard(Frozen):
     `median` and `maximum` were measured on a short random and zero-action rollout and have one entry per part.
     """
 
+    renamed = {"given": "fixed_at_start"}
+
     name: str
     unit: str
     meaning: str
@@ -59,8 +61,8 @@ class VariableCard(Frozen):
     minimum: tuple[float, ...] = ()
     median: tuple[float, ...] = ()
     maximum: tuple[float, ...] = ()
-    given: tuple[bool, ...] = ()
-    """Of each part, whether the start of an episode gives it and no action changes it; empty if none is like that."""
+    fixed_at_start: tuple[bool, ...] = ()
+    """True for each part that the start of an episode sets and no action changes; empty if there is none."""
 
 
 class PolicyProbe(Frozen):
@@ -77,7 +79,9 @@ class PolicyProbe(Frozen):
 
 
 class TaskCard(Frozen):
-    """Everything the designer is told of a task. Never the fitness code."""
+    """Task as the designer sees it, without the code of the fitness."""
+
+    renamed = {"ends_wanted": "benign_terminations"}
 
     reference: str
     name: str
@@ -101,9 +105,8 @@ class TaskCard(Frozen):
     termination: str
     termination_causes: tuple[str, ...]
     success_terminates: bool
-    ends_wanted: bool = False
-    """Whether an end counts as no failure: the environment does not say why it ends, and its own reward is the better
-    for it."""
+    benign_terminations: bool = False
+    """True if early ends are not failures: the environment gives no causes, and its own reward rises by them."""
     success: str
     fitness: str
     best_fitness: float | None = None
@@ -165,7 +168,7 @@ class TrainerSettings(Frozen):
     """In a sentence: where they come from, if not from here or from the task."""
 
     @property
-    def most_env_steps(self) -> int:
+    def max_env_steps(self) -> int:
         """Upper bound on the control steps of a slice, which ends with a whole rollout."""
         return 2 * self.env_steps
 
@@ -198,8 +201,8 @@ class RewardSpec(Frozen):
     source: str
     tunables: dict[str, float] = {}
     """Values for keyword-only parameters; the defaults in the source serve the rest."""
-    own: bool = False
-    """Whether it is the task's own, and so trusted as the task is: it trains in no process with generated ones."""
+    is_baseline: bool = False
+    """True for the task's own rewards, which are trusted as the task is and train apart from generated ones."""
 
 
 class SliceSpec(Frozen):
@@ -532,7 +535,7 @@ class GoalCheck(Judgement):
     """What makes the goal impossible; empty if nothing does."""
 
     @property
-    def speaks_against(self) -> bool:
+    def is_objection(self) -> bool:
         """True if the model says that the goal is not measured or cannot be reached."""
         return self.answer == "no" or bool(self.obstacle)
 
@@ -564,8 +567,8 @@ class DesignRequest(Frozen):
     """One line each: the best candidates not shown in full, with their results."""
     failed_ideas: tuple[str, ...] = ()
     """One line each: what was tried, why it failed."""
-    bars: tuple[CandidateRecord, ...] = ()
-    """The task's own rewards, trained like candidates: only what they reached is told."""
+    baselines: tuple[CandidateRecord, ...] = ()
+    """The task's own rewards, trained like candidates; designers see only their results."""
     feedback: tuple[str, ...] = ()
     """What a person said of earlier results, newest last."""
     seed: int = 0

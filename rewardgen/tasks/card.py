@@ -86,7 +86,7 @@ def measure_card(
         termination=first_paragraph(task, "terminated"),
         termination_causes=envs.causes,
         success_terminates=task.success_terminates,
-        ends_wanted=ENDED in envs.causes and _ends_pay(episodes),
+        benign_terminations=ENDED in envs.causes and _ends_pay(episodes),
         best_fitness=task.best_fitness,
         success=first_paragraph(task, "success"),
         fitness=first_paragraph(task, "fitness"),
@@ -149,7 +149,7 @@ def _describe(name: str, variable: Var, recordings: Sequence[Recording], fixed: 
         minimum=_rounded(values.amin(0)),
         median=_rounded(values.median(0).values),
         maximum=_rounded(values.amax(0)),
-        given=fixed,
+        fixed_at_start=fixed,
     )
 
 

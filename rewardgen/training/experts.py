@@ -42,7 +42,7 @@ def make_expert(
     if "human" not in measured.baselines:
         raise TaskError(f"{measured.card.name} has no human reward", "add a static method `human_reward` to its class")
     settings = settings_for(DEFAULT_TRAINER, measured, env_steps)
-    reward = RewardSpec(candidate_id="human", source=measured.baselines["human"], own=True)
+    reward = RewardSpec(candidate_id="human", source=measured.baselines["human"], is_baseline=True)
     training = Training(trainer=DEFAULT_TRAINER, settings=settings.model_dump(mode="json"))
     plan = RewardTraining(task, measured.files, reward, training, workers)
     with scratch_folder() as scratch:

@@ -84,8 +84,8 @@ class ProcessTrainer:
             batches = by_candidate(slices)
         else:
             # The task's own rewards train apart from generated code, which could change their results.
-            of_the_task = [spec for spec in slices if by_id[spec.candidate_id].own]
-            generated = [spec for spec in slices if not by_id[spec.candidate_id].own]
+            of_the_task = [spec for spec in slices if by_id[spec.candidate_id].is_baseline]
+            generated = [spec for spec in slices if not by_id[spec.candidate_id].is_baseline]
             groups = filter(None, (of_the_task, generated))
             batches = [batch for group in groups for batch in split(group, self._parts(len(group)))]
         kernels = self._compiled.folder if self._compiled else None

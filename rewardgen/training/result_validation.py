@@ -75,7 +75,7 @@ class ResultValidator:
 
     def __init__(self, job: TrainJob, wall_s: float, names: TaskNames | None = None) -> None:
         self._slices, self._wall_s, self._names = job.slices, wall_s, names
-        self._phases, self._steps = job.settings.evaluation_phases, job.settings.most_env_steps
+        self._phases, self._steps = job.settings.evaluation_phases, job.settings.max_env_steps
         self._reports = 0
 
     def progress(self, message: dict[str, Any]) -> Progress:

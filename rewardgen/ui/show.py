@@ -38,7 +38,7 @@ def run_page(history: History, status: str) -> RenderableType:
     if history.config and history.config.goal:
         head.append(f"\ngoal: {history.config.goal}")
     if history.goal_check:
-        head.append(f"\n{history.goal_check.text}", "yellow" if history.goal_check.speaks_against else "")
+        head.append(f"\n{history.goal_check.text}", "yellow" if history.goal_check.is_objection else "")
     doubts = [history.steps_doubt] if history.steps_doubt else []
     for text in doubts + history.changes:
         head.append(f"\n{text}", "yellow")

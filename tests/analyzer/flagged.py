@@ -7,10 +7,13 @@ from tests.analyzer.trained import SOUND, trained
 from tests.builders import card
 
 
-def flags(success_terminates=False, ends_wanted=False, probes=(), best_fitness=None, **changes):
+def flags(success_terminates=False, benign_terminations=False, probes=(), best_fitness=None, **changes):
     """All flags of a training that is sound but for the changes."""
     given = card(
-        success_terminates=success_terminates, ends_wanted=ends_wanted, probes=probes, best_fitness=best_fitness
+        success_terminates=success_terminates,
+        benign_terminations=benign_terminations,
+        probes=probes,
+        best_fitness=best_fitness,
     )
     return Analyzer(None).study(trained(**changes), [], given).flags
 

@@ -16,7 +16,7 @@ def test_shorter_episodes_are_the_aim_where_success_ends_them():
 
 
 def test_shorter_episodes_are_no_fault_where_an_end_may_be_wanted():
-    assert flags(ends_wanted=True, curves=SHORTENS) == ()
+    assert flags(benign_terminations=True, curves=SHORTENS) == ()
 
 
 def test_episodes_that_end_early():

@@ -90,7 +90,7 @@ UNREAD = {
 def test_any_other_answer_is_no_answer_and_told_as_such(model, name):
     llm, server = model(UNREAD[name])
     found = check(llm)
-    assert found.answer is None and "not of the form" in found.problem and not found.speaks_against
+    assert found.answer is None and "not of the form" in found.problem and not found.is_objection
     assert "was not checked" in found.text and len(server.bodies) == 1, "nothing else is paid for"
 
 

@@ -176,7 +176,7 @@ def test_a_precision_in_the_words_gives_a_term_of_that_width():
 def test_nothing_is_paid_for_where_a_target_lies_but_for_the_way_to_it():
     card = reacher_card()
     variables = [
-        variable.model_copy(update={"given": (True, True)} if variable.name == "target" else {})
+        variable.model_copy(update={"fixed_at_start": (True, True)} if variable.name == "target" else {})
         for variable in card.variables
     ]
     names = ideas_on(reacher_card(variables=tuple(variables)))

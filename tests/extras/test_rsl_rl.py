@@ -75,7 +75,7 @@ def test_it_learns_to_balance_a_pole_from_the_human_reward_in_a_confined_worker(
     setup = TrainerSetup("inverted_pendulum", settings, 1, tmp_path / "scratch", Limits())
     source, results = baseline_sources(load_task("inverted_pendulum"))["human"], []
     told = {"folder": tmp_path, "on_progress": lambda message: None, "on_slice": results.append}
-    reward = RewardSpec(candidate_id="human", source=source, own=True)
+    reward = RewardSpec(candidate_id="human", source=source, is_baseline=True)
     TRAINERS.get("rsl-rl").make(setup).train([reward], [SliceSpec(candidate_id="human", seed=0)], **told)
     assert results[0].failure is None and results[0].final_fitness > 0.6  # 0.04 untrained
 
@@ -94,7 +94,7 @@ def test_in_games_of_several_agents_it_counts_the_steps_of_all_rows(tmp_path):
     options = {"num_envs": 3, "env_steps": 400, "evaluation_phases": 1}  # two agents: two games, four rows
     job = job_of(tmp_path, FAST.model_copy(update=options), "simple_spread", a=reward)
     result = RslRlTraining(load_task("simple_spread"), job, lambda message: None).run()
-    assert result.failure is None and result.env_steps == 400 <= job.settings.most_env_steps
+    assert result.failure is None and result.env_steps == 400 <= job.settings.max_env_steps
 
 
 def test_an_observation_that_is_not_finite_is_the_failure_of_its_slice(tmp_path):

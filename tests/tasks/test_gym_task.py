@@ -484,8 +484,8 @@ def test_an_end_counts_as_no_failure_where_the_environments_own_reward_is_better
     further = ENDS.replace("LIVING", str(living)).replace("AT_THE_END", str(at_the_end))
     card = measure_card(load_task(own(tmp_path, further=further)))
     assert any(ENDED in each.terminations for each in card.probes), "a test without ends would tell nothing"
-    assert card.ends_wanted == wanted
-    assert not measure_card(load_task("hopper")).ends_wanted
+    assert card.benign_terminations == wanted
+    assert not measure_card(load_task("hopper")).benign_terminations
 
 
 def test_what_needs_states_to_be_set_is_said_to_be_not_available(tmp_path):

@@ -39,7 +39,7 @@ LOST = "def compute_reward(position):\n    return {'x': torch.log(position - pos
 
 def one_slice(folder, settings, task=str(POINT), source=CLOSE):
     spec = SliceSpec(candidate_id="a", seed=0)
-    reward = RewardSpec(candidate_id="a", source=source, own="env_reward" in source)
+    reward = RewardSpec(candidate_id="a", source=source, is_baseline="env_reward" in source)
     job = Sb3Job(task=task, rewards=(reward,), slices=(spec,), settings=settings, folder=str(folder))
     return Sb3Training(load_task(task), job, lambda message: None)
 

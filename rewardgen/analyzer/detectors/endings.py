@@ -19,7 +19,7 @@ SHORTENED = 0.8
 def early_endings(evidence: TrainingEvidence) -> Iterator[Flag]:
     """Find episodes that end early without success, because it pays or because nothing better was learned."""
     curve, idle = evidence.curves.curve, evidence.idle
-    if evidence.card.success_terminates or evidence.card.ends_wanted or len(curve) < 3:
+    if evidence.card.success_terminates or evidence.card.benign_terminations or len(curve) < 3:
         return
     early = {cause: share for cause, share in evidence.curves.terminations.items() if cause != TIME_LIMIT}
     share, last = sum(early.values()), curve[-1]

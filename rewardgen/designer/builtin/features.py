@@ -88,7 +88,7 @@ def _read(variable: VariableCard) -> list[Feature]:
     if not variable.shape:
         low, middle, high = _range(variable, 0)
         scalar = Feature(name, name, meaning, _kind(unit, words, low, high), words, low, middle, high)
-        return [] if any(variable.given) else [scalar]
+        return [] if any(variable.fixed_at_start) else [scalar]
     size, clauses = variable.shape[0], re.split(r"[,;:()]", words)
     parts = [*variable.parts, *map(str, range(len(variable.parts), size))]
     numbers: list[Feature] = []
@@ -106,8 +106,8 @@ def _read(variable: VariableCard) -> list[Feature]:
     if unit == "m" and size in (2, 3) and has(words, offset):
         norm, words = f"{name}.norm(dim=-1)", f"distance {words}"
         numbers.append(Feature(f"{name}_norm", norm, f"length of {meaning}", "distance", words, 0.0, reach / 2, reach))
-    if any(variable.given):
-        return [number for number, fixed in zip(numbers, variable.given, strict=False) if not fixed]
+    if any(variable.fixed_at_start):
+        return [number for number, fixed in zip(numbers, variable.fixed_at_start, strict=False) if not fixed]
     extent = max((number.extent for number in numbers), default=1.0)
     return [*numbers, Feature(name, name, meaning, "vector", f"{unit} {words}", high=extent)]
 

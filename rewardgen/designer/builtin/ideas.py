@@ -102,7 +102,7 @@ class _Reader:
         self.pose_worth = 0.1 if self.ask("spin") else 1.0
         falls = max((1.0 - probe.terminations.get(TIME_LIMIT, 0.0) for probe in card.probes), default=1.0)
         # Where success or a wanted end ends an episode, a bonus per step would keep off it.
-        ends_well = card.success_terminates or card.ends_wanted
+        ends_well = card.success_terminates or card.benign_terminations
         self.survival = 0.0 if ends_well or not card.termination_causes else max(falls, 0.2)
 
     def ask(self, *intents: str) -> bool:

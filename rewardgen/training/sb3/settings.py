@@ -47,8 +47,8 @@ class Sb3PpoSettings(Sb3Settings):
     options: dict[str, Any] = {"n_steps": 256, "batch_size": 64, "n_epochs": 10}
 
     @property
-    def most_env_steps(self) -> int:
-        """See `TrainerSettings.most_env_steps`; training ends with a whole rollout."""
+    def max_env_steps(self) -> int:
+        """See `TrainerSettings.max_env_steps`; training ends with a whole rollout."""
         return self.env_steps + self.num_envs * self.options.get("n_steps", 2048)
 
 

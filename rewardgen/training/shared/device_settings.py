@@ -33,6 +33,6 @@ class DeviceSettings(TrainerSettings):
         return self.model_copy(update={"device": device, **update})
 
     @property
-    def most_env_steps(self) -> int:
+    def max_env_steps(self) -> int:
         """Upper bound on the control steps of a slice, which ends with a whole rollout."""
         return self.env_steps + 2 * self.num_envs * self.rollout_steps

@@ -64,7 +64,7 @@ class Rewards:
         self._carries: dict[int, Any] = {}
         for index, spec in enumerate(self._specs):
             try:
-                offered = {*valid, *(HIDDEN if spec.own else ())}
+                offered = {*valid, *(HIDDEN if spec.is_baseline else ())}
                 self._programs[index] = in_time(partial(_compiled, spec.source, offered))
             except RewardError as error:
                 self._problems[index] = str(error)
